@@ -1,0 +1,1 @@
+"""Automatic context compaction for LLM agents and chats."""

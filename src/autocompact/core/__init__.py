@@ -1,0 +1,1 @@
+"""Values and decisions: pure, synchronous, no I/O."""

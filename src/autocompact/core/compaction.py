@@ -1,0 +1,104 @@
+"""The record of one compaction: what it covers, what stands in its place, and what it did.
+
+A compaction never edits the log. It says: everything through ``through_seq`` is told to the model as ``summary``,
+except the messages in ``keep``, which stay verbatim; and the tool results named in ``masks`` are shown as a stub.
+`autocompact.core.transcript.view` folds log and record into the context.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from autocompact.core.ledger import Ledger
+
+Status: TypeAlias = Literal["prepared", "active", "undone"]
+Rung: TypeAlias = Literal["none", "repair", "mask", "summarise", "tighten", "floor"]
+Placement: TypeAlias = Literal["system", "user", "assistant"]
+Trigger: TypeAlias = Literal["manual", "threshold", "prepared", "overflow", "import"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mask:
+    """One tool result shown as ``stub`` instead of its text; ``call_id`` names it within message ``seq``."""
+
+    seq: int
+    call_id: str
+    stub: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What one compaction did.
+
+    Attributes:
+        tokens_before: tokens of the context before, by ``counter``.
+        tokens_after: tokens of the context after.
+        bytes_before: bytes of the context on the wire before (JSON, images included).
+        bytes_after: bytes on the wire after.
+        rung: the step of the ladder whose result was accepted.
+        kept: ledger entries that the new context states.
+        recoverable: entries that left the context, but stand in the log and are found by recall.
+        lost: entries whose source is not in the log (it began after them): nobody can get them back.
+        masked: tool results shown as a stub.
+        seconds: how long it took, by the caller's clock; 0.0 where nobody measured.
+        counter: name of the token counter.
+        model: the summary's author: a model name, "offline", or "given".
+        trigger: why it ran.
+        time: ISO 8601 stamp (UTC), empty where the caller has no clock.
+        cost: price in US dollars where known.
+        problem: what went wrong on the way, e.g. why the model's summary was not used; empty if nothing.
+    """
+
+    tokens_before: int
+    tokens_after: int
+    bytes_before: int
+    bytes_after: int
+    rung: Rung
+    kept: int = 0
+    recoverable: int = 0
+    lost: int = 0
+    masked: int = 0
+    seconds: float = 0.0
+    counter: str = ""
+    model: str = "offline"
+    trigger: Trigger = "manual"
+    time: str = ""
+    cost: float | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compaction:
+    """A record over the log; `seq` numbers bound it.
+
+    Attributes:
+        id: unique within the conversation.
+        from_seq: first message it covers that an earlier compaction did not.
+        through_seq: last message that is told through the summary; 0 for a compaction that only masks.
+        summary: the text the model sees, ledger included, without the framing that the view puts around it.
+        ledger: the entries it was checked against, chosen ones first in order of need.
+        masks: tool results shown as stubs.
+        keep: messages at or before ``through_seq`` that stay verbatim, ascending.
+        placement: where the summary goes.
+        prefix: hash of the log through the last message it looked at; a log that no longer has it (edited,
+            regenerated) cannot use this compaction. Empty: not checked.
+        prefix_seq: the message that ``prefix`` ends with.
+        focus: what the user asked to concentrate on.
+        status: prepared, active or undone.
+        receipt: what it did.
+    """
+
+    id: str
+    from_seq: int
+    through_seq: int
+    summary: str
+    ledger: Ledger
+    masks: tuple[Mask, ...] = ()
+    keep: tuple[int, ...] = ()
+    placement: Placement = "user"
+    prefix: str = ""
+    prefix_seq: int = 0
+    focus: str = ""
+    status: Status = "active"
+    receipt: Receipt

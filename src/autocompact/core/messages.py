@@ -1,0 +1,168 @@
+"""What a conversation is made of: messages and their parts, as frozen values.
+
+A message knows the exact bytes it came as (``raw``), so that one that nobody changed is sent on byte for
+byte. Its parts are the parsed view on these bytes: what ledger, counting, cutting and search work on.
+
+A tool result is a part, not a role: OpenAI sends each as a message of role ``tool``, Anthropic as blocks of a
+user message which can also carry the user's words. Code that asks "does this answer a call?" or "are these the
+user's words?" asks the message (``results``, ``is_request``), not the role.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal, Self, TypeAlias
+
+Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
+Dialect: TypeAlias = Literal["openai_chat", "openai_responses", "anthropic"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """Words, of the user, the model or the program around it."""
+
+    text: str
+    raw: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reasoning:
+    """The model's thinking; ``raw`` holds the signed or encrypted block, which must travel whole or not at all."""
+
+    text: str = ""
+    raw: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """A call the model made. ``arguments`` is the JSON text as it came (free text for custom tools)."""
+
+    id: str
+    name: str
+    arguments: str = ""
+    raw: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Image:
+    """A picture: ``data`` is base64 (or ``url`` says where it is); sizes in pixels where known."""
+
+    media_type: str = ""
+    data: str = ""
+    url: str = ""
+    width: int | None = None
+    height: int | None = None
+    raw: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A file handed to the model (PDF, text): ``data`` is base64, ``text`` its plain text where that came along."""
+
+    media_type: str = ""
+    name: str = ""
+    data: str = ""
+    url: str = ""
+    text: str = ""
+    raw: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """The answer to one call. ``media`` are pictures and documents inside the result."""
+
+    call_id: str
+    text: str = ""
+    is_error: bool = False
+    media: tuple[Image | Document, ...] = ()
+    raw: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opaque:
+    """A part of a kind we do not interpret; it survives as the bytes it came as."""
+
+    kind: str
+    raw: bytes
+
+
+Part: TypeAlias = Text | Reasoning | ToolCall | ToolResult | Image | Document | Opaque
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens a provider reported for one reply. ``prompt`` includes what was read from or written to its cache."""
+
+    prompt: int
+    completion: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One entry of the log.
+
+    Attributes:
+        seq: position in the log, from 1, without gaps.
+        role: who speaks on the wire. Whether it is the *user's* words is ``is_request``.
+        parts: the content, in order.
+        raw: the message's JSON in ``dialect``, exactly as it came; None for a message made here or read from a
+            recorded session.
+        changed: the parts are no longer what ``raw`` says (masked, repaired): rendering patches ``raw``.
+        synthetic: role user, but not the person's words: an earlier summary, a note of the program, a hook.
+        replaces: this message takes the place of everything from that ``seq`` on (edit, regenerate): the replaced
+            ones stay in the log, but are neither sent nor summarised.
+        id: the provider's or recorder's id of the message, where there is one.
+        time: ISO 8601 stamp, where known.
+        model: the model that wrote it, where known.
+        usage: what the provider reported with this reply, where it did.
+    """
+
+    seq: int
+    role: Role
+    parts: tuple[Part, ...]
+    raw: bytes | None = None
+    dialect: Dialect | None = None
+    changed: bool = False
+    synthetic: bool = False
+    replaces: int | None = None
+    id: str = ""
+    time: str = ""
+    model: str = ""
+    usage: Usage | None = None
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The tool calls in it."""
+        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+
+    @property
+    def results(self) -> tuple[ToolResult, ...]:
+        """The tool results in it."""
+        return tuple(part for part in self.parts if isinstance(part, ToolResult))
+
+    @property
+    def text(self) -> str:
+        """The plain words of it, without reasoning, calls and results; parts joined by a newline."""
+        return "\n".join(part.text for part in self.parts if isinstance(part, Text))
+
+    @property
+    def is_request(self) -> bool:
+        """Whether the person who uses the program said this."""
+        return (
+            self.role == "user"
+            and not self.synthetic
+            and any(
+                isinstance(part, Image | Document) or (isinstance(part, Text) and part.text.strip())
+                for part in self.parts
+            )
+        )
+
+    def with_parts(self, parts: Iterable[Part]) -> Self:
+        """The same message with other parts; ``raw`` stays, marked as changed."""
+        return replace(self, parts=tuple(parts), changed=True)
+
+
+def text_message(seq: int, role: Role, text: str, **fields: bool | str) -> Message:
+    """A message of plain words; ``fields`` are further fields of `Message` (``synthetic=True``, ``id="…"``)."""
+    return replace(Message(seq=seq, role=role, parts=(Text(text=text),)), **fields)

@@ -1,0 +1,306 @@
+"""The append-only log, and the context folded from it.
+
+    context = view(log, active compaction)
+
+`view` is the definition. `View` is the same fold kept up to date: appending a message and asking for the context
+costs O(new), however long the conversation is, because nothing that was settled is looked at again. A property
+test holds the two equal. Only two things make it start over: another compaction, and a message that replaces
+earlier ones.
+
+The list of a context is never changed in place once handed out, so a context can be kept and compared later.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import overload
+
+from autocompact.core.compaction import Compaction, Mask
+from autocompact.core.messages import Message, Role, Text, ToolResult
+from autocompact.core.repair import Repairer
+from autocompact.core.summary import frame
+from autocompact.core.tokens import Cost, Counter, message_cost
+
+
+class Transcript:
+    """The log of one conversation: messages by ``seq``, their cost, and which of them an edit replaced.
+
+    Append-only. ``counter`` measures each message once, when it is appended. A long log need not be in memory
+    whole: ``first`` says where the messages held here begin, ``earlier`` brings the few older ones that a context
+    still shows (system prompt, pins), ``prefix`` the hash of everything before ``first``.
+    """
+
+    def __init__(
+        self,
+        messages: Iterable[Message] = (),
+        *,
+        counter: Counter,
+        first: int = 1,
+        earlier: Iterable[Message] = (),
+        prefix: str = "",
+    ) -> None:
+        self.counter = counter
+        self.first = first
+        self.replacements = 0
+        self._earlier = {message.seq: message for message in earlier}
+        self._messages: list[Message] = []
+        self._costs: list[Cost] = []
+        self._replaced: set[int] = set()
+        self._hashes: list[str] = []
+        self._before = prefix
+        self._prompt: list[int] = [
+            seq for seq in sorted(self._earlier) if self._earlier[seq].role == "system"
+        ]
+        self._begun = first > 1
+        self.extend(messages)
+
+    def __len__(self) -> int:
+        """The ``seq`` of the last message."""
+        return self.first - 1 + len(self._messages)
+
+    def __getitem__(self, seq: int) -> Message:
+        if self.first <= seq <= len(self):
+            return self._messages[seq - self.first]
+        if seq in self._earlier:
+            return self._earlier[seq]
+        raise IndexError(f"message {seq} is not held here: the log holds {self.first}..{len(self)}")
+
+    def append(self, message: Message) -> None:
+        """Add the next message.
+
+        Raises:
+            ValueError: its ``seq`` is not the next number, or it replaces a message that is not held before it.
+        """
+        if message.seq != len(self) + 1:
+            raise ValueError(f"message has seq {message.seq}, the next one is {len(self) + 1}")
+        if message.replaces is not None:
+            self._replace(message.replaces, before=message.seq)
+        if message.role != "system":
+            self._begun = True
+        elif not self._begun:
+            self._prompt.append(message.seq)
+        self._messages.append(message)
+        self._costs.append(message_cost(message, self.counter))
+
+    def extend(self, messages: Iterable[Message]) -> None:
+        """Add messages in order."""
+        for message in messages:
+            self.append(message)
+
+    def _replace(self, first: int, *, before: int) -> None:
+        if not self.first <= first < before:
+            raise ValueError(
+                f"message {before} cannot replace {first}: {self.first}..{before - 1} are held here"
+            )
+        self._replaced.update(range(first, before))
+        self.replacements += 1
+        del self._hashes[first - self.first :]
+
+    @property
+    def prompt(self) -> tuple[Message, ...]:
+        """The system prompt: the system messages that the log begins with, as far as not replaced."""
+        return tuple(self[seq] for seq in self._prompt if seq not in self._replaced)
+
+    def is_replaced(self, seq: int) -> bool:
+        """Whether an edit or a regenerated answer took the place of message ``seq``."""
+        return seq in self._replaced
+
+    def live(self, from_seq: int = 1, through_seq: int | None = None) -> Iterator[Message]:
+        """The messages held here, in order, that no later one replaced."""
+        end = len(self) if through_seq is None else min(through_seq, len(self))
+        for seq in range(max(self.first, from_seq), end + 1):
+            if seq not in self._replaced:
+                yield self._messages[seq - self.first]
+
+    def cost(self, seq: int) -> Cost:
+        """What message ``seq`` weighs, as it came."""
+        if seq >= self.first:
+            return self._costs[seq - self.first]
+        return message_cost(self[seq], self.counter)
+
+    def prefix(self, through_seq: int) -> str:
+        """A hash of the live messages through ``through_seq``: equal only if all of them are.
+
+        Computed once per message; a replaced message counts as absent.
+        """
+        while len(self._hashes) <= through_seq - self.first:
+            seq = self.first + len(self._hashes)
+            before = self._hashes[-1] if self._hashes else self._before
+            self._hashes.append(before if seq in self._replaced else _chain(before, self[seq]))
+        return self._hashes[through_seq - self.first] if through_seq >= self.first else self._before
+
+    def admits(self, compaction: Compaction) -> bool:
+        """Whether the log still begins with what ``compaction`` was made from."""
+        if compaction.prefix_seq > len(self):
+            return False
+        if not compaction.prefix or compaction.prefix_seq < self.first - 1:
+            return True
+        return self.prefix(compaction.prefix_seq) == compaction.prefix
+
+
+def _chain(before: str, message: Message) -> str:
+    content = message.raw if message.raw is not None else repr((message.role, message.parts)).encode()
+    return hashlib.blake2b(before.encode() + content, digest_size=16).hexdigest()
+
+
+class Messages(Sequence[Message]):
+    """A read-only run of messages: the settled ones, and a few that only stand at the end of this context."""
+
+    __slots__ = ("_length", "_settled", "_tail")
+
+    def __init__(self, settled: list[Message], *, tail: tuple[Message, ...] = ()) -> None:
+        self._settled = settled
+        self._length = len(settled)
+        self._tail = tail
+
+    def __len__(self) -> int:
+        return self._length + len(self._tail)
+
+    @overload
+    def __getitem__(self, index: int) -> Message: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Message, ...]: ...
+    def __getitem__(self, index: int | slice) -> Message | tuple[Message, ...]:
+        if isinstance(index, slice):
+            return tuple(self[i] for i in range(*index.indices(len(self))))
+        position = index + len(self) if index < 0 else index
+        if not 0 <= position < len(self):
+            raise IndexError(index)
+        return self._settled[position] if position < self._length else self._tail[position - self._length]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType] - any sequence may be compared
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType] - compared by content, like a list
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What is sent to the model.
+
+    Attributes:
+        messages: valid for every API: each call answered right after it, no orphans.
+        cost: tokens, bytes on the wire and images of them.
+        compaction: the record it was folded with.
+    """
+
+    messages: Sequence[Message]
+    cost: Cost
+    compaction: Compaction | None = None
+
+
+class View:
+    """The context of a log under one compaction, kept up to date. A compaction the log does not admit is ignored."""
+
+    def __init__(self, transcript: Transcript, compaction: Compaction | None = None) -> None:
+        self.transcript = transcript
+        self._wanted = compaction
+        self._start()
+
+    @property
+    def compaction(self) -> Compaction | None:
+        """The compaction in force."""
+        return self._compaction
+
+    def activate(self, compaction: Compaction | None) -> None:
+        """Fold with another compaction (None: the whole log) from now on."""
+        self._wanted = compaction
+        self._start()
+
+    def context(self, *, closed: bool = False) -> Context:
+        """The context now.
+
+        Args:
+            closed: the conversation rests here (export, or before a summary instruction): it must not end on a
+                tool result, so the model's "Understood." follows one.
+        """
+        self._catch_up()
+        tail = self._repairer.closing() if closed else self._repairer.pending()
+        cost = self._cost
+        for message in tail:
+            cost = cost + message_cost(message, self.transcript.counter)
+        return Context(
+            messages=Messages(self._repairer.messages, tail=tail), cost=cost, compaction=self._compaction
+        )
+
+    def _start(self) -> None:
+        log, wanted = self.transcript, self._wanted
+        self._compaction = wanted if wanted is not None and log.admits(wanted) else None
+        self._replacements = log.replacements
+        self._repairer = Repairer()
+        self._cost = Cost()
+        self._costs: list[Cost] = []
+        self._masks: dict[int, list[Mask]] = {}
+        self._next = 1
+        if self._compaction is not None:
+            for mask in self._compaction.masks:
+                self._masks.setdefault(mask.seq, []).append(mask)
+            for message in _head(log, self._compaction):
+                self._push(message)
+            self._next = self._compaction.through_seq + 1
+
+    def _catch_up(self) -> None:
+        if self._replacements != self.transcript.replacements:
+            self._start()
+        for message in self.transcript.live(self._next):
+            self._push(message)
+        self._next = len(self.transcript) + 1
+
+    def _push(self, message: Message) -> None:
+        masks = self._masks.get(message.seq)
+        first = self._repairer.push(masked(message, masks) if masks else message)
+        for cost in self._costs[first:]:
+            self._cost = self._cost - cost
+        del self._costs[first:]
+        messages = self._repairer.messages
+        for index in range(first, len(messages)):
+            new = messages[index]
+            whole = new is message and message.seq
+            cost = self.transcript.cost(message.seq) if whole else message_cost(new, self.transcript.counter)
+            self._costs.append(cost)
+            self._cost = self._cost + cost
+
+
+def view(transcript: Transcript, compaction: Compaction | None = None, *, closed: bool = False) -> Context:
+    """The context of a log under a compaction: the definition of what the model is sent."""
+    return View(transcript, compaction).context(closed=closed)
+
+
+def masked(message: Message, masks: Iterable[Mask]) -> Message:
+    """The message with the named tool results shown as their stubs."""
+    stubs = {mask.call_id: mask.stub for mask in masks}
+    parts = [
+        replace(part, text=stubs[part.call_id], media=(), raw=None)
+        if isinstance(part, ToolResult) and part.call_id in stubs
+        else part
+        for part in message.parts
+    ]
+    return message.with_parts(parts)
+
+
+def _head(log: Transcript, compaction: Compaction) -> Iterator[Message]:
+    """What stands for the covered messages: system prompt, summary, and what was kept verbatim."""
+    system = [message for message in log.prompt if message.seq <= compaction.through_seq]
+    kept = [log[seq] for seq in compaction.keep if not log.is_replaced(seq)]
+    if compaction.summary and compaction.placement == "system":
+        yield from system[:-1]
+        yield _with_section(system[-1] if system else None, frame(compaction.summary, placement="system"))
+    else:
+        yield from system
+    if compaction.summary and compaction.placement == "assistant":
+        yield _made("user", frame("", placement="assistant"))
+    if compaction.summary and compaction.placement != "system":
+        yield _made(compaction.placement, frame(compaction.summary, placement=compaction.placement))
+    yield from kept
+
+
+def _with_section(system: Message | None, section: str) -> Message:
+    if system is None:
+        return _made("system", section)
+    return system.with_parts((*system.parts, Text(text=section)))
+
+
+def _made(role: Role, text: str) -> Message:
+    return Message(seq=0, role=role, parts=(Text(text=text),), synthetic=True)

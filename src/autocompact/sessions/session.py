@@ -1,0 +1,47 @@
+"""What a recorded session holds once it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from autocompact.core.compaction import Compaction
+from autocompact.core.messages import Message
+
+Format: TypeAlias = Literal["claude_code", "codex", "copilot_cli", "gemini_cli", "pi", "openai", "anthropic"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    """A line (1-based; 0 for the whole file) that could not be used, and why."""
+
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A recorded session as a log.
+
+    Attributes:
+        format: which program wrote it.
+        messages: the whole active branch in order, ``seq`` from 1, the originals of earlier compactions included.
+        compactions: what the recording program compacted itself, oldest first; the last one was in force at the end.
+        sidechains: the messages of sub-agents, by their id: the main agent never saw them.
+        abandoned: messages of branches that were left (rewind, edit).
+        skipped: what could not be read.
+        model: the last model named, "" if none.
+        cwd: the working directory it ran in, "" if unknown.
+        title: what the program called it, "" if nothing.
+    """
+
+    format: Format
+    messages: tuple[Message, ...]
+    compactions: tuple[Compaction, ...] = ()
+    sidechains: Mapping[str, tuple[Message, ...]] = field(default_factory=dict[str, tuple[Message, ...]])
+    abandoned: tuple[Message, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    model: str = ""
+    cwd: str = ""
+    title: str = ""

@@ -1,0 +1,1 @@
+"""Provider JSON to core and back, lossless."""
