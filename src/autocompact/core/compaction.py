@@ -81,9 +81,8 @@ class Compaction:
         masks: tool results shown as stubs.
         keep: messages at or before ``through_seq`` that stay verbatim, ascending.
         placement: where the summary goes.
-        prefix: hash of the log through the last message it looked at; a log that no longer has it (edited,
-            regenerated) cannot use this compaction. Empty: not checked.
-        prefix_seq: the message that ``prefix`` ends with.
+        prefix: hash of the log through ``through_seq``; a log that no longer has it (edited, regenerated) cannot
+            use this compaction. Empty: not checked.
         focus: what the user asked to concentrate on.
         status: prepared, active or undone.
         receipt: what it did.
@@ -98,7 +97,6 @@ class Compaction:
     keep: tuple[int, ...] = ()
     placement: Placement = "user"
     prefix: str = ""
-    prefix_seq: int = 0
     focus: str = ""
     status: Status = "active"
     receipt: Receipt

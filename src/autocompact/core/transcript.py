@@ -133,11 +133,11 @@ class Transcript:
 
     def admits(self, compaction: Compaction) -> bool:
         """Whether the log still begins with what ``compaction`` was made from."""
-        if compaction.prefix_seq > len(self):
+        if compaction.through_seq > len(self):
             return False
-        if not compaction.prefix or compaction.prefix_seq < self.first - 1:
+        if not compaction.prefix or compaction.through_seq < self.first - 1:
             return True
-        return self.prefix(compaction.prefix_seq) == compaction.prefix
+        return self.prefix(compaction.through_seq) == compaction.prefix
 
 
 def _chain(before: str, message: Message) -> str:
