@@ -4,7 +4,17 @@
     ├── InvalidInput             what was handed in cannot be used
     │   ├── UnreadableSession    a recorded session cannot be read
     │   └── InvalidRequest       a request body is not what its API describes
-    └── IncompressibleContext    what must stay does not fit the window
+    ├── IncompressibleContext    what must stay does not fit the window
+    ├── CompactionRunning        this conversation is being compacted already
+    ├── StoreError               the store could not do it
+    │   ├── Conflict             somebody else changed the conversation meanwhile
+    │   ├── StoreUnavailable     locked, read-only, or the disk is full
+    │   ├── StoreCorrupt         the file is damaged, or no database
+    │   └── StoreTooNew          the file was written by a newer autocompact
+    └── ModelError               the model could not answer
+        ├── ModelRefused         wrong key, no access, bad request: trying again is of no use
+        ├── ModelOverflow        the request is larger than the model's window
+        └── ModelUnavailable     rate limit, server error, timeout, connection: may work later
 
 The message says what is wrong, where, and what to do next. The command line turns each into exit code 2.
 """
@@ -47,3 +57,51 @@ class IncompressibleContext(AutocompactError):
             f"but only {limit:,} fit. What fills it: {figures or 'nothing'}. "
             "Shorten the largest of these, unpin something, or choose a larger window."
         )
+
+
+class CompactionRunning(AutocompactError):
+    """This conversation is being compacted already; wait for it to end, a second one is refused, not queued."""
+
+
+class StoreError(AutocompactError):
+    """The store could not do what was asked; nothing was half written."""
+
+
+class Conflict(StoreError):
+    """Somebody else changed the conversation meanwhile; load it again and decide anew."""
+
+
+class StoreUnavailable(StoreError):
+    """The store cannot be used now: it is locked, read-only, or the disk is full."""
+
+
+class StoreCorrupt(StoreError):
+    """The file is damaged or is no database of ours; it was left untouched."""
+
+
+class StoreTooNew(StoreError):
+    """The file was written by a newer autocompact; it was left untouched. Upgrade autocompact to open it."""
+
+
+class ModelError(AutocompactError):
+    """The model could not answer.
+
+    Attributes:
+        status: HTTP status, None where there was no answer.
+    """
+
+    def __init__(self, message: str, *, status: int | None = None) -> None:
+        self.status = status
+        super().__init__(message)
+
+
+class ModelRefused(ModelError):
+    """The provider refuses the request (wrong key, no access, unknown model): trying again is of no use."""
+
+
+class ModelOverflow(ModelError):
+    """The request is larger than the model's window."""
+
+
+class ModelUnavailable(ModelError):
+    """Rate limit, server error, timeout or broken connection: it may work later."""

@@ -1,7 +1,234 @@
-"""The seams: what the engine asks of the world around it, as Protocols of at most eight methods."""
+"""The seams: what the engine asks of the world around it, as Protocols of at most eight methods.
+
+Every one has two implementations or more: stores in `autocompact.stores`, models in `autocompact.models`, counters in
+`autocompact.core.tokens` and `autocompact.vocabulary`, clocks here and in `autocompact.testing`.
+"""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Protocol
+
+from autocompact.core.compaction import Compaction
+from autocompact.core.messages import Message, Usage
 from autocompact.core.tokens import Counter
 
 TokenCounter = Counter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """Names a conversation. Nothing ever crosses a namespace (a tenant)."""
+
+    conversation: str
+    namespace: str = "default"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationInfo:
+    """One line of the list of conversations.
+
+    Attributes:
+        key: which one.
+        last_seq: number of messages.
+        created: ISO 8601 stamp (UTC).
+        updated: ISO 8601 stamp (UTC) of the last append or compaction.
+        title: first words of the first request, "" if none.
+        compressed_context: the summary in force, None if nothing is compacted.
+        compressed_at: ISO 8601 stamp (UTC) of when that became active, None likewise.
+    """
+
+    key: Key
+    last_seq: int
+    created: str
+    updated: str
+    title: str = ""
+    compressed_context: str | None = None
+    compressed_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """What a context needs of a conversation, and no more.
+
+    Attributes:
+        key: which one.
+        active: the compaction in force.
+        prepared: one that was made ahead and waits for the threshold.
+        earlier: messages before ``messages`` that the context still shows: system prompt, kept ones.
+        messages: the log after what ``active`` covers, in order.
+        last_seq: ``seq`` of the last message, 0 if the log is empty.
+        state: what the engine keeps beside the log (breaker, calibration), as it was committed; b"" at first.
+    """
+
+    key: Key
+    active: Compaction | None = None
+    prepared: Compaction | None = None
+    earlier: tuple[Message, ...] = ()
+    messages: tuple[Message, ...] = ()
+    last_seq: int = 0
+    state: bytes = b""
+
+
+class Store(Protocol):
+    """Keeps logs and compaction records. Every method is atomic and durable when it returns.
+
+    Raises (all methods): `autocompact.errors.StoreError` and its kinds; a driver's error never comes through.
+    """
+
+    async def append(self, key: Key, messages: Sequence[Message], *, after: int) -> None:
+        """Add messages ``after + 1``…; makes the conversation if it is new.
+
+        Raises:
+            Conflict: the log does not end at ``after`` (somebody else appended).
+        """
+        ...
+
+    async def load(self, key: Key) -> Snapshot:
+        """What the context needs; an empty snapshot for a conversation that does not exist."""
+        ...
+
+    async def read(
+        self, key: Key, *, from_seq: int = 1, through_seq: int | None = None
+    ) -> tuple[Message, ...]:
+        """A range of the log, in order, replaced messages included; raw bytes as they came in."""
+        ...
+
+    async def commit(
+        self,
+        key: Key,
+        *,
+        records: Sequence[Compaction] = (),
+        active: str | None,
+        expected: str | None,
+        fence: int,
+        state: bytes | None = None,
+    ) -> None:
+        """Write records (new, or with a new status) and move the active compaction, all or nothing.
+
+        Args:
+            key: the conversation.
+            records: replaced by id where they exist. At most one prepared record is kept: a new one drops the old.
+            active: id of the compaction in force from now on, None for the whole log.
+            expected: the id that must be in force now.
+            fence: the fencing token of the lease under which this was decided; 0 where no lease is needed.
+            state: the engine's state to keep; None leaves it.
+
+        Raises:
+            Conflict: another compaction is in force than ``expected``, or a newer lease than ``fence`` was given.
+        """
+        ...
+
+    async def compactions(self, key: Key) -> tuple[Compaction, ...]:
+        """Every record of the conversation, oldest first, undone ones included."""
+        ...
+
+    async def conversations(self, namespace: str) -> tuple[ConversationInfo, ...]:
+        """All conversations of the namespace, the last updated first."""
+        ...
+
+    async def delete(self, key: Key) -> bool:
+        """Remove log, records, index and leases of a conversation; whether there was one."""
+        ...
+
+    async def aclose(self) -> None:
+        """Give back what the store opened."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """The right to compact one conversation until it expires. ``fence`` grows with every lease given."""
+
+    key: Key
+    holder: str
+    fence: int
+
+
+class Leases(Protocol):
+    """One compaction at a time per conversation, also across processes. Stores implement it beside `Store`."""
+
+    async def acquire(self, key: Key, *, holder: str, seconds: float) -> Lease | None:
+        """The lease, or None while somebody else holds one that has not expired."""
+        ...
+
+    async def renew(self, lease: Lease, *, seconds: float) -> bool:
+        """Hold it for ``seconds`` from now; False if it was lost."""
+        ...
+
+    async def release(self, lease: Lease) -> None:
+        """Give it back; nothing happens if it was lost."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelReply:
+    """A model's answer.
+
+    Attributes:
+        text: its words.
+        usage: tokens as the provider reported them, None if it did not.
+        stop_reason: the provider's word for why it ended ("stop", "length", "end_turn", "max_tokens"…).
+        model: the name the provider gave.
+    """
+
+    text: str
+    usage: Usage | None = None
+    stop_reason: str = ""
+    model: str = ""
+
+
+class Model(Protocol):
+    """Something that answers, used for summaries."""
+
+    name: str
+
+    async def complete(
+        self, messages: Sequence[Message], *, max_tokens: int | None = None, tools: bytes | None = None
+    ) -> ModelReply:
+        """The reply to ``messages`` (valid, system prompt first); ``tools`` is the live request's tools as raw
+        JSON, so that the provider's prompt cache can serve it.
+
+        Raises:
+            ModelError: and its kinds, saying what the provider said.
+        """
+        ...
+
+    async def count(self, messages: Sequence[Message], *, tools: bytes | None = None) -> int:
+        """Exact tokens of the request: by the provider's counting endpoint, else by a probe of 16 tokens at most.
+
+        Raises:
+            ModelError: the provider did not answer.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Give back what the model opened."""
+        ...
+
+
+class Clock(Protocol):
+    """Time, as a port, so that tests decide what time it is."""
+
+    def now(self) -> str:
+        """ISO 8601, UTC, milliseconds."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds, for spans."""
+        ...
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> str:
+        """ISO 8601, UTC, milliseconds."""
+        return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+    def monotonic(self) -> float:
+        """Seconds, for spans."""
+        return time.monotonic()
