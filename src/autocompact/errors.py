@@ -60,7 +60,7 @@ class IncompressibleContext(AutocompactError):
 
 
 class CompactionRunning(AutocompactError):
-    """This conversation is being compacted already; wait for it to end, a second one is refused, not queued."""
+    """The conversation is being compacted already; wait for it to end, a second one is refused, not queued."""
 
 
 class StoreError(AutocompactError):

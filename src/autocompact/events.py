@@ -95,5 +95,5 @@ class Subscribers:
         for subscriber in tuple(self._subscribers):
             try:
                 subscriber(event)
-            except Exception:  # noqa: BLE001 - a listener's failure is the listener's
+            except Exception:
                 log.exception("a subscriber failed", extra={"event": type(event).__name__})

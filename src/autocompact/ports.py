@@ -189,8 +189,12 @@ class Model(Protocol):
     async def complete(
         self, messages: Sequence[Message], *, max_tokens: int | None = None, tools: bytes | None = None
     ) -> ModelReply:
-        """The reply to ``messages`` (valid, system prompt first); ``tools`` is the live request's tools as raw
-        JSON, so that the provider's prompt cache can serve it.
+        """The reply to ``messages`` (valid, system prompt first).
+
+        Args:
+            messages: the request.
+            max_tokens: cap on the reply.
+            tools: the live request's tools as raw JSON, so that the provider's prompt cache can serve the prefix.
 
         Raises:
             ModelError: and its kinds, saying what the provider said.
