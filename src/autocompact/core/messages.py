@@ -163,6 +163,8 @@ class Message:
         return replace(self, parts=tuple(parts), changed=True)
 
 
-def text_message(seq: int, role: Role, text: str, **fields: bool | str) -> Message:
+def text_message(  # noqa: PLR0917 - read as one line of a transcript: number, speaker, words
+    seq: int, role: Role, text: str, **fields: bool | str
+) -> Message:
     """A message of plain words; ``fields`` are further fields of `Message` (``synthetic=True``, ``id="…"``)."""
     return replace(Message(seq=seq, role=role, parts=(Text(text=text),)), **fields)
