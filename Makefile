@@ -1,0 +1,58 @@
+# Everything starts from Python 3.11+ alone: the first target that needs .venv makes it from uv.lock.
+
+PYTHON ?= python3
+UV_VERSION := >=0.10,<1
+
+BIN := .venv/bin
+SYNCED := .venv/.synced
+SESSION := examples/sessions/fix-invoice-rounding.jsonl
+
+export UV_PYTHON_DOWNLOADS := never
+export UV_PROJECT_ENVIRONMENT := .venv
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check bench format lint types layers clean
+
+help:  ## Show the targets
+	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+
+run: $(SYNCED)  ## Compact the example session and show what came of it
+	@mkdir -p build
+	$(BIN)/autocompact compact $(SESSION) --window 64000 --to 12000 --out build/compacted.md
+	@echo "The compacted context, as a model would get it: build/compacted.md"
+
+test: $(SYNCED)  ## Run all tests; core and wire must be covered branch by branch
+	$(BIN)/coverage erase
+	$(BIN)/pytest -n 2 --cov --cov-report=
+	$(BIN)/coverage report --include='src/autocompact/core/*,src/autocompact/wire/*' --fail-under=100
+
+check: lint types layers test  ## The gate: format, lint, types, layers, tests
+
+bench: $(SYNCED)  ## Measure speed, memory and retention
+	$(BIN)/python -m benchmarks
+
+format: $(SYNCED)  ## Format the code and mend what the linter can mend
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+
+lint: $(SYNCED)  ## Check format and style
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(SYNCED)  ## Check types
+	$(BIN)/basedpyright
+
+layers: $(SYNCED)  ## Check who may import whom
+	$(BIN)/lint-imports
+
+clean:  ## Remove the environment and everything generated
+	rm -rf .venv build dist .coverage .coverage.* .hypothesis .import_linter_cache .pytest_cache .ruff_cache
+
+# --inexact leaves uv and pip, which the lock does not name, in the environment.
+$(SYNCED): pyproject.toml uv.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo 'autocompact needs Python 3.11 or newer: make PYTHON=/path/to/python3 ...' >&2; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv$(UV_VERSION)'
+	$(BIN)/uv sync --frozen --inexact --all-groups --all-extras --python $(BIN)/python
+	@touch $@
