@@ -32,6 +32,8 @@ class Session:
         abandoned: messages of branches that were left (rewind, edit).
         skipped: what could not be read.
         model: the last model named, "" if none.
+        lines: the 1-based line of the file at which each message begins, index as in ``messages`` (all 1 where the
+            whole file is one JSON document).
         cwd: the working directory it ran in, "" if unknown.
         title: what the program called it, "" if nothing.
     """
@@ -42,6 +44,7 @@ class Session:
     sidechains: Mapping[str, tuple[Message, ...]] = field(default_factory=dict[str, tuple[Message, ...]])
     abandoned: tuple[Message, ...] = ()
     skipped: tuple[Skipped, ...] = ()
+    lines: tuple[int, ...] = ()
     model: str = ""
     cwd: str = ""
     title: str = ""

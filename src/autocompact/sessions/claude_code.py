@@ -1,0 +1,355 @@
+"""Claude Code sessions: JSONL, append-only, a graph of lines.
+
+What makes them hard, and what is done here:
+
+- One reply of the model is several lines, one block each, with one ``message.id`` and the same usage: merged.
+- Only user and assistant lines are context. Text typed while the model worked is only in ``queue-operation`` lines
+  (older programs) or ``attachment`` lines (newer): it becomes a user message where it was handed to the model, unless a
+  later user line repeats it.
+- Lines name their parent. File order is the order of the content, but where the user went back and asked something
+  else (two requests with one parent), the branch that does not lead to the last line was left: `claude_tree`.
+- A compaction is a boundary line and a user line with the summary. The originals stay in the file and in the log;
+  the two lines become one `Compaction`. A micro-compaction only cleared tool outputs: a record of the same coverage
+  with more masks.
+- Sub-agents written inline (``isSidechain``) are kept apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from autocompact.core.messages import Image, Part, Text, ToolResult, Usage
+from autocompact.sessions.building import kind_of, string
+from autocompact.sessions.claude_blocks import parse_content, said_by_program
+from autocompact.sessions.claude_log import Boundary, Event, Micro, Record, assemble
+from autocompact.sessions.claude_queue import Queue
+from autocompact.sessions.claude_tree import Tree
+from autocompact.sessions.jsonl import Lines
+from autocompact.sessions.session import Session
+
+_TYPES = frozenset(
+    {"user", "assistant", "system", "progress", "file-history-snapshot", "summary", "queue-operation"}
+    | {
+        "attachment",
+        "last-prompt",
+        "custom-title",
+        "ai-title",
+        "agent-name",
+        "pr-link",
+        "mode",
+        "permission-mode",
+    }
+)
+
+
+class _Usage(msgspec.Struct):
+    input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+class _Api(msgspec.Struct):
+    id: str | None = None
+    model: str | None = None
+    content: msgspec.Raw = msgspec.Raw(b'""')
+    usage: _Usage | None = None
+
+
+class _Segment(msgspec.Struct, rename="camel"):
+    head_uuid: str | None = None
+    tail_uuid: str | None = None
+
+
+class _Preserved(msgspec.Struct, rename="camel"):
+    uuids: list[str] | None = None
+    all_uuids: list[str] | None = None
+
+
+class _Compact(msgspec.Struct, rename="camel"):
+    trigger: str | None = None
+    pre_tokens: int | None = None
+    post_tokens: int | None = None
+    compacted_tool_ids: list[str] | None = None
+    preserved_segment: _Segment | None = None
+    preserved_messages: _Preserved | None = None
+
+
+class _Attachment(msgspec.Struct):
+    type: str | None = None
+    prompt: msgspec.Raw = msgspec.Raw(b"")
+
+
+class Line(msgspec.Struct, rename="camel"):
+    """The fields of a line that are needed; the rest is skipped while decoding."""
+
+    type: str = ""
+    subtype: str | None = None
+    uuid: str | None = None
+    parent_uuid: str | None = None
+    logical_parent_uuid: str | None = None
+    timestamp: str | None = None
+    cwd: str | None = None
+    agent_id: str | None = None
+    is_sidechain: bool | None = None
+    is_meta: bool | None = None
+    is_compact_summary: bool | None = None
+    message: msgspec.Raw = msgspec.Raw(b"")
+    operation: str | None = None
+    content: msgspec.Raw = msgspec.Raw(b"")
+    custom_title: str | None = None
+    compact_metadata: _Compact | None = None
+    microcompact_metadata: _Compact | None = None
+    attachment: _Attachment | None = None
+
+
+_api = msgspec.json.Decoder(_Api).decode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """A session with what a writer needs besides: the ``uuid``s of the lines of each message."""
+
+    session: Session
+    uuids: tuple[tuple[str, ...], ...]
+
+
+def matches(fields: Mapping[str, msgspec.Raw]) -> bool:
+    """Whether a line with these fields is one of Claude Code's."""
+    return kind_of(fields) in _TYPES and not fields.keys().isdisjoint(
+        ("sessionId", "parentUuid", "leafUuid", "isSnapshotUpdate")
+    )
+
+
+def read(lines: Iterable[bytes]) -> Session:
+    """Read a session from its lines."""
+    return load(lines).session
+
+
+def load(lines: Iterable[bytes]) -> Loaded:
+    """Read a session, with the ``uuid``s of its lines."""
+    source = Lines(lines, Line)
+    reader = _Reader(source)
+    for number, line in source:
+        reader.feed(number, line)
+    return reader.loaded()
+
+
+class _Reader:
+    def __init__(self, source: Lines[Line]) -> None:
+        self.source = source
+        self.tree = Tree()
+        self.queue = Queue()
+        self.events: list[Event] = []
+        self.sidechains: dict[str, list[Record]] = {}
+        self.chain_of: dict[str, str] = {}
+        self.boundaries: list[Boundary] = []
+        self.cwd = ""
+        self.title = ""
+
+    def feed(self, number: int, line: Line) -> None:
+        """The next line of the file."""
+        if line.uuid and self.tree.knows(line.uuid):
+            return
+        self.cwd = self.cwd or line.cwd or ""
+        match line.type:
+            case "user" | "assistant":
+                self._message(number, line)
+            case "queue-operation":
+                self._queue(number, line)
+            case "attachment":
+                self._attachment(number, line)
+            case "system":
+                self._system(number, line)
+            case _:
+                self.title = line.custom_title or self.title
+        if line.uuid:
+            self.tree.link(line.uuid, line.parent_uuid or line.logical_parent_uuid)
+
+    def _queue(self, number: int, line: Line) -> None:
+        self.queue.feed(
+            line.operation or "", number=number, text=string(line.content), time=line.timestamp or ""
+        )
+
+    def _message(self, number: int, line: Line) -> None:
+        try:
+            api = _api(line.message)
+            parts = parse_content(api.content)
+        except msgspec.DecodeError as error:
+            self.source.skip(number, f"a {line.type} line without a message that can be read: {error}")
+            return
+        if line.is_compact_summary:
+            self._summary(line, number=number, parts=parts)
+        elif line.type == "assistant":
+            self._assistant(line, api, number=number, parts=parts)
+        else:
+            self._user(line, number=number, parts=parts)
+
+    def _assistant(self, line: Line, api: _Api, *, number: int, parts: tuple[Part, ...]) -> None:
+        if api.model == "<synthetic>":
+            return
+        uuid = line.uuid or ""
+        record = Record(
+            number=number,
+            uuid=uuid,
+            role="assistant",
+            parts=parts,
+            key=api.id or uuid or str(number),
+            time=line.timestamp or "",
+            model=api.model or "",
+            usage=_usage(api.usage),
+        )
+        self._add(line, record, request=False)
+
+    def _user(self, line: Line, *, number: int, parts: tuple[Part, ...]) -> None:
+        runs = _runs(parts, meta=bool(line.is_meta))
+        for index, (run, synthetic) in enumerate(runs):
+            results = sum(isinstance(part, ToolResult) for part in run)
+            record = Record(
+                number=number,
+                uuid=line.uuid or "",
+                role="tool" if results == len(run) else "user",
+                parts=run,
+                synthetic=synthetic,
+                time=line.timestamp or "",
+            )
+            request = not synthetic and not results
+            self._add(line, record, request=request and index == len(runs) - 1)
+            if request and not line.is_sidechain:
+                self.queue.said(number, _words(run))
+
+    def _add(self, line: Line, record: Record, *, request: bool) -> None:
+        if line.is_sidechain:
+            chain = line.agent_id or self.chain_of.get(line.parent_uuid or "") or record.uuid
+            self.chain_of[record.uuid] = chain
+            self.sidechains.setdefault(chain, []).append(record)
+            return
+        self.events.append(record)
+        if record.uuid:
+            self.tree.context(record.uuid, line.parent_uuid, anchor=not record.synthetic, request=request)
+
+    def _attachment(self, number: int, line: Line) -> None:
+        attachment = line.attachment
+        if attachment is None or attachment.type != "queued_command":
+            return
+        try:
+            parts = parse_content(attachment.prompt)
+        except msgspec.DecodeError as error:
+            self.source.skip(number, f"a queued prompt that cannot be read: {error}")
+        else:
+            self._user(line, number=number, parts=parts)
+
+    def _system(self, number: int, line: Line) -> None:
+        uuid, time = line.uuid or f"line-{number}", line.timestamp or ""
+        if line.subtype == "compact_boundary":
+            boundary = _boundary(line.compact_metadata or _Compact(), number=number, uuid=uuid, time=time)
+            self.boundaries.append(boundary)
+            self.events.append(boundary)
+        elif line.subtype == "microcompact_boundary":
+            meta = line.microcompact_metadata or _Compact()
+            self.events.append(
+                Micro(
+                    number=number,
+                    uuid=uuid,
+                    tokens=meta.pre_tokens or 0,
+                    time=time,
+                    call_ids=frozenset(meta.compacted_tool_ids or ()),
+                )
+            )
+
+    def _summary(self, line: Line, *, number: int, parts: tuple[Part, ...]) -> None:
+        """The summary belongs to its parent, else to the latest boundary that has none; else it is one itself."""
+        named = [boundary for boundary in self.boundaries if boundary.uuid == line.parent_uuid]
+        own = named or self.boundaries[-1:]
+        if not own or own[-1].summary:
+            own = [Boundary(number=number, uuid=line.uuid or f"line-{number}", time=line.timestamp or "")]
+            self.boundaries += own
+            self.events += own
+        own[-1].summary = _words(parts)
+        if line.uuid:
+            self.tree.context(line.uuid, line.parent_uuid, anchor=True, request=False)
+
+    def loaded(self) -> Loaded:
+        left = self.tree.left()
+        events = self._with_queued()
+        active = [event for event in events if not isinstance(event, Record) or event.uuid not in left]
+        log = assemble(active, left=left)
+        for boundary in log.unsummarised:
+            self.source.skip(boundary.number, "a compaction boundary without a summary")
+        abandoned = [event for event in events if isinstance(event, Record) and event.uuid in left]
+        models = [message.model for message in log.messages if message.model]
+        session = Session(
+            format="claude_code",
+            messages=tuple(log.messages),
+            compactions=tuple(log.compactions),
+            sidechains={name: tuple(assemble(records).messages) for name, records in self.sidechains.items()},
+            abandoned=tuple(assemble(abandoned).messages),
+            skipped=tuple(sorted(self.source.skipped, key=lambda skipped: skipped.line)),
+            lines=tuple(log.lines),
+            model=models[-1] if models else "",
+            cwd=self.cwd,
+            title=self.title,
+        )
+        return Loaded(session=session, uuids=tuple(map(tuple, log.uuids)))
+
+    def _with_queued(self) -> list[Event]:
+        queued: list[Event] = [
+            Record(
+                number=prompt.number,
+                uuid="",
+                role="user",
+                parts=(Text(text=prompt.text),),
+                synthetic=said_by_program(prompt.text) or prompt.is_command,
+                time=prompt.time,
+                queued=True,
+            )
+            for prompt in self.queue.undelivered()
+        ]
+        return sorted(self.events + queued, key=_number) if queued else self.events
+
+
+def _boundary(meta: _Compact, *, number: int, uuid: str, time: str) -> Boundary:
+    segment, kept = meta.preserved_segment or _Segment(), meta.preserved_messages or _Preserved()
+    return Boundary(
+        number=number,
+        uuid=uuid,
+        tokens=meta.pre_tokens or 0,
+        tokens_after=meta.post_tokens or 0,
+        time=time,
+        segment=(segment.head_uuid or "", segment.tail_uuid or ""),
+        kept=tuple(kept.all_uuids or kept.uuids or ()),
+    )
+
+
+def _number(event: Event) -> int:
+    return event.number
+
+
+def _usage(usage: _Usage | None) -> Usage | None:
+    if usage is None:
+        return None
+    cached = (usage.cache_creation_input_tokens or 0) + (usage.cache_read_input_tokens or 0)
+    prompt = (usage.input_tokens or 0) + cached
+    return Usage(prompt=prompt, completion=usage.output_tokens or 0) if prompt else None
+
+
+def _words(parts: Iterable[Part]) -> str:
+    return "\n".join(part.text for part in parts if isinstance(part, Text))
+
+
+def _runs(parts: tuple[Part, ...], *, meta: bool) -> list[tuple[tuple[Part, ...], bool]]:
+    """A user line as runs of ``(parts, synthetic)``: the program's notes apart from what the person said.
+
+    A line that carries a tool result stays whole: its text is the person's unless all of it is the program's.
+    """
+    if not parts:
+        return []
+    notes = tuple(part for part in parts if isinstance(part, Text) and (meta or said_by_program(part.text)))
+    rest = tuple(part for part in parts if not any(part is note for note in notes))
+    if any(isinstance(part, ToolResult) for part in parts):
+        said = any(isinstance(part, Text | Image) for part in rest)
+        return [(parts, bool(notes) and not said)]
+    return [(run, synthetic) for run, synthetic in ((notes, True), (rest, meta)) if run]

@@ -1,0 +1,239 @@
+"""From the lines of a Claude Code session, in file order, to messages and compactions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from autocompact.core.compaction import Compaction, Mask, Receipt, Rung
+from autocompact.core.ledger import Ledger
+from autocompact.core.messages import Message, Part, Role, ToolCall, Usage
+
+# What Claude Code shows the model in place of a tool output that a micro-compaction cleared.
+CLEARED = "[Old tool result content cleared]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """What one line adds to the log; lines with the same ``key`` are one message."""
+
+    number: int
+    uuid: str
+    role: Role
+    parts: tuple[Part, ...]
+    key: str = ""
+    synthetic: bool = False
+    time: str = ""
+    model: str = ""
+    usage: Usage | None = None
+    queued: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Boundary:
+    """A compaction: the ``segment`` (first and last uuid) or the ``kept`` uuids stayed verbatim."""
+
+    number: int
+    uuid: str
+    summary: str = ""
+    tokens: int = 0
+    tokens_after: int = 0
+    time: str = ""
+    segment: tuple[str, str] = ("", "")
+    kept: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Micro:
+    """A micro-compaction: the outputs of these calls were cleared."""
+
+    number: int
+    uuid: str
+    tokens: int = 0
+    time: str = ""
+    call_ids: frozenset[str] = frozenset()
+
+
+Event: TypeAlias = Record | Boundary | Micro
+
+
+@dataclass(slots=True, kw_only=True)
+class Log:
+    """Messages with the line and the uuids each comes from, compactions, boundaries that have no summary."""
+
+    messages: list[Message] = field(default_factory=list[Message])
+    lines: list[int] = field(default_factory=list[int])
+    uuids: list[list[str]] = field(default_factory=list[list[str]])
+    compactions: list[Compaction] = field(default_factory=list[Compaction])
+    unsummarised: list[Boundary] = field(default_factory=list[Boundary])
+
+
+def assemble(events: Iterable[Event], *, left: frozenset[str] = frozenset()) -> Log:
+    """Build the log; compactions whose uuid is in ``left`` were undone by going back before them."""
+    assembly = _Assembly(list(events), left=left)
+    return assembly.log
+
+
+class _Assembly:
+    def __init__(self, events: list[Event], *, left: frozenset[str]) -> None:
+        self.log = Log()
+        self._left = left
+        self._index: dict[str, int] = {}
+        self._seqs: dict[str, int] = {}
+        self._results: dict[str, int] = {}
+        self._unanswered: set[str] = set()
+        self._held: list[Record] = []
+        self._groups: dict[str, list[Record]] = {}
+        for event in events:
+            if isinstance(event, Record) and event.key:
+                self._groups.setdefault(event.key, []).append(event)
+        for event in events:
+            self._add(event)
+        self._release()
+
+    def _add(self, event: Event) -> None:
+        if isinstance(event, Record):
+            self._record(event)
+            return
+        self._release()
+        if isinstance(event, Micro):
+            self._micro(event)
+        elif event.summary:
+            self._boundary(event)
+        else:
+            self.log.unsummarised.append(event)
+
+    def _record(self, record: Record) -> None:
+        if record.key in self._index:
+            self._locate(record, self._index[record.key])
+        elif record.queued and self._unanswered:
+            self._held.append(record)
+        else:
+            if record.role != "tool":
+                self._release()
+            self._append(record)
+            if not self._unanswered:
+                self._release()
+
+    def _append(self, record: Record) -> None:
+        group = self._groups.get(record.key) or [record]
+        message = _message(len(self.log.messages) + 1, group)
+        self.log.messages.append(message)
+        self.log.lines.append(record.number)
+        self.log.uuids.append([])
+        if record.key:
+            self._index[record.key] = message.seq - 1
+            self._unanswered = {call.id for call in message.calls}
+        for result in message.results:
+            self._unanswered.discard(result.call_id)
+            self._results[result.call_id] = message.seq
+        self._locate(record, message.seq - 1)
+
+    def _locate(self, record: Record, index: int) -> None:
+        if record.uuid:
+            self.log.uuids[index].append(record.uuid)
+            self._seqs[record.uuid] = index + 1
+
+    def _release(self) -> None:
+        """Append the prompts that waited for the results of the calls before them."""
+        held, self._held = self._held, []
+        for record in held:
+            self._append(record)
+
+    def _boundary(self, boundary: Boundary) -> None:
+        last = self._in_force()
+        keep = self._kept(boundary)
+        self.log.compactions.append(
+            Compaction(
+                id=boundary.uuid,
+                from_seq=last.through_seq + 1 if last else 1,
+                through_seq=len(self.log.messages),
+                summary=boundary.summary,
+                ledger=Ledger(),
+                masks=tuple(mask for mask in (last.masks if last else ()) if mask.seq in keep),
+                keep=keep,
+                status="undone" if boundary.uuid in self._left else "active",
+                receipt=_receipt(boundary, rung="summarise", tokens_after=boundary.tokens_after),
+            )
+        )
+
+    def _micro(self, micro: Micro) -> None:
+        known = micro.call_ids & self._results.keys()
+        if not known:
+            return
+        last = self._in_force()
+        masks = {mask.call_id: mask for mask in (last.masks if last else ())}
+        for call_id in sorted(known, key=lambda id_: self._results[id_]):
+            masks[call_id] = Mask(seq=self._results[call_id], call_id=call_id, stub=CLEARED)
+        self.log.compactions.append(
+            Compaction(
+                id=micro.uuid,
+                from_seq=last.from_seq if last else 1,
+                through_seq=last.through_seq if last else 0,
+                summary=last.summary if last else "",
+                ledger=Ledger(),
+                masks=tuple(masks.values()),
+                keep=last.keep if last else (),
+                status="undone" if micro.uuid in self._left else "active",
+                receipt=_receipt(micro, rung="mask", masked=len(masks)),
+            )
+        )
+
+    def _in_force(self) -> Compaction | None:
+        active = (
+            compaction for compaction in reversed(self.log.compactions) if compaction.status == "active"
+        )
+        return next(active, None)
+
+    def _kept(self, boundary: Boundary) -> tuple[int, ...]:
+        """The messages that stayed: those named, or everything from the first to the last of the segment."""
+        named = {self._seqs[uuid] for uuid in boundary.kept if uuid in self._seqs}
+        first, last = (self._seqs.get(uuid, 0) for uuid in boundary.segment)
+        if not named and first and last:
+            named = set(range(first, last + 1))
+        return tuple(sorted(named))
+
+
+def _receipt(event: Boundary | Micro, *, rung: Rung, tokens_after: int = 0, masked: int = 0) -> Receipt:
+    return Receipt(
+        tokens_before=event.tokens,
+        tokens_after=tokens_after,
+        bytes_before=0,
+        bytes_after=0,
+        rung=rung,
+        masked=masked,
+        counter="claude_code",
+        model="claude_code",
+        trigger="import",
+        time=event.time,
+    )
+
+
+def _message(seq: int, group: list[Record]) -> Message:
+    first = group[0]
+    usages = [record.usage for record in group if record.usage is not None]
+    return Message(
+        seq=seq,
+        role=first.role,
+        parts=_parts(group),
+        synthetic=first.synthetic,
+        id=first.key or first.uuid,
+        time=first.time,
+        model=first.model,
+        usage=max(usages, key=lambda usage: usage.completion) if usages else None,
+    )
+
+
+def _parts(group: list[Record]) -> tuple[Part, ...]:
+    if len(group) == 1:
+        return group[0].parts
+    parts: list[Part] = []
+    calls: set[str] = set()
+    for part in (part for record in group for part in record.parts):
+        if isinstance(part, ToolCall):
+            if part.id in calls:
+                continue
+            calls.add(part.id)
+        parts.append(part)
+    return tuple(parts)

@@ -1,0 +1,71 @@
+"""What the person typed while Claude Code worked.
+
+Such text is queued. When the turn is over it is taken out (``dequeue``) and becomes an ordinary user line. When it is
+handed to the model within the turn it is taken out with ``remove``, and older programs write no other line for it.
+``popAll`` puts it back into the input field.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """Queued text; ``number`` is the line at which it left the queue, ``typed`` the one at which it came."""
+
+    text: str
+    typed: int
+    number: int
+    time: str
+    joined: bool = False
+
+    @property
+    def is_command(self) -> bool:
+        """Whether it is a command to the program (``/model``), not to the model."""
+        return self.text.startswith("/") and len(self.text.split()) == 1 and self.text.count("/") == 1
+
+
+class Queue:
+    """Follows the queue, and tells which prompts no user line repeats."""
+
+    def __init__(self) -> None:
+        self._waiting: list[Prompt] = []
+        self._taken: list[Prompt] = []
+        self._said: list[tuple[int, str]] = []
+
+    def feed(self, operation: str, *, number: int, text: str, time: str) -> None:
+        """One ``queue-operation`` line."""
+        if operation == "enqueue" and text.strip():
+            self._waiting.append(Prompt(text=text, typed=number, number=number, time=time))
+        elif operation == "popAll":
+            self._waiting.clear()
+        elif operation in ("remove", "dequeue") and self._waiting:
+            prompt = next((prompt for prompt in self._waiting if prompt.text == text), self._waiting[0])
+            self._waiting.remove(prompt)
+            self._taken.append(replace(prompt, number=number, joined=operation == "dequeue"))
+
+    def said(self, number: int, text: str) -> None:
+        """A user line, which may be a queued prompt that was delivered."""
+        self._said.append((number, text.strip()))
+
+    def undelivered(self) -> list[Prompt]:
+        """The prompts that stand in no later user line, those never taken out included, in order."""
+        spare = list(self._said)
+        prompts: list[Prompt] = []
+        for prompt in self._taken + self._waiting:
+            delivery = next((said for said in spare if _delivers(said, prompt)), None)
+            if delivery is None:
+                prompts.append(prompt)
+            elif not prompt.joined:
+                spare.remove(delivery)
+        return prompts
+
+
+def _delivers(said: tuple[int, str], prompt: Prompt) -> bool:
+    number, text = said
+    if number < prompt.typed:
+        return False
+    wanted = prompt.text.strip()
+    # Prompts taken out together are joined to one user line.
+    return text == wanted or (prompt.joined and wanted in text)

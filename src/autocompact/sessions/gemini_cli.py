@@ -1,0 +1,152 @@
+"""Gemini CLI sessions: one JSON document, a call and its result in one object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from autocompact.core.messages import Part, Reasoning, Text, ToolCall, ToolResult, Usage
+from autocompact.sessions.building import Log, as_text, string
+from autocompact.sessions.session import Session, Skipped
+
+
+class _Thought(msgspec.Struct):
+    subject: str = ""
+    description: str = ""
+
+
+class _Tokens(msgspec.Struct):
+    input: int = 0
+    output: int = 0
+    thoughts: int = 0
+
+
+class _Response(msgspec.Struct):
+    output: msgspec.Raw = msgspec.Raw(b"")
+    error: msgspec.Raw = msgspec.Raw(b"")
+
+
+class _Function(msgspec.Struct):
+    response: msgspec.Raw = msgspec.Raw(b"")
+
+
+class _ResultPart(msgspec.Struct, rename="camel"):
+    function_response: _Function | None = None
+    text: str | None = None
+
+
+class _Call(msgspec.Struct):
+    id: str
+    name: str = ""
+    args: msgspec.Raw = msgspec.Raw(b"{}")
+    result: list[_ResultPart] | None = None
+    status: str | None = None
+
+
+class _Words(msgspec.Struct):
+    text: str | None = None
+
+
+class _Message(msgspec.Struct, rename="camel"):
+    type: str
+    id: str | None = None
+    timestamp: str | None = None
+    content: msgspec.Raw = msgspec.Raw(b'""')
+    model: str | None = None
+    thoughts: list[_Thought] | None = None
+    tool_calls: list[_Call] | None = None
+    tokens: _Tokens | None = None
+
+
+class _Document(msgspec.Struct, rename="camel"):
+    session_id: str
+    messages: list[msgspec.Raw]
+
+
+_document = msgspec.json.Decoder(_Document).decode
+_message = msgspec.json.Decoder(_Message).decode
+_response = msgspec.json.Decoder(_Response).decode
+_words = msgspec.json.Decoder(list[_Words]).decode
+
+
+def matches(fields: Mapping[str, msgspec.Raw]) -> bool:
+    """Whether a document with these fields is one of Gemini CLI's."""
+    return bytes(fields.get("messages", b"")).startswith(b"[") and "sessionId" in fields
+
+
+def read(lines: Iterable[bytes]) -> Session:
+    """Read a session from the lines of its one document.
+
+    Raises:
+        msgspec.DecodeError: the document as a whole has another shape.
+    """
+    log = Log()
+    skipped: list[Skipped] = []
+    for index, raw in enumerate(_document(b"".join(lines)).messages):
+        try:
+            _add(log, _message(raw))
+        except msgspec.DecodeError as error:
+            skipped.append(Skipped(line=0, reason=f"message {index} has unexpected content: {error}"))
+    return Session(
+        format="gemini_cli",
+        messages=tuple(log.messages),
+        skipped=tuple(skipped),
+        lines=tuple(log.lines),
+        model=log.model,
+    )
+
+
+def _add(log: Log, message: _Message) -> None:
+    """Info, warning and error entries are for the screen, not context."""
+    time, id = message.timestamp or "", message.id or ""
+    text = _text(message.content)
+    if message.type == "user" and text:
+        note = text.startswith("System: ")
+        log.add("user", (Text(text=text),), line=1, synthetic=note, id=id, time=time)
+    elif message.type == "gemini":
+        calls = message.tool_calls or []
+        model, usage = message.model or "", _usage(message.tokens)
+        log.add("assistant", _reply(message, text), line=1, id=id, time=time, model=model, usage=usage)
+        for call in calls:
+            if call.result is not None:
+                log.add("tool", (_result(call, call.result),), line=1, time=time)
+
+
+def _reply(message: _Message, text: str) -> list[Part]:
+    parts: list[Part] = [
+        Reasoning(text=f"{thought.subject}\n{thought.description.strip()}".strip())
+        for thought in message.thoughts or ()
+    ]
+    if text:
+        parts.append(Text(text=text))
+    for call in message.tool_calls or ():
+        parts.append(ToolCall(id=call.id, name=call.name, arguments=as_text(call.args)))
+    return parts
+
+
+def _usage(tokens: _Tokens | None) -> Usage | None:
+    if tokens is None or not tokens.input:
+        return None
+    return Usage(prompt=tokens.input, completion=tokens.output + tokens.thoughts)
+
+
+def _text(content: msgspec.Raw) -> str:
+    if not bytes(content).startswith(b"["):
+        return string(content)
+    return "\n".join(part.text for part in _words(content) if part.text)
+
+
+def _result(call: _Call, parts: list[_ResultPart]) -> ToolResult:
+    texts = [_output(part.function_response.response) for part in parts if part.function_response is not None]
+    texts += [part.text for part in parts if part.text]
+    failed = call.status in ("error", "cancelled")
+    return ToolResult(call_id=call.id, text="\n".join(texts), is_error=failed)
+
+
+def _output(response: msgspec.Raw) -> str:
+    try:
+        found = _response(response)
+    except msgspec.DecodeError:
+        return as_text(response)
+    return as_text(found.output) or as_text(found.error) or as_text(response)

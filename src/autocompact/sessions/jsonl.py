@@ -1,0 +1,108 @@
+"""JSON lines as agents leave them: half-written, glued together, with stray bytes.
+
+One line is one object, except after a crash: then a line breaks off, and what is appended later can follow on the
+same line. Everything that can be read is; the rest is reported with its line number, and nothing raises.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Generic, TypeVar
+
+import msgspec
+
+from autocompact.sessions.session import Skipped
+
+T = TypeVar("T")
+
+_BOM = b"\xef\xbb\xbf"
+_ESCAPE = re.compile(r"\\(?:u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|u[dD][89a-fA-F]\w\w|.)", re.DOTALL)
+_OPENING = re.compile(r'\{"(?:parentUuid|type|timestamp|id|role|message|sessionId)":')
+# How many places of a broken line are tried as the start of an intact object: keeps a long broken line linear.
+_ATTEMPTS = 200
+_scan = json.JSONDecoder().raw_decode
+
+
+class Lines(Generic[T]):
+    """The objects of a JSONL file, decoded one by one as ``(line number from 1, object)``.
+
+    What could not be read is in ``skipped`` once the iteration is over.
+    """
+
+    def __init__(self, lines: Iterable[bytes], kind: type[T]) -> None:
+        self.skipped: list[Skipped] = []
+        self._lines = lines
+        self._decode = msgspec.json.Decoder(kind).decode
+
+    def __iter__(self) -> Iterator[tuple[int, T]]:
+        for number, line in enumerate(self._lines, start=1):
+            if number == 1 and line.startswith(_BOM):
+                line = line[len(_BOM) :]
+            try:
+                yield number, self._decode(line)
+            except (msgspec.DecodeError, RecursionError):
+                if line.strip():
+                    yield from self._recovered(number, line)
+
+    def skip(self, line: int, reason: str) -> None:
+        """Note that something could not be used."""
+        self.skipped.append(Skipped(line=line, reason=reason))
+
+    def _recovered(self, number: int, line: bytes) -> Iterator[tuple[int, T]]:
+        pieces, rest = salvage(line)
+        if rest:
+            self.skip(number, f"not JSON: {rest[:60]!r}")
+        for piece in pieces:
+            try:
+                yield number, self._decode(piece)
+            except (msgspec.DecodeError, RecursionError) as error:
+                self.skip(number, f"unexpected content: {error}")
+
+
+def salvage(line: bytes) -> tuple[list[bytes], str]:
+    """The intact JSON objects of a broken line, and the first text between them that is none.
+
+    Invalid UTF-8 and lone surrogates (an emoji cut in half) become U+FFFD.
+    """
+    text = _ESCAPE.sub(_mended, line.decode("utf-8", errors="replace")).rstrip()
+    pieces: list[bytes] = []
+    rest = ""
+    at = 0
+    while at < len(text):
+        if text[at].isspace():
+            at += 1
+            continue
+        end = _object_end(text, at)
+        if end is None:
+            rest = rest or text[at : at + 200]
+            at = _next_object(text, at + 1)
+        else:
+            pieces.append(text[at:end].encode())
+            at = end
+    return pieces, rest
+
+
+def _mended(escape: re.Match[str]) -> str:
+    found = escape.group()
+    return "\\ufffd" if len(found) == 6 and found[2] in "dD" else found
+
+
+def _object_end(text: str, at: int) -> int | None:
+    if text[at] != "{":
+        return None
+    try:
+        return _scan(text, at)[1]
+    except (ValueError, RecursionError):
+        return None
+
+
+def _next_object(text: str, at: int) -> int:
+    """Where the next object starts that reaches to the end of the line; the end if there is none."""
+    for attempt, opening in enumerate(_OPENING.finditer(text, at)):
+        if attempt == _ATTEMPTS:
+            break
+        if _object_end(text, opening.start()) == len(text):
+            return opening.start()
+    return len(text)
