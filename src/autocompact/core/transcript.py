@@ -13,8 +13,9 @@ The list of a context is never changed in place once handed out, so a context ca
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import overload
 
 from autocompact.core.compaction import Compaction, Mask
@@ -50,10 +51,8 @@ class Transcript:
         self._replaced: set[int] = set()
         self._hashes: list[str] = []
         self._before = prefix
-        self._prompt: list[int] = [
-            seq for seq in sorted(self._earlier) if self._earlier[seq].role == "system"
-        ]
-        self._begun = first > 1
+        self._prompt = _leading_system(self._earlier)
+        self._begun = 0 if first > 1 else None
         self.extend(messages)
 
     def __len__(self) -> int:
@@ -77,10 +76,11 @@ class Transcript:
             raise ValueError(f"message has seq {message.seq}, the next one is {len(self) + 1}")
         if message.replaces is not None:
             self._replace(message.replaces, before=message.seq)
-        if message.role != "system":
-            self._begun = True
-        elif not self._begun:
-            self._prompt.append(message.seq)
+        if self._begun is None:
+            if message.role == "system":
+                self._prompt.append(message.seq)
+            else:
+                self._begun = message.seq
         self._messages.append(message)
         self._costs.append(message_cost(message, self.counter))
 
@@ -96,12 +96,15 @@ class Transcript:
             )
         self._replaced.update(range(first, before))
         self.replacements += 1
+        self._prompt = [seq for seq in self._prompt if seq < first]
+        if self._begun is not None and self._begun >= first:
+            self._begun = None
         del self._hashes[first - self.first :]
 
     @property
     def prompt(self) -> tuple[Message, ...]:
-        """The system prompt: the system messages that the log begins with, as far as not replaced."""
-        return tuple(self[seq] for seq in self._prompt if seq not in self._replaced)
+        """The system prompt: the system messages that the log, as far as it was not replaced, begins with."""
+        return tuple(self[seq] for seq in self._prompt)
 
     def is_replaced(self, seq: int) -> bool:
         """Whether an edit or a regenerated answer took the place of message ``seq``."""
@@ -140,6 +143,16 @@ class Transcript:
         return self.prefix(compaction.through_seq) == compaction.prefix
 
 
+def _leading_system(messages: Mapping[int, Message]) -> list[int]:
+    """The system messages that stand together before any other of these."""
+    leading: list[int] = []
+    for seq in sorted(messages):
+        if messages[seq].role != "system" or (leading and seq != leading[-1] + 1):
+            break
+        leading.append(seq)
+    return leading
+
+
 def _chain(before: str, message: Message) -> str:
     content = message.raw if message.raw is not None else repr((message.role, message.parts)).encode()
     return hashlib.blake2b(before.encode() + content, digest_size=16).hexdigest()
@@ -170,8 +183,12 @@ class Messages(Sequence[Message]):
             raise IndexError(index)
         return self._settled[position] if position < self._length else self._tail[position - self._length]
 
+    def __iter__(self) -> Iterator[Message]:
+        yield from islice(self._settled, self._length)
+        yield from self._tail
+
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and tuple(self) == tuple(other)  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType] - any sequence may be compared
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)  # pyright: ignore[reportUnknownArgumentType] - any sequence may be compared
 
     __hash__ = None  # pyright: ignore[reportAssignmentType] - compared by content, like a list
 
@@ -257,10 +274,14 @@ class View:
         messages = self._repairer.messages
         for index in range(first, len(messages)):
             new = messages[index]
-            whole = new is message and message.seq
-            cost = self.transcript.cost(message.seq) if whole else message_cost(new, self.transcript.counter)
+            cost = self._cost_of(new)
             self._costs.append(cost)
             self._cost = self._cost + cost
+
+    def _cost_of(self, message: Message) -> Cost:
+        log = self.transcript
+        as_logged = message.seq > 0 and log[message.seq] is message
+        return log.cost(message.seq) if as_logged else message_cost(message, log.counter)
 
 
 def view(transcript: Transcript, compaction: Compaction | None = None, *, closed: bool = False) -> Context:
@@ -283,7 +304,8 @@ def masked(message: Message, masks: Iterable[Mask]) -> Message:
 def _head(log: Transcript, compaction: Compaction) -> Iterator[Message]:
     """What stands for the covered messages: system prompt, summary, and what was kept verbatim."""
     system = [message for message in log.prompt if message.seq <= compaction.through_seq]
-    kept = [log[seq] for seq in compaction.keep if not log.is_replaced(seq)]
+    prompt = {message.seq for message in system}
+    kept = [log[seq] for seq in compaction.keep if seq not in prompt and not log.is_replaced(seq)]
     if compaction.summary and compaction.placement == "system":
         yield from system[:-1]
         yield _with_section(system[-1] if system else None, frame(compaction.summary, placement="system"))
