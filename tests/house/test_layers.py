@@ -12,10 +12,8 @@ import pytest
 
 from tests.house.source import ROOT
 
-_CONTRACTS = (
-    "upper layers may import lower ones, never the other way",
-    "core and wire hold values and decisions",
-)
+_LAYERS = "upper layers may import lower ones, never the other way"
+_PURE = "core and wire hold values and decisions: no event loop, network, disk, process, clock or log"
 
 
 def _broken_contracts(folder: Path) -> list[str]:
