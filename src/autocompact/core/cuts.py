@@ -1,0 +1,175 @@
+"""Where a history may be cut: the messages before the cut are folded into the summary, the rest stays verbatim.
+
+A cut is an index ``i``: before ``messages[i]``; 0 folds nothing, ``len(messages)`` everything. Each rule is a small
+class that says which cuts it allows; a cut is legal if all rules allow it. All of it is linear, and works on
+histories that were not repaired.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Protocol
+
+from autocompact.core.messages import Message, Reasoning
+
+
+class Rule(Protocol):
+    """A reason why a history must not be cut just anywhere."""
+
+    def allowed(self, messages: Sequence[Message]) -> set[int]:
+        """The cuts that this rule allows, of 0 to ``len(messages)``."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolPairs:
+    """Never between a call and its result, in whichever order they were recorded."""
+
+    def allowed(self, messages: Sequence[Message]) -> set[int]:
+        """The cuts that part no call from its result."""
+        called: dict[str, int] = {}
+        known: set[str] = set()
+        early: dict[str, int] = {}
+        spans: list[tuple[int, int]] = []
+        for index, message in enumerate(messages):
+            for call in message.calls:
+                known.add(call.id)
+                called[call.id] = index
+                if call.id in early:
+                    spans.append((early.pop(call.id), index))
+            for result in message.results:
+                if result.call_id in called:
+                    spans.append((called.pop(result.call_id), index))
+                elif result.call_id not in known:
+                    early.setdefault(result.call_id, index)
+        return _outside(spans, len(messages))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParallelGroups:
+    """Never between the calls of one run of assistant messages: they are one step."""
+
+    def allowed(self, messages: Sequence[Message]) -> set[int]:
+        """The cuts that leave all calls of a run on one side."""
+        spans: list[tuple[int, int]] = []
+        caller: int | None = None
+        for index, message in enumerate(messages):
+            if message.role != "assistant":
+                caller = None
+            elif message.calls:
+                if caller is not None:
+                    spans.append((caller, index))
+                caller = index
+        return _outside(spans, len(messages))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReasoningBlocks:
+    """Never between reasoning and what the model said or did with it."""
+
+    def allowed(self, messages: Sequence[Message]) -> set[int]:
+        """The cuts that part no reasoning from the next message of the model, unless the user spoke in between."""
+        spans: list[tuple[int, int]] = []
+        thought: int | None = None
+        for index, message in enumerate(messages):
+            if message.role == "assistant":
+                if thought is not None:
+                    spans.append((thought, index))
+                thought = index if message.parts and isinstance(message.parts[-1], Reasoning) else None
+            elif message.is_request:
+                thought = None
+        return _outside(spans, len(messages))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserTurn:
+    """Only where a turn begins: before a request of the user, at the beginning and at the end.
+
+    Attributes:
+        split: also inside a turn, where one of its steps begins: before the first of a run of assistant messages,
+            and before words of the program. For turns that are too long to stay whole.
+    """
+
+    split: bool = False
+
+    def allowed(self, messages: Sequence[Message]) -> set[int]:
+        """The cuts at which a turn, or with ``split`` a step, begins."""
+        cuts = {0, len(messages)}
+        before = ""
+        for index, message in enumerate(messages):
+            begins_step = message.role != before if message.role == "assistant" else not message.results
+            if message.is_request or (self.split and begins_step):
+                cuts.add(index)
+            before = message.role
+        return cuts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pins:
+    """Never after a pinned message, unless it is kept verbatim beside the summary (both by ``seq``)."""
+
+    pinned: Collection[int]
+    keep: Collection[int] = ()
+
+    def allowed(self, messages: Sequence[Message]) -> set[int]:
+        """The cuts before the first pinned message that is not kept."""
+        held = (
+            i
+            for i, message in enumerate(messages)
+            if message.seq in self.pinned and message.seq not in self.keep
+        )
+        return set(range(next(held, len(messages)) + 1))
+
+
+DEFAULT: tuple[Rule, ...] = (ToolPairs(), ParallelGroups(), ReasoningBlocks(), UserTurn(split=True))
+
+
+def legal_cuts(messages: Sequence[Message], *, rules: Iterable[Rule] = DEFAULT) -> tuple[int, ...]:
+    """The cuts that all rules allow, ascending. 0 is always one."""
+    cuts = set(range(len(messages) + 1))
+    for rule in rules:
+        cuts &= rule.allowed(messages)
+    return tuple(index for index in range(len(messages) + 1) if index in cuts)
+
+
+def tail_cut(
+    messages: Sequence[Message],
+    tokens: Sequence[int],
+    *,
+    tail_tokens: int,
+    prefer_user_turn: bool = True,
+    rules: Sequence[Rule] = DEFAULT,
+) -> int:
+    """The cut with the largest tail that weighs at most ``tail_tokens``; the smallest tail there is if none does.
+
+    Args:
+        messages: the history.
+        tokens: what each message weighs, index as in ``messages``.
+        tail_tokens: what the tail may weigh; 0 folds everything.
+        prefer_user_turn: rather begin the tail with a request of the user, if that leaves at least half of it.
+        rules: what makes a cut legal.
+    """
+    cuts = legal_cuts(messages, rules=rules)
+    if tail_tokens <= 0:
+        return cuts[-1]
+    weights = [*accumulate(reversed(tokens), initial=0)][::-1]
+    fitting = [index for index in cuts if weights[index] <= tail_tokens]
+    if not fitting:
+        return cuts[-1]
+    if prefer_user_turn:
+        turns = UserTurn().allowed(messages)
+        turn = next(index for index in fitting if index in turns or index == cuts[-1])
+        if 2 * weights[turn] >= weights[fitting[0]]:
+            return turn
+    return fitting[0]
+
+
+def _outside(spans: Iterable[tuple[int, int]], length: int) -> set[int]:
+    """The cuts that lie in none of these spans: a span forbids the cuts after its first through its last index."""
+    changes = [0] * (length + 2)
+    for first, last in spans:
+        changes[first + 1] += 1
+        changes[last + 1] -= 1
+    return {index for index, depth in enumerate(accumulate(changes[: length + 1])) if depth == 0}
