@@ -1,0 +1,33 @@
+"""Skill files on disk: the three prompts that come along, or a user's own by path."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+
+from autocompact.core.prompts import BUILT_IN, Skill, parse_skill
+from autocompact.errors import InvalidInput
+
+
+def load_skill(name_or_path: str | Path) -> Skill:
+    """The prompt of that name ("compact", "session", "handoff"), or the one in a file.
+
+    Args:
+        name_or_path: a built-in name, or the path of a skill file or of a folder with a ``SKILL.md``.
+
+    Raises:
+        InvalidInput: there is no such prompt, it cannot be read, or it is no skill file.
+    """
+    if name_or_path in BUILT_IN:
+        file = resources.files("autocompact.core.prompts") / name_or_path / "SKILL.md"
+        return parse_skill(file.read_text("utf-8"), source=f"the built-in skill {name_or_path!r}")
+    path = Path(name_or_path).expanduser()
+    path = path / "SKILL.md" if path.is_dir() else path
+    try:
+        text = path.read_text("utf-8")
+    except FileNotFoundError:
+        names = ", ".join(BUILT_IN)
+        raise InvalidInput(f"no skill {str(name_or_path)!r}: neither a file nor one of {names}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"cannot read the skill file {str(path)!r}: {error}") from error
+    return parse_skill(text, source=str(path))
