@@ -1,1 +1,9 @@
 """Recorded sessions of the common agents, read into the core's messages and written back."""
+
+from __future__ import annotations
+
+from autocompact.sessions.read import FORMATS, read_session
+from autocompact.sessions.session import Format, Session, Skipped
+from autocompact.sessions.write import render_markdown, write_claude_code
+
+__all__ = ["FORMATS", "Format", "Session", "Skipped", "read_session", "render_markdown", "write_claude_code"]

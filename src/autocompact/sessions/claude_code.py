@@ -16,12 +16,15 @@ What makes them hard, and what is done here:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import msgspec
 
+from autocompact.core.compaction import Mask
 from autocompact.core.messages import Image, Part, Text, ToolResult, Usage
+from autocompact.core.summary import HEADING
 from autocompact.sessions.building import kind_of, string
 from autocompact.sessions.claude_blocks import parse_content, said_by_program
 from autocompact.sessions.claude_log import Boundary, Event, Micro, Record, assemble
@@ -69,6 +72,14 @@ class _Preserved(msgspec.Struct, rename="camel"):
     all_uuids: list[str] | None = None
 
 
+class _Shown(msgspec.Struct, rename="camel"):
+    """What autocompact adds when it writes a boundary: its own record, so that it comes back whole."""
+
+    through_seq: int
+    keep: list[int]
+    masks: list[Mask]
+
+
 class _Compact(msgspec.Struct, rename="camel"):
     trigger: str | None = None
     pre_tokens: int | None = None
@@ -76,6 +87,7 @@ class _Compact(msgspec.Struct, rename="camel"):
     compacted_tool_ids: list[str] | None = None
     preserved_segment: _Segment | None = None
     preserved_messages: _Preserved | None = None
+    autocompact: _Shown | None = None
 
 
 class _Attachment(msgspec.Struct):
@@ -106,6 +118,9 @@ class Line(msgspec.Struct, rename="camel"):
     attachment: _Attachment | None = None
 
 
+_FRAMED = re.compile(
+    re.escape(HEADING) + r"\n.*?\n<conversation_record>\n(.*)\n</conversation_record>\Z", re.DOTALL
+)
 _api = msgspec.json.Decoder(_Api).decode
 
 
@@ -268,7 +283,7 @@ class _Reader:
             own = [Boundary(number=number, uuid=line.uuid or f"line-{number}", time=line.timestamp or "")]
             self.boundaries += own
             self.events += own
-        own[-1].summary = _words(parts)
+        own[-1].summary = _unframed(_words(parts))
         if line.uuid:
             self.tree.context(line.uuid, line.parent_uuid, anchor=True, request=False)
 
@@ -311,11 +326,22 @@ class _Reader:
         return sorted(self.events + queued, key=_number) if queued else self.events
 
 
+def _unframed(text: str) -> str:
+    """The summary without the frame that the view puts around it again, where autocompact wrote it with one."""
+    framed = _FRAMED.match(text)
+    return framed[1] if framed else text
+
+
 def _boundary(meta: _Compact, *, number: int, uuid: str, time: str) -> Boundary:
     segment, kept = meta.preserved_segment or _Segment(), meta.preserved_messages or _Preserved()
+    shown = meta.autocompact
     return Boundary(
         number=number,
         uuid=uuid,
+        through_seq=shown.through_seq if shown else None,
+        kept_seqs=tuple(shown.keep) if shown else (),
+        masks=tuple(shown.masks) if shown else (),
+        author="autocompact" if shown else "claude_code",
         tokens=meta.pre_tokens or 0,
         tokens_after=meta.post_tokens or 0,
         time=time,

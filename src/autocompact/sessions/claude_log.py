@@ -32,7 +32,10 @@ class Record:
 
 @dataclass(slots=True, kw_only=True)
 class Boundary:
-    """A compaction: the ``segment`` (first and last uuid) or the ``kept`` uuids stayed verbatim."""
+    """A compaction: the ``segment`` (first and last uuid) or the ``kept`` uuids stayed verbatim.
+
+    One that autocompact wrote says it in ``through_seq``, ``kept_seqs`` and ``masks`` (None: it is not one).
+    """
 
     number: int
     uuid: str
@@ -42,6 +45,10 @@ class Boundary:
     time: str = ""
     segment: tuple[str, str] = ("", "")
     kept: tuple[str, ...] = ()
+    through_seq: int | None = None
+    kept_seqs: tuple[int, ...] = ()
+    masks: tuple[Mask, ...] = ()
+    author: str = "claude_code"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,18 +150,23 @@ class _Assembly:
 
     def _boundary(self, boundary: Boundary) -> None:
         last = self._in_force()
-        keep = self._kept(boundary)
+        through, keep = len(self.log.messages), self._kept(boundary)
+        masks = tuple(mask for mask in (last.masks if last else ()) if mask.seq in keep)
+        if boundary.through_seq is not None:
+            through, masks = min(boundary.through_seq, through), boundary.masks
         self.log.compactions.append(
             Compaction(
                 id=boundary.uuid,
-                from_seq=last.through_seq + 1 if last else 1,
-                through_seq=len(self.log.messages),
+                from_seq=min(last.through_seq if last else 0, through) + 1,
+                through_seq=through,
                 summary=boundary.summary,
                 ledger=Ledger(),
-                masks=tuple(mask for mask in (last.masks if last else ()) if mask.seq in keep),
+                masks=masks,
                 keep=keep,
                 status="undone" if boundary.uuid in self._left else "active",
-                receipt=_receipt(boundary, rung="summarise", tokens_after=boundary.tokens_after),
+                receipt=_receipt(
+                    boundary, rung="summarise", tokens_after=boundary.tokens_after, author=boundary.author
+                ),
             )
         )
 
@@ -188,6 +200,8 @@ class _Assembly:
 
     def _kept(self, boundary: Boundary) -> tuple[int, ...]:
         """The messages that stayed: those named, or everything from the first to the last of the segment."""
+        if boundary.through_seq is not None:
+            return tuple(seq for seq in boundary.kept_seqs if 0 < seq <= len(self.log.messages))
         named = {self._seqs[uuid] for uuid in boundary.kept if uuid in self._seqs}
         first, last = (self._seqs.get(uuid, 0) for uuid in boundary.segment)
         if not named and first and last:
@@ -195,7 +209,14 @@ class _Assembly:
         return tuple(sorted(named))
 
 
-def _receipt(event: Boundary | Micro, *, rung: Rung, tokens_after: int = 0, masked: int = 0) -> Receipt:
+def _receipt(
+    event: Boundary | Micro,
+    *,
+    rung: Rung,
+    tokens_after: int = 0,
+    masked: int = 0,
+    author: str = "claude_code",
+) -> Receipt:
     return Receipt(
         tokens_before=event.tokens,
         tokens_after=tokens_after,
@@ -203,8 +224,8 @@ def _receipt(event: Boundary | Micro, *, rung: Rung, tokens_after: int = 0, mask
         bytes_after=0,
         rung=rung,
         masked=masked,
-        counter="claude_code",
-        model="claude_code",
+        counter=author,
+        model=author,
         trigger="import",
         time=event.time,
     )

@@ -48,7 +48,7 @@ _MODEL_ITEMS = frozenset(
 # Text that Codex puts in the user's place: known headings, and anything that is one tagged block as a whole.
 _NOTE = re.compile(
     r"\s*(?:# AGENTS\.md instructions for |<(user_instructions|environment_context|turn_aborted|user_shell_command)\b"
-    r"|<(?P<tag>[a-z]+(?:_[a-z]+)+)>.*</(?P=tag)>\s*\Z)",
+    r"|<skill>\s*<name>|<(?P<tag>[a-z]+(?:_[a-z]+)+)>.*</(?P=tag)>\s*\Z)",
     re.DOTALL,
 )
 _FAILED = re.compile(r"\A(?:.*\n){0,4}?(?:Process exited with code|Exit code:) (?!0\b)-?\d+")

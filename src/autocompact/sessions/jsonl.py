@@ -17,7 +17,7 @@ from autocompact.sessions.session import Skipped
 
 T = TypeVar("T")
 
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 _ESCAPE = re.compile(r"\\(?:u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|u[dD][89a-fA-F]\w\w|.)", re.DOTALL)
 _OPENING = re.compile(r'\{"(?:parentUuid|type|timestamp|id|role|message|sessionId)":')
 # How many places of a broken line are tried as the start of an intact object: keeps a long broken line linear.
@@ -38,8 +38,8 @@ class Lines(Generic[T]):
 
     def __iter__(self) -> Iterator[tuple[int, T]]:
         for number, line in enumerate(self._lines, start=1):
-            if number == 1 and line.startswith(_BOM):
-                line = line[len(_BOM) :]
+            if number == 1 and line.startswith(BOM):
+                line = line[len(BOM) :]
             try:
                 yield number, self._decode(line)
             except (msgspec.DecodeError, RecursionError):

@@ -9,7 +9,9 @@ from typing import Literal, TypeAlias
 from autocompact.core.compaction import Compaction
 from autocompact.core.messages import Message
 
-Format: TypeAlias = Literal["claude_code", "codex", "copilot_cli", "gemini_cli", "pi", "openai", "anthropic"]
+Format: TypeAlias = Literal[
+    "claude_code", "codex", "copilot_cli", "gemini_cli", "pi", "openai", "anthropic", "openhands"
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
