@@ -1,0 +1,286 @@
+"""What a tool call does, whichever agent made it.
+
+Claude Code says ``Edit(file_path)``, Codex ``apply_patch`` with a patch as text or ``exec_command(cmd)``, Gemini
+``replace(file_path)``, Copilot ``edit(path)``, OpenHands ``str_replace_editor(command, path)``. They are not
+listed one by one: the words in the tool's name and the keys of its arguments say what it does, so that a tool
+nobody has seen yet is understood as well.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, cast
+
+from autocompact.core.messages import ToolCall
+
+Verb: TypeAlias = Literal[
+    "read", "edit", "create", "delete", "run", "search", "todo", "spawn", "poll", "stop", "other"
+]
+Effect: TypeAlias = Literal["read", "edited", "created", "deleted"]
+
+_PATHS = [
+    "file_path",
+    "path",
+    "filepath",
+    "filename",
+    "file",
+    "notebook_path",
+    "absolute_path",
+    "target_file",
+    "file_name",
+]
+_COMMANDS = ["command", "cmd", "script", "commands", "shell_command", "bash_command", "code"]
+_TASKS = [
+    "task_id",
+    "taskId",
+    "agentId",
+    "agent_id",
+    "bash_id",
+    "shell_id",
+    "shellId",
+    "session_id",
+    "sessionId",
+]
+_TODOS = ["todos", "plan", "todo_list", "task_list", "items", "tasks"]
+_OLD = frozenset(
+    [
+        "old_string",
+        "old_str",
+        "new_string",
+        "new_str",
+        "replacement",
+        "patch",
+        "diff",
+        "edits",
+        "oldText",
+        "newText",
+    ]
+)
+_NEW = frozenset(["content", "file_text", "contents"])
+_WORDS: Mapping[Verb, frozenset[str]] = {
+    "edit": frozenset(["edit", "replace", "patch", "insert", "modify", "multiedit"]),
+    "create": frozenset(["write", "create", "save"]),
+    "delete": frozenset(["delete", "remove", "unlink"]),
+    "search": frozenset(["grep", "search", "glob", "find", "ls", "list", "ripgrep"]),
+    "read": frozenset(["read", "view", "open", "cat", "get", "fetch"]),
+    "stop": frozenset(["kill", "stop", "cancel", "terminate", "close"]),
+    "spawn": frozenset(["agent", "subagent", "delegate", "spawn", "dispatch", "task"]),
+    "poll": frozenset(["output", "wait", "poll", "stdin"]),
+}
+_EDITOR: Mapping[str, Verb] = {
+    "view": "read",
+    "create": "create",
+    "str_replace": "edit",
+    "insert": "edit",
+    "undo_edit": "edit",
+}
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_PATCHED = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+?) *$|^\*\*\* (Move) to: (.+?) *$", re.MULTILINE)
+_PATCH_EFFECTS: Mapping[str, Effect] = {
+    "Add": "created", "Update": "edited", "Delete": "deleted", "Move": "created"
+}  # fmt: skip
+_SHELL_FILE = re.compile(
+    r"(?:^|[\n;&|]\s*)(?P<verb>(?:git )?(?:rm|mv)|cat|head|tail|less|nl|sed -i|sed -n|sed)\s"
+    r"(?P<rest>[^\n;&|<]*)"
+    r"|(?:\S\s+|\d)?>>?\s?(?P<out>[\w~./-]*[\w-]\.\w{1,5})(?=\s|$)"
+)
+_ARGUMENT = re.compile(r"(?<!\S)['\"]?([\w~./@+-]*[\w@+-]/?[\w.@+-]*)['\"]?(?!\S)")
+_LOOKS_LIKE_FILE = re.compile(r".*[\w-](?:\.[A-Za-z]\w{0,5}|/[\w.-]+)\Z|[A-Z]\w+file\Z")
+LONGEST_PATH = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """What one tool call does.
+
+    Attributes:
+        verb: the kind of thing it does.
+        name: the tool's name.
+        text: every string in the arguments, one after the other, for identifiers to be found in.
+        files: the files it touches, with what it does to them.
+        command: the shell command line, if it runs one.
+        task: the id of the sub-agent, shell or task it is about.
+        arguments: the decoded arguments; empty if they are not a JSON object.
+    """
+
+    verb: Verb
+    name: str
+    text: str
+    files: tuple[tuple[str, Effect], ...] = ()
+    command: str = ""
+    task: str = ""
+    arguments: Mapping[str, Any]
+
+
+def interpret(call: ToolCall) -> Action:
+    """What ``call`` does; arguments that are free text are read as a patch or as a command line."""
+    arguments = decoded(call.arguments)
+    words = frozenset(word.lower() for word in _WORD.findall(call.name))
+    if not arguments:
+        return _of_text(call, words)
+    path = _first(arguments, _PATHS)[:LONGEST_PATH]
+    command = _command(arguments)
+    verb = _verb(words, arguments, path=path, command=command)
+    if verb == "run":
+        files = patched_files(command) or shell_files(command)
+    else:
+        files = patched_files(_first(arguments, ["patch", "input", "diff"])) or _files(verb, path)
+    return Action(
+        verb="edit" if verb == "other" and files else verb,
+        name=call.name,
+        text="\n".join(strings(arguments)),
+        files=files,
+        command=command if verb == "run" else "",
+        task=_first(arguments, _TASKS),
+        arguments=arguments,
+    )
+
+
+def decoded(arguments: str) -> Mapping[str, Any]:
+    """The arguments as a mapping; empty if they are not a JSON object."""
+    if not arguments.startswith("{"):
+        return {}
+    try:
+        return json.loads(arguments)
+    except ValueError:
+        return {}
+
+
+def strings(value: object) -> Iterator[str]:
+    """Every string inside a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in cast("dict[str, object]", value).values():
+            yield from strings(item)
+    elif isinstance(value, list):
+        for item in cast("list[object]", value):
+            yield from strings(item)
+
+
+def todo_items(action: Action) -> list[Mapping[str, Any]]:
+    """The items of a todo list or plan that the call sets; empty if it sets none."""
+    for key in _TODOS:
+        value = action.arguments.get(key)
+        if isinstance(value, list) and value:
+            return [item for item in cast("list[Any]", value) if isinstance(item, dict)]
+    return []
+
+
+def patched_files(text: str) -> tuple[tuple[str, Effect], ...]:
+    """The files of an ``apply_patch`` patch, with what it does to each."""
+    if "*** " not in text:
+        return ()
+    return tuple(
+        (path or moved, _PATCH_EFFECTS[what or "Move"]) for what, path, _, moved in _PATCHED.findall(text)
+    )
+
+
+def shell_files(command: str) -> tuple[tuple[str, Effect], ...]:
+    """The files that a command line plainly reads, writes or removes."""
+    found: dict[str, Effect] = {}
+    for match in _SHELL_FILE.finditer(command[:2000]):
+        if match["out"]:
+            if not match["out"].startswith("/dev/"):
+                found[match["out"]] = "created"
+            continue
+        paths = [path for path in _ARGUMENT.findall(match["rest"]) if _LOOKS_LIKE_FILE.match(path)]
+        found.update(_shell_effects(match["verb"], paths))
+    return tuple(found.items())
+
+
+def _shell_effects(verb: str, paths: list[str]) -> dict[str, Effect]:
+    if verb.endswith("rm"):
+        return dict.fromkeys(paths, "deleted")
+    if verb.endswith("mv"):
+        return {path: "created" if index else "deleted" for index, path in enumerate(paths)}
+    return dict.fromkeys(paths, "edited" if verb == "sed -i" else "read")
+
+
+def _of_text(call: ToolCall, words: frozenset[str]) -> Action:
+    files = patched_files(call.arguments)
+    verb: Verb = "edit" if files else "run" if words & _RUN else _named(words)
+    command = call.arguments if verb == "run" else ""
+    return Action(
+        verb=verb,
+        name=call.name,
+        text=call.arguments if call.arguments != "{}" else "",
+        files=files or shell_files(command),
+        command=command,
+        arguments={},
+    )
+
+
+_RUN = frozenset(
+    [
+        "bash",
+        "shell",
+        "exec",
+        "terminal",
+        "run",
+        "command",
+        "cmd",
+        "powershell",
+        "execute",
+        "console",
+        "python",
+    ]
+)
+
+
+def _first(arguments: Mapping[str, Any], keys: list[str]) -> str:
+    for key in keys:
+        value = arguments.get(key)
+        if isinstance(value, str) and value:
+            return value
+        if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+    return ""
+
+
+def _command(arguments: Mapping[str, Any]) -> str:
+    for key in _COMMANDS:
+        value = arguments.get(key)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, list) and value:
+            words = [str(word) for word in cast("list[object]", value)]
+            return words[-1] if len(words) == 3 and words[1] in ("-c", "-lc") else " ".join(words)
+    return ""
+
+
+def _verb(words: frozenset[str], arguments: Mapping[str, Any], *, path: str, command: str) -> Verb:
+    if path and command in _EDITOR:
+        return _EDITOR[command]
+    if any(isinstance(arguments.get(key), list) for key in _TODOS) or words & {"todo", "todos", "plan"}:
+        return "todo"
+    if "task" in words and words & {"create", "update"}:
+        return "todo"
+    if words & {"poll", "output", "stdin"}:
+        return "poll"
+    if command:
+        return "run"
+    if path and arguments.keys() & _OLD:
+        return "edit"
+    if path and arguments.keys() & _NEW:
+        return "create"
+    return _named(words)
+
+
+def _named(words: frozenset[str]) -> Verb:
+    for verb, known in _WORDS.items():
+        if words & known:
+            return verb
+    return "other"
+
+
+_EFFECTS: Mapping[Verb, Effect] = {
+    "read": "read", "edit": "edited", "create": "created", "delete": "deleted"
+}  # fmt: skip
+
+
+def _files(verb: Verb, path: str) -> tuple[tuple[str, Effect], ...]:
+    return ((path, _EFFECTS[verb]),) if path and verb in _EFFECTS else ()

@@ -1,0 +1,243 @@
+"""What the agent did: files, commands, errors still open, the plan, and what is still running."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from autocompact.core.actions import Effect, todo_items
+from autocompact.core.entries import Entry, State
+from autocompact.core.outcomes import Outcome, error_lines, normal, read_outcome
+from autocompact.core.scan import Call, Said
+
+LONGEST_COMMAND = 160
+_LOOKS = re.compile(
+    r"(?:ls|cat|head|tail|sed -n|grep|rg|find|wc|pwd|echo|which|tree|git (?:status|diff|log|show|branch|fetch|rev-parse"
+    r"|worktree list|stash list|blame)|gh (?:pr|issue|run) (?:view|list|diff|checks))\b"
+)
+_BACKGROUND = re.compile(
+    r"running in (?:the )?background with ID: ?(?P<id>[\w-]+)|agentId: ?(?P<agent>[\w-]+)"
+    r"|(?:session|process) (?:running with (?:session )?)?ID:? (?P<session>\d+)|\bshellId: (?P<shell>\d+) (?:is )?(?:still )?running"
+    r"|Background PIDs: (?P<pid>\d+)",
+    re.IGNORECASE,
+)
+_ENDED = re.compile(
+    r"<status>(?:completed|failed|killed|stopped)</status>|exited with code|completed with exit code|with exit code"
+    r"|\b(?:killed|terminated|stopped|has finished|completed successfully)\b",
+    re.IGNORECASE,
+)
+_NOTICE = re.compile(r"<task-notification>.*?<task-id>(.*?)</task-id>.*?<status>(.*?)</status>", re.DOTALL)
+_TODO_STATE: Mapping[str, State] = {
+    "completed": "done", "complete": "done", "done": "done", "finished": "done", "closed": "done",
+    "cancelled": "withdrawn", "canceled": "withdrawn", "deleted": "withdrawn",
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class _File:
+    effects: dict[Effect, int] = field(default_factory=dict[Effect, int])
+    last: Effect = "read"
+    seq: int = 0
+    read_seq: int = 0
+
+    def touch(self, effect: Effect, seq: int) -> None:
+        self.effects[effect] = self.effects.get(effect, 0) + 1
+        if effect == "read":
+            self.read_seq = seq
+        else:
+            self.last, self.seq = effect, seq
+
+
+def find_files(calls: Sequence[Call], *, words: Mapping[str, str]) -> list[Entry]:
+    """The files the agent touched, in order of their last use; calls that failed touched nothing."""
+    files: dict[str, _File] = {}
+    for call in calls:
+        if call.is_error:
+            continue
+        for path, effect in call.action.files:
+            file = files.pop(path, None) or _File()
+            file.touch(effect, call.seq)
+            files[path] = file
+    return [_file_entry(path, file, words=words) for path, file in files.items()]
+
+
+def _file_entry(path: str, file: _File, *, words: Mapping[str, str]) -> Entry:
+    shown: list[str] = []
+    for effect in ("created", "edited", "deleted", "read"):
+        times = file.effects.get(effect, 0)
+        gone = file.last == "deleted" and effect == "read"
+        if times and not gone:
+            shown.append(words[effect] + (f" {times}×" if times > 1 and effect == "edited" else ""))
+    changed = file.seq > 0
+    return Entry(
+        kind="file",
+        text=f"{path} — {', '.join(shown)}",
+        seq=max(file.seq, file.read_seq),
+        key=path,
+        state="done" if changed else "",
+        state_seq=file.seq,
+        need=0.9 if changed else 0.2,
+    )
+
+
+@dataclass(slots=True)
+class _Run:
+    command: str
+    seq: int
+    outcome: Outcome
+    times: int = 1
+
+
+def find_commands(calls: Sequence[Call], *, words: Mapping[str, str]) -> list[Entry]:
+    """The commands with what came of their last run; commands that only look at something are left out."""
+    runs: dict[str, _Run] = {}
+    for call in calls:
+        command = call.action.command
+        if not command or not call.answered:
+            continue
+        key = normal(command)
+        outcome = read_outcome(call.output, is_error=call.is_error)
+        if _LOOKS.match(key) and not outcome.failed:
+            runs.pop(key, None)
+            continue
+        before = runs.pop(key, None)
+        runs[key] = _Run(command=key, seq=call.seq, outcome=outcome, times=before.times + 1 if before else 1)
+    return [_command_entry(run, words=words) for run in runs.values()]
+
+
+def _command_entry(run: _Run, *, words: Mapping[str, str]) -> Entry:
+    outcome = run.outcome
+    said = words["failed"] if outcome.failed else words["passed"]
+    code = f" ({outcome.exit})" if outcome.exit else ""
+    detail = outcome.counts or (outcome.errors[0] if outcome.errors else "")
+    times = f" {run.times}×" if run.times > 1 else ""
+    return Entry(
+        kind="command",
+        text=f"`{_short(run.command)}`{times} — {said}{code}{': ' if detail else ''}{detail}",
+        seq=run.seq,
+        key=run.command,
+        state="open" if outcome.failed else "done",
+        state_seq=run.seq,
+        need=0.35 if outcome.counts or outcome.failed else 0.15,
+    )
+
+
+def _short(command: str) -> str:
+    return command if len(command) <= LONGEST_COMMAND else command[: LONGEST_COMMAND - 1] + "…"
+
+
+def find_errors(calls: Sequence[Call]) -> list[Entry]:
+    """Errors that no later success of the same command, or of the same tool on the same file, has settled."""
+    failing: dict[str, Entry] = {}
+    for call in calls:
+        if not call.answered:
+            continue
+        action = call.action
+        key = normal(action.command) if action.command else f"{action.name} {call.subject}".strip()
+        failed, lines = call.is_error, ()
+        if action.command:
+            outcome = read_outcome(call.output, is_error=call.is_error)
+            failed, lines = outcome.failed, outcome.errors
+        failing.pop(key, None)
+        if failed and not (action.command and _LOOKS.match(key)):
+            lines = lines or error_lines(call.output)
+            failing[key] = Entry(
+                kind="error",
+                text=f"{_short(key)}: {' / '.join(lines)}".rstrip(": "),
+                seq=call.answered,
+                key=f"error {key}",
+                state="open",
+                state_seq=call.answered,
+                need=0.6,
+            )
+    return list(failing.values())
+
+
+def find_todos(calls: Sequence[Call]) -> list[Entry]:
+    """The items of the latest todo list or plan; of tasks created one by one, all with their last status."""
+    latest: list[tuple[str, str, int, int]] = []
+    tasks: dict[str, tuple[str, str, int, int]] = {}
+    for call in calls:
+        if call.action.verb != "todo" or call.is_error:
+            continue
+        items = todo_items(call.action)
+        if items:
+            latest = [(_todo_text(item), str(item.get("status", "")), call.seq, call.seq) for item in items]
+            tasks.clear()
+        else:
+            _task(tasks, call)
+    listed = latest if not tasks else list(tasks.values())
+    return [
+        Entry(
+            kind="todo",
+            text=text if status != "in_progress" else f"{text} ←",
+            seq=seq,
+            key=f"todo {text}",
+            state=_TODO_STATE.get(status, "open" if status else ""),
+            state_seq=evidence if status else 0,
+            need=0.3 if status in _TODO_STATE else 0.8,
+        )
+        for text, status, seq, evidence in listed
+        if text
+    ]
+
+
+def _todo_text(item: Mapping[str, Any]) -> str:
+    for key in ("content", "step", "title", "text", "description", "task", "subject", "name"):
+        if isinstance(item.get(key), str) and item[key]:
+            return str(item[key])
+    return ""
+
+
+def _task(tasks: dict[str, tuple[str, str, int, int]], call: Call) -> None:
+    arguments = call.action.arguments
+    task = call.action.task
+    text = str(arguments.get("subject") or arguments.get("title") or "")
+    status = str(arguments.get("status") or "")
+    if task and task in tasks:
+        before = tasks[task]
+        tasks[task] = (text or before[0], status or before[1], before[2], call.seq)
+    elif text:
+        tasks[task or str(len(tasks) + 1)] = (text, status or "pending", call.seq, call.seq)
+
+
+def find_running(calls: Sequence[Call], said: Sequence[Said]) -> list[Entry]:
+    """Sub-agents and background processes that were started and not seen to end."""
+    running: dict[str, Entry] = {}
+    for call in calls:
+        about = call.action.task
+        if about in running and (
+            call.action.verb == "stop" or _ENDED.search(call.output[-2_000:] + call.output[:2_000])
+        ):
+            del running[about]
+        match = (
+            _BACKGROUND.search(call.output[:3_000])
+            if call.action.verb in ("run", "spawn", "poll", "other")
+            else None
+        )
+        task = next(filter(None, match.groups()), "") if match else ""
+        if task and task not in running and call.action.verb != "poll":
+            running[task] = _running_entry(call, task)
+        elif not call.answered and call.action.verb == "spawn":
+            running[call.id] = _running_entry(call, "")
+    for words in said:
+        for task, status in _NOTICE.findall(words.text) if words.by != "assistant" else ():
+            if status.strip() != "running":
+                running.pop(task.strip(), None)
+    return list(running.values())
+
+
+def _running_entry(call: Call, task: str) -> Entry:
+    what = str(call.action.arguments.get("description") or "") or call.action.command
+    what = _short(normal(what or call.action.name))
+    return Entry(
+        kind="running",
+        text=f"{what} (id {task})" if task else what,
+        seq=call.seq,
+        key=f"running {task or call.id}",
+        state="open",
+        state_seq=call.answered or call.seq,
+        need=0.9,
+    )

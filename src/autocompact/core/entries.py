@@ -1,0 +1,42 @@
+"""The values of a ledger."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Kind: TypeAlias = Literal["request", "file", "command", "error", "todo", "decision", "identifier", "running"]
+State: TypeAlias = Literal["", "open", "done", "superseded", "withdrawn"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One thing that must survive.
+
+    Attributes:
+        kind: what it is.
+        text: what it says, without secrets, readable on its own.
+        seq: the message it comes from.
+        key: what makes two entries the same thing (a path, a normalised command, an identifier).
+        state: of a request or todo, only where there is evidence; of a command "done" or "open" for succeeded or
+            failed; "" is unknown.
+        state_seq: the message that is the evidence for ``state``; 0 if none.
+        need: expected need, 0..1: how likely the work goes on to use it.
+        where: the file or command whose text an identifier's line was seen in; "" elsewhere.
+    """
+
+    kind: Kind
+    text: str
+    seq: int
+    key: str
+    state: State = ""
+    state_seq: int = 0
+    need: float = 0.0
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ledger:
+    """Entries, the most needed first."""
+
+    entries: tuple[Entry, ...] = ()

@@ -1,0 +1,220 @@
+"""The language of a conversation, and the few words a ledger needs in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+_SCRIPTS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("ja", re.compile(r"[\u3040-\u30ff]")),
+    ("ko", re.compile(r"[\uac00-\ud7af]")),
+    ("zh", re.compile(r"[\u4e00-\u9fff]")),
+    ("ru", re.compile(r"[\u0400-\u04ff]")),
+)
+_FREQUENT: Mapping[str, frozenset[str]] = {
+    "en": frozenset(
+        [
+            "the",
+            "and",
+            "is",
+            "to",
+            "of",
+            "in",
+            "it",
+            "you",
+            "that",
+            "for",
+            "with",
+            "can",
+            "we",
+            "this",
+            "not",
+            "do",
+            "be",
+            "on",
+            "what",
+        ]
+    ),
+    "de": frozenset(
+        [
+            "der",
+            "die",
+            "das",
+            "und",
+            "ist",
+            "nicht",
+            "ich",
+            "wir",
+            "ein",
+            "eine",
+            "zu",
+            "mit",
+            "den",
+            "auf",
+            "für",
+            "bitte",
+            "es",
+            "auch",
+            "noch",
+        ]
+    ),
+    "fr": frozenset(
+        [
+            "le",
+            "la",
+            "les",
+            "et",
+            "est",
+            "que",
+            "pas",
+            "je",
+            "nous",
+            "un",
+            "une",
+            "des",
+            "pour",
+            "dans",
+            "avec",
+            "il",
+            "ce",
+            "du",
+            "sur",
+        ]
+    ),
+    "es": frozenset(
+        [
+            "el",
+            "los",
+            "las",
+            "que",
+            "es",
+            "en",
+            "un",
+            "una",
+            "por",
+            "con",
+            "para",
+            "no",
+            "se",
+            "lo",
+            "del",
+            "al",
+            "como",
+            "pero",
+            "y",
+        ]
+    ),
+    "pt": frozenset(
+        [
+            "o",
+            "os",
+            "as",
+            "que",
+            "é",
+            "em",
+            "um",
+            "uma",
+            "por",
+            "com",
+            "para",
+            "não",
+            "se",
+            "do",
+            "da",
+            "ao",
+            "como",
+            "mas",
+            "e",
+            "você",
+        ]
+    ),
+    "it": frozenset(
+        [
+            "il",
+            "lo",
+            "gli",
+            "che",
+            "è",
+            "in",
+            "un",
+            "una",
+            "per",
+            "con",
+            "non",
+            "si",
+            "del",
+            "della",
+            "come",
+            "ma",
+            "e",
+            "di",
+        ]
+    ),
+}
+_WORD = re.compile(r"[^\W\d_]+")
+_SAMPLE = 20_000
+
+_KEYS = [
+    "requests",
+    "files",
+    "commands",
+    "errors",
+    "todos",
+    "decisions",
+    "details",
+    "running",
+    "earlier",
+    "edited",
+    "created",
+    "deleted",
+    "read",
+    "done",
+    "open",
+    "superseded",
+    "withdrawn",
+    "failed",
+    "passed",
+    "corrected",
+    "resumed",
+]
+_TABLE: Mapping[str, str] = {
+    "en": "Requests|Files|Commands|Open errors|Plan|Decisions|Details|Still running|earlier|edited|created|deleted"
+    "|read|done|open|superseded|withdrawn|failed|ok|corrected by|see",
+    "de": "Anfragen|Dateien|Befehle|Offene Fehler|Plan|Entscheidungen|Einzelheiten|Läuft noch|früher|geändert"
+    "|angelegt|gelöscht|gelesen|erledigt|offen|überholt|zurückgezogen|fehlgeschlagen|ok|berichtigt durch|siehe",
+    "fr": "Demandes|Fichiers|Commandes|Erreurs ouvertes|Plan|Décisions|Détails|En cours|plus tôt|modifié|créé"
+    "|supprimé|lu|fait|ouvert|remplacé|retiré|échoué|ok|corrigé par|voir",
+    "es": "Peticiones|Archivos|Comandos|Errores abiertos|Plan|Decisiones|Detalles|En marcha|antes|editado|creado"
+    "|borrado|leído|hecho|abierto|sustituido|retirado|falló|ok|corregido por|ver",
+    "pt": "Pedidos|Ficheiros|Comandos|Erros em aberto|Plano|Decisões|Detalhes|Em execução|antes|editado|criado"
+    "|apagado|lido|feito|aberto|substituído|retirado|falhou|ok|corrigido por|ver",
+    "it": "Richieste|File|Comandi|Errori aperti|Piano|Decisioni|Dettagli|In esecuzione|prima|modificato|creato"
+    "|eliminato|letto|fatto|aperto|sostituito|ritirato|fallito|ok|corretto da|vedi",
+    "zh": "请求|文件|命令|未解决的错误|计划|决定|细节|仍在运行|更早|已修改|已创建|已删除|已读|已完成|未完成|已被取代"
+    "|已撤回|失败|成功|更正为|见",
+    "ja": "依頼|ファイル|コマンド|未解決のエラー|計画|決定|詳細|実行中|以前|編集|作成|削除|閲覧|完了|未完了|置換済み"
+    "|取り下げ|失敗|成功|訂正|参照",
+    "ko": "요청|파일|명령|해결되지 않은 오류|계획|결정|세부 사항|실행 중|이전|수정됨|생성됨|삭제됨|읽음|완료|미완료|대체됨"
+    "|철회됨|실패|성공|정정|참조",
+    "ru": "Запросы|Файлы|Команды|Открытые ошибки|План|Решения|Подробности|Ещё выполняется|ранее|изменён|создан"
+    "|удалён|прочитан|готово|открыто|заменено|отозвано|ошибка|ok|исправлено|см.",
+}
+WORDS: Mapping[str, Mapping[str, str]] = {
+    language: dict(zip(_KEYS, row.split("|"), strict=True)) for language, row in _TABLE.items()
+}
+
+
+def detect(texts: Iterable[str]) -> str:
+    """The language most of ``texts`` is in, as an ISO 639-1 code of `WORDS`; "en" where nothing tells.
+
+    Pass what people said: tool output is English wherever the tools are. A script decides when a quarter of the
+    letters is written in it; among Latin languages the most frequent words do.
+    """
+    sample = " ".join(texts)[:_SAMPLE]
+    words = _WORD.findall(sample.lower())
+    letters = sum(map(len, words))
+    for language, script in _SCRIPTS:
+        if len(script.findall(sample)) * 4 > letters > 0:
+            return language
+    votes = {language: sum(word in known for word in words) for language, known in _FREQUENT.items()}
+    return max(votes, key=lambda language: (votes[language], language == "en"))

@@ -1,0 +1,124 @@
+"""A ledger for a reader: grouped by kind, in the language of the conversation, each line with its reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
+
+from autocompact.core.entries import Entry, Kind
+from autocompact.core.language import WORDS, detect
+from autocompact.core.references import reference
+
+SECTIONS: tuple[tuple[Kind, str], ...] = (
+    ("request", "requests"),
+    ("error", "errors"),
+    ("todo", "todos"),
+    ("running", "running"),
+    ("decision", "decisions"),
+    ("file", "files"),
+    ("command", "commands"),
+    ("identifier", "details"),
+)
+MARKS: Mapping[str, str] = {"done": "[x]", "withdrawn": "[-]"}
+
+
+def render(entries: Sequence[Entry]) -> str:
+    """The entries for a reader: grouped, chronological where order matters; "" for none."""
+    words = WORDS[language_of(entries)]
+    by_kind: dict[Kind, list[Entry]] = {}
+    for entry in sorted(entries, key=lambda entry: entry.seq):
+        by_kind.setdefault(entry.kind, []).append(entry)
+    files = {entry.key for entry in by_kind.get("file", ())}
+    inside: dict[str, list[Entry]] = {}
+    loose: list[Entry] = []
+    for entry in by_kind.pop("identifier", []):
+        if entry.where in files:
+            inside.setdefault(entry.where, []).append(entry)
+        else:
+            loose.append(entry)
+    by_kind["identifier"] = loose
+    blocks: list[str] = []
+    for kind, heading in SECTIONS:
+        found = by_kind.get(kind)
+        if found:
+            lines = _files(found, inside) if kind == "file" else _LINES[kind](found, words)
+            blocks.append("\n".join([f"## {words[heading]}", *lines]))
+    return "\n\n".join(blocks)
+
+
+def language_of(entries: Iterable[Entry]) -> str:
+    """The language of the user's requests among ``entries``."""
+    return detect(entry.text for entry in entries if entry.kind == "request")
+
+
+def _requests(entries: Sequence[Entry], words: Mapping[str, str]) -> list[str]:
+    lines: list[str] = []
+    pointers: list[str] = []
+    after = {earlier.seq: later.seq for earlier, later in pairwise(entries)}
+    for entry in entries:
+        if entry.text == "…":
+            pointers.append(reference(entry.seq) + _state(entry, words))
+            continue
+        state = _state(entry, words)
+        if entry.state == "superseded" and after.get(entry.seq) == entry.state_seq:
+            state = f" [{words['corrected']} {reference(entry.state_seq)} ↓]"
+        text = entry.text.replace("\n", "\n  ")
+        lines.append(f"- {reference(entry.seq)}{state}: {text}")
+    earlier = [f"- {words['earlier']}: {', '.join(pointers)}"] if pointers else []
+    return [*earlier, *lines]
+
+
+def _state(entry: Entry, words: Mapping[str, str]) -> str:
+    if not entry.state:
+        return ""
+    evidence = f" {reference(entry.state_seq)}" if entry.state_seq and entry.state != "open" else ""
+    return f" [{words[entry.state]}{evidence}]"
+
+
+def _todos(entries: Sequence[Entry], words: Mapping[str, str]) -> list[str]:
+    last = max(max(entry.seq, entry.state_seq) for entry in entries)
+    return [
+        *(f"- {MARKS.get(entry.state, '[ ]')} {entry.text}" for entry in entries),
+        f"({words['resumed']} {reference(last)})",
+    ]
+
+
+def _plain(entries: Sequence[Entry], _words: Mapping[str, str]) -> list[str]:
+    return [f"- {entry.text} ({reference(entry.seq)})" for entry in entries]
+
+
+def _files(entries: Sequence[Entry], inside: Mapping[str, list[Entry]]) -> list[str]:
+    lines: list[str] = []
+    for entry in entries:
+        lines.append(f"- {entry.text} ({reference(entry.seq)})")
+        lines += [f"  {line}" for line in excerpts(inside.get(entry.key, ()))]
+    return lines
+
+
+def _details(entries: Sequence[Entry], _words: Mapping[str, str]) -> list[str]:
+    return excerpts(entries)
+
+
+def excerpts(entries: Iterable[Entry]) -> list[str]:
+    """The distinct lines of identifier entries; a reference where the message changes."""
+    lines: list[str] = []
+    shown: set[str] = set()
+    at = 0
+    for entry in entries:
+        if entry.text in shown:
+            continue
+        shown.add(entry.text)
+        lines.append(entry.text if entry.seq == at else f"{reference(entry.seq)} {entry.text}")
+        at = entry.seq
+    return lines
+
+
+_LINES: Mapping[Kind, Callable[[Sequence[Entry], Mapping[str, str]], list[str]]] = {
+    "request": _requests,
+    "todo": _todos,
+    "error": _plain,
+    "running": _plain,
+    "decision": _plain,
+    "command": _plain,
+    "identifier": _details,
+}

@@ -1,0 +1,78 @@
+"""The one line that explains an identifier: the last line it stood in, cut to what is near the name."""
+
+from __future__ import annotations
+
+import heapq
+import re
+
+from autocompact.core.entries import Entry
+from autocompact.core.secrets import redact
+from autocompact.core.sightings import Piece, Sighting, Sightings
+from autocompact.core.weights import need
+
+LONGEST = 200
+MOST = 700
+LEAST = 0.01
+_SPACE = re.compile(r"\s+")
+_WORDS = re.compile(r"[^\W\d_]{3,}")
+_LOOK_BACK = 12
+
+
+def find_identifiers(sightings: Sightings) -> list[Entry]:
+    """The names most likely needed, each with its line, the most needed first; at most `MOST`."""
+    length = sightings.length
+    ranked = [(need(sighting, length=length), sighting.name) for sighting in sightings.by_name.values()]
+    best = heapq.nlargest(MOST, (pair for pair in ranked if pair[0] > LEAST))
+    clean: dict[str, str] = {}
+    entries: list[Entry] = []
+    for probability, name in best:
+        piece, line = explaining_line(sightings, sightings.by_name[name])
+        if line not in clean:
+            clean[line] = redact(line)
+        if name in clean[line]:
+            entries.append(
+                Entry(
+                    kind="identifier",
+                    text=clean[line],
+                    seq=piece.seq,
+                    key=name,
+                    need=round(probability, 4),
+                    where=piece.where if piece.source in ("result", "edit", "call") else "",
+                )
+            )
+    return entries
+
+
+def explaining_line(sightings: Sightings, sighting: Sighting) -> tuple[Piece, str]:
+    """The last line ``sighting`` stood in and its piece."""
+    piece = sightings.pieces[sighting.last]
+    text, name = piece.text, sighting.name
+    at = last_place(text, name)
+    start = text.rfind("\n", 0, at) + 1
+    end = text.find("\n", at)
+    line = text[start : end if end >= 0 else len(text)]
+    return piece, cut(line, at=at - start, length=len(name))
+
+
+def last_place(text: str, name: str) -> int:
+    """Where ``name`` stands last in ``text`` as a name of its own, else where it stands last at all."""
+    at = last = text.rfind(name)
+    while at >= 0:
+        end = at + len(name)
+        if not _in_word(text[at - 1 : at]) and not _in_word(text[end : end + 1]):
+            return at
+        at = text.rfind(name, 0, end - 1)
+    return max(last, 0)
+
+
+def _in_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+def cut(line: str, *, at: int, length: int) -> str:
+    """``line`` without needless white space, at most `LONGEST` characters around the name at ``at``."""
+    if len(line) > LONGEST:
+        start = max(0, min(at - (LONGEST - length) // 2, len(line) - LONGEST))
+        end = start + max(LONGEST, length + at - start)
+        line = f"{'…' if start else ''}{line[start:end]}{'…' if end < len(line) else ''}"
+    return _SPACE.sub(" ", line).strip()

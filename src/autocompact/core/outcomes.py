@@ -1,0 +1,98 @@
+"""What came of a command: exit code, counts, error lines - read from its output, whichever program ran it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_EXIT = re.compile(
+    r"^Exit [Cc]ode:? (-?\d+)|exited with code (-?\d+)|with exit code (-?\d+)|exit code: (-?\d+)"
+    r"|\"exit_code\": ?(-?\d+)|^exit(?: status|:) ?(\d+)",
+    re.MULTILINE,
+)
+_COUNTS = re.compile(
+    r"^.*(?:\b\d{1,9} (?:passed|failed|passing|failing|skipped|warnings?|errors?|issues?|problems?|tests?)\b"
+    r"|files? changed|^test result:|^Tests?:|^TOTAL\b.*\d+%|coverage[:=]? ?\d|^Ran \d+ tests).*$",
+    re.MULTILINE | re.IGNORECASE,
+)
+_COMMIT = re.compile(r"^\[[^\]\n]{1,80} [0-9a-f]{7,12}\] .*$", re.MULTILINE)
+_FAILED = re.compile(
+    r"^(?:--- FAIL|FAIL\b|FAILED\b|not ok\b|error(?:\[|:)|panic:|fatal:|E  )|\b[1-9]\d{0,8} failed",
+    re.MULTILINE,
+)
+_ERROR_LINE = re.compile(
+    r"^.*?(?:\b[A-Z]\w*(?:Error|Exception)\b|\b(?:error|fatal|panic|FAIL(?:ED)?|undefined|not found|No such file"
+    r"|cannot|denied|Traceback|refused|unexpected|timed out|assert)\b|✗|✖).*$",
+    re.MULTILINE,
+)
+_WRAPPERS = re.compile(r"</?tool_use_error>|^Exit code \d+\n", re.MULTILINE)
+_TAIL = re.compile(r"\s*(?:2>&1)?\s*\|\s*(?:tail|head)\b[^|;&]*$|\s*2>(?:&1|/dev/null)\s*$|\s+$")
+_CD = re.compile(r"^\s*cd\s+(?:\"[^\"]*\"|'[^']*'|\S+)\s*(?:&&|;|\n)\s*")
+_HEREDOC = re.compile(r"(<<-?\s*['\"]?(\w+)['\"]?)[^\n]*\n.*?\n\s*\2\b", re.DOTALL)
+_SPACE = re.compile(r"\s+")
+HEAD = 4_000
+TAIL = 12_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of a command.
+
+    Attributes:
+        failed: whether it went wrong.
+        exit: its exit code, where the output says it.
+        counts: the line with pass/fail counts, coverage or file counts, "" if there is none.
+        errors: at most three lines that say what went wrong; empty unless it failed.
+    """
+
+    failed: bool
+    exit: int | None
+    counts: str
+    errors: tuple[str, ...]
+
+
+def read_outcome(output: str, *, is_error: bool) -> Outcome:
+    """What came of the command that printed ``output``.
+
+    Only the beginning and the end of a long output are looked at: that is where programs say what came of it.
+    """
+    if len(output) > HEAD + TAIL:
+        output = f"{output[:HEAD]}\n{output[-TAIL:]}"
+    code = _exit_code(output)
+    failed = is_error or (code not in (None, 0)) or (code is None and _FAILED.search(output) is not None)
+    commit = _COMMIT.search(output)
+    counts = [line.strip()[:160] for line in _COUNTS.findall(output)]
+    parts = [*([commit.group()[:160]] if commit else []), *counts[-1:]]
+    return Outcome(
+        failed=failed,
+        exit=code,
+        counts="; ".join(parts),
+        errors=error_lines(output) if failed else (),
+    )
+
+
+def _exit_code(output: str) -> int | None:
+    code = None
+    for match in _EXIT.finditer(output):
+        code = int(match[match.lastindex or 0])
+    return code
+
+
+def error_lines(output: str) -> tuple[str, ...]:
+    """The lines of an output that say what went wrong: at most three, the first line if none says so plainly."""
+    output = _WRAPPERS.sub("", output).strip()
+    found = list(dict.fromkeys(line.strip()[:200] for line in _ERROR_LINE.findall(output)))
+    if not found:
+        found = [line.strip()[:200] for line in output.split("\n", 1)[:1] if line.strip()]
+    traceback = [line for line in found if line.startswith("Traceback")]
+    return tuple([line for line in found if line not in traceback][:3] or traceback[:1])
+
+
+def normal(command: str) -> str:
+    """The command without what does not change its meaning: leading ``cd``, cut of the output, white space."""
+    command = _HEREDOC.sub(r"\1…", command)
+    while (shorter := _CD.sub("", command)) != command:
+        command = shorter
+    while (shorter := _TAIL.sub("", command)) != command:
+        command = shorter
+    return _SPACE.sub(" ", command)

@@ -1,0 +1,107 @@
+"""One pass over the messages: what was said, what was called, what came back, which names stood where.
+
+Everything the ledger says is worked out from this; no other place walks over the messages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from autocompact.core.actions import Action, interpret
+from autocompact.core.messages import Message, Reasoning, Text, ToolCall, ToolResult
+from autocompact.core.sightings import Piece, Sightings
+
+_ARROWS = re.compile(r"^ *\d+→", re.MULTILINE)
+_NUMBERED = re.compile(r"^ *\d+(?:\t|\. )", re.MULTILINE)
+_REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
+
+
+@dataclass(slots=True)
+class Call:
+    """One tool call with its answer, as far as there is one."""
+
+    seq: int
+    action: Action
+    id: str
+    output: str = ""
+    is_error: bool = False
+    answered: int = 0
+
+    @property
+    def subject(self) -> str:
+        """The file or command it is about."""
+        return self.action.files[0][0] if self.action.files else self.action.command
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """Words of the person (``by`` "user"), the model or the program around it ("program")."""
+
+    seq: int
+    by: str
+    text: str
+
+
+@dataclass(slots=True)
+class Scan:
+    """What one pass found. ``last_seq`` is the last message, ``pending`` whether it waits for the model or a tool."""
+
+    calls: list[Call] = field(default_factory=list[Call])
+    said: list[Said] = field(default_factory=list[Said])
+    sightings: Sightings = field(default_factory=Sightings)
+    last_seq: int = 0
+
+
+def scan(messages: Iterable[Message]) -> Scan:
+    """Walk over the messages once. System prompts are left out: they stay in the context anyway."""
+    found = Scan()
+    open_calls: dict[str, Call] = {}
+    for message in messages:
+        found.last_seq = message.seq
+        if message.role == "system":
+            continue
+        request = message.is_request
+        for part in message.parts:
+            if isinstance(part, ToolCall):
+                _call(found, part, seq=message.seq, open_calls=open_calls)
+            elif isinstance(part, ToolResult):
+                _result(found, part, seq=message.seq, open_calls=open_calls)
+            elif isinstance(part, Text):
+                by = "user" if request else "assistant" if message.role == "assistant" else "program"
+                _text(found, part.text, seq=message.seq, by=by)
+            elif isinstance(part, Reasoning) and part.text:
+                found.sightings.add(Piece(seq=message.seq, source="reasoning", text=part.text))
+    return found
+
+
+def _text(found: Scan, text: str, *, seq: int, by: str) -> None:
+    found.said.append(Said(seq=seq, by=by, text=text))
+    source = "user" if by == "user" else "assistant" if by == "assistant" else "summary"
+    found.sightings.add(Piece(seq=seq, source=source, text=text))
+
+
+def _call(found: Scan, part: ToolCall, *, seq: int, open_calls: dict[str, Call]) -> None:
+    call = Call(seq=seq, action=interpret(part), id=part.id)
+    found.calls.append(call)
+    open_calls[part.id] = call
+    source = "edit" if call.action.verb in ("edit", "create") else "call"
+    found.sightings.add(Piece(seq=seq, source=source, text=call.action.text, where=call.subject))
+
+
+def _result(found: Scan, part: ToolResult, *, seq: int, open_calls: dict[str, Call]) -> None:
+    call = open_calls.pop(part.call_id, None)
+    text = unnumbered(part.text)
+    if call is not None:
+        call.output, call.is_error, call.answered = part.text, part.is_error, seq
+    found.sightings.add(Piece(seq=seq, source="result", text=text, where=call.subject if call else ""))
+
+
+def unnumbered(text: str) -> str:
+    """A tool's output without line numbers (``12→``), which are no identifiers, and without the client's notes."""
+    if "<system-reminder>" in text:
+        text = _REMINDER.sub("", text)
+    if "→" in text:
+        text = _ARROWS.sub("", text)
+    return _NUMBERED.sub("", text) if _NUMBERED.match(text) else text

@@ -1,0 +1,83 @@
+"""Where each identifier was seen: one pass over the text, a few numbers per name.
+
+Positions are characters from the beginning, so that "how long ago" is measured in text, not in messages: a message
+can be one word or a whole file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from autocompact.core.identifiers import Shape, chunks, names
+
+Source: TypeAlias = Literal["result", "reasoning", "assistant", "call", "edit", "user", "summary"]
+SOURCES: tuple[Source, ...] = ("result", "reasoning", "assistant", "call", "edit", "user", "summary")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """A stretch of text of one message from one source; ``where`` is the file or command it shows."""
+
+    seq: int
+    source: Source
+    text: str
+    where: str = ""
+
+
+@dataclass(slots=True)
+class Sighting:
+    """What is known of one name: pieces it stood in by source, and where it stood last.
+
+    ``last``: the last piece; ``used``: end position of the last tool call it stood in, -1 if none; ``said``: of the
+    last words of user or model, -1 if none; ``recent``: the number of pieces of the last stretch it stood in.
+    """
+
+    name: str
+    shape: Shape
+    counts: list[int] = field(default_factory=lambda: [0] * len(SOURCES))
+    last: int = 0
+    used: int = -1
+    said: int = -1
+    seen: int = 0
+
+
+class Sightings:
+    """All names seen so far."""
+
+    def __init__(self) -> None:
+        self.pieces: list[Piece] = []
+        self.by_name: dict[str, Sighting] = {}
+        self.length = 0
+        self._names: dict[str, list[Sighting]] = {}
+
+    def add(self, piece: Piece) -> None:
+        """Take in one more piece of text."""
+        index = len(self.pieces)
+        self.pieces.append(piece)
+        self.length += len(piece.text)
+        end, source = self.length, SOURCES.index(piece.source)
+        known = self._names
+        for chunk in set(chunks(piece.text)):
+            seen = known.get(chunk)
+            if seen is None:
+                seen = known[chunk] = self._new(chunk)
+            for sighting in seen:
+                if sighting.last == index and sighting.seen:
+                    continue
+                sighting.last = index
+                sighting.seen = end
+                sighting.counts[source] += 1
+                if source in (3, 4):
+                    sighting.used = end
+                elif source:
+                    sighting.said = end
+
+    def _new(self, chunk: str) -> list[Sighting]:
+        found: list[Sighting] = []
+        for name, shape in names(chunk):
+            sighting = self.by_name.get(name)
+            if sighting is None:
+                sighting = self.by_name[name] = Sighting(name, shape)
+            found.append(sighting)
+        return found
