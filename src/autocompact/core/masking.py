@@ -1,0 +1,219 @@
+"""Masking: old tool outputs become one-line stubs that say what they were and where they are.
+
+The cheapest step of the ladder: tool outputs are most of an agent's context, most of them are read once, and the
+archive keeps them all. The call itself stays, so the model still knows what it did.
+
+What stays as it is: results the model has not seen yet, the newest ones, small ones, what the user answered, and
+errors that no later run of the same thing overcame. What goes first: outputs that a later one outdated - the file
+was read again or edited, the command run again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from autocompact.core.actions import Action, interpret
+from autocompact.core.compaction import Mask
+from autocompact.core.content import Content, content_of
+from autocompact.core.messages import Message, ToolCall, ToolResult
+from autocompact.core.outcomes import normal, read_outcome
+from autocompact.core.references import reference
+from autocompact.core.secrets import redact
+from autocompact.core.tokens import Counter, message_cost
+
+MIN_TOKENS = 120
+"""Results smaller than this stay by default: a stub takes about 50 tokens itself."""
+
+ANSWERED_BY_USER = frozenset(
+    {"askuserquestion", "ask_user", "ask_followup_question", "exitplanmode", "skill"}
+)
+"""Tools, in lower case, whose results are the user's words or instructions loaded on purpose: never masked."""
+
+_LONGEST_ARGUMENT = 60
+_LONGEST_OUTCOME = 120
+_HEAD = 300
+_TAIL = 2_000
+_STUB = "[left the context: "
+_ARGUMENTS = ("pattern", "query", "url", "uri", "path", "prompt", "description", "id")
+
+
+@dataclass(slots=True, kw_only=True)
+class _Output:
+    """A tool result that could be masked: at ``index`` in the messages; ``outdated`` by a later one or not."""
+
+    index: int
+    seq: int
+    call: ToolCall
+    result: ToolResult
+    action: Action
+    tokens: int
+    outdated: bool = False
+
+
+def mask_old_results(
+    messages: Sequence[Message],
+    tokens: Sequence[int],
+    *,
+    counter: Counter,
+    protect_tokens: int = 0,
+    keep_from: int | None = None,
+    min_tokens: int = MIN_TOKENS,
+    save_tokens: int | None = None,
+    pinned: Collection[int] = (),
+) -> tuple[Mask, ...]:
+    """Stubs for old tool results, each weighing strictly less than what it stands for.
+
+    Args:
+        messages: the live log, or a context; made messages (``seq`` 0) are passed over.
+        tokens: what each message weighs, index as in ``messages``.
+        counter: weighs the stubs.
+        protect_tokens: the newest results that together weigh at most this much stay.
+        keep_from: results in messages from this ``seq`` on stay; None: no such bound.
+        min_tokens: smaller results stay.
+        save_tokens: stop as soon as this much is saved; None: mask all there is.
+        pinned: messages (``seq``) whose results stay.
+
+    Returns:
+        The masks by ``seq``. Results after the last word of the model, which it has not seen yet, have none.
+    """
+    outputs = list(_outputs(messages, tokens, counter=counter))
+    _mark_outdated(outputs)
+    old = outputs[: _newest(outputs, protect_tokens)]
+    seen = max((index for index, message in enumerate(messages) if message.role == "assistant"), default=-1)
+    candidates = [
+        output
+        for output in old
+        if output.index < seen
+        and output.seq > 0
+        and (keep_from is None or output.seq < keep_from)
+        and output.seq not in pinned
+        and output.tokens >= min_tokens
+        and _may_go(output)
+    ]
+    candidates.sort(key=lambda output: not output.outdated)
+    masks = _masks(candidates, counter=counter, enough=save_tokens)
+    return tuple(sorted(masks, key=lambda mask: mask.seq))
+
+
+def _masks(candidates: Iterable[_Output], *, counter: Counter, enough: int | None) -> Iterator[Mask]:
+    saved = 0
+    for output in candidates:
+        if enough is not None and saved >= enough:
+            return
+        for stub in (_stub(output), _short_stub(output)):
+            weight = _weigh(ToolResult(call_id=output.result.call_id, text=stub), counter)
+            if weight < output.tokens:
+                saved += output.tokens - weight
+                yield Mask(seq=output.seq, call_id=output.result.call_id, stub=stub)
+                break
+
+
+def _outputs(messages: Sequence[Message], tokens: Sequence[int], *, counter: Counter) -> Iterator[_Output]:
+    calls: dict[str, ToolCall] = {}
+    for index, message in enumerate(messages):
+        for part in message.parts:
+            if isinstance(part, ToolCall):
+                calls[part.id] = part
+            elif isinstance(part, ToolResult) and (call := calls.get(part.call_id)):
+                yield _Output(
+                    index=index,
+                    seq=message.seq,
+                    call=call,
+                    result=part,
+                    action=interpret(call),
+                    tokens=tokens[index] if len(message.parts) == 1 else _weigh(part, counter),
+                )
+
+
+def _weigh(result: ToolResult, counter: Counter) -> int:
+    """What a message of nothing but ``result`` weighs, so that a result and its stub compare like with like."""
+    return message_cost(Message(seq=0, role="tool", parts=(result,)), counter).tokens
+
+
+def _newest(outputs: Sequence[_Output], protect_tokens: int) -> int:
+    """The index from which on the results weigh at most ``protect_tokens`` together."""
+    index = len(outputs)
+    while index and outputs[index - 1].tokens <= protect_tokens:
+        index -= 1
+        protect_tokens -= outputs[index].tokens
+    return index
+
+
+def _may_go(output: _Output) -> bool:
+    if output.result.is_error and not output.outdated:
+        return False
+    return output.call.name.lower() not in ANSWERED_BY_USER and not output.result.text.startswith(_STUB)
+
+
+def _mark_outdated(outputs: Iterable[_Output]) -> None:
+    latest: dict[tuple[str, str], _Output] = {}
+    reads: dict[str, list[_Output]] = {}
+    for output in outputs:
+        action = output.action
+        key = ("run", normal(action.command)) if action.command else (action.name, output.call.arguments)
+        if key in latest and action.verb != "poll":
+            latest[key].outdated = True
+        latest[key] = output
+        if output.result.is_error:
+            continue
+        for path, effect in action.files:
+            if effect != "read" or _is_whole(action):
+                for earlier in reads.pop(path, ()):
+                    earlier.outdated = True
+            if effect == "read":
+                reads.setdefault(path, []).append(output)
+
+
+def _is_whole(action: Action) -> bool:
+    """Whether a read shows the whole file."""
+    return len(action.arguments) == 1 if not action.command else action.command.startswith("cat ")
+
+
+def _stub(output: _Output) -> str:
+    text = output.result.text
+    argument = _main_argument(output.action)
+    what = f'{output.call.name} "{argument}"' if argument else output.call.name
+    lines = text.count("\n") + 1
+    size = f"{output.tokens:,} tokens, {lines:,} line{'s' if lines > 1 else ''}"
+    content = content_of(output.action, text)
+    return (
+        f"{_STUB}{what} ({content}, {size}){_outcome(output, content)}; "
+        f'memory_expand("{reference(output.seq)}") shows it]'
+    )
+
+
+def _short_stub(output: _Output) -> str:
+    return f'{_STUB}memory_expand("{reference(output.seq)}") shows it]'
+
+
+def _main_argument(action: Action) -> str:
+    """What the tool was applied to: its command line, file, pattern, address; on one line, cut to size."""
+    candidates = (
+        normal(action.command[: 10 * _LONGEST_ARGUMENT]),
+        *(path for path, _ in action.files[:1]),
+        *(value for key in _ARGUMENTS if isinstance(value := action.arguments.get(key), str)),
+    )
+    return _cut(next(filter(None, candidates), ""), _LONGEST_ARGUMENT)
+
+
+def _outcome(output: _Output, content: Content) -> str:
+    """How a command ended: that it failed and its last error line, or the line that counts.
+
+    What a command shows of files and history can hold any words, so there only an exit code is believed.
+    """
+    result = output.result
+    if not result.is_error and output.action.verb not in ("run", "poll"):
+        return ""
+    outcome = read_outcome(f"{result.text[:_HEAD]}\n{result.text[_HEAD:][-_TAIL:]}", is_error=result.is_error)
+    shows_words = content not in ("test output", "build log", "other") and not result.is_error
+    if not outcome.failed or (shows_words and not outcome.exit):
+        return f", {_cut(outcome.counts, _LONGEST_OUTCOME)}" if outcome.counts and not shows_words else ""
+    code = f" with exit code {outcome.exit}" if outcome.exit else ""
+    errors = () if shows_words else outcome.errors[-1:]
+    return f", failed{code}" + "".join(f": {_cut(line, _LONGEST_OUTCOME)}" for line in errors)
+
+
+def _cut(text: str, length: int) -> str:
+    line = " ".join(redact(text).split())
+    return line if len(line) <= length else f"{line[: length - 1]}…"
