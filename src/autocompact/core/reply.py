@@ -1,0 +1,253 @@
+"""A model's reply to the request for a summary: taken apart, and checked before anything depends on it.
+
+Tags are looked for outside of code fences first, so that a summary may talk about ``<summary>`` in a code block;
+where all of the reply stands in one fence, inside of it. ``<details><summary>`` is HTML and no tag of ours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from autocompact.core.language import detect
+from autocompact.core.tokens import Counter
+
+ProblemKind: TypeAlias = Literal["empty", "truncated", "too_large", "refusal", "wrong_language"]
+
+_TAG = re.compile(
+    r"(?P<html><details[^<>]{0,200}>\s*)?<(?P<close>/)?(?P<name>summary|analysis|scratchpad|think(?:ing)?)\s*(?:\s[^<>]{0,200})?>",
+    re.IGNORECASE,
+)
+_FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})[^\n]*$", re.MULTILINE)
+_WRAPPED = re.compile(r"\A\s*(`{3,}|~{3,})[^\n`]*\n(.*?)\n?[ \t]*\1\s*\Z", re.DOTALL)
+_CUT = frozenset(
+    {
+        "length",
+        "max_tokens",
+        "max_output_tokens",
+        "model_length",
+        "model_context_window_exceeded",
+        "incomplete",
+    }
+)
+_ENDED = frozenset({"stop", "end_turn", "stop_sequence", "eos", "eos_token", "completed"})
+_REFUSAL = re.compile(
+    r"\W*(?:(?:i['’]?m |i am )?(?:so |very )?sorry\b|(?:unfortunately,? )?i (?:can(?:['’]t|not)|am (?:unable|not able)"
+    r"|won['’]t|do(?:n['’]t| not) (?:have|see))|i['’]m (?:unable|not able)|as an ai\b|(?:there is|there['’]s|i see) no (?:conversation|"
+    r"previous)|(?:please|could you(?: please)?) (?:provide|share|paste)|es tut mir leid|tut mir leid|ich kann (?:\w+ )?"
+    r"nicht|leider kann ich|je suis désolée?|désolée?\b|je ne peux pas|lo siento|no puedo|desculpe|não posso|mi dispiace"
+    r"|non posso|извините|к сожалению|我(?:无法|不能)|抱歉|对不起|很抱歉|申し訳|すみません|죄송)",
+    re.IGNORECASE,
+)
+_HEADING = re.compile(r"^#{1,6} |^\*\*[^*\n]+\*\*:?\s*$|^[-*] ", re.MULTILINE)
+_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|\S*[/_\\.=(){}<>\d]\S*|^#.*$", re.DOTALL | re.MULTILINE)
+_REFUSAL_LENGTH = 800
+_TELLING_WORDS = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedSummary:
+    """What a reply holds.
+
+    Attributes:
+        text: the summary, without tags and without the model's thinking.
+        tagged: it stood between tags, as asked for; else it is everything the reply says.
+        complete: no tag was left open.
+    """
+
+    text: str
+    tagged: bool
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ok:
+    """A summary that can be used; ``notes`` say what is not as asked for."""
+
+    text: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Why a reply cannot be used as a summary, as a sentence for the receipt."""
+
+    kind: ProblemKind
+    message: str
+
+
+def parse_summary(reply: str) -> ParsedSummary:
+    """The summary in ``reply``; never raises.
+
+    Of several summaries the last one that says something counts (models repeat the earlier one first, or draft);
+    of nested ones the outer. Without tags the whole reply is it. A closing tag alone ends a summary that began
+    with the reply: the opening one was the end of the prompt.
+    """
+    answer = _answer(reply)
+    blocks: list[str] = []
+    pieces: list[str] = []
+    position = depth = 0
+    for start, end, tag in _tags(answer):
+        pieces.append(answer[position:start])
+        position = end
+        if tag == "summary":
+            pieces = pieces if depth else []
+            depth += 1
+        elif tag == "/summary" and (depth == 1 or not (depth or blocks)):
+            blocks.append("".join(pieces).strip())
+            depth = 0
+        elif tag == "/summary" and depth:
+            depth -= 1
+    rest = "".join((*pieces, answer[position:])).strip()
+    if depth and rest:
+        return ParsedSummary(text=rest, tagged=True, complete=False)
+    if blocks or depth:
+        return ParsedSummary(text=next(filter(None, reversed(blocks)), ""), tagged=True, complete=not depth)
+    return ParsedSummary(text=rest, tagged=False, complete=True)
+
+
+def strip_summary_tags(reply: str) -> str:
+    """The reply for a person: all its words, without the tags and without the model's thinking."""
+    answer = _answer(reply)
+    edges = [0, *(edge for start, end, _ in _tags(answer) for edge in (start, end)), len(answer)]
+    return "".join(answer[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True)).strip()
+
+
+def _answer(reply: str) -> str:
+    """The reply without the fence around all of it and without the model's thinking.
+
+    Thinking that is not closed ends where the summary opens. A closing tag alone ends thinking that began with the
+    reply.
+    """
+    if wrapped := _WRAPPED.match(reply):
+        reply = wrapped[2]
+    pieces: list[str] = []
+    position = 0
+    thinking = ""
+    begun = False
+    for start, end, tag in _tags(reply):
+        if tag.endswith("summary"):
+            begun = begun or not thinking
+            if thinking and tag == "summary":
+                position, thinking = start, ""
+        elif thinking:
+            position, thinking = (end, "") if tag == f"/{thinking}" else (position, thinking)
+        else:
+            if begun or not tag.startswith("/"):
+                pieces.append(reply[position:start])
+            position, thinking = end, "" if tag.startswith("/") else tag
+            begun = True
+    return "".join(pieces if thinking else (*pieces, reply[position:]))
+
+
+def _tags(text: str) -> Iterator[tuple[int, int, str]]:
+    """Start, end and name ("/summary") of each tag outside of code fences."""
+    fences = _fenced(text)
+    fence = next(fences, None)
+    html = 0
+    for match in _TAG.finditer(text):
+        while fence is not None and fence[1] <= match.start():
+            fence = next(fences, None)
+        if fence is not None and fence[0] <= match.start():
+            continue
+        name = f"{match['close'] or ''}{match['name'].lower()}"
+        if name == "summary" and match["html"]:
+            html += 1
+        elif name == "/summary" and html:
+            html -= 1
+        else:
+            yield match.start() + len(match["html"] or ""), match.end(), name
+
+
+def _fenced(text: str) -> Iterator[tuple[int, int]]:
+    """Start and end of each code block; one that is not closed is none."""
+    opened: re.Match[str] | None = None
+    for line in _FENCE.finditer(text):
+        if opened is None:
+            opened = line
+        elif line[1].startswith(opened[1]):
+            yield opened.start(), line.end()
+            opened = None
+
+
+def check_reply(
+    reply: str,
+    *,
+    replaced_tokens: int,
+    counter: Counter,
+    stop_reason: str = "",
+    language: str = "",
+    budget: int | None = None,
+    sections: tuple[str, ...] = (),
+) -> Ok | Problem:
+    """Whether ``reply`` can stand for what it summarises.
+
+    Args:
+        reply: the model's words.
+        replaced_tokens: tokens of what the summary takes the place of.
+        counter: measures it.
+        stop_reason: the provider's word for why the reply ended.
+        language: ISO 639-1 code of the conversation; "" leaves the language unchecked.
+        budget: tokens that were asked for: more is noted.
+        sections: headings that were asked for: a missing one is noted.
+    """
+    parsed = parse_summary(reply)
+    if problem := _problem(parsed, stop_reason.lower()) or _wrong_language(parsed.text, language):
+        return problem
+    tokens = counter.count(parsed.text)
+    if tokens >= replaced_tokens:
+        return Problem(
+            kind="too_large",
+            message=f"the summary has {tokens:,} tokens, no less than the {replaced_tokens:,} it would replace",
+        )
+    missing = [section for section in sections if section.casefold() not in parsed.text.casefold()]
+    notes = (
+        "" if parsed.tagged else "the reply had no <summary> tags",
+        "" if parsed.complete else "the closing </summary> tag was missing",
+        f"{tokens:,} tokens where {budget:,} were asked for"
+        if budget is not None and tokens > budget
+        else "",
+        f"no section {', '.join(missing)}" if missing else "",
+    )
+    return Ok(text=parsed.text, notes=tuple(filter(None, notes)))
+
+
+def _problem(parsed: ParsedSummary, stop_reason: str) -> Problem | None:
+    closed = parsed.tagged and parsed.complete
+    if stop_reason in _CUT and not closed:
+        return Problem(kind="truncated", message=f"the reply was cut off ({stop_reason})")
+    if not parsed.text:
+        return Problem(kind="empty", message="the model's reply was empty")
+    if not parsed.complete and stop_reason not in _ENDED:
+        return Problem(
+            kind="truncated", message="the reply ends within the summary: its closing tag is missing"
+        )
+    if stop_reason in ("content_filter", "refusal", "safety") or _is_refusal(parsed.text):
+        return Problem(
+            kind="refusal", message=f"the model did not summarise, it replied: {_first(parsed.text)!r}"
+        )
+    return None
+
+
+def _is_refusal(text: str) -> bool:
+    return len(text) < _REFUSAL_LENGTH and bool(_REFUSAL.match(text)) and not _HEADING.search(text)
+
+
+def _first(text: str) -> str:
+    line = text.split("\n", 1)[0]
+    return line if len(line) <= 120 else f"{line[:119]}…"
+
+
+def _wrong_language(text: str, language: str) -> Problem | None:
+    """Judged by the prose alone, and only if there is enough of it: names and code are English everywhere."""
+    if not language:
+        return None
+    prose = _CODE.sub(" ", text)
+    found = detect([prose])
+    if found == language or (found == "en" and len(prose.split()) < _TELLING_WORDS):
+        return None
+    return Problem(
+        kind="wrong_language", message=f"the summary is in {found!r}, the conversation in {language!r}"
+    )
