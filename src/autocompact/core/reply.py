@@ -17,7 +17,7 @@ from autocompact.core.tokens import Counter
 ProblemKind: TypeAlias = Literal["empty", "truncated", "too_large", "refusal", "wrong_language"]
 
 _TAG = re.compile(
-    r"(?P<html><details[^<>]{0,200}>\s*)?<(?P<close>/)?(?P<name>summary|analysis|scratchpad|think(?:ing)?)\s*(?:\s[^<>]{0,200})?>",
+    r"(?P<html><details[^<>]{0,200}>\s*)?<(?P<close>/)?(?P<name>summary|analysis|scratchpad|think(?:ing)?)(?:\s[^<>]{0,200})?>",
     re.IGNORECASE,
 )
 _FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})[^\n]*$", re.MULTILINE)
