@@ -179,7 +179,7 @@ class Gauge:
         reason = self._doubt(usage, sent, window=window)
         if reason and not (reason == "unexplained jump" and self._confirms(usage, sent)):
             return replace(self, rejected=Rejected(sent=sent, usage=usage, reason=reason))
-        calibration = self._calibrated(usage, sent)
+        calibration = self.calibration if reason else self._calibrated(usage, sent)
         beyond = max(0, usage.prompt - round(sent.tokens * calibration.factor(sent.model)))
         return replace(
             self,
