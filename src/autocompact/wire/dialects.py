@@ -1,0 +1,20 @@
+"""The dialects by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from autocompact.core.messages import Dialect
+from autocompact.wire.anthropic import Anthropic
+from autocompact.wire.openai_chat import OpenAIChat
+from autocompact.wire.openai_responses import OpenAIResponses
+from autocompact.wire.pieces import Codec
+
+CODECS: Mapping[Dialect, Codec] = MappingProxyType(
+    {
+        "openai_chat": OpenAIChat(),
+        "openai_responses": OpenAIResponses(),
+        "anthropic": Anthropic(),
+    }
+)

@@ -1,0 +1,217 @@
+r"""JSON as the bytes it came as: decoding that names the path, and finding where a value stands.
+
+Providers' clients send escapes of half surrogate pairs (a cut emoji, ``"\ud83d"``), which no strict decoder takes.
+They are read as U+FFFD, written with the same number of bytes, so that every other byte keeps its place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import TypeVar, cast
+
+import msgspec
+from msgspec import Raw
+
+from autocompact.errors import InvalidRequest
+
+T = TypeVar("T")
+
+_ESCAPE = re.compile(
+    rb"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})"
+    rb"|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
+    rb"|\\.",
+    re.DOTALL,
+)
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[\[\]{}]', re.DOTALL)
+_SCALAR = re.compile(rb"[^\s,\]}]+")
+_SPACE = re.compile(rb"[ \t\r\n]*")
+_AT = re.compile(r" - at `\$(.*)`$")
+
+_MEMBERS = msgspec.json.Decoder(dict[str, Raw])
+_ITEMS = msgspec.json.Decoder(list[Raw])
+_STR = msgspec.json.Decoder(str)
+_ANY: msgspec.json.Decoder[object] = msgspec.json.Decoder()
+
+Span = tuple[int, int]
+
+
+def decode(raw: bytes | Raw, decoder: msgspec.json.Decoder[T], *, path: str) -> T:
+    """What ``raw`` says, by ``decoder``.
+
+    Raises:
+        InvalidRequest: it is not JSON, or not of that type; the message begins with the path, e.g.
+            ``messages[3].content[0].type``.
+    """
+    try:
+        return decoder.decode(raw)
+    except msgspec.ValidationError as exc:
+        raise _invalid(exc, path) from exc
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:
+        mended = mend(raw)
+        if mended == bytes(raw):
+            raise _invalid(exc, path) from exc
+        return decode(mended, decoder, path=path)
+
+
+def _invalid(exc: Exception, path: str) -> InvalidRequest:
+    problem = str(exc)
+    at = _AT.search(problem)
+    if at is not None:
+        path, problem = path + at[1], problem[: at.start()]
+    return InvalidRequest(f"{path.lstrip('.') or 'the body'}: {problem}")
+
+
+def mend(raw: bytes | Raw) -> bytes:
+    r"""The same JSON with each escaped half surrogate as ``\ufffd``; same length, same places."""
+    return _ESCAPE.sub(lambda match: b"\\ufffd" if match[2] else match[0], bytes(raw))
+
+
+def members(raw: bytes | Raw, *, path: str) -> dict[str, Raw]:
+    """The members of an object, each as its bytes; of a repeated key the last one counts."""
+    return decode(raw, _MEMBERS, path=path)
+
+
+def items(raw: bytes | Raw, *, path: str) -> list[Raw]:
+    """The items of an array, each as its bytes."""
+    return decode(raw, _ITEMS, path=path)
+
+
+def contents(raw: bytes | Raw, *, path: str) -> list[Raw]:
+    """The blocks of a content: a list's items, or the string itself; none for null, an empty string or list."""
+    if is_array(raw):
+        return items(raw, path=path)
+    if is_string(raw):
+        return [] if bytes(memoryview(raw)[:2]) == b'""' else [Raw(raw)]
+    if bytes(memoryview(raw)) == b"null":
+        return []
+    raise InvalidRequest(f"{path}: expected a string or a list of blocks")
+
+
+def string(raw: bytes | Raw, *, path: str = "") -> str:
+    """The text of a JSON string; "" for null, and the JSON itself for anything else."""
+    if is_string(raw):
+        return decode(raw, _STR, path=path)
+    text = bytes(raw).decode(errors="replace")
+    return "" if text == "null" else text
+
+
+def any_value(raw: bytes | Raw, *, path: str) -> object:
+    """The value of ``raw``, whatever it is."""
+    return decode(raw, _ANY, path=path)
+
+
+def encode(value: object) -> bytes:
+    """Compact JSON; text that is not valid Unicode is written with U+FFFD."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_valid(value))
+
+
+def _valid(value: object) -> object:
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {key: _valid(item) for key, item in cast("dict[str, object]", value).items()}
+    return value
+
+
+def is_valid(raw: bytes) -> bool:
+    """Whether these bytes are JSON."""
+    try:
+        any_value(raw, path="")
+    except InvalidRequest:
+        return False
+    return True
+
+
+def array(values: Iterable[bytes | Raw]) -> bytes:
+    """A JSON array of values that are JSON already."""
+    return b"[" + b",".join(bytes(value) for value in values) + b"]"
+
+
+def fragment(value: bytes) -> Raw:
+    r"""JSON that `encode` is to take as it stands."""
+    return Raw(value)
+
+
+def is_string(raw: bytes | Raw) -> bool:
+    """Whether this JSON value is a string."""
+    return bytes(memoryview(raw)[:1]) == b'"'
+
+
+def is_array(raw: bytes | Raw) -> bool:
+    """Whether this JSON value is an array."""
+    return bytes(memoryview(raw)[:1]) == b"["
+
+
+def is_object(raw: bytes | Raw) -> bool:
+    """Whether this JSON value is an object."""
+    return bytes(memoryview(raw)[:1]) == b"{"
+
+
+def space(body: bytes, at: int) -> int:
+    """The place of the first byte from ``at`` on that is not white space."""
+    match = _SPACE.match(body, at)
+    assert match is not None, "white space may be empty"
+    return match.end()
+
+
+def spans(body: bytes, known: Mapping[str, bytes | Raw]) -> dict[str, Span]:
+    """Where the value of each member of the object ``body`` stands; of a repeated key the last one.
+
+    Args:
+        body: valid JSON (half surrogates allowed), an object.
+        known: values expected under a key. One that stands there is jumped over, else the value is scanned.
+    """
+    found: dict[str, Span] = {}
+    at = space(body, space(body, 0) + 1)
+    while body[at : at + 1] != b"}":
+        key_end = _end_of(body, at, pattern=_STRING)
+        key = decode(body[at:key_end], _STR, path="")
+        start = space(body, space(body, key_end) + 1)
+        end = _end(body, start, expected=known.get(key))
+        found[key] = (start, end)
+        at = space(body, end)
+        if body[at : at + 1] == b",":
+            at = space(body, at + 1)
+    return found
+
+
+def item_spans(body: bytes, start: int) -> list[Span]:
+    """Where the items of the array that begins at ``start`` stand."""
+    found: list[Span] = []
+    at = space(body, start + 1)
+    while body[at : at + 1] != b"]":
+        end = _end(body, at)
+        found.append((at, end))
+        at = space(body, end)
+        if body[at : at + 1] == b",":
+            at = space(body, at + 1)
+    return found
+
+
+def _end(body: bytes, start: int, *, expected: bytes | Raw | None = None) -> int:
+    """The place after the value that begins at ``start``."""
+    first = body[start : start + 1]
+    if first not in b"[{":
+        return _end_of(body, start, pattern=_STRING if first == b'"' else _SCALAR)
+    whole = bytes(expected or b"")
+    if whole and body.startswith(whole, start):
+        return start + len(whole)
+    depth, end = 0, start
+    for match in _TOKEN.finditer(body, start):
+        token = match[0]
+        depth += (token in b"[{") - (token in b"]}")
+        end = match.end()
+        if not depth:
+            break
+    return end
+
+
+def _end_of(body: bytes, at: int, *, pattern: re.Pattern[bytes]) -> int:
+    match = pattern.match(body, at)
+    assert match is not None, "the body was decoded before"
+    return match.end()

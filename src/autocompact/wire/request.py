@@ -1,0 +1,267 @@
+"""Requests: their messages, and the bytes around these.
+
+The messages of a request are parsed when somebody looks at them. A gateway that finds a conversation again by the
+bytes of its messages (``request.raws``) parses only the new ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+import msgspec
+from msgspec import Raw
+
+from autocompact.core.messages import Dialect, Message, Role
+from autocompact.errors import InvalidRequest
+from autocompact.wire import json
+from autocompact.wire.dialects import CODECS
+from autocompact.wire.pieces import Codec, Exported, intact
+
+_NAME = msgspec.json.Decoder(str | None)
+_COUNT = msgspec.json.Decoder(int | None)
+_FLAG = msgspec.json.Decoder(bool | None)
+
+
+class Parsed(Sequence[Message]):
+    """The messages of a request, each parsed when it is first looked at, ``seq`` from 1.
+
+    Looking at a message that is not what the API describes raises `InvalidRequest`; ``tuple(request.messages)``
+    checks them all.
+
+    Attributes:
+        raws: the bytes of each, exactly as they came.
+        paths: where each stands in the body, e.g. ``messages[3]``.
+    """
+
+    __slots__ = ("_codec", "_done", "paths", "raws")
+
+    def __init__(self, raws: tuple[bytes, ...], *, paths: Sequence[str], codec: Codec) -> None:
+        self.raws = raws
+        self.paths = paths
+        self._codec = codec
+        self._done: list[Message | None] = [None] * len(raws)
+
+    def __len__(self) -> int:
+        return len(self.raws)
+
+    @overload
+    def __getitem__(self, index: int) -> Message: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Message, ...]: ...
+    def __getitem__(self, index: int | slice) -> Message | tuple[Message, ...]:
+        if isinstance(index, slice):
+            return tuple(self[place] for place in range(*index.indices(len(self))))
+        done = self._done[index]
+        if done is None:
+            place = index % len(self)
+            done = self._done[place] = self._parse(place)
+        return done
+
+    def __iter__(self) -> Iterator[Message]:
+        return (self[place] for place in range(len(self)))
+
+    def _parse(self, place: int) -> Message:
+        path = self.paths[place]
+        role: Role = "system" if path == self._codec.system_field else "user"
+        return self._codec.parse(self.raws[place], seq=place + 1, role=role, path=path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One request to a model.
+
+    Attributes:
+        dialect: the API it is for.
+        messages: the conversation, a system prompt that stands outside of the list (Anthropic ``system``, Responses
+            ``instructions``) as its first message.
+        fields: the other members of the body, unknown ones included, as their JSON, in their order.
+        spans: where the value of each member of the body stands.
+        tools: the JSON of ``tools``; None without.
+        model: the model asked for, "" if none is named.
+        max_output: the most tokens the reply may take; None if nothing limits it.
+        stream: whether the reply is to be streamed.
+        raw: the whole body as it came.
+    """
+
+    dialect: Dialect
+    messages: Parsed
+    fields: Mapping[str, bytes]
+    spans: Mapping[str, json.Span]
+    tools: bytes | None
+    model: str
+    max_output: int | None
+    stream: bool
+    raw: bytes
+
+    @property
+    def raws(self) -> tuple[bytes, ...]:
+        """The bytes of each message."""
+        return self.messages.raws
+
+
+def parse_request(body: bytes, *, dialect: Dialect) -> Request:
+    """The request that ``body`` is.
+
+    Raises:
+        InvalidRequest: the body is not a JSON object, or the messages are not where they belong. Problems inside a
+            message show when that message is looked at.
+    """
+    codec = CODECS[dialect]
+    spans = _spans(body)
+    members = {name: body[start:end] for name, (start, end) in spans.items()}
+    listed = members.pop(codec.list_field, None)
+    system = members.get(codec.system_field)
+    raws, paths = _listed(listed, codec=codec)
+    if system is not None and json.contents(system, path=codec.system_field):
+        raws.insert(0, system)
+        paths.insert(0, codec.system_field)
+    members.pop(codec.system_field, None)
+    limits = (
+        json.decode(members[name], _COUNT, path=name) for name in codec.output_fields if name in members
+    )
+    return Request(
+        dialect=dialect,
+        messages=Parsed(tuple(raws), paths=paths, codec=codec),
+        fields=members,
+        spans=spans,
+        tools=members.get("tools"),
+        model=json.decode(members.get("model", b"null"), _NAME, path="model") or "",
+        max_output=next((limit for limit in limits if limit is not None), None),
+        stream=bool(json.decode(members.get("stream", b"null"), _FLAG, path="stream")),
+        raw=body,
+    )
+
+
+def _spans(body: bytes) -> dict[str, json.Span]:
+    """Where each member's value stands; the walk knows them beforehand unless there are half surrogates."""
+    try:
+        known = _BODY.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        json.members(body, path="")
+        known = {}
+    return json.spans(body, known)
+
+
+def _listed(listed: bytes | None, *, codec: Codec) -> tuple[list[bytes], list[str]]:
+    path = codec.list_field
+    if listed is None or listed == b"null":
+        if codec.list_required:
+            raise InvalidRequest(f"{path}: a request must have a list of messages")
+        return [], []
+    if not codec.list_required and json.is_string(listed):
+        return [listed], [path]
+    if not json.is_array(listed):
+        raise InvalidRequest(f"{path}: expected a list of messages")
+    raws = _elements(listed)
+    for index, raw in enumerate(raws):
+        if not json.is_object(raw):
+            raise InvalidRequest(f"{path}[{index}]: expected an object")
+    return raws, [f"{path}[{index}]" for index in range(len(raws))]
+
+
+def _elements(listed: bytes) -> list[bytes]:
+    try:
+        return [bytes(raw) for raw in _LIST.decode(listed)]
+    except msgspec.DecodeError:
+        return [listed[start:end] for start, end in json.item_spans(listed, 0)]
+
+
+_BODY = msgspec.json.Decoder(dict[str, Raw])
+_LIST = msgspec.json.Decoder(list[Raw])
+
+
+def render_request(request: Request, messages: Sequence[Message]) -> bytes:
+    """The body of ``request`` with these messages in place of its own.
+
+    Unchanged messages give ``request.raw`` itself. Otherwise everything outside of the messages and of the system
+    prompt stays byte for byte, and so does each message that came with the request and was not changed.
+    """
+    codec = CODECS[request.dialect]
+    if messages is request.messages or _same(request, messages):
+        return request.raw
+    exported = codec.export(messages)
+    values = {codec.list_field: _list(request, exported.messages)}
+    if exported.system is not None:
+        values[codec.system_field] = exported.system
+    elif request.messages.paths[:1] == [codec.system_field]:
+        values[codec.system_field] = codec.no_system
+    return _with_members(request, values)
+
+
+def _same(request: Request, messages: Sequence[Message]) -> bool:
+    return len(messages) == len(request.raws) and all(
+        message.raw == raw and intact(message, request.dialect)
+        for message, raw in zip(messages, request.raws, strict=True)
+    )
+
+
+def _with_members(request: Request, values: Mapping[str, bytes]) -> bytes:
+    """The body with these values in place of the old ones; members that it did not have stand at its beginning."""
+    body = request.raw
+    start = json.space(body, 0) + 1
+    places = {request.spans[name]: value for name, value in values.items() if name in request.spans}
+    new = [json.encode(name) + b":" + value for name, value in values.items() if name not in request.spans]
+    places[start, start] = b",".join(new) + (b"," if new and request.spans else b"")
+    pieces: list[bytes] = []
+    end = 0
+    for (first, last), value in sorted(places.items()):
+        pieces += (body[end:first], value)
+        end = last
+    return b"".join((*pieces, body[end:]))
+
+
+def _list(request: Request, messages: Sequence[bytes]) -> bytes:
+    """The array of messages, with the white space that the old one had before, between and after its items."""
+    body, name = request.raw, CODECS[request.dialect].list_field
+    raws = [raw for raw, path in zip(request.raws, request.messages.paths, strict=True) if path[-1] == "]"]
+    if len(raws) < 2:
+        return json.array(messages)
+    start, end = request.spans[name]
+    first = json.space(body, start + 1)
+    second = json.space(body, body.index(b",", first + len(raws[0])) + 1)
+    last = len(body[start : end - 1].rstrip()) + start
+    return body[start:first] + body[first + len(raws[0]) : second].join(messages) + body[last:end]
+
+
+def parse_message(raw: bytes, *, seq: int, dialect: Dialect, role: Role = "user") -> Message:
+    """The message that ``raw`` is, as it stood in a request's list.
+
+    Args:
+        raw: its JSON; for a system prompt outside of the list the value of that member.
+        seq: its number in the log.
+        dialect: the API it was for.
+        role: what a bare value says: "system" for a system prompt, "user" for Responses ``input`` as a string.
+
+    Raises:
+        InvalidRequest: it is not what the API describes; the message names the path, from ``message`` on.
+    """
+    return CODECS[dialect].parse(raw, seq=seq, role=role, path="message")
+
+
+def render_message(message: Message, *, dialect: Dialect) -> bytes:
+    """The JSON of one message; for a message that came in ``dialect`` and is unchanged the very bytes.
+
+    Raises:
+        ValueError: the API needs several messages (or none) to say it: use `export_messages`.
+    """
+    if message.raw is not None and intact(message, dialect):
+        return message.raw
+    exported = CODECS[dialect].export((message,))
+    bodies = exported.messages if exported.system is None else (exported.system, *exported.messages)
+    if len(bodies) != 1:
+        raise ValueError(
+            f"{dialect} takes {len(bodies)} messages to say message {message.seq}: export_messages"
+        )
+    return bodies[0]
+
+
+def export_messages(messages: Iterable[Message], *, dialect: Dialect) -> Exported:
+    """The messages as the API takes them, whichever dialects they came in.
+
+    Args:
+        messages: a valid context: each call answered right after it, no orphans (see ``core.repair``).
+        dialect: the API.
+    """
+    return CODECS[dialect].export(messages)
