@@ -110,10 +110,10 @@ def _fixed_tokens(part: Part, texts: list[str]) -> int:
         case Document():
             texts += (part.name, part.text)
             return 0 if part.text else document_tokens(part)
-        case Opaque():
+        case _:
             text, tokens = opaque_text(part)
-            texts.append(text)
-            return tokens
+    texts.append(text)
+    return tokens
 
 
 def _reasoning(part: Reasoning, texts: list[str]) -> int:
@@ -131,8 +131,8 @@ def _message_bytes(message: Message) -> int:
 
 
 def _part_bytes(part: Part) -> int:
-    if part.raw is not None:
-        return len(part.raw) + 1
+    if isinstance(part, Opaque) or part.raw is not None:
+        return len(part.raw or b"") + 1
     match part:
         case Text() | Reasoning():
             return _PART_BYTES + json_bytes(part.text)
@@ -141,9 +141,9 @@ def _part_bytes(part: Part) -> int:
         case ToolResult():
             media = sum(map(_part_bytes, part.media))
             return _CALL_BYTES + len(part.call_id) + json_bytes(part.text) + media
-        case Image() | Document():
-            name = json_bytes(part.name) + json_bytes(part.text) if isinstance(part, Document) else 0
-            return _CALL_BYTES + len(part.data) + len(part.url) + len(part.media_type) + name
+        case _:
+            named = json_bytes(part.name) + json_bytes(part.text) if isinstance(part, Document) else 0
+    return _CALL_BYTES + len(part.data) + len(part.url) + len(part.media_type) + named
 
 
 def json_bytes(text: str) -> int:
@@ -248,15 +248,15 @@ def truncated(text: str, tokens: int, *, counter: Counter) -> str:
         head, tail = _ends(text, room, counter=counter)
         left_out = total - counter.count(head) - counter.count(tail)
         result = head + _MARKER.format(left_out) + tail
-        excess = counter.count(result) - tokens
-        if excess <= 0:
+        taken = counter.count(result)
+        if taken <= tokens:
             return result
-        room -= excess
+        room = room * tokens // taken
     return _MARKER.format(total).strip()
 
 
 def _ends(text: str, room: int, *, counter: Counter) -> tuple[str, str]:
-    """Head and tail of ``text`` that take ``room`` tokens together, if tokens add up."""
+    """Head and tail of ``text`` that take ``room`` tokens together, if the counts of pieces add up."""
     reach = _LONGEST_TOKEN * room
     head = "".join(_fitting(_PIECE.findall(text[:reach]), room - room // 2, counter=counter))
     pieces = _PIECE.findall(text[max(len(head), len(text) - reach) :])
