@@ -1,1 +1,33 @@
-"""Provider JSON to core and back, lossless."""
+"""Provider JSON to core and back, lossless.
+
+A request is parsed into messages (`parse_request`), the core decides what the model is to see, and `render_request`
+puts it back: what was not changed keeps its bytes. `export_messages` writes any messages for any of the three APIs.
+Answers are read whole (`parse_reply`) or as a stream (`StreamReader`).
+"""
+
+from __future__ import annotations
+
+from autocompact.wire.pieces import Exported
+from autocompact.wire.reply import Reply, parse_reply
+from autocompact.wire.request import (
+    Request,
+    export_messages,
+    parse_message,
+    parse_request,
+    render_message,
+    render_request,
+)
+from autocompact.wire.stream import StreamReader
+
+__all__ = [
+    "Exported",
+    "Reply",
+    "Request",
+    "StreamReader",
+    "export_messages",
+    "parse_message",
+    "parse_reply",
+    "parse_request",
+    "render_message",
+    "render_request",
+]

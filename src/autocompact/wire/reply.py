@@ -111,7 +111,6 @@ class _Body(msgspec.Struct, gc=False):
 
 
 _BODY = msgspec.json.Decoder(_Body)
-FIGURES = msgspec.json.Decoder(Figures)
 
 
 def parse_reply(body: bytes, *, dialect: Dialect) -> Reply:
