@@ -162,7 +162,7 @@ class Estimator:
     The features are what its pre-tokenizer cuts at (starts of words, camelCase, digit and punctuation runs) and the
     length of what is between the cuts; scripts outside ASCII count by their lead bytes, long runs of letters (keys,
     hashes, base64) by a term of their own. Mean error on 1,500-character messages (``benchmarks/counters.py``):
-    under 10 % on prose, code, JSON and CJK, under 20 % on base64, hex and random letters. The weights are 3 % above
+    about 10 % or less on prose, code, JSON and CJK, under 20 % on base64, hex and random letters. The weights are 3 % above
     the fit, because a context that is larger than thought costs more than one compaction too early.
     """
 
