@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from autocompact.core.ledger import Ledger
+from autocompact.core.entries import Ledger
 
 Status: TypeAlias = Literal["prepared", "active", "undone"]
 Rung: TypeAlias = Literal["none", "repair", "mask", "summarise", "tighten", "floor"]
@@ -84,6 +84,7 @@ class Compaction:
         prefix: hash of the log through ``through_seq``; a log that no longer has it (edited, regenerated) cannot
             use this compaction. Empty: not checked.
         focus: what the user asked to concentrate on.
+        parent: id of the compaction that was in force when this one was made, "" if none.
         status: prepared, active or undone.
         receipt: what it did.
     """
@@ -98,5 +99,6 @@ class Compaction:
     placement: Placement = "user"
     prefix: str = ""
     focus: str = ""
+    parent: str = ""
     status: Status = "active"
     receipt: Receipt

@@ -113,6 +113,8 @@ class Transcript:
     def live(self, from_seq: int = 1, through_seq: int | None = None) -> Iterator[Message]:
         """The messages held here, in order, that no later one replaced."""
         end = len(self) if through_seq is None else min(through_seq, len(self))
+        if from_seq < self.first:
+            yield from (self._earlier[seq] for seq in sorted(self._earlier) if from_seq <= seq <= end)
         for seq in range(max(self.first, from_seq), end + 1):
             if seq not in self._replaced:
                 yield self._messages[seq - self.first]
@@ -141,6 +143,32 @@ class Transcript:
         if not compaction.prefix or compaction.through_seq < self.first - 1:
             return True
         return self.prefix(compaction.through_seq) == compaction.prefix
+
+    def snapshot(self) -> Transcript:
+        """A copy that stays as it is while this one grows. O(messages held), no message is measured again."""
+        copy = Transcript(counter=self.counter, first=self.first, prefix=self._before)
+        copy.replacements, copy._begun = self.replacements, self._begun
+        copy._prompt, copy._earlier = list(self._prompt), dict(self._earlier)
+        copy._messages, copy._costs = list(self._messages), list(self._costs)
+        copy._replaced, copy._hashes = set(self._replaced), list(self._hashes)
+        return copy
+
+    def after(self, compaction: Compaction) -> Transcript:
+        """The part of this log that a context under ``compaction`` needs: the rest can leave memory."""
+        first = compaction.through_seq + 1
+        if first <= self.first:
+            return self
+        needed = (seq for seq in sorted({*self._prompt, *compaction.keep}) if seq < first)
+        rest = Transcript(
+            counter=self.counter,
+            first=first,
+            earlier=[self[seq] for seq in needed if seq not in self._replaced],
+            prefix=self.prefix(compaction.through_seq),
+        )
+        held = slice(first - self.first, None)
+        rest._messages, rest._costs = self._messages[held], self._costs[held]
+        rest._replaced = {seq for seq in self._replaced if seq >= first}
+        return rest
 
 
 def _leading_system(messages: Mapping[int, Message]) -> list[int]:

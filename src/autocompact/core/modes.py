@@ -1,0 +1,90 @@
+"""Named ways to run the engine: one per design that autocompact unites, and the default.
+
+A mode is nothing but settings; take one and `dataclasses.replace` what should differ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from autocompact.core.budget import Policy, preset
+from autocompact.core.compaction import Placement
+from autocompact.errors import InvalidInput
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mode:
+    """How a conversation is compacted.
+
+    Attributes:
+        name: what it is called.
+        policy: when.
+        skill: name of a shipped prompt (``compact``, ``session``, ``handoff``), or the path of a file of yours.
+        placement: where the summary goes.
+        summary_tokens: size of summary plus ledger in the context.
+        cap_tokens: longest summary asked of a model.
+        output_tokens: tool outputs are cut to this length where they are summarised as a document.
+        inline_request: the last request stands inside the summary message.
+        background: prepare compactions ahead.
+    """
+
+    name: str
+    policy: Policy = field(default_factory=Policy)
+    skill: str = "compact"
+    placement: Placement = "user"
+    summary_tokens: int = 6_000
+    cap_tokens: int = 1_500
+    output_tokens: int = 500
+    inline_request: bool = False
+    background: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("summary_tokens", "cap_tokens", "output_tokens"):
+            if getattr(self, name) < 1:
+                raise InvalidInput(
+                    f"{name} is {getattr(self, name)!r}, it must be a positive number of tokens"
+                )
+
+
+DEFAULT = Mode(name="default")
+
+DATABASE_CHAT = Mode(
+    name="database-chat",
+    policy=Policy(ratio=0.8, tail_tokens=0),
+    placement="system",
+    summary_tokens=2_000,
+    cap_tokens=500,
+    background=False,
+)
+"""Design A: at 80 % of the window everything becomes a section of the system prompt; later ones merge."""
+
+USAGE_DRIVEN = Mode(
+    name="usage-driven",
+    policy=Policy(tokens=100_000, tail_tokens=0),
+    summary_tokens=1_024,
+    cap_tokens=512,
+    inline_request=True,
+    background=False,
+)
+"""Design B: driven by the provider's reported usage; the history becomes the one summary message."""
+
+SESSION_LAYER = Mode(
+    name="session-layer",
+    policy=preset("session-100k"),
+    skill="session",
+    summary_tokens=6_000,
+    cap_tokens=3_000,
+)
+"""Design C: at 100k tokens the session is summarised by task, archived, and goes on about 90 % smaller."""
+
+CODING_AGENT = Mode(
+    name="coding-agent",
+    policy=Policy(tokens=200_000, tail_tokens=0),
+    skill="handoff",
+    summary_tokens=6_000,
+    cap_tokens=2_500,
+    inline_request=True,
+)
+"""Design D: before every model call; the history becomes system prompt plus one hand-off message."""
+
+MODES = {mode.name: mode for mode in (DEFAULT, DATABASE_CHAT, USAGE_DRIVEN, SESSION_LAYER, CODING_AGENT)}
