@@ -18,6 +18,7 @@ from autocompact.sessions.building import string
 from autocompact.sessions.claude_blocks import parse_content
 from autocompact.sessions.jsonl import Lines
 from autocompact.sessions.session import Session, Skipped
+from autocompact.wire.request import parse_message
 
 _LISTS = ("messages", "history", "traj", "trajectory")
 _ANTHROPIC_BLOCKS = frozenset(
@@ -43,7 +44,7 @@ class _Shape(msgspec.Struct):
 
 
 class _Choice(msgspec.Struct):
-    message: msgspec.Raw | None = None
+    message: msgspec.Raw = msgspec.Raw(b"")
 
 
 class _Response(msgspec.Struct):
@@ -77,7 +78,7 @@ def matches(fields: _Fields) -> bool:
 def is_list(document: bytes) -> bool:
     """Whether a JSON array is a list of messages, or of objects that hold one."""
     items = _items(document)
-    return bool(items) and bytes(items[0][:1]) == b"{" and matches(_fields(items[0]))
+    return bool(items) and bytes(items[0]).startswith(b"{") and matches(_fields(items[0]))
 
 
 def read(lines: Iterable[bytes]) -> Session:
@@ -136,7 +137,7 @@ def _wrapped(fields: _Fields, *, line: int) -> _Conversation | None:
     except msgspec.DecodeError:
         response = _Response()
     for choice in (response.choices or [])[:1]:
-        if choice.message is not None:
+        if bytes(choice.message):
             messages.append((line, bytes(choice.message)))
     system = bytes(fields.get("system", b""))
     return _Conversation(messages=messages, system=system, model=model or response.model or "")
@@ -199,9 +200,9 @@ def _messages(conversation: _Conversation) -> tuple[list[Message], list[int], li
 
 
 def _message(raw: bytes, *, seq: int, dialect: Dialect) -> Message:
-    from autocompact.wire import parse_message
-
     shape = _shape(raw)
+    if shape.role not in _ROLES:
+        raise InvalidRequest(f"role {shape.role!r} is none of {', '.join(sorted(_ROLES))}")
     if shape.role == "tool" and shape.tool_call_id is None and shape.tool_call_ids:
         # SWE-agent names the answered call in a field of its own.
         raw = b'{"tool_call_id":' + msgspec.json.encode(shape.tool_call_ids[0]) + b"," + raw.lstrip()[1:]

@@ -51,7 +51,7 @@ _NOTE = re.compile(
     r"|<skill>\s*<name>|<(?P<tag>[a-z]+(?:_[a-z]+)+)>.*</(?P=tag)>\s*\Z)",
     re.DOTALL,
 )
-_FAILED = re.compile(r"\A(?:.*\n){0,4}?(?:Process exited with code|Exit code:) (?!0\b)-?\d+")
+_FAILED = re.compile(r"\A(?:(?!Output:).*\n){0,4}?(?:Process exited with code|Exit code:) (?!0\b)-?\d+")
 
 
 class _Part(msgspec.Struct):

@@ -41,8 +41,11 @@ class Lines(Generic[T]):
             if number == 1 and line.startswith(BOM):
                 line = line[len(BOM) :]
             try:
+                # The decoder checks only the strings that it makes, not what it skips or keeps as bytes.
+                if not line.isascii():
+                    line.decode()
                 yield number, self._decode(line)
-            except (msgspec.DecodeError, RecursionError):
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 if line.strip():
                     yield from self._recovered(number, line)
 
@@ -99,10 +102,14 @@ def _object_end(text: str, at: int) -> int | None:
 
 
 def _next_object(text: str, at: int) -> int:
-    """Where the next object starts that reaches to the end of the line; the end if there is none."""
+    """Where the next object starts that is an entry of its own; the end if there is none.
+
+    One inside a broken entry is followed by a comma or a bracket.
+    """
     for attempt, opening in enumerate(_OPENING.finditer(text, at)):
         if attempt == _ATTEMPTS:
             break
-        if _object_end(text, opening.start()) == len(text):
+        end = _object_end(text, opening.start())
+        if end is not None and text[end : end + 100].lstrip()[:1] not in (",", "]", "}"):
             return opening.start()
     return len(text)

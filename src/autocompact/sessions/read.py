@@ -63,20 +63,30 @@ def _read(file: BinaryIO, *, path: Path) -> Session:
         raise UnreadableSession(f"{str(path)!r} is empty: choose a session file with content.")
     file.seek(0)
     if not _is_json(first):
-        content = file.read().removeprefix(BOM)
+        content = _document(file)
         if _is_json(content):
             return _read_document(content, path=path)
         file.seek(0)
     elif first.removeprefix(BOM).lstrip().startswith(b"["):
-        return _read_document(file.read().removeprefix(BOM), path=path)
+        return _read_document(_document(file), path=path)
     reader = _reader(file)
     if reader is None:
-        raise UnreadableSession(_no_session(path, first))
+        file.seek(0)
+        raise UnreadableSession(_no_session(path, first, sample=file.read(8192)))
     file.seek(0)
     try:
         return reader(file)
     except msgspec.DecodeError as error:
         raise UnreadableSession(f"{str(path)!r} is JSON, but no session: {error}. {_KNOWN}") from error
+
+
+def _document(file: BinaryIO) -> bytes:
+    content = file.read().removeprefix(BOM)
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return content.decode("utf-8", errors="replace").encode()
+    return content
 
 
 def _read_document(content: bytes, *, path: Path) -> Session:
@@ -130,8 +140,8 @@ def _no_file(path: Path, error: OSError) -> str:
     return f"{str(path)!r} cannot be read: {error.strerror or error}."
 
 
-def _no_session(path: Path, first: bytes) -> str:
-    if b"\0" in first:
+def _no_session(path: Path, first: bytes, *, sample: bytes) -> str:
+    if b"\0" in sample:
         return f"{str(path)!r} is a binary file, not a session. {_KNOWN}"
     if _is_json(first):
         return f"{str(path)!r} is JSON lines, but none of them belongs to a session that is known. {_KNOWN}"
