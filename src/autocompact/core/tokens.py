@@ -91,6 +91,23 @@ def message_cost(message: Message, counter: Counter) -> Cost:
     return Cost(tokens=tokens, bytes=_message_bytes(message), images=images)
 
 
+def breakdown(messages: Iterable[Message], *, tools: int, counter: Counter) -> dict[str, int]:
+    """Tokens by what fills a context: system prompt, tools, summary, user, assistant, tool results.
+
+    Args:
+        messages: the context.
+        tools: tokens of the tool schemas.
+        counter: measures the rest.
+    """
+    names = {"system": "system prompt", "user": "user", "assistant": "assistant", "tool": "tool results"}
+    parts = {"tools": tools}
+    for message in messages:
+        made = message.seq == 0 and message.synthetic
+        name = "summary" if made else names[message.role]
+        parts[name] = parts.get(name, 0) + message_cost(message, counter).tokens
+    return {name: tokens for name, tokens in parts.items() if tokens}
+
+
 def _fixed_tokens(part: Part, texts: list[str]) -> int:
     """The tokens of ``part`` that no counter has to find; what it says goes to ``texts``."""
     match part:
