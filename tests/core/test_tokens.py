@@ -28,6 +28,7 @@ from autocompact.core.tokens import (
     Cost,
     Counter,
     Estimator,
+    breakdown,
     json_bytes,
     message_cost,
     truncated,
@@ -333,3 +334,20 @@ def test_the_result_fits_also_where_counts_do_not_add_up() -> None:
 def test_rules_and_blanks_with_their_long_tokens_are_cut_too(text: str) -> None:
     counter = load_counter()
     assert 10 < counter.count(truncated(text, 60, counter=counter)) <= 60
+
+
+def test_the_breakdown_names_what_fills_a_context_and_leaves_out_what_is_empty() -> None:
+    summary = text_message(0, "user", "so far a b", synthetic=True)
+    messages = [
+        text_message(1, "system", "be kind"),
+        summary,
+        text_message(2, "user", "a b c"),
+        text_message(3, "user", "a"),
+    ]
+    assert breakdown(messages, tools=30, counter=Words()) == {
+        "tools": 30,
+        "system prompt": MESSAGE_TOKENS + 2,
+        "summary": MESSAGE_TOKENS + 4,
+        "user": 2 * MESSAGE_TOKENS + 4,
+    }
+    assert breakdown([], tools=0, counter=Words()) == {}
