@@ -2,13 +2,27 @@
 
 `frame` marks a summary as a record. What it says came from tools and models, so nothing inside it may look like
 the end of the record or like the start of another one.
+
+`offline_summary` is extractive: it says in a sentence each what was asked, done and left, and gives the rest of its
+budget to the ledger, because what the work needs next are names with the line that explains them. The prose is
+short on purpose.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from autocompact.core.messages import Role
+from autocompact.core.entries import Entry, Kind, Ledger
+from autocompact.core.ledger import choose, render
+from autocompact.core.ledger_text import language_of
+from autocompact.core.messages import Message, Role
+from autocompact.core.phrases import PHRASES
+from autocompact.core.references import reference
+from autocompact.core.secrets import redact
+from autocompact.core.shortening import fitted, shortened_text
+from autocompact.core.tokens import Counter
 
 HEADING = "# Conversation Summary"
 NOTE = (
@@ -36,3 +50,221 @@ def frame(summary: str, *, placement: Role) -> str:
     body = _FORGED_HEADING.sub("### ", _FORGED_TAG.sub("‹", summary)).strip()
     section = f"{HEADING}\n\n{NOTE}\n\n<{_TAG}>\n{body}\n</{_TAG}>"
     return f"\n\n{section}" if placement == "system" else section
+
+
+PROSE_SHARE, PROSE_LEAST, PROSE_MOST = 0.15, 40, 500
+"""The account in sentences: share of the budget, and its least and greatest size in tokens."""
+
+EARLIER_SHARE = 0.2
+"""What an earlier summary may take of the budget."""
+
+ALL_SECTIONS = 400
+"""From this budget (tokens) on, sections with nothing to say are shown as well."""
+
+_LENGTHS = (280, 180, 110, 70, 40, 20)
+_SENTENCE = re.compile(r"[.!?](?=\s|$)|[。！？]")
+_CODE_BLOCK = re.compile(r"^[ \t]*```.*?(?:^[ \t]*```[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_NO_PROSE = re.compile(r"^[ \t]*(?:#|\||-{3}|={3}).*$|\*\*", re.MULTILINE)
+_TITLE = re.compile(r"^#{1,4}(?= )", re.MULTILINE)
+_FOCUS_WORD = re.compile(r"[^\s,;:!?\"'`()]{3,}|[\u3040-\u9fff\uac00-\ud7af]{2}")
+_LABELS: Mapping[str, str] = {
+    key: "|".join(re.escape(words[key]) for words in PHRASES.values()) for key in ("asked", "done", "earlier")
+}
+_OURS = re.compile(rf"^\*\*(?:{_LABELS['asked']}):\*\* ", re.MULTILINE)
+_OUR_DONE = re.compile(rf"^\*\*(?:{_LABELS['done']}):\*\* (.+)$", re.MULTILINE)
+_OUR_EARLIER = re.compile(rf"^## (?:{_LABELS['earlier']})\n((?:- .*\n?)*)", re.MULTILINE)
+
+
+def offline_summary(
+    messages: Sequence[Message],
+    ledger: Ledger,
+    *,
+    budget: int,
+    counter: Counter,
+    focus: str = "",
+    previous: str = "",
+) -> str:
+    """The summary of ``messages``, without a model: the same for the same input.
+
+    Args:
+        messages: what it stands for.
+        ledger: what must survive of them, and of what an earlier compaction covered.
+        budget: tokens of the whole.
+        counter: measures it.
+        focus: raises what matches it.
+        previous: an earlier summary, ours or a model's: what still matters of it is merged in.
+    """
+    words = PHRASES[language_of(ledger.entries)]
+    ledger = _focused(ledger, focus)
+    account = _account(messages, ledger, words=words, budget=budget, counter=counter)
+    earlier = _earlier(previous, ledger, budget=int(budget * EARLIER_SHARE), counter=counter)
+
+    def composed(entries: Sequence[Entry]) -> str:
+        return _composed(entries, account, earlier=earlier, words=words, whole=budget >= ALL_SECTIONS)
+
+    bare = composed(())
+    room = budget - counter.count(bare)
+    while room > 0:
+        text = composed(choose(ledger, room, counter=counter))
+        excess = counter.count(text) - budget
+        if excess <= 0:
+            return text
+        room -= excess
+    return fitted(bare, budget, counter=counter)
+
+
+def _focused(ledger: Ledger, focus: str) -> Ledger:
+    """The ledger with more need where the words of ``focus`` occur, the more of them the more."""
+    wanted = set(_FOCUS_WORD.findall(focus.lower()))
+    if not wanted:
+        return ledger
+    entries: list[Entry] = []
+    for entry in ledger.entries:
+        text = f"{entry.key} {entry.text}".lower()
+        share = sum(word in text for word in wanted) / len(wanted)
+        entries.append(replace(entry, need=entry.need + (1 - entry.need) * share))
+    return Ledger(entries=tuple(sorted(entries, key=lambda entry: -entry.need)))
+
+
+# What was asked, done and left -------------------------------------------------------------------------------
+
+
+def _account(
+    messages: Sequence[Message], ledger: Ledger, *, words: Mapping[str, str], budget: int, counter: Counter
+) -> str:
+    """A line each, as long as the budget allows."""
+    limit = min(PROSE_MOST, max(PROSE_LEAST, int(budget * PROSE_SHARE)))
+    account = ""
+    for length in _LENGTHS:
+        lines = (
+            ("asked", _asked(ledger, length)),
+            ("done", _done(messages, ledger, length=length)),
+            ("left", _left(messages, ledger, length=length, words=words)),
+        )
+        account = "\n".join(f"**{words[label]}:** {text or words['none']}" for label, text in lines)
+        if counter.count(account) <= limit:
+            break
+    return account
+
+
+def _asked(ledger: Ledger, length: int) -> str:
+    requests = _of_kind(ledger, "request")
+    ends = requests[-1:] if len(requests) < 2 else [requests[0], requests[-1]]
+    return " → ".join(f"{_clipped(entry.text, length)} [{reference(entry.seq)}]" for entry in ends)
+
+
+def _done(messages: Sequence[Message], ledger: Ledger, *, length: int) -> str:
+    """The model's last closing words, and the files it changed last."""
+    closing = next((m for m in reversed(messages) if m.seq and _closes(m)), None)
+    said = [f"{_clipped(_prose(redact(closing.text)), length)} [{reference(closing.seq)}]"] if closing else []
+    changed = [entry.key for entry in _of_kind(ledger, "file") if entry.state == "done"]
+    shown = ", ".join(f"`{path.rsplit('/', 1)[-1]}`" for path in changed[-3:])
+    more = f" (+{len(changed) - 3})" if len(changed) > 3 else ""
+    return " ".join((*said, *([f"{shown}{more}"] if shown else [])))
+
+
+def _left(messages: Sequence[Message], ledger: Ledger, *, length: int, words: Mapping[str, str]) -> str:
+    """What the plan still lists, the last error, and whether the model was in the middle of something."""
+    todos = [entry.text for entry in _of_kind(ledger, "todo") if entry.state not in ("done", "withdrawn")]
+    errors = [entry.text for entry in _of_kind(ledger, "error")]
+    items = [_clipped(text, length // 2) for text in (*todos[:2], *errors[-1:])]
+    last = next((message for message in reversed(messages) if message.seq), None)
+    if last is not None and not _closes(last):
+        items.append(f"{words['underway']} [{reference(last.seq)}]")
+    return "; ".join(items)
+
+
+def _closes(message: Message) -> bool:
+    return message.role == "assistant" and not message.calls and bool(message.text.strip())
+
+
+def _of_kind(ledger: Ledger, kind: Kind) -> list[Entry]:
+    """The entries of a kind in the order of the conversation."""
+    return sorted((entry for entry in ledger.entries if entry.kind == kind), key=lambda entry: entry.seq)
+
+
+def _clipped(text: str, length: int) -> str:
+    """The beginning of ``text`` in one line: to the end of a sentence where one is near, else to a word."""
+    text = " ".join(text.split())
+    if len(text) <= length:
+        return text
+    ends = [match.end() for match in _SENTENCE.finditer(text, 0, length) if match.end() > length // 3]
+    if ends:
+        return text[: ends[-1]]
+    blank = text.rfind(" ", length // 2, length)
+    return f"{text[: blank if blank > 0 else length]}…"
+
+
+# What an earlier summary still has to say --------------------------------------------------------------------
+
+
+def _earlier(previous: str, ledger: Ledger, *, budget: int, counter: Counter) -> str:
+    """What is kept of ``previous``.
+
+    Of our own what was done, since the ledger carries the rest; of another the passages that say most of what is
+    needed.
+    """
+    previous = redact(previous.strip())
+    if _OURS.search(previous):
+        told = [line for block in _OUR_EARLIER.findall(previous) for line in block.splitlines()]
+        previous = "\n".join((*told, *(f"- {done}" for done in _OUR_DONE.findall(previous))))
+    else:
+        previous = _TITLE.sub("###", previous)
+    return shortened_text(previous, budget, counter=counter, ledger=ledger).text
+
+
+# The sections ------------------------------------------------------------------------------------------------
+
+
+def _composed(
+    entries: Sequence[Entry], account: str, *, earlier: str, words: Mapping[str, str], whole: bool
+) -> str:
+    files = [entry for entry in entries if entry.kind == "file"]
+    paths = {entry.key for entry in files}
+    inside = [entry for entry in entries if entry.kind == "identifier" and entry.where in paths]
+    loose = [entry for entry in entries if entry.kind == "identifier" and entry.where not in paths]
+    done = [entry for entry in entries if entry.kind == "todo" and entry.state == "done"]
+    plan = [entry for entry in entries if entry.kind == "todo" and entry.state != "done"]
+    trouble = [entry for entry in entries if entry.kind in ("error", "running")]
+    state = (
+        _labelled(words["done"], _lines(done), none=words["none"] if whole else ""),
+        _labelled(
+            words["left"],
+            _joined((_lines(plan), _blocks(trouble)), "\n"),
+            none=words["none"] if whole else "",
+        ),
+    )
+    sections = (
+        ("summary", _joined((account, _blocks(entry for entry in entries if entry.kind == "request")))),
+        ("earlier", earlier),
+        ("decisions", _lines(entry for entry in entries if entry.kind == "decision")),
+        ("files", _lines((*files, *inside))),
+        ("state", _joined(state, "\n")),
+        ("context", _blocks((*(entry for entry in entries if entry.kind == "command"), *loose))),
+    )
+    return "\n\n".join(
+        f"## {words[name]}\n{text or words['none']}"
+        for name, text in sections
+        if text or (whole and name != "earlier")
+    )
+
+
+def _lines(entries: Iterable[Entry]) -> str:
+    """The ledger's lines without their heading."""
+    return render(tuple(entries)).partition("\n")[2]
+
+
+def _blocks(entries: Iterable[Entry]) -> str:
+    """The ledger's blocks, a level below the sections of the summary."""
+    by_kind: dict[Kind, list[Entry]] = {}
+    for entry in entries:
+        by_kind.setdefault(entry.kind, []).append(entry)
+    return "\n\n".join(f"#{render(group)}" for group in by_kind.values())
+
+
+def _labelled(label: str, text: str, *, none: str) -> str:
+    return f"**{label}**\n{text or none}" if text or none else ""
+
+
+def _joined(texts: Iterable[str], separator: str = "\n\n") -> str:
+    return separator.join(filter(None, texts))
