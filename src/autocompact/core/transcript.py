@@ -166,8 +166,9 @@ class Transcript:
             prefix=self.prefix(compaction.through_seq),
         )
         held = slice(first - self.first, None)
+        rest._prompt = [seq for seq in self._prompt if seq < first]
         rest._messages, rest._costs = self._messages[held], self._costs[held]
-        rest._replaced = {seq for seq in self._replaced if seq >= first}
+        rest._replaced = {seq for seq in self._replaced if seq >= first or seq in compaction.keep}
         return rest
 
 
