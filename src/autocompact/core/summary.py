@@ -163,6 +163,11 @@ def _done(messages: Sequence[Message], ledger: Ledger, *, length: int) -> str:
     return " ".join((*said, *([f"{shown}{more}"] if shown else [])))
 
 
+def _prose(text: str) -> str:
+    """The sentences of a Markdown text, no code, headings, tables and rules; all of it if nothing else is there."""
+    return _NO_PROSE.sub("", _CODE_BLOCK.sub("", text)).strip() or text
+
+
 def _left(messages: Sequence[Message], ledger: Ledger, *, length: int, words: Mapping[str, str]) -> str:
     """What the plan still lists, the last error, and whether the model was in the middle of something."""
     todos = [entry.text for entry in _of_kind(ledger, "todo") if entry.state not in ("done", "withdrawn")]
