@@ -45,7 +45,7 @@ class Claude:
                 "isSidechain": False,
                 "sessionId": "s-1",
                 "version": "2.1.30",
-                "cwd": "/home/ada/engine",
+                "cwd": "/srv/pump",
                 "type": type,
                 "uuid": uuid,
                 "timestamp": f"2026-03-01T10:{len(self.lines) // 60:02}:{len(self.lines) % 60:02}.000Z",

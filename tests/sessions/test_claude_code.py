@@ -30,7 +30,7 @@ def test_lines_of_one_reply_are_one_message_with_its_usage_once() -> None:
         "m1",
         "claude-x",
         (1, 2, 5),
-        "/home/ada/engine",
+        "/srv/pump",
     )
 
 

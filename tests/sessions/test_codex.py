@@ -39,7 +39,7 @@ def read(*lines: bytes) -> Session:
 
 def test_screen_events_are_not_read_a_second_time() -> None:
     session = read(
-        line("session_meta", id="s", cwd="/work"),
+        line("session_meta", id="s", cwd="/srv/pump"),
         line("turn_context", cwd="/other", model="gpt-x"),
         message("user", "go"),
         line("event_msg", type="user_message", message="go"),
@@ -63,7 +63,7 @@ def test_screen_events_are_not_read_a_second_time() -> None:
     assert json.loads(reply.parts[0].raw or b"")["encrypted_content"] == "abc"
     assert (reply.calls[0].name, reply.calls[0].arguments) == ("mcp__xshell", '{"command":["ls"]}')
     assert (reply.usage, reply.model) == (Usage(prompt=90, completion=4), "gpt-x")
-    assert (session.lines, session.cwd, session.model) == ((3, 5, 10), "/work", "gpt-x")
+    assert (session.lines, session.cwd, session.model) == ((3, 5, 10), "/srv/pump", "gpt-x")
 
 
 def test_only_a_leading_developer_message_is_the_system_prompt() -> None:
@@ -79,7 +79,7 @@ def test_what_codex_puts_in_the_users_place_is_not_the_persons_words() -> None:
     session = read(
         message(
             "user",
-            "# AGENTS.md instructions for /work\n\nbe good",
+            "# AGENTS.md instructions for /srv/pump\n\nbe good",
             "<environment_context>\n x\n</environment_context>",
         ),
         message("user", "<masked_words>\n x\n</masked_words>"),

@@ -18,10 +18,10 @@ def event(type: str, **data: object) -> bytes:
     return jsonl([{"type": type, "data": data, "id": f"id-{type}", "timestamp": "2026-03-01T10:00:00Z"}])
 
 
-def test_copilot_events_become_messages_and_noise_is_left_out() -> None:
-    session = copilot_cli.read(
+def copilot() -> Session:
+    return copilot_cli.read(
         [
-            event("session.start", context={"cwd": "/work"}),
+            event("session.start", context={"cwd": "/srv/pump"}),
             event("hook.start", input={"prompt": "go"}),
             event("system.message", role="system", content="rules"),
             event("user.message", content="go", transformedContent="<date/> go"),
@@ -49,6 +49,10 @@ def test_copilot_events_become_messages_and_noise_is_left_out() -> None:
             event("assistant.message", content=5),
         ]
     )
+
+
+def test_copilot_events_become_messages_and_noise_is_left_out() -> None:
+    session = copilot()
     assert spoken(session) == [
         ("system", "rules"),
         ("user", "go"),
@@ -68,7 +72,7 @@ def test_copilot_events_become_messages_and_noise_is_left_out() -> None:
     assert [m.text for m in session.sidechains["c1"]] == ["of a sub-agent"]
     assert [(c.through_seq, c.summary, c.receipt.tokens_before) for c in session.compactions] == [(7, "S", 9)]
     assert [skipped.line for skipped in session.skipped] == [16]
-    assert (session.model, session.cwd, session.lines[:3]) == ("gpt-x", "/work", (3, 4, 6))
+    assert (session.model, session.cwd, session.lines[:3]) == ("gpt-x", "/srv/pump", (3, 4, 6))
 
 
 NONE: Line = {}
@@ -141,7 +145,7 @@ def test_pi_messages_and_compactions_are_read() -> None:
     picture = {"type": "image", "data": "iV", "mimeType": "image/png"}
     session = pi.read(
         [
-            entry("session", id="s", cwd="/work"),
+            entry("session", id="s", cwd="/srv/pump"),
             said("user", "go"),
             said(
                 "assistant",
@@ -180,13 +184,13 @@ def test_pi_messages_and_compactions_are_read() -> None:
     assert session.messages[3].synthetic
     assert [(c.from_seq, c.through_seq, c.summary) for c in session.compactions] == [(1, 2, "S"), (3, 4, "T")]
     assert session.compactions[0].receipt.tokens_before == 99
-    assert (session.lines, session.cwd, session.model) == ((2, 3, 4, 6), "/work", "m-x")
+    assert (session.lines, session.cwd, session.model) == ((2, 3, 4, 6), "/srv/pump", "m-x")
 
 
 def test_the_branch_of_a_pi_session_that_was_left_is_set_apart() -> None:
     session = pi.read(
         [
-            entry("session", version=3, id="s", cwd="/work"),
+            entry("session", version=3, id="s", cwd="/srv/pump"),
             said("user", "go", id="a"),
             said("user", "wrong", id="b", parentId="a"),
             entry("branch_summary", id="c", parentId="a", summary="tried a wrong way"),

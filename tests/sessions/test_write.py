@@ -112,7 +112,7 @@ def test_the_new_lines_say_what_claude_code_needs_to_resume(tmp_path: Path) -> N
     assert (boundary["sessionId"], boundary["version"], boundary["cwd"]) == (
         "s-1",
         "2.1.30",
-        "/home/ada/engine",
+        "/srv/pump",
     )
     metadata = boundary["compactMetadata"]
     assert (metadata["trigger"], metadata["preTokens"], metadata["postTokens"]) == ("manual", 9000, 800)
