@@ -36,6 +36,8 @@ class Receipt:
         tokens_after: tokens of the context after.
         bytes_before: bytes of the context on the wire before (JSON, images included).
         bytes_after: bytes on the wire after.
+        images_before: images in the context before.
+        images_after: images in it after.
         rung: the step of the ladder whose result was accepted.
         kept: ledger entries that the new context states.
         recoverable: entries that left the context, but stand in the log and are found by recall.
@@ -55,6 +57,8 @@ class Receipt:
     bytes_before: int
     bytes_after: int
     rung: Rung
+    images_before: int = 0
+    images_after: int = 0
     kept: int = 0
     recoverable: int = 0
     lost: int = 0

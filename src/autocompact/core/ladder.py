@@ -1,0 +1,454 @@
+"""The ladder: from a context that is too large to one that fits, in steps that never fail silently.
+
+    mask        old tool outputs become one-line stubs
+    summarise   the head becomes summary + ledger, a recent tail stays verbatim
+    tighten     smaller tail, smaller ledger; the summary's text is not asked for again
+    floor       system prompt, pins, last request, and as much ledger as fits
+    refuse      `IncompressibleContext`, with what fills the window
+
+(Repair is not a step: every context is folded through `autocompact.core.repair`.) Each step's result is accepted
+if it fits the target and is strictly smaller than the context before. The first accepted one wins.
+
+`climb` decides and does no I/O: where it needs a summary it yields a `SummaryRequest` and is sent a `SummaryReply`,
+or None for "make it without a model". It asks at most once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from typing import TypeAlias
+
+from autocompact.core.compaction import Compaction, Mask, Placement, Receipt, Rung, Trigger
+from autocompact.core.cuts import DEFAULT, Rule, tail_cut
+from autocompact.core.entries import Ledger
+from autocompact.core.ledger import extract
+from autocompact.core.masking import mask_old_results
+from autocompact.core.messages import Message, Text, ToolCall, ToolResult
+from autocompact.core.summary import frame, offline_summary
+from autocompact.core.tokens import Cost, message_cost
+from autocompact.core.transcript import Context, Transcript, view
+from autocompact.core.verification import repair_summary, verify
+from autocompact.errors import IncompressibleContext
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogOrder:
+    """Only where all that is before the cut stands before all that is after it in the log as well.
+
+    Repair moves late results to their call; a record names what it covers by one ``seq``.
+    """
+
+    def allowed(self, messages: Sequence[Message]) -> set[int]:
+        """The cuts at which log and context agree; messages that are not in the log (``seq`` 0) do not count."""
+        seqs = [message.seq for message in messages]
+        latest = list(accumulate(seqs, max, initial=0))
+        end = max(seqs, default=0) + 1
+        earliest = list(accumulate(reversed(seqs), lambda low, seq: min(low, seq or low), initial=end))[::-1]
+        return {index for index in range(len(seqs) + 1) if latest[index] < earliest[index]}
+
+
+RULES: tuple[Rule, ...] = (*DEFAULT, LogOrder())
+
+SMALLEST_LEDGER = 64
+"""Tokens below which a summary says nothing useful: with less room than this the floor is refused."""
+
+FRAMING = 12
+"""Tokens of the message around a summary, and what its text takes more than its parts do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """What a compaction has to reach.
+
+    Attributes:
+        limit: tokens that the context may take at most, overhead included (window less output reserve).
+        target: tokens that it should take; a step that only fits the limit is taken when none fits the target.
+        summary_tokens: size of summary plus ledger.
+        tail_tokens: recent messages that stay verbatim; 0 folds everything but a request that nobody answered.
+        max_bytes: of the request on the wire; 0 if nothing limits it.
+        max_images: in the request; 0 if nothing limits them.
+        overhead: what the request holds besides the messages (tool schemas, a system prompt outside of the log).
+        pins: messages (``seq``) that must stay verbatim.
+        notes: texts that must stand in the summary verbatim, whatever its budget.
+        placement: where the summary goes.
+        focus: what the summary should concentrate on.
+        first_rung: the step to begin with; a person who asks for a compaction wants at least a summary.
+        inline_request: the last request stands inside the summary message instead of after it (the coding
+            agent's form: system prompt plus one user message).
+        trigger: why it runs, for the receipt.
+    """
+
+    limit: int
+    target: int
+    summary_tokens: int
+    tail_tokens: int
+    max_bytes: int = 0
+    max_images: int = 0
+    overhead: Cost = field(default_factory=Cost)
+    pins: frozenset[int] = frozenset()
+    notes: tuple[str, ...] = ()
+    placement: Placement = "user"
+    focus: str = ""
+    first_rung: Rung = "mask"
+    inline_request: bool = False
+    trigger: Trigger = "threshold"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryRequest:
+    """Asks for the summary of ``messages``: a prefix of the live context, so a provider's cache can serve it.
+
+    Attributes:
+        messages: what is to be summarised, an earlier summary included, as it was sent before.
+        previous: the earlier summary's text, "" if none.
+        focus: what to concentrate on.
+        tokens: size that the summary may have.
+        replaced_tokens: tokens of what it stands for: a larger summary is of no use.
+    """
+
+    messages: Sequence[Message]
+    previous: str
+    focus: str
+    tokens: int
+    replaced_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryReply:
+    """A summary from wherever it came. With empty ``text`` the offline one is used and ``problem`` says why."""
+
+    text: str
+    model: str
+    problem: str = ""
+    cost: float | None = None
+
+
+Climb: TypeAlias = Generator[SummaryRequest, SummaryReply | None, Compaction | None]
+
+
+def climb(log: Transcript, goal: Goal, *, active: Compaction | None = None) -> Climb:
+    """Compact ``log``, which is shown under ``active`` so far.
+
+    Returns (as the generator's value):
+        the record to activate, or None if there is nothing to gain: all fits the tail, or no step would shrink it.
+
+    Raises:
+        IncompressibleContext: even the floor is larger than the limit.
+    """
+    attempt = _Attempt(log, goal, active=active)
+    best = attempt.mask_only() if goal.first_rung == "mask" else None
+    if best is not None and attempt.fits(best, tokens=goal.target):
+        return best
+    reply: SummaryReply | None = None
+    asked = False
+    for rung, tail_tokens, summary_tokens in _steps(goal):
+        head = attempt.head(tail_tokens)
+        if head is None:
+            continue
+        if not asked:
+            reply = yield attempt.request(head, summary_tokens)
+            asked = True
+        candidate = attempt.summarised(rung, head, reply=reply, tokens=summary_tokens)
+        best = attempt.smaller(candidate, best)
+        if best is candidate and attempt.fits(candidate, tokens=goal.target):
+            return candidate
+    return attempt.floor(reply, best)
+
+
+def climb_offline(log: Transcript, goal: Goal, *, active: Compaction | None = None) -> Compaction | None:
+    """`climb` with no model: every summary is the extractive one."""
+    return answer(climb(log, goal, active=active), None)
+
+
+def answer(climbing: Climb, reply: SummaryReply | None) -> Compaction | None:
+    """Run ``climbing`` to its end, with ``reply`` as the summary."""
+    try:
+        next(climbing)
+        climbing.send(reply)
+    except StopIteration as end:
+        return end.value
+    raise RuntimeError("a climb asks once")  # pragma: no cover - climb() keeps this
+
+
+def _steps(goal: Goal) -> Iterator[tuple[Rung, int, int]]:
+    yield "summarise", goal.tail_tokens, goal.summary_tokens
+    for share in (2, 4, 8):
+        yield "tighten", goal.tail_tokens // share, max(SMALLEST_LEDGER, goal.summary_tokens // share)
+    if goal.tail_tokens:
+        yield "tighten", 0, max(SMALLEST_LEDGER, goal.summary_tokens // 8)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Head:
+    """The part of the context that a summary would stand for: messages before ``index``, without the prompt."""
+
+    messages: tuple[Message, ...]
+    index: int
+    through_seq: int
+
+
+class _Attempt:
+    """What the steps of one climb share: the context before, its weights, and the ledger of each head."""
+
+    def __init__(self, log: Transcript, goal: Goal, *, active: Compaction | None) -> None:
+        self.log, self.goal = log, goal
+        self.context = view(log, active)
+        self.active = self.context.compaction
+        self.before = self.context.cost + goal.overhead
+        self.tokens = [self._tokens(message) for message in self.context.messages]
+        self.prompt = next(
+            i for i, m in enumerate((*self.context.messages, None)) if m is None or m.role != "system"
+        )
+        self.last_request = next((m for m in reversed(self.context.messages) if m.is_request), None)
+        self._ledgers: dict[int, Ledger] = {}
+
+    def _tokens(self, message: Message) -> int:
+        whole = message.seq and not message.changed
+        return (self.log.cost(message.seq) if whole else message_cost(message, self.log.counter)).tokens
+
+    @property
+    def _covered(self) -> int:
+        return self.active.through_seq if self.active else 0
+
+    @property
+    def _previous(self) -> str:
+        return self.active.summary if self.active else ""
+
+    def fits(self, record: Compaction, *, tokens: int) -> bool:
+        """Whether the request under ``record`` keeps to so many tokens, and to the limits on bytes and images."""
+        goal, receipt = self.goal, record.receipt
+        after = Cost(tokens=receipt.tokens_after, bytes=receipt.bytes_after, images=receipt.images_after)
+        return _within(after, goal, tokens=tokens)
+
+    def smaller(self, candidate: Compaction, best: Compaction | None) -> Compaction | None:
+        """``candidate`` if it is strictly smaller than the context before and than ``best``, else ``best``."""
+        bound = self.before.tokens if best is None else best.receipt.tokens_after
+        return candidate if candidate.receipt.tokens_after < bound else best
+
+    def head(self, tail_tokens: int) -> _Head | None:
+        """What a summary would stand for if ``tail_tokens`` stay verbatim; None if that is nothing new."""
+        messages = self.context.messages
+        index = tail_cut(messages, self.tokens, tail_tokens=tail_tokens, rules=RULES)
+        if index == len(messages) and messages and messages[-1].is_request:
+            index -= 1
+        folded = messages[min(self.prompt, index) : index]
+        through = max((message.seq for message in folded), default=0)
+        return (
+            _Head(messages=tuple(folded), index=index, through_seq=through)
+            if through > self._covered
+            else None
+        )
+
+    def request(self, head: _Head, tokens: int) -> SummaryRequest:
+        """The question to a model: the live context up to the cut, so that its cache still holds it."""
+        return SummaryRequest(
+            messages=self.context.messages[: head.index],
+            previous=self._previous,
+            focus=self.goal.focus,
+            tokens=tokens,
+            replaced_tokens=sum(self.tokens[: head.index]),
+        )
+
+    def ledger(self, through_seq: int) -> Ledger:
+        """Everything worth keeping through ``through_seq``, earlier ledgers merged in."""
+        if through_seq not in self._ledgers:
+            known = self.active.ledger if self.active and self.active.ledger.entries else None
+            start = self._covered + 1 if known else 1
+            self._ledgers[through_seq] = extract(self.log.live(start, through_seq), previous=known)
+        return self._ledgers[through_seq]
+
+    def mask_only(self) -> Compaction | None:
+        """Old tool outputs as stubs, nothing summarised; None if that makes nothing smaller."""
+        masks = self._masks(0, protect_tokens=self.goal.tail_tokens)
+        if not masks:
+            return None
+        ledger = self.active.ledger if self.active else Ledger()
+        record = self._record(
+            "mask", through_seq=self._covered, summary=self._previous, ledger=ledger, masks=masks
+        )
+        return self.smaller(record, None)
+
+    def summarised(self, rung: Rung, head: _Head, *, reply: SummaryReply | None, tokens: int) -> Compaction:
+        """Summary and ledger of the head in ``tokens``; the tail stays, but for old outputs from `tighten` on."""
+        ledger = self.ledger(head.through_seq)
+        if reply is not None and reply.text:
+            checked = verify(reply.text, ledger)
+            text = repair_summary(reply.text, ledger, checked, budget=tokens, counter=self.log.counter)
+        else:
+            text = self._offline(head, ledger, tokens=tokens)
+        text = self._with_fixed_words(text, head)
+        masks = (
+            () if rung == "summarise" else self._masks(head.index, protect_tokens=self.goal.tail_tokens // 4)
+        )
+        return self._record(
+            rung, through_seq=head.through_seq, summary=text, ledger=ledger, masks=masks, reply=reply
+        )
+
+    def _offline(self, head: _Head, ledger: Ledger, *, tokens: int) -> str:
+        return offline_summary(
+            head.messages,
+            ledger,
+            budget=tokens,
+            counter=self.log.counter,
+            focus=self.goal.focus,
+            previous=self._previous,
+        )
+
+    def floor(self, reply: SummaryReply | None, best: Compaction | None) -> Compaction | None:
+        """System prompt, pins, last request and as much ledger as fits; or the best step that fits the limit.
+
+        Raises:
+            IncompressibleContext: not even that fits.
+        """
+        head = self.head(0)
+        fixed = self._fixed(head)
+        room = self.goal.limit - sum(fixed.values())
+        if head is not None and room >= 0:
+            wanted = min(self.goal.summary_tokens, self.goal.target - sum(fixed.values()) + SMALLEST_LEDGER)
+            tokens = min(SMALLEST_LEDGER + room, max(SMALLEST_LEDGER, wanted))
+            best = self.smaller(self.summarised("floor", head, reply=reply, tokens=tokens), best)
+        if best is not None and self.fits(best, tokens=self.goal.limit):
+            return best
+        if _within(self.before, self.goal, tokens=self.goal.limit):
+            return None
+        raise IncompressibleContext(fixed, limit=self.goal.limit)
+
+    def _fixed(self, head: _Head | None) -> dict[str, int]:
+        """Tokens by what the floor cannot give up."""
+        index = head.index if head else self.prompt
+        kept = {seq: self.log.cost(seq).tokens for seq in self._keep(head.through_seq if head else 0)}
+        for message, tokens in zip(self.context.messages[index:], self.tokens[index:], strict=True):
+            kept[message.seq] = kept.get(message.seq, 0) + tokens
+        words = self.log.counter.count(self._with_fixed_words("", head)) if head else 0
+        last = self.last_request.seq if self.last_request else 0
+        summary = self.log.counter.count(frame("", placement=self.goal.placement)) + FRAMING + SMALLEST_LEDGER
+        return {
+            "system prompt": sum(self.tokens[: self.prompt]),
+            "tools": self.goal.overhead.tokens,
+            "last request": kept.pop(last, 0),
+            "pins": words + sum(tokens for seq, tokens in kept.items() if seq in self.goal.pins),
+            "what cannot be folded": sum(tokens for seq, tokens in kept.items() if seq not in self.goal.pins),
+            "the smallest summary": summary if head else 0,
+        }
+
+    def _masks(self, start: int, *, protect_tokens: int) -> tuple[Mask, ...]:
+        messages = self.context.messages[start:]
+        new = mask_old_results(
+            messages,
+            self.tokens[start:],
+            counter=self.log.counter,
+            protect_tokens=protect_tokens,
+            pinned=self.goal.pins,
+        )
+        earlier = self.active.masks if self.active else ()
+        return tuple(sorted({*earlier, *new}, key=lambda mask: (mask.seq, mask.call_id)))
+
+    def _keep(self, through_seq: int) -> tuple[int, ...]:
+        """What stays verbatim of what is covered: pins with their whole step, and the last request."""
+        seqs = {seq for pin in self.goal.pins if pin <= through_seq for seq in self._step(pin)}
+        last = self.last_request
+        if last is not None and last.seq <= through_seq and not self.goal.inline_request:
+            seqs.add(last.seq)
+        return tuple(sorted(seqs))
+
+    def _step(self, seq: int) -> Iterator[int]:
+        """A message with the calls it answers and the results its calls got."""
+        message = self.log[seq]
+        ids = {call.id for call in message.calls} | {result.call_id for result in message.results}
+        if not ids:
+            yield seq
+            return
+        for other in self.log.live():
+            linked = {call.id for call in other.calls} | {result.call_id for result in other.results}
+            if linked & ids:
+                yield other.seq
+
+    def _with_fixed_words(self, text: str, head: _Head) -> str:
+        """The summary with what must stand in it verbatim."""
+        sections = [text] if text else []
+        if self.goal.notes:
+            sections.insert(0, "\n".join(("## Pinned", "", *(f"- {note}" for note in self.goal.notes))))
+        last = self.last_request
+        if self.goal.inline_request and last is not None and last.seq <= head.through_seq:
+            sections.append(f"Last request from user was: {last.text}")
+        return "\n\n".join(sections)
+
+    def _record(
+        self,
+        rung: Rung,
+        *,
+        through_seq: int,
+        summary: str,
+        ledger: Ledger,
+        masks: tuple[Mask, ...],
+        reply: SummaryReply | None = None,
+    ) -> Compaction:
+        """The record, weighed and verified against the context it gives."""
+        keep = self._keep(through_seq)
+        record = Compaction(
+            id=f"c{self._covered}-{through_seq}",
+            from_seq=self._covered + 1,
+            through_seq=through_seq,
+            summary=summary,
+            ledger=ledger,
+            masks=tuple(mask for mask in masks if mask.seq > through_seq or mask.seq in keep),
+            keep=keep,
+            placement=self.goal.placement,
+            prefix=self.log.prefix(through_seq),
+            focus=self.goal.focus,
+            receipt=Receipt(tokens_before=0, tokens_after=0, bytes_before=0, bytes_after=0, rung=rung),
+        )
+        weighed = weigh(record, self.log, before=self.before, overhead=self.goal.overhead)
+        return replace(
+            weighed,
+            receipt=replace(
+                weighed.receipt,
+                model=reply.model if reply is not None and reply.text else "offline",
+                trigger=self.goal.trigger,
+                cost=reply.cost if reply is not None else None,
+                problem=reply.problem if reply is not None else "",
+            ),
+        )
+
+
+def weigh(record: Compaction, log: Transcript, *, before: Cost, overhead: Cost) -> Compaction:
+    """``record`` with a receipt that says what it does to ``log`` as it is now, verified against its ledger."""
+    context = view(log, record)
+    after = context.cost + overhead
+    checked = verify("\n".join(_texts(context)), record.ledger)
+    return replace(
+        record,
+        receipt=replace(
+            record.receipt,
+            tokens_before=before.tokens,
+            tokens_after=after.tokens,
+            bytes_before=before.bytes,
+            bytes_after=after.bytes,
+            images_before=before.images,
+            images_after=after.images,
+            kept=len(checked.kept),
+            recoverable=len(checked.recoverable),
+            lost=len(checked.lost),
+            masked=len(record.masks),
+            counter=log.counter.name,
+        ),
+    )
+
+
+def _within(cost: Cost, goal: Goal, *, tokens: int) -> bool:
+    return (
+        cost.tokens <= tokens
+        and (not goal.max_bytes or cost.bytes <= goal.max_bytes)
+        and (not goal.max_images or cost.images <= goal.max_images)
+    )
+
+
+def _texts(context: Context) -> Iterator[str]:
+    for message in context.messages:
+        for part in message.parts:
+            if isinstance(part, Text | ToolResult):
+                yield part.text
+            elif isinstance(part, ToolCall):
+                yield part.arguments
