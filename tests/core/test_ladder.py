@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from autocompact.core.compaction import Compaction
@@ -94,7 +94,7 @@ def test_what_cannot_fit_is_refused_with_figures():
     )
     with pytest.raises(IncompressibleContext) as refusal:
         climb_offline(log_of(messages), replace(GOAL, limit=500, target=500, overhead=Cost(tokens=77)))
-    assert list(refusal.value.breakdown)[0] in ("system prompt", "last request")
+    assert next(iter(refusal.value.breakdown)) in ("system prompt", "last request")
     assert refusal.value.breakdown["tools"] == 77
     assert "system prompt" in str(refusal.value)
 
@@ -231,10 +231,9 @@ def test_every_accepted_compaction_keeps_the_invariants(
     )
     try:
         record = climb_offline(log, goal)
-    except IncompressibleContext as refusal:
-        assert before.cost.tokens > limit
-        assert sum(refusal.breakdown.values()) > 0
-        return
+    except IncompressibleContext:
+        assume(before.cost.tokens <= limit)  # rightly refused: there is nothing more to look at
+        raise
     if record is None:
         return
     context = view(log, record)
