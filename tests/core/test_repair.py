@@ -341,6 +341,17 @@ def test_a_system_note_between_call_and_result_comes_after_them() -> None:
     ]
 
 
+def test_a_push_that_adds_and_revises_reports_the_first_of_both() -> None:
+    repairer = Repairer()
+    repairer.push(said("assistant", call("a"), call("b")))
+    assert repairer.push(said("system", "note", result("b"))) == 1
+    assert shown(repairer.messages)[1:] == [
+        f"tool result:a={NO_RESPONSE}",
+        "tool result:b=done",
+        "system 'note'",
+    ]
+
+
 def test_reasoning_travels_with_what_it_led_to_or_not_at_all() -> None:
     thought = said("assistant", Reasoning(text="hm", raw=b"{}"))
     assert repaired(

@@ -336,6 +336,8 @@ def test_of_a_log_held_in_part_the_prompt_is_the_system_messages_that_stand_toge
     )
     part = Transcript(counter=LengthCounter(), first=5, earlier=history)
     assert [m.text for m in part.prompt] == ["one", "two"]
+    divided = Transcript(history[1:], counter=LengthCounter(), first=2, earlier=history[:1])
+    assert [m.text for m in divided.prompt] == ["one", "two"]
     apart = Transcript(counter=LengthCounter(), first=5, earlier=[history[0], history[3]])
     assert [m.text for m in apart.prompt] == ["one"]
     assert [m.seq for m in part.live()] == [1, 2, 3, 4]

@@ -169,7 +169,7 @@ class Repairer:
         return answers
 
     def _revise(self, late: dict[int, Message]) -> None:
-        self._first = min(late)
+        self._first = min(self._first, *late)
         self.messages = list(self.messages)
         for place, message in late.items():
             self.messages[place] = message

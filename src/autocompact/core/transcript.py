@@ -52,7 +52,7 @@ class Transcript:
         self._hashes: list[str] = []
         self._before = prefix
         self._prompt = _leading_system(self._earlier)
-        self._begun = 0 if first > 1 else None
+        self._begun = None if first == 1 or self._prompt[-1:] == [first - 1] else 0
         self.extend(messages)
 
     def __len__(self) -> int:
@@ -166,7 +166,7 @@ class Transcript:
             prefix=self.prefix(compaction.through_seq),
         )
         held = slice(first - self.first, None)
-        rest._prompt = [seq for seq in self._prompt if seq < first]
+        rest._prompt, rest._begun = list(self._prompt), self._begun
         rest._messages, rest._costs = self._messages[held], self._costs[held]
         rest._replaced = {seq for seq in self._replaced if seq >= first or seq in compaction.keep}
         return rest
