@@ -58,10 +58,7 @@ def shortened_text(text: str, budget: int, *, counter: Counter, ledger: Ledger) 
             low = middle
         else:
             high = middle - 1
-    kept = _joined(passages, ranked[:low])
-    if counter.count(kept) > budget:
-        kept = ""
-    return Shortened(text=kept, left_out=len(ranked) - low, passages=len(ranked))
+    return Shortened(text=_joined(passages, ranked[:low]), left_out=len(ranked) - low, passages=len(ranked))
 
 
 def fitted(text: str, budget: int, *, counter: Counter) -> str:

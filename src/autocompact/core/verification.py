@@ -18,6 +18,7 @@ from collections import Counter as Counted
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import assert_never
 
 from autocompact.core.entries import Entry, Ledger
 from autocompact.core.ledger import choose, render
@@ -111,6 +112,8 @@ class _Statements:
                 return any(self._share(wanted, at, size=len(entry.key)) >= SHARE for at in places)
             case "command" | "error" | "todo" | "decision" | "running":
                 return self._tells(entry.text)
+            case _:
+                assert_never(entry.kind)
 
     def _names(self, path: str) -> Iterator[str]:
         """The whole path, then shorter ends of it as long as they name one file."""
