@@ -150,7 +150,11 @@ def test_unknown_blocks_survive_as_bytes() -> None:
     strange: Line = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}
     broken: Line = {"type": "text", "text": 5}
     log.reply(strange, broken, id="m1")
-    assert log.read().messages[0].parts == (
+    log.user([5, result("c1", 7)])
+    session = log.read()
+    assert session.messages[1].parts[0] == Opaque(kind="unknown", raw=b"5")
+    assert session.messages[1].results[0].text == "7"
+    assert session.messages[0].parts == (
         Opaque(kind="server_tool_use", raw=json.dumps(strange).encode()),
         Opaque(kind="text", raw=json.dumps(broken).encode()),
     )
@@ -225,6 +229,15 @@ def test_queued_text_that_nobody_took_out_is_kept_and_taken_back_text_is_not() -
         ("<task-notification>x</task-notification>", False),
         ("stop", True),
     ]
+
+
+def test_the_same_words_typed_again_later_are_another_request() -> None:
+    log = Claude()
+    log.queue("enqueue", content="continue")
+    log.queue("remove")
+    log.user("what is left?")
+    log.user("continue")
+    assert [message.text for message in log.read().messages] == ["continue", "what is left?", "continue"]
 
 
 def test_held_text_comes_before_the_next_step_where_a_call_was_never_answered() -> None:

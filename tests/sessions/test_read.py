@@ -110,6 +110,7 @@ def test_the_format_is_told_by_the_content(format: Format, content: bytes, tmp_p
         (b"[[]]\n[]", "is JSON, but no session"),
         (b'{"sessionId": "s", "messages": [{"type": "info", "content": "x"}]}', "without a single message"),
         (b'{"sessionId": "s", "messages": [3]}', "message 0 has unexpected content"),
+        (b'{"system": 3, "messages": [{"role": "user", "content": "go"}]}', "is JSON, but no session"),
         (b'{"sessionId": 3, "messages": [3]}', "is JSON, but no session"),
         (b'{"sessionId": 3,\n "messages": [3]}', "is JSON, but no session"),
         (b'{"type": "progress", "uuid": "a", "sessionId": "s"}', "without a single message"),

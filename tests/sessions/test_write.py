@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -24,7 +26,7 @@ from autocompact.core.messages import (
 from autocompact.core.tokens import Estimator
 from autocompact.core.transcript import Transcript, view
 from autocompact.errors import UnreadableSession
-from autocompact.sessions import Session, read_session, render_markdown, write_claude_code
+from autocompact.sessions import Session, read_session, render_chat_json, render_markdown, write_claude_code
 from tests.sessions.claude_lines import Claude, call, result, text
 
 pytestmark = pytest.mark.requirement("E8")
@@ -143,6 +145,27 @@ def test_a_file_without_a_line_to_continue_from_is_refused(tmp_path: Path) -> No
     source.write_bytes(log.bytes())
     with pytest.raises(UnreadableSession, match="to continue from"):
         list(write_claude_code(source, compaction(through=1)))
+
+
+@pytest.mark.parametrize("dialect", ["openai_chat", "anthropic"])
+def test_a_context_written_as_a_request_body_reads_back(
+    dialect: Literal["openai_chat", "anthropic"], tmp_path: Path
+) -> None:
+    source, target = tmp_path / "session.jsonl", tmp_path / "body.json"
+    source.write_bytes(recorded().bytes())
+    session = read_session(source)
+    system = Message(seq=1, role="system", parts=(Text(text="rules"),))
+    log = [system, *(replace(message, seq=message.seq + 1) for message in session.messages)]
+    context = view(Transcript(log, counter=Estimator()), compaction(through=5))
+    target.write_bytes(render_chat_json(context.messages, dialect=dialect))
+    after = read_session(target)
+    assert after.skipped == ()
+    assert [message.text for message in after.messages if message.text] == [
+        message.text for message in context.messages if message.text
+    ]
+    calls = [(call.id, call.name) for message in after.messages for call in message.calls]
+    assert calls == [(call.id, call.name) for message in context.messages for call in message.calls]
+    assert [result.text for message in after.messages for result in message.results] == ["another output"]
 
 
 TEXTS = st.text(alphabet=st.sampled_from("`#>~-*<!\n\r\x0b\x85\u2028 []|=1ab"), max_size=40)

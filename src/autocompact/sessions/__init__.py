@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from autocompact.sessions.read import FORMATS, read_session
 from autocompact.sessions.session import Format, Session, Skipped
-from autocompact.sessions.write import render_markdown, write_claude_code
+from autocompact.sessions.write import render_chat_json, render_markdown, write_claude_code
 
-__all__ = ["FORMATS", "Format", "Session", "Skipped", "read_session", "render_markdown", "write_claude_code"]
+__all__ = [
+    "FORMATS",
+    "Format",
+    "Session",
+    "Skipped",
+    "read_session",
+    "render_chat_json",
+    "render_markdown",
+    "write_claude_code",
+]

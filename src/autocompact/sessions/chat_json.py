@@ -15,7 +15,6 @@ import msgspec
 from autocompact.core.messages import Dialect, Message, ToolResult
 from autocompact.errors import InvalidRequest
 from autocompact.sessions.building import string
-from autocompact.sessions.claude_blocks import parse_content
 from autocompact.sessions.jsonl import Lines
 from autocompact.sessions.session import Session, Skipped
 from autocompact.wire.request import parse_message
@@ -188,7 +187,7 @@ def _messages(conversation: _Conversation) -> tuple[list[Message], list[int], li
     lines: list[int] = []
     problems: list[Skipped] = []
     if conversation.system:
-        messages.append(Message(seq=1, role="system", parts=parse_content(conversation.system)))
+        messages.append(parse_message(conversation.system, seq=1, dialect=dialect, role="system"))
         lines.append(1)
     for line, raw in conversation.messages:
         try:

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+# Prompts that are taken out at the end of a turn become user lines one after the other: this many are looked through.
+_BATCH = 8
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
@@ -50,11 +53,11 @@ class Queue:
         self._said.append((number, text.strip()))
 
     def undelivered(self) -> list[Prompt]:
-        """The prompts that stand in no later user line, those never taken out included, in order."""
+        """The prompts that no user line soon after repeats, those never taken out included, in order."""
         spare = list(self._said)
         prompts: list[Prompt] = []
         for prompt in self._taken + self._waiting:
-            delivery = next((said for said in spare if _delivers(said, prompt)), None)
+            delivery = next((said for said in _window(spare, prompt) if _delivers(said[1], prompt)), None)
             if delivery is None:
                 prompts.append(prompt)
             elif not prompt.joined:
@@ -62,10 +65,17 @@ class Queue:
         return prompts
 
 
-def _delivers(said: tuple[int, str], prompt: Prompt) -> bool:
-    number, text = said
-    if number < prompt.typed:
-        return False
+def _window(said: list[tuple[int, str]], prompt: Prompt) -> list[tuple[int, str]]:
+    """The user lines that can be this prompt: those while it was queued, and the next ones after it left.
+
+    Later ones with the same words ("continue") were typed anew.
+    """
+    during = [line for line in said if prompt.typed <= line[0] < prompt.number]
+    after = [line for line in said if line[0] >= prompt.number]
+    return during + after[: _BATCH if prompt.joined else 1]
+
+
+def _delivers(text: str, prompt: Prompt) -> bool:
     wanted = prompt.text.strip()
     # Prompts taken out together are joined to one user line.
     return text == wanted or (prompt.joined and wanted in text)

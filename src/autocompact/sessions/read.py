@@ -8,7 +8,7 @@ from typing import BinaryIO, TypeAlias
 
 import msgspec
 
-from autocompact.errors import UnreadableSession
+from autocompact.errors import InvalidRequest, UnreadableSession
 from autocompact.sessions import chat_json, claude_code, codex, copilot_cli, gemini_cli, openhands, pi
 from autocompact.sessions.jsonl import BOM, salvage
 from autocompact.sessions.session import Session
@@ -76,7 +76,7 @@ def _read(file: BinaryIO, *, path: Path) -> Session:
     file.seek(0)
     try:
         return reader(file)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, InvalidRequest) as error:
         raise UnreadableSession(f"{str(path)!r} is JSON, but no session: {error}. {_KNOWN}") from error
 
 
@@ -98,7 +98,7 @@ def _read_document(content: bytes, *, path: Path) -> Session:
             return gemini_cli.read([content])
         elif chat_json.matches(_fields(content)):
             return chat_json.read_object(content)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, InvalidRequest) as error:
         raise UnreadableSession(f"{str(path)!r} is JSON, but no session: {error}. {_KNOWN}") from error
     raise UnreadableSession(f"{str(path)!r} is JSON, but no session that is known. {_KNOWN}")
 

@@ -1,4 +1,4 @@
-"""Write a compacted session: for Claude Code to resume, and as Markdown for people."""
+"""Write a compacted session: for Claude Code to resume, as a request body, and as Markdown for people."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 import uuid
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -24,6 +25,7 @@ from autocompact.core.messages import (
 from autocompact.core.summary import frame
 from autocompact.errors import UnreadableSession
 from autocompact.sessions import claude_code
+from autocompact.wire.request import export_messages
 
 # The fields that a new line has in common with the lines around it.
 _COMMON = ("isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch", "slug", "timestamp")
@@ -144,6 +146,16 @@ def _id(compaction: Compaction, last: str, *, kind: str) -> str:
 
 def _line(fields: dict[str, object]) -> bytes:
     return msgspec.json.encode(fields) + b"\n"
+
+
+def render_chat_json(messages: Iterable[Message], *, dialect: Literal["openai_chat", "anthropic"]) -> bytes:
+    """A request body's ``messages`` (and ``system``, where Anthropic wants it apart) as one JSON object.
+
+    Messages that came in this dialect and were not changed keep their bytes.
+    """
+    exported = export_messages(messages, dialect=dialect)
+    system = b'"system":' + exported.system + b"," if exported.system is not None else b""
+    return b"{" + system + b'"messages":[' + b",".join(exported.messages) + b"]}\n"
 
 
 def render_markdown(
