@@ -52,9 +52,9 @@ def write_claude_code(source: Path, compaction: Compaction) -> Iterator[bytes]:
     """A Claude Code session that goes on from a compaction: the original lines, a boundary, and the summary.
 
     The original lines are the bytes of ``source``. The messages that stay verbatim are named in ``preservedSegment``
-    and ``preservedMessages``, which the program follows when it resumes the session (seen in 2.1.217; the versions
-    up to 2.1.37 do not know them and resume with the summary alone). Masks, and prompts that have no line of their
-    own, are in a field that only autocompact reads. Same source and compaction, same bytes.
+    and ``preservedMessages``, as Claude Code 2.1.217 writes them. Sessions of 2.0.74 to 2.1.37 have no such fields: a
+    program of that age presumably resumes with the summary alone. Masks, and prompts that have no line of their own,
+    are in a field that only autocompact reads. Same source and compaction, same bytes.
 
     Args:
         source: a Claude Code session.
