@@ -110,6 +110,15 @@ class Anthropic:
             says = "tool"
         return Message(seq=seq, role=says, parts=parts, raw=raw, dialect=self.name)
 
+    def render(self, message: Message) -> tuple[bytes, ...]:
+        """The message as one of this API; a system message as the value of ``system``."""
+        calls = Calls((message,), self.name)
+        if _is_system(message):
+            system = _system((message,), calls)
+            return () if system is None else (system,)
+        unit = _unit(message, calls)
+        return (_render(unit),) if unit.raw is not None or unit.pieces else ()
+
     def export(self, messages: Iterable[Message]) -> Exported:
         """The messages as this API takes them, and the system prompt apart.
 
@@ -224,13 +233,16 @@ def _marked(part: Part) -> Part:
     return Text(text=f"<system>\n{part.text}\n</system>") if isinstance(part, Text) else part
 
 
-def _patched(piece: Piece, result: ToolResult) -> Piece:
+def _patched(piece: Piece, part: ToolCall | ToolResult) -> Piece:
     members: dict[str, object] = dict(json.members(piece.json, path="message"))
-    members["content"] = json.fragment(_result_content(result, native=True))
-    assert isinstance(piece.part, ToolResult), "only results are patched"
-    if piece.part.is_error != result.is_error:
-        members["is_error"] = result.is_error
-    return Piece(result, "content", json.encode(members))
+    if isinstance(part, ToolCall):
+        members["id"] = part.id
+        return Piece(part, "content", json.encode(members))
+    members["tool_use_id"] = part.call_id
+    members["content"] = json.fragment(_result_content(part, native=True))
+    if part.is_error or "is_error" in members:
+        members["is_error"] = part.is_error
+    return Piece(part, "content", json.encode(members))
 
 
 def _result_content(result: ToolResult, *, native: bool) -> bytes:

@@ -143,6 +143,10 @@ class OpenAIChat:
             synthetic=known is None,
         )
 
+    def render(self, message: Message) -> tuple[bytes, ...]:
+        """The message as this API says it; each result is a message of its own."""
+        return self.export((message,)).messages
+
     def export(self, messages: Iterable[Message]) -> Exported:
         """The messages as this API takes them.
 
@@ -174,6 +178,8 @@ def _result(raw: bytes | Raw, wire: _Wire, *, path: str) -> Piece:
 
 
 def _thoughts(wire: _Wire) -> Iterator[Piece]:
+    if wire.reasoning_content is wire.reasoning is wire.reasoning_details is _NULL:
+        return
     found = {name: raw for name in _THOUGHTS if bytes(raw := getattr(wire, name)) not in (b"null", b'""')}
     if found:
         text = next((json.string(raw) for raw in found.values() if json.is_string(raw)), "")
@@ -263,15 +269,25 @@ def _opened(message: Message, calls: Calls) -> Unit | None:
     return Unit(role=message.role, message=message, pieces=pieces, members=members, was=was)
 
 
-def _patched(piece: Piece, result: ToolResult) -> Piece:
-    members = json.members(piece.json, path="message")
-    content = [Piece(media, "content", _media_block(media)) for media in result.media]
+def _patched(piece: Piece, part: ToolCall | ToolResult) -> Piece:
+    if isinstance(part, ToolCall):
+        raw = _with_id(piece.json, part.id) if piece.slot == "tool_calls" else piece.json
+        return Piece(part, piece.slot, raw)
+    members: dict[str, object] = dict(json.members(piece.json, path="message"))
+    if "tool_call_id" in members:
+        members["tool_call_id"] = part.call_id
+    content = [Piece(media, "content", _media_block(media)) for media in part.media]
     if content:
-        text = [words(result.text)] if result.text else []
+        text = [words(part.text)] if part.text else []
         members["content"] = json.fragment(json.array(as_block(each) for each in [*text, *content]))
     else:
-        members["content"] = json.fragment(json.encode(result.text))
-    return Piece(result, "result", json.encode(members))
+        members["content"] = part.text
+    return Piece(part, "result", json.encode(members))
+
+
+def _with_id(raw: bytes | Raw, id: str) -> bytes:
+    members: dict[str, object] = dict(json.members(raw, path="call"))
+    return json.encode(members | {"id": id})
 
 
 def _fresh(part: Part, *, message: Message, calls: Calls) -> Iterable[Piece]:
@@ -284,7 +300,8 @@ def _fresh(part: Part, *, message: Message, calls: Calls) -> Iterable[Piece]:
         case Reasoning():
             return [Piece(part, "reasoning", own)] if own else []
         case ToolCall():
-            return [Piece(part, "tool_calls", own or _call_block(part, calls))]
+            block = _with_id(own, part.id) if own else _call_block(part, calls)
+            return [Piece(part, "tool_calls", block)]
         case ToolResult():
             return _fresh_result(part, calls)
         case Image() | Document():
@@ -380,8 +397,6 @@ def _render(unit: Unit) -> bytes:
         return unit.raw
     if unit.role == "tool":
         return bytes(unit.pieces[0].json)
-    if unit.pieces[0].slot == "message":
-        return bytes(unit.pieces[0].json)
     role = "user" if unit.role == "media" else unit.role
     members: dict[str, object] = dict(unit.members) or {"role": role}
     _put_content(members, unit)
@@ -390,7 +405,7 @@ def _render(unit: Unit) -> bytes:
         if calls := unit.slot("tool_calls"):
             members["tool_calls"] = json.fragment(json.array(piece.json for piece in calls))
     for name in ("refusal", "audio", "function_call"):
-        if not unit.slot(name):
+        if not unit.slot(name) and not unit.same(name):
             members.pop(name, None)
     _put_thoughts(members, unit)
     return json.encode(members)

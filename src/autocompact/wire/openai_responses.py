@@ -130,6 +130,11 @@ class OpenAIResponses:
             id=wire.id or "",
         )
 
+    def render(self, message: Message) -> tuple[bytes, ...]:
+        """The message as items; a system message as instructions."""
+        exported = self.export((message,))
+        return exported.messages if exported.system is None else (exported.system,)
+
     def export(self, messages: Iterable[Message]) -> Exported:
         """The messages as items, and leading system messages as instructions.
 
@@ -264,17 +269,23 @@ def _message_item(pieces: Sequence[Piece], role: Role, *, members: Mapping[str, 
     kind = "output_text" if role == "assistant" else "input_text"
     item: dict[str, object] = dict(members) or {"type": "message", "role": says}
     if len(pieces) == 1 and json.is_string(pieces[0].json):
-        item["content"] = pieces[0].json
+        item["content"] = json.fragment(bytes(pieces[0].json))
     else:
         item["content"] = json.fragment(json.array(as_block(piece, kind) for piece in pieces))
     return json.encode(item)
 
 
-def _patched(piece: Piece, result: ToolResult) -> Piece:
-    members: dict[str, object] = dict(json.members(piece.json, path="message"))
-    kind = json.string(members["type"])  # pyright: ignore[reportArgumentType] - a member of the parsed item
-    members.update(_output(kind, result))
-    return Piece(result, "item", json.encode(members))
+def _patched(piece: Piece, part: ToolCall | ToolResult) -> Piece:
+    if isinstance(part, ToolCall):
+        return Piece(part, "item", _with_id(piece.json, part.id))
+    members = json.members(piece.json, path="message")
+    kind = json.string(members["type"])
+    id = "call_id" if "call_id" in members else "id"
+    return Piece(part, "item", json.encode(members | {id: part.call_id} | _output(kind, part)))
+
+
+def _with_id(raw: bytes | Raw, id: str) -> bytes:
+    return json.encode(json.members(raw, path="call") | {"call_id": id})
 
 
 def _output(kind: str, result: ToolResult) -> dict[str, object]:
@@ -310,7 +321,7 @@ def _fresh(part: Part, *, message: Message, calls: Calls) -> Iterable[Piece]:
         case Reasoning() | Opaque():
             return [Piece(part, "item", own)] if own else []
         case ToolCall():
-            return [Piece(part, "item", own or _call_item(part, calls))]
+            return [Piece(part, "item", _with_id(own, part.id) if own else _call_item(part, calls))]
         case ToolResult():
             return [Piece(part, "item", _result_item(part, calls))]
         case Image() | Document():

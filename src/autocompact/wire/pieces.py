@@ -22,6 +22,7 @@ from autocompact.core.messages import (
     Document,
     Image,
     Message,
+    Opaque,
     Part,
     Role,
     Text,
@@ -79,39 +80,75 @@ class Codec(Protocol):
         """The message that ``raw`` says; ``role`` is the one of a bare value (a string, a system prompt)."""
         ...
 
+    def render(self, message: Message) -> tuple[bytes, ...]:
+        """The JSON of one message on its own: several where the API needs several to say it."""
+        ...
+
     def export(self, messages: Iterable[Message]) -> Exported:
         """A list that the API accepts."""
         ...
 
 
 def intact(message: Message, dialect: Dialect) -> bool:
-    """Whether the message goes out as the bytes it came as."""
-    return message.raw is not None and message.dialect == dialect and not message.changed
+    """Whether the message goes out as the bytes it came as: unchanged, or opaque as a whole."""
+    if message.raw is None or message.dialect != dialect:
+        return False
+    return not message.changed or any(
+        isinstance(part, Opaque) and part.raw == message.raw for part in message.parts
+    )
 
 
 def align(
-    parts: Iterable[Part],
+    parts: Sequence[Part],
     originals: Sequence[Piece],
     *,
     fresh: Callable[[Part], Iterable[Piece]],
-    patch: Callable[[Piece, ToolResult], Piece],
+    patch: Callable[[Piece, ToolCall | ToolResult], Piece],
 ) -> Iterator[Piece]:
     """The parts with their JSON: the block each one came from, that block patched, or a new one.
 
     Equal parts share a block in order. A tool result with the ``call_id`` of an original one is that one's block,
-    patched. Originals that no part asks for are dropped.
+    patched (it was masked). So is a call or a result that got another id: where there are as many of them as in the
+    original, the first is the first. Originals that no part asks for are dropped.
     """
     pool: dict[Part, list[Piece]] = {}
     for piece in reversed(originals):
         pool.setdefault(piece.part, []).append(piece)
-    results = {piece.part.call_id: piece for piece in originals if isinstance(piece.part, ToolResult)}
+    kin = _kin(parts, originals)
     for part in parts:
         if pool.get(part):
             yield pool[part].pop()
-        elif isinstance(part, ToolResult) and part.call_id in results:
-            yield patch(results[part.call_id], part)
+        elif isinstance(part, ToolCall | ToolResult) and (source := kin.get(_identity(part))) is not None:
+            yield patch(source, part)
         else:
             yield from fresh(part)
+
+
+def _identity(part: ToolCall | ToolResult) -> tuple[bool, str]:
+    return isinstance(part, ToolCall), part.id if isinstance(part, ToolCall) else part.call_id
+
+
+def _kin(parts: Sequence[Part], originals: Sequence[Piece]) -> dict[tuple[bool, str], Piece]:
+    """The original block of each call and each result, by kind and id."""
+    kin: dict[tuple[bool, str], Piece] = {}
+    for kind in (ToolCall, ToolResult):
+        now = [part for part in parts if isinstance(part, kind)]
+        were = [(piece, piece.part) for piece in originals if isinstance(piece.part, kind)]
+        if len(now) == len(were):
+            kin |= {
+                _identity(part): piece
+                for part, (piece, was) in zip(now, were, strict=True)
+                if _akin(part, was)
+            }
+        kin |= {_identity(was): piece for piece, was in were if kind is ToolResult}
+    return kin
+
+
+def _akin(part: ToolCall | ToolResult, was: ToolCall | ToolResult) -> bool:
+    """Whether a part can be that original under another id."""
+    if isinstance(part, ToolCall) and isinstance(was, ToolCall):
+        return (part.name, part.arguments) == (was.name, was.arguments)
+    return True
 
 
 @dataclass(slots=True, kw_only=True)

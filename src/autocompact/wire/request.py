@@ -112,12 +112,11 @@ def parse_request(body: bytes, *, dialect: Dialect) -> Request:
     spans = _spans(body)
     members = {name: body[start:end] for name, (start, end) in spans.items()}
     listed = members.pop(codec.list_field, None)
-    system = members.get(codec.system_field)
+    system = members.pop(codec.system_field, None) if codec.system_field else None
     raws, paths = _listed(listed, codec=codec)
     if system is not None and json.contents(system, path=codec.system_field):
         raws.insert(0, system)
         paths.insert(0, codec.system_field)
-    members.pop(codec.system_field, None)
     limits = (
         json.decode(members[name], _COUNT, path=name) for name in codec.output_fields if name in members
     )
@@ -248,8 +247,7 @@ def render_message(message: Message, *, dialect: Dialect) -> bytes:
     """
     if message.raw is not None and intact(message, dialect):
         return message.raw
-    exported = CODECS[dialect].export((message,))
-    bodies = exported.messages if exported.system is None else (exported.system, *exported.messages)
+    bodies = CODECS[dialect].render(message)
     if len(bodies) != 1:
         raise ValueError(
             f"{dialect} takes {len(bodies)} messages to say message {message.seq}: export_messages"
