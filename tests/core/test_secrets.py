@@ -70,6 +70,8 @@ TOKENS = [
     ('os.environ["DB_PASSWORD"] = "hunter2x"', "hunter2x", "password"),
     (r"{\"password\": \"hunter2\"}", "hunter2", "password"),
     ('password: str = "hunter2"', "hunter2", "password"),
+    ("Log in with the password=hunter2horse9 please", "hunter2horse9", "password"),
+    ("host=db password=x7horse9 user=a", "x7horse9", "password"),
     ("mysql --password hunter22", "hunter22", "password"),
     ("mysql --password=hunter22!", "hunter22!", "password"),
     ("<password>hunter2!</password>", "hunter2!", "password"),
@@ -107,6 +109,8 @@ LOOKALIKES = [
     "api_key=process.env.OPENAI_API_KEY1",
     "password = get_password(user1)",
     "password=password1",
+    "connect(password=userinput2, api_key=oauth2key)",
+    "password=retry2",
     "token = request.headers.token2",
     "def login(user: str, password: str, token: str | None = None) -> Token1:",
     'if token == "identifier4":',
@@ -215,8 +219,9 @@ def test_two_rules_that_hit_the_same_place_give_one_span() -> None:
     text = f"https://user:ghp_{A36}-x@github.com"
     assert redact(text) == "https://user:[secret: password]@github.com"
     assert redact(f"TOKEN=ghp_{A36}+tail") == "TOKEN=[secret: token]"
-    # The one that begins first names it, the one that reaches further ends it.
     assert redact(f"sk-{A20}-eyJ{A20}.eyJ{A20}") == f"[secret: API key].eyJ{A20}"
+    # The one that begins first names it, the one that reaches further ends it.
+    assert redact(f"Bearer token={A24}:more") == "Bearer [secret: token]"
     assert redact(f"curl -u a:-----BEGIN PRIVATE KEY-----\n{PEM}") == "curl -u a:[secret: private key]"
 
 

@@ -98,6 +98,9 @@ _PATH = re.compile(r"(?:~|\.{1,2})?/|[A-Za-z]:[\\/]|[\w.-]+/[\w.-]+\.\w{1,5}$")
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$")
 _WORDS = re.compile(r"(?:[A-Za-z]{2,}\d{0,2}|\d{1,4})(?:[_ -](?:[A-Za-z]+\d{0,2}|\d{1,4}))+$")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*$")
+_NAME = re.compile(
+    r"_|pass|word|secret|token|key|value|input|user|admin|arg|field|param|data|text|str|conf|env|cred|hash|auth|base64|utf8|oauth"
+)
 _FLAG = re.compile(r"--[\w-]*$")
 _KEY_MATERIAL = re.compile(r"[A-Za-z0-9+/=]{20,}")
 
@@ -136,7 +139,13 @@ def _may_be_literal(match: re.Match[str], value: str) -> bool:
         return False
     if value[0] == "-":
         return False
-    return match[0][:3].isupper() or match["sign"] == " " or not _IDENTIFIER.match(value) or len(value) >= 16
+    return (
+        match[0][:3].isupper()
+        or match["sign"] == " "
+        or not _IDENTIFIER.match(value)
+        or len(value) >= 16
+        or (len(value) >= 8 and value.islower() and not _NAME.search(value))
+    )
 
 
 def _is_password(match: re.Match[str]) -> bool:
