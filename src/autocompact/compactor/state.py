@@ -1,0 +1,45 @@
+"""What the engine keeps beside the log of a conversation, so that it survives a restart."""
+
+from __future__ import annotations
+
+import msgspec
+
+from autocompact.core.budget import Breaker
+from autocompact.core.usage import Calibration
+from autocompact.errors import StoreCorrupt
+
+
+class EngineState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Plain values, stored as JSON with the conversation.
+
+    Attributes:
+        breaker: failures of automatic compactions.
+        calibration: what was learned about each model's tokenizer.
+        pins: messages (``seq``) that stay verbatim.
+        notes: texts that stay verbatim in every summary.
+        peak: the most tokens the context took since the last compaction.
+    """
+
+    breaker: Breaker = Breaker()
+    calibration: Calibration = Calibration()
+    pins: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
+    peak: int = 0
+
+    def encode(self) -> bytes:
+        """As JSON."""
+        return msgspec.json.encode(self)
+
+    @classmethod
+    def decode(cls, data: bytes) -> EngineState:
+        """From JSON; a state that was never written is the initial one.
+
+        Raises:
+            StoreCorrupt: it is not what `encode` wrote.
+        """
+        if not data:
+            return cls()
+        try:
+            return msgspec.json.decode(data, type=cls)
+        except msgspec.DecodeError as error:
+            raise StoreCorrupt(f"the engine's state of a conversation cannot be read: {error}") from error

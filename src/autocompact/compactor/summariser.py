@@ -1,0 +1,160 @@
+"""Asks a model for a summary, whatever the size of what is to be summarised.
+
+Where the model is the conversation's own and everything fits, the request is the live context, byte for byte, and
+one instruction at its end: the provider's prompt cache serves the prefix. Else the conversation goes as a document
+in chunks, in order and with nothing left out: one after the other with the summary so far, or, when there are many,
+each by itself (map) and their summaries summarised (reduce).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from autocompact.core.chunks import chunks, document
+from autocompact.core.ladder import SummaryReply, SummaryRequest
+from autocompact.core.language import detect
+from autocompact.core.messages import Message, text_message
+from autocompact.core.prompts import Skill, compaction_instruction
+from autocompact.core.reply import Problem, check_reply, parse_summary
+from autocompact.core.secrets import redact
+from autocompact.core.tokens import Counter, message_cost
+from autocompact.errors import ModelOverflow
+from autocompact.ports import Model, ModelReply
+
+ROLLING = 4
+"""Up to so many chunks are summarised one after the other, each with the summary so far; more in parallel."""
+
+PARALLEL = 4
+"""Requests at once in a map step."""
+
+DEEPEST = 4
+"""Map steps over map steps at most; what is then still too much is summarised one chunk after the other."""
+
+SLACK = 1.1
+"""Our count of a request may be this much below the model's own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summariser:
+    """One way to ask.
+
+    Attributes:
+        model: who answers.
+        skill: the prompt.
+        window: tokens the model can take, its answer included.
+        counter: measures requests.
+        live: ``model`` is the conversation's own, so the live prefix is cached.
+        cap_tokens: longest summary asked for; None leaves it to the size the ladder names.
+        output_tokens: longest tool output shown in a document.
+        tools: the live request's tools, which are part of the cached prefix.
+        decisions: the text of DECISIONS.md, as background.
+    """
+
+    model: Model
+    skill: Skill
+    window: int
+    counter: Counter
+    live: bool = True
+    cap_tokens: int | None = None
+    output_tokens: int = 500
+    tools: bytes | None = None
+    decisions: str = ""
+
+    async def summarise(self, request: SummaryRequest) -> SummaryReply:
+        """The model's summary, checked; with ``problem`` and no text where the answer is of no use.
+
+        Raises:
+            ModelError: the model did not answer.
+        """
+        cap = min(request.tokens, self.cap_tokens or request.tokens)
+        instruction = self._instruction(focus=request.focus, previous="", cap=cap)
+        prompt = [*request.messages, text_message(0, "user", instruction, synthetic=True)]
+        if self.live and self._fits(prompt, cap):
+            try:
+                return self._checked(await self._ask(prompt, cap), request)
+            except ModelOverflow:
+                pass  # our count was too low: the document is split by a wide margin
+        return self._checked(await self._in_chunks(request, cap), request)
+
+    def _instruction(self, *, focus: str, previous: str, cap: int) -> str:
+        return compaction_instruction(
+            self.skill, focus=focus, previous=previous, decisions=self.decisions, cap_tokens=cap
+        )
+
+    def _fits(self, prompt: Sequence[Message], cap: int) -> bool:
+        tokens = sum(message_cost(message, self.counter).tokens for message in prompt)
+        tools = self.counter.count(self.tools.decode("utf-8", "replace")) if self.tools else 0
+        return (tokens + tools) * SLACK + cap <= self.window
+
+    async def _ask(self, prompt: Sequence[Message], cap: int) -> ModelReply:
+        tools = self.tools if self.live else None
+        return await self.model.complete(prompt, max_tokens=_reply_tokens(cap), tools=tools)
+
+    def _checked(self, reply: ModelReply, request: SummaryRequest) -> SummaryReply:
+        language = detect(message.text for message in request.messages if message.is_request)
+        checked = check_reply(
+            reply.text,
+            stop_reason=reply.stop_reason,
+            replaced_tokens=request.replaced_tokens,
+            counter=self.counter,
+            language=language,
+        )
+        if isinstance(checked, Problem):
+            return SummaryReply(text="", model=self.model.name, problem=checked.message)
+        return SummaryReply(text=redact(checked.text), model=reply.model or self.model.name)
+
+    async def _in_chunks(self, request: SummaryRequest, cap: int) -> ModelReply:
+        messages = [message for message in request.messages if message.role != "system"]
+        paragraphs = document(messages, output_tokens=self.output_tokens, counter=self.counter)
+        return await self._condense(paragraphs, request=request, cap=cap)
+
+    async def _condense(
+        self, paragraphs: Sequence[str], *, request: SummaryRequest, cap: int, depth: int = 0
+    ) -> ModelReply:
+        cap = min(cap, self.window // 8)
+        instruction = self._instruction(focus=request.focus, previous=request.previous, cap=cap)
+        # what a request holds beside its chunk: instruction, the summary so far, and the reply
+        beside = self.counter.count(instruction) + cap + _reply_tokens(cap) + 32
+        room = int((self.window - beside) / SLACK)
+        if room < cap:
+            raise ModelOverflow(
+                f"the summary model {self.model.name!r} has a window of {self.window:,} tokens: too small for "
+                f"summaries of {cap:,}. Name a model with a larger window."
+            )
+        texts = chunks(paragraphs, room=room, counter=self.counter)
+        if len(texts) <= ROLLING or depth == DEEPEST:
+            return await self._rolling(texts, request=request, cap=cap)
+        limit = asyncio.Semaphore(PARALLEL)
+
+        async def summarised(text: str) -> ModelReply:
+            async with limit:
+                return await self._chunk(text, previous="", focus=request.focus, cap=cap)
+
+        partial = await asyncio.gather(*(summarised(text) for text in texts))
+        if unusable := next((reply for reply in partial if not reply.text.strip()), None):
+            return unusable
+        texts = [parse_summary(reply.text).text for reply in partial]
+        return await self._condense(texts, request=request, cap=cap, depth=depth + 1)
+
+    async def _rolling(self, texts: Sequence[str], *, request: SummaryRequest, cap: int) -> ModelReply:
+        """One chunk after the other; the first answer of no use is returned, so that nothing is left out silently."""
+        previous = request.previous
+        reply = ModelReply(text="")
+        for text in texts:
+            reply = await self._chunk(text, previous=previous, focus=request.focus, cap=cap)
+            if not reply.text.strip():
+                return reply
+            previous = parse_summary(reply.text).text
+        return reply
+
+    async def _chunk(self, text: str, *, previous: str, focus: str, cap: int) -> ModelReply:
+        instruction = self._instruction(focus=focus, previous=previous, cap=cap)
+        prompt = f"<conversation>\n{text}\n</conversation>\n\n{instruction}"
+        return await self._ask([text_message(1, "user", prompt, synthetic=True)], cap)
+
+
+def _reply_tokens(cap: int) -> int:
+    """Room to close the tags: a cap that cuts the last word off makes the whole summary look truncated."""
+    return cap + cap // 4 + 64
