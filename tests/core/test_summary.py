@@ -68,24 +68,57 @@ def summarised(budget: int = 900, *, ledger: Ledger = LEDGER, focus: str = "", p
 
 @pytest.mark.requirement("A5", "E6")
 def test_the_offline_summary_reads_like_this() -> None:
-    assert summarised() == snapshot("""\
+    path = "/repo/src/uploader.py"
+    ledger = Ledger(
+        entries=(
+            Entry(
+                kind="request",
+                text="Make the upload survive network errors.",
+                seq=1,
+                key="request 1",
+                state="done",
+                state_seq=11,
+            ),
+            Entry(kind="request", text="Now log each retry.", seq=12, key="request 12", state="open"),
+            Entry(kind="todo", text="Retry the upload", seq=9, key="Retry the upload", state="done"),
+            Entry(kind="todo", text="Write the guide", seq=9, key="Write the guide", state="open"),
+            Entry(kind="error", text="pytest: no attribute 'log_retry'", seq=14, key="pytest"),
+            Entry(
+                kind="decision",
+                text="Retry in `Uploader.send`, because the queue knows no networks.",
+                seq=4,
+                key="d",
+            ),
+            Entry(kind="file", text=f"{path} — edited", seq=5, key=path, state="done"),
+            Entry(
+                kind="identifier",
+                text="send_with_retry(batch, retry_limit=5)",
+                seq=5,
+                key="retry_limit",
+                where=path,
+            ),
+            Entry(kind="command", text="`pytest -q` — ok: 2 passed", seq=7, key="pytest -q", state="done"),
+            Entry(
+                kind="identifier", text="the flag --log-retries switches it on", seq=13, key="--log-retries"
+            ),
+        )
+    )
+    assert summarised(ledger=ledger) == snapshot("""\
 ## Summary
-**Asked:** Make the upload survive network errors. [m1] → Now log each retry with the password=[secret: password] hidden. [m12]
+**Asked:** Make the upload survive network errors. [m1] → Now log each retry. [m12]
 **Done:** The upload now retries five times. The tests pass. [m11] `uploader.py`
-**Pending:** Write the guide; pytest -q tests/test_log.py: E AttributeError: no attribute 'log_retry'; work on it was under way [m14]
+**Pending:** Write the guide; pytest: no attribute 'log_retry'; work on it was under way [m14]
 
 ### Requests
 - m1 [done m11]: Make the upload survive network errors.
-- m12 [open]: Now log each retry with the password=[secret: password] hidden.
+- m12 [open]: Now log each retry.
 
 ## Decisions
-- I decided to retry in `Uploader.send` because the queue must not know about networks. (m4)
+- Retry in `Uploader.send`, because the queue knows no networks. (m4)
 
 ## Files
-- /repo/src/uploader.py — edited (m5)
-  m5 send_once(batch)
+- /repo/src/uploader.py — edited m5
    send_with_retry(batch, retry_limit=5)
-  m6 The file /repo/src/uploader.py was updated.
 
 ## State
 **Done**
@@ -95,19 +128,14 @@ def test_the_offline_summary_reads_like_this() -> None:
 - [ ] Write the guide
 (see m9)
 ### Open errors
-- pytest -q tests/test_log.py: E  AttributeError: no attribute 'log_retry' (m14)
+- pytest: no attribute 'log_retry' (m14)
 
 ## Context
 ### Commands
-- `pytest -q tests/test_uploader.py` — ok: 2 passed in 0.10s (m7)
-- `pytest -q tests/test_log.py` — failed (1): E  AttributeError: no attribute 'log_retry' (m13)
+- `pytest -q` — ok: 2 passed (m7)
 
 ### Details
-m4 I decided to retry in `Uploader.send` because the queue must not know about networks.
-m7 pytest -q tests/test_uploader.py
-m11 retry_limit = 5
-m13 pytest -q tests/test_log.py
-m14 E AttributeError: no attribute 'log_retry'\
+m13 the flag --log-retries switches it on\
 """)
 
 

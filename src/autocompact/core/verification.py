@@ -82,23 +82,28 @@ def verify(summary: str, ledger: Ledger, *, archived: Callable[[int], bool] = _h
 
 
 class _Statements:
-    """An index of one text."""
+    """An index of one text: where the words of a ledger stand in it."""
 
     def __init__(self, text: str, ledger: Ledger) -> None:
         self.text = " ".join(text.split())
         self.references = {int(number) for number in _REFERENCE.findall(self.text)}
+        told = "\n".join(f"{entry.key}\n{entry.text}" for entry in ledger.entries)
+        names = set(_ATOM.findall(told))
         self.atoms: dict[str, list[int]] = {}
         for match in _ATOM.finditer(self.text):
-            self.atoms.setdefault(match.group(), []).append(match.start())
+            if (name := match.group()) in names:
+                self.atoms.setdefault(name, []).append(match.start())
+        words = content_words(told)
         self.starts: list[int] = []
         self.words: list[str] = []
         self.by_word: dict[str, list[int]] = {}
         for match in _WORD.finditer(self.text.lower()):
-            self.starts.append(match.start())
-            self.words.append(match.group())
-            self.by_word.setdefault(match.group(), []).append(match.start())
-        names = Counted(entry.key.rsplit("/", 1)[-1] for entry in ledger.entries if entry.kind == "file")
-        self.shared = {name for name, files in names.items() if files > 1}
+            if (word := match.group()) in words:
+                self.starts.append(match.start())
+                self.words.append(word)
+                self.by_word.setdefault(word, []).append(match.start())
+        files = Counted(entry.key.rsplit("/", 1)[-1] for entry in ledger.entries if entry.kind == "file")
+        self.shared = {name for name, count in files.items() if count > 1}
 
     def states(self, entry: Entry) -> bool:
         match entry.kind:
