@@ -183,14 +183,14 @@ async def test_a_compaction_is_prepared_ahead_and_swapped_in_at_the_threshold_wi
     heard: list[Event] = []
     conversation.shared.subscribe(heard.append)
     number = 0
-    while conversation.prepared is None:
+    while conversation.ahead.prepared is None:
         await step(conversation, number)
         await conversation.ready()
-        await conversation.settled()
+        await conversation.ahead.settled()
         number += 1
     assert conversation.active is None
     assert any(isinstance(event, CompactionPrepared) for event in heard)
-    prepared, asked = conversation.prepared, len(model.requests)
+    prepared, asked = conversation.ahead.prepared, len(model.requests)
     while conversation.active is None:
         await step(conversation, number)
         await conversation.ready()
@@ -208,12 +208,12 @@ async def test_a_prepared_compaction_is_thrown_away_if_the_history_it_covers_cha
     heard: list[Event] = []
     conversation.shared.subscribe(heard.append)
     number = 0
-    while conversation.prepared is None:
+    while conversation.ahead.prepared is None:
         await step(conversation, number)
         await conversation.ready()
-        await conversation.settled()
+        await conversation.ahead.settled()
         number += 1
-    prepared = conversation.prepared
+    prepared = conversation.ahead.prepared
     edited = Message(seq=0, role="user", parts=(Text(text="Start over."),), replaces=3)
     await conversation.append(edited)
     await work(conversation, 40, start=100)

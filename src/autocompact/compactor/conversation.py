@@ -10,20 +10,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 import msgspec
 
+from autocompact.compactor.ahead import Ahead
 from autocompact.compactor.records import Records
 from autocompact.compactor.state import EngineState
 from autocompact.compactor.work import CompactionResult, Work, leased
 from autocompact.core.budget import Compact, Continue, Decision, Prepare, Refuse, State, decide
 from autocompact.core.compaction import Compaction, Trigger
-from autocompact.core.ladder import Goal, weigh
+from autocompact.core.ladder import Goal
 from autocompact.core.memory import ArchiveEntry
-from autocompact.core.messages import Message, Role, Text, Usage
+from autocompact.core.messages import Dialect, Message, Role, Text, Usage
 from autocompact.core.tokens import Cost, breakdown
 from autocompact.core.transcript import Context, Transcript, View
 from autocompact.core.usage import Gauge, Load, Reading
@@ -38,12 +39,11 @@ from autocompact.errors import (
 from autocompact.events import (
     BreakerOpened,
     CompactionCompleted,
-    CompactionDiscarded,
-    CompactionPrepared,
     CompactionStarted,
 )
 from autocompact.memory_files import append_to_archive
 from autocompact.ports import Key, ModelReply
+from autocompact.wire import export_messages, parse_message
 
 if TYPE_CHECKING:
     from autocompact.compactor.compactor import Compactor
@@ -60,6 +60,8 @@ class Conversation:
         gauge: what is known of the usage.
         overhead: what every request carries besides the messages: tool schemas, a system prompt outside of the log.
         records: the compactions of this conversation: preview, undo, restore, compare.
+        ahead: the compaction that is prepared in the background.
+        changing: held while the log or the compaction in force changes.
     """
 
     def __init__(self, compactor: Compactor, key: Key) -> None:
@@ -71,9 +73,8 @@ class Conversation:
         self.shared = compactor
         self._tools: bytes | None = None
         self._fold(Transcript(counter=compactor.counter), None)
-        self._prepared: Compaction | None = None
-        self._preparing: asyncio.Task[None] | None = None
-        self._changing = asyncio.Lock()
+        self.ahead = Ahead(self)
+        self.changing = asyncio.Lock()
 
     @classmethod
     async def load(cls, compactor: Compactor, key: Key) -> Self:
@@ -87,7 +88,7 @@ class Conversation:
         snapshot = await self.shared.store.load(self.key)
         self.state = EngineState.decode(snapshot.state)
         self.gauge = Gauge(calibration=self.state.calibration)
-        self._prepared = snapshot.prepared
+        self.ahead.prepared = snapshot.prepared
         transcript = Transcript(
             snapshot.messages,
             counter=self.shared.counter,
@@ -121,7 +122,7 @@ class Conversation:
 
         If another process appended meanwhile, its messages come first.
         """
-        async with self._changing:
+        async with self.changing:
             try:
                 stored = await self._store(message)
             except Conflict:
@@ -158,6 +159,17 @@ class Conversation:
         )
         self._fold(whole.after(record) if record else whole, record)
 
+    async def add(
+        self, message: Mapping[str, object], *, dialect: Dialect = "openai_chat", usage: Usage | None = None
+    ) -> Message:
+        """Add a message as a provider's API has it, e.g. ``{"role": "user", "content": "Hello."}``; nothing of it is lost.
+
+        Raises:
+            InvalidRequest: it is no message of ``dialect``.
+        """
+        parsed = parse_message(msgspec.json.encode(message), seq=1, dialect=dialect)
+        return await self.append(replace(parsed, usage=usage))
+
     async def say(self, text: str, *, role: Role = "user", usage: Usage | None = None) -> Message:
         """Add a message of plain words."""
         return await self.append(Message(seq=0, role=role, parts=(Text(text=text),), usage=usage))
@@ -182,14 +194,16 @@ class Conversation:
         """Its id, "" if there is none."""
         return self.active.id if self.active else ""
 
-    @property
-    def prepared(self) -> Compaction | None:
-        """The compaction that waits for the threshold."""
-        return self._prepared
-
     def context(self, *, closed: bool = False) -> Context:
         """What the model is sent now. See `autocompact.core.transcript.View.context`."""
         return self._view.context(closed=closed)
+
+    def messages(self, *, dialect: Dialect = "openai_chat") -> list[dict[str, object]]:
+        """The context as the message list of a provider's API. For Anthropic, the system prompt is `system`."""
+        return [
+            msgspec.json.decode(raw)
+            for raw in export_messages(self.context().messages, dialect=dialect).messages
+        ]
 
     def cost(self) -> Cost:
         """What the next request weighs by our own count, overhead included."""
@@ -223,9 +237,7 @@ class Conversation:
         """What to do before the next model call."""
         state = State(
             after=self._after,
-            prepared=self._prepared is not None
-            or self._preparing is not None
-            or not self.shared.mode.background,
+            prepared=self.ahead.busy or not self.shared.mode.background,
             breaker=self.state.breaker,
         )
         used = replace(self.cost(), tokens=self.usage().used)
@@ -248,7 +260,7 @@ class Conversation:
             case Continue():
                 pass
             case Prepare():
-                self._prepare(self.goal(decision.target, trigger="prepared"))
+                self.ahead.start(self.goal(decision.target, trigger="prepared"))
             case Compact():
                 await self._make_room(decision)
             case Refuse():
@@ -257,11 +269,10 @@ class Conversation:
 
     async def _make_room(self, decision: Compact) -> None:
         must_fit = decision.trigger == "overflow"
-        if self._preparing is not None:
-            if not must_fit:
-                return  # it is being made; until the limit nobody has to wait for it
-            await asyncio.wait([self._preparing])
-        if await self._swap_in():
+        if self.ahead.running and not must_fit:
+            return  # it is being made; until the limit nobody has to wait for it
+        await self.ahead.settled()
+        if await self.ahead.swap_in():
             return
         goal = self.goal(decision.target, trigger=decision.trigger)
         try:
@@ -339,10 +350,10 @@ class Conversation:
         async with leased(self.shared.store, self.key, holder=self.shared.holder) as lease:
             self.shared.subscribers.tell(CompactionStarted(conversation_id=name, trigger=goal.trigger))
             try:
-                made = await self._make(goal, model_free=model_free, must_fit=must_fit)
+                made = await self.make(goal, model_free=model_free, must_fit=must_fit)
                 record = made and await self.commit(made, fence=lease.fence)
             except BaseException as error:
-                await self._failed(error, fence=lease.fence, automatic=goal.trigger != "manual")
+                await self.failed(error, fence=lease.fence, automatic=goal.trigger != "manual")
                 raise
         message = "" if record else "there is nothing to compact"
         receipt = record.receipt if record else None
@@ -353,7 +364,12 @@ class Conversation:
         )
         return record
 
-    async def _make(self, goal: Goal, *, model_free: bool, must_fit: bool) -> Compaction | None:
+    def admits(self, record: Compaction) -> bool:
+        """Whether ``record`` was made from what the log and the compaction in force still are."""
+        return record.parent == self.active_id and self.transcript.admits(record)
+
+    async def make(self, goal: Goal, *, model_free: bool, must_fit: bool) -> Compaction | None:
+        """A record for ``goal``, with its times; nothing changes."""
         clock = self.shared.clock
         started = clock.monotonic()
         work = Work(
@@ -375,8 +391,8 @@ class Conversation:
         Raises:
             Conflict: the history it covers, or the compaction in force, changed meanwhile.
         """
-        async with self._changing:
-            if not self._fits_history(record):
+        async with self.changing:
+            if not self.admits(record):
                 raise Conflict("the history changed while it was compacted; the result was thrown away")
             record = replace(record, status="active")
             receipt = record.receipt
@@ -393,7 +409,7 @@ class Conversation:
                 fence=fence,
                 state=state.encode(),
             )
-            self.state, self._prepared = state, None
+            self.state, self.ahead.prepared = state, None
             await self.put_in_force(record)
         await self._archive(record, peak=peak)
         return record
@@ -410,8 +426,8 @@ class Conversation:
         except OSError as error:
             log.warning("CONTEXT_ARCHIVE.md could not be written", extra={"reason": error.strerror})
 
-    async def _failed(self, error: BaseException, *, fence: int, automatic: bool) -> None:
-        """Tell it, and count it where nobody asked for the compaction."""
+    async def failed(self, error: BaseException, *, fence: int, automatic: bool) -> None:
+        """Tell that a compaction failed, and count it where nobody asked for it."""
         name, message = self.key.conversation, str(error) or type(error).__name__
         self.shared.subscribers.tell(
             CompactionCompleted(conversation_id=name, success=False, message=message)
@@ -426,70 +442,6 @@ class Conversation:
         )
         if breaker.is_open:
             self.shared.subscribers.tell(BreakerOpened(conversation_id=name, reason=message))
-
-    # Prepared ahead
-
-    def _prepare(self, goal: Goal) -> None:
-        if self._preparing is None:
-            self._preparing = asyncio.create_task(self._prepare_now(goal))
-
-    async def settled(self) -> None:
-        """Wait for a compaction that is being prepared, if one is."""
-        if self._preparing is not None:
-            await asyncio.wait([self._preparing])
-
-    async def _prepare_now(self, goal: Goal) -> None:
-        try:
-            async with leased(self.shared.store, self.key, holder=self.shared.holder) as lease:
-                try:
-                    record = await self._make(goal, model_free=False, must_fit=False)
-                    if record is not None:
-                        await self._keep_prepared(record, fence=lease.fence)
-                except AutocompactError as error:
-                    await self._failed(error, fence=lease.fence, automatic=True)
-        except AutocompactError as error:
-            log.warning("a compaction could not be prepared", extra={"reason": type(error).__name__})
-        finally:
-            self._preparing = None
-
-    async def _keep_prepared(self, record: Compaction, *, fence: int) -> None:
-        name = self.key.conversation
-        async with self._changing:
-            if not self._fits_history(record):
-                self.shared.subscribers.tell(
-                    CompactionDiscarded(conversation_id=name, compaction_id=record.id)
-                )
-                return
-            prepared = replace(record, status="prepared")
-            expected = self.active_id or None
-            await self.shared.store.commit(
-                self.key, records=[prepared], active=expected, expected=expected, fence=fence
-            )
-            self._prepared = prepared
-        self.shared.subscribers.tell(CompactionPrepared(conversation_id=name, compaction_id=record.id))
-
-    def _fits_history(self, record: Compaction) -> bool:
-        return record.parent == self.active_id and self.transcript.admits(record)
-
-    async def _swap_in(self) -> bool:
-        """Put the prepared compaction in force; False if there is none, or none that still helps."""
-        record, name = self._prepared, self.key.conversation
-        if record is None:
-            return False
-        self._prepared = None
-        if self._fits_history(record):
-            record = weigh(record, self.transcript, before=self.cost(), overhead=self.overhead)
-            receipt = record.receipt
-            if receipt.tokens_after <= min(self.shared.budget.limit, receipt.tokens_before - 1):
-                async with leased(self.shared.store, self.key, holder=self.shared.holder) as lease:
-                    self.shared.subscribers.tell(CompactionStarted(conversation_id=name, trigger="prepared"))
-                    record = await self.commit(record, fence=lease.fence)
-                self.shared.subscribers.tell(
-                    CompactionCompleted(conversation_id=name, success=True, receipt=record.receipt)
-                )
-                return True
-        self.shared.subscribers.tell(CompactionDiscarded(conversation_id=name, compaction_id=record.id))
-        return False
 
     def breakdown(self) -> dict[str, int]:
         """Tokens by what fills the context, for the meter and for errors."""
