@@ -13,6 +13,7 @@ from autocompact.core.outcomes import Outcome, error_lines, normal, read_outcome
 from autocompact.core.scan import Call, Said
 
 LONGEST_COMMAND = 160
+RECENT_CALLS = 30
 _LOOKS = re.compile(
     r"(?:ls|cat|head|tail|sed -n|grep|rg|find|wc|pwd|echo|which|tree|git (?:status|diff|log|show|branch|fetch|rev-parse"
     r"|worktree list|stash list|blame)|gh (?:pr|issue|run) (?:view|list|diff|checks))\b"
@@ -22,6 +23,16 @@ _BACKGROUND = re.compile(
     r"|(?:session|process) (?:running with (?:session )?)?ID:? (?P<session>\d+)|\bshellId: (?P<shell>\d+) (?:is )?(?:still )?running"
     r"|Background PIDs: (?P<pid>\d+)",
     re.IGNORECASE,
+)
+_NO_ERROR = re.compile(
+    r"The user doesn't want to proceed|Sibling tool call errored|tool use was rejected|interrupted by user"
+    r"|Command aborted|doesn't want to take this action",
+    re.IGNORECASE,
+)
+_CHECKS = re.compile(
+    r"\b(?:test|tests|pytest|jest|vitest|mocha|rspec|phpunit|lint|eslint|ruff|golangci-lint|mypy|pyright|tsc|vet|clippy|check"
+    r"|build|compile|make|cargo|gradle|mvn|npm|pnpm|yarn|bun|tox|nox|deploy|migrate|install|docker|terraform|kubectl"
+    r"|commit|push|merge|rebase|cherry-pick|release|publish|pr create)\b"
 )
 _ENDED = re.compile(
     r"<status>(?:completed|failed|killed|stopped)</status>|exited with code|completed with exit code|with exit code"
@@ -64,17 +75,17 @@ def find_files(calls: Sequence[Call], *, words: Mapping[str, str]) -> list[Entry
 
 
 def _file_entry(path: str, file: _File, *, words: Mapping[str, str]) -> Entry:
-    shown: list[str] = []
-    for effect in ("created", "edited", "deleted", "read"):
-        times = file.effects.get(effect, 0)
-        gone = file.last == "deleted" and effect == "read"
-        if times and not gone:
-            shown.append(words[effect] + (f" {times}×" if times > 1 and effect == "edited" else ""))
     changed = file.seq > 0
+    shown = [
+        words[effect]
+        + (f" {file.effects[effect]}×" if effect == "edited" and file.effects[effect] > 1 else "")
+        for effect in ("created", "edited", "deleted", "read")
+        if effect in file.effects and not (changed and effect == "read")
+    ]
     return Entry(
         kind="file",
         text=f"{path} — {', '.join(shown)}",
-        seq=max(file.seq, file.read_seq),
+        seq=file.seq or file.read_seq,
         key=path,
         state="done" if changed else "",
         state_seq=file.seq,
@@ -99,10 +110,9 @@ def find_commands(calls: Sequence[Call], *, words: Mapping[str, str]) -> list[En
             continue
         key = normal(command)
         outcome = read_outcome(call.output, is_error=call.is_error)
-        if _LOOKS.match(key) and not outcome.failed:
-            runs.pop(key, None)
-            continue
         before = runs.pop(key, None)
+        if _LOOKS.match(key):
+            continue
         runs[key] = _Run(command=key, seq=call.seq, outcome=outcome, times=before.times + 1 if before else 1)
     return [_command_entry(run, words=words) for run in runs.values()]
 
@@ -120,7 +130,7 @@ def _command_entry(run: _Run, *, words: Mapping[str, str]) -> Entry:
         key=run.command,
         state="open" if outcome.failed else "done",
         state_seq=run.seq,
-        need=0.35 if outcome.counts or outcome.failed else 0.15,
+        need=0.4 if _CHECKS.search(run.command) else 0.05,
     )
 
 
@@ -129,30 +139,52 @@ def _short(command: str) -> str:
 
 
 def find_errors(calls: Sequence[Call]) -> list[Entry]:
-    """Errors that no later success of the same command, or of the same tool on the same file, has settled."""
+    """Errors that nothing later has settled.
+
+    A later success of the same command settles one, or of the same command on more (fewer arguments), or of the
+    same tool on the same file. What the user refused or stopped is no error.
+    """
     failing: dict[str, Entry] = {}
-    for call in calls:
+    for index, call in enumerate(calls):
         if not call.answered:
             continue
         action = call.action
         key = normal(action.command) if action.command else f"{action.name} {call.subject}".strip()
-        failed, lines = call.is_error, ()
-        if action.command:
-            outcome = read_outcome(call.output, is_error=call.is_error)
-            failed, lines = outcome.failed, outcome.errors
+        failed, lines = _failure(call)
         failing.pop(key, None)
-        if failed and not (action.command and _LOOKS.match(key)):
-            lines = lines or error_lines(call.output)
-            failing[key] = Entry(
-                kind="error",
-                text=f"{_short(key)}: {' / '.join(lines)}".rstrip(": "),
-                seq=call.answered,
-                key=f"error {key}",
-                state="open",
-                state_seq=call.answered,
-                need=0.6,
-            )
+        if failed and not _NO_ERROR.search(call.output[:500]) and not (action.command and _LOOKS.match(key)):
+            recent = len(calls) - index <= RECENT_CALLS
+            failing[key] = _error_entry(call, key, lines, recent=recent)
+        elif not failed and action.command:
+            words = _significant(key)
+            for other in [other for other in failing if words and words <= _significant(other)]:
+                del failing[other]
     return list(failing.values())
+
+
+def _failure(call: Call) -> tuple[bool, tuple[str, ...]]:
+    if not call.action.command:
+        return call.is_error, error_lines(call.output) if call.is_error else ()
+    outcome = read_outcome(call.output, is_error=call.is_error)
+    return outcome.failed, outcome.errors
+
+
+def _significant(command: str) -> frozenset[str]:
+    """The words of a command that is a check; a wildcard says nothing. Empty for anything else."""
+    return frozenset(command.split()) - {"./...", "."} if _CHECKS.search(command) else frozenset()
+
+
+def _error_entry(call: Call, key: str, lines: Sequence[str], *, recent: bool) -> Entry:
+    check = bool(call.action.command and _CHECKS.search(key))
+    return Entry(
+        kind="error",
+        text=f"{_short(key)}: {' / '.join(lines)}".rstrip(": "),
+        seq=call.answered,
+        key=f"error {key}",
+        state="open",
+        state_seq=call.answered,
+        need=0.7 if check and recent else 0.4 if check or recent else 0.05,
+    )
 
 
 def find_todos(calls: Sequence[Call]) -> list[Entry]:

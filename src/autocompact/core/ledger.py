@@ -10,12 +10,14 @@ explains all the names whose last line it is, so lines are weighed, not names.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import heapq
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from autocompact.core.decisions import find_decisions
 from autocompact.core.deeds import find_commands, find_errors, find_files, find_running, find_todos
 from autocompact.core.entries import Entry, Kind, Ledger, State
+from autocompact.core.identifiers import chunks, names
 from autocompact.core.language import WORDS, detect
 from autocompact.core.ledger_text import render
 from autocompact.core.lines import find_identifiers
@@ -30,12 +32,26 @@ __all__ = ["Entry", "Kind", "Ledger", "State", "choose", "extract", "render"]
 FADING = 0.5
 REQUEST_SHARE = 0.35
 FLOOR_SHARE = 0.6
+FLOOR_NEED = 0.5
+SHARES: Mapping[Kind, float] = {"decision": 0.06, "command": 0.06}
+WORTH_TELLING = 0.2
+EXPLAINED = 0.5
 _CAPS = ((100_000, 100_000), (1200, 400), (800, 240), (500, 120), (300, 80), (160, 48), (120, 0), (40, 0))
 
 
-def extract(messages: Iterable[Message], *, previous: Ledger | None = None) -> Ledger:
-    """All entries of these messages, merged with the ledger of an earlier compaction."""
+def extract(
+    messages: Iterable[Message], *, previous: Ledger | None = None, through: int | None = None
+) -> Ledger:
+    """All entries of these messages, merged with the ledger of an earlier compaction.
+
+    Args:
+        messages: in order; a system prompt among them is left out.
+        previous: what an earlier compaction kept: what these messages do not say anew fades, but stays.
+        through: the last message that will leave the context. Later ones are evidence (a request that was finished
+            there is not open, a name that stands there need not be kept), but give no entries.
+    """
     found = scan(messages)
+    end = found.last_seq if through is None else through
     requests = find_requests(found)
     words = WORDS[detect(entry.text for entry in requests)]
     entries = [
@@ -43,13 +59,23 @@ def extract(messages: Iterable[Message], *, previous: Ledger | None = None) -> L
         *find_errors(found.calls),
         *find_todos(found.calls),
         *find_running(found.calls, found.said),
-        *find_files(found.calls, words=words),
+        *find_files([call for call in found.calls if call.seq <= end], words=words),
         *find_commands(found.calls, words=words),
         *find_decisions(found.said, found.calls),
     ]
-    clean = [replace(entry, text=redact(entry.text)) for entry in entries]
-    merged = _merged([*clean, *find_identifiers(found.sightings)], previous)
+    clean = [replace(entry, text=redact(entry.text)) for entry in entries if entry.seq <= end]
+    identifiers = find_identifiers(found.sightings, through=end)
+    merged = _merged([*_weighed(clean, identifiers), *identifiers], previous)
     return Ledger(entries=tuple(sorted(merged, key=lambda entry: (-entry.need, -entry.seq, entry.key))))
+
+
+def _weighed(entries: list[Entry], identifiers: list[Entry]) -> list[Entry]:
+    """Files that were only read are as likely needed as their path is."""
+    needs = {entry.key: entry.need for entry in identifiers}
+    return [
+        replace(entry, need=needs.get(entry.key, 0.01)) if entry.kind == "file" and not entry.state else entry
+        for entry in entries
+    ]
 
 
 def _merged(entries: list[Entry], previous: Ledger | None) -> list[Entry]:
@@ -66,22 +92,14 @@ def _merged(entries: list[Entry], previous: Ledger | None) -> list[Entry]:
 def choose(ledger: Ledger, budget: int, *, counter: Counter) -> tuple[Entry, ...]:
     """The entries worth most whose rendering takes at most ``budget`` tokens."""
     floor = _floor(ledger.entries, budget, counter=counter)
-    bundles = _ranked(ledger.entries, counter=counter)
-    return _fill(floor, bundles, budget=budget, counter=counter)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Bundle:
-    """Entries that stand or fall together (all names of one line), with their worth and tokens."""
-
-    entries: tuple[Entry, ...]
-    value: float
-    cost: int
+    order = ranked(ledger.entries, floor, counter=counter)
+    return _fill(floor, order, budget=budget, counter=counter)
 
 
 def _is_floor(entry: Entry) -> bool:
     return (
-        entry.kind in ("request", "error", "running")
+        entry.kind in ("request", "running")
+        or (entry.kind == "error" and entry.need >= FLOOR_NEED)
         or (entry.kind == "todo" and entry.state != "withdrawn")
         or (entry.kind == "file" and entry.state == "done")
     )
@@ -90,11 +108,25 @@ def _is_floor(entry: Entry) -> bool:
 def _floor(entries: Sequence[Entry], budget: int, *, counter: Counter) -> list[Entry]:
     requests = sorted((entry for entry in entries if entry.kind == "request"), key=lambda entry: entry.seq)
     others = [entry for entry in entries if entry.kind != "request" and _is_floor(entry)]
+    for kind, share in SHARES.items():
+        others += _share(entries, kind, int(budget * share), counter=counter)
     kept = shortened(requests, int(budget * REQUEST_SHARE), counter=counter)
     limit = budget * FLOOR_SHARE
     while others and counter.count(render([*kept, *others])) > limit:
         del others[-max(1, len(others) // 10) :]
     return [*kept, *others]
+
+
+def _share(entries: Sequence[Entry], kind: Kind, budget: int, *, counter: Counter) -> list[Entry]:
+    """The entries of a kind that is kept for the reader's sake: the most needed and latest within ``budget``."""
+    found = [entry for entry in entries if entry.kind == kind and entry.need >= WORTH_TELLING]
+    taken: list[Entry] = []
+    for entry in sorted(found, key=lambda entry: (-entry.need, -entry.seq)):
+        budget -= counter.count(entry.text) + 5
+        if budget < 0:
+            break
+        taken.append(entry)
+    return taken
 
 
 def shortened(requests: Sequence[Entry], budget: int, *, counter: Counter) -> list[Entry]:
@@ -116,31 +148,87 @@ def _cut(entry: Entry, limit: int) -> Entry:
     return replace(entry, text=f"{shorter}…")
 
 
-def _ranked(entries: Sequence[Entry], *, counter: Counter) -> list[_Bundle]:
+@dataclass(slots=True)
+class _Bundle:
+    """Entries that stand or fall together: all names that one line explains, and the names it merely states."""
+
+    entries: list[Entry]
+    states: frozenset[str]
+    cost: int
+
+    def value(self, stated: Set[str], needs: Mapping[str, float]) -> float:
+        """What taking it adds, when the names in ``stated`` stand in the text already."""
+        own = {entry.key for entry in self.entries}
+        value = sum(
+            entry.need * (1.0 if entry.key not in stated else 0.0 if entry.text == entry.key else EXPLAINED)
+            for entry in self.entries
+        )
+        return value + sum((1 - EXPLAINED) * needs[name] for name in self.states - own - stated)
+
+
+def ranked(entries: Sequence[Entry], floor: Sequence[Entry], *, counter: Counter) -> list[list[Entry]]:
+    """What may be added to ``floor``, in the order of expected need per token.
+
+    Lazy greedy: what a line adds only falls while others are taken, so the heap's first item is re-valued and
+    taken if it stays first.
+    """
+    needs = {entry.key: entry.need for entry in entries if entry.kind == "identifier"}
+    taken = {(entry.kind, entry.key) for entry in floor}
+    left = [entry for entry in entries if (entry.kind, entry.key) not in taken]
+    bundles = _bundles(left, needs, counter=counter)
+    stated: set[str] = set()
+    for entry in floor:
+        stated |= stated_names(entry.text, needs)
+    heap = [(-bundle.value(stated, needs) / bundle.cost, index) for index, bundle in enumerate(bundles)]
+    heapq.heapify(heap)
+    order: list[list[Entry]] = []
+    while heap:
+        before, index = heapq.heappop(heap)
+        density = -bundles[index].value(stated, needs) / bundles[index].cost
+        if density > before and heap and density > heap[0][0]:
+            heapq.heappush(heap, (density, index))
+            continue
+        stated |= bundles[index].states
+        order.append(bundles[index].entries)
+    return order
+
+
+def _bundles(entries: Sequence[Entry], needs: Mapping[str, float], *, counter: Counter) -> list[_Bundle]:
     groups: dict[tuple[str, ...], list[Entry]] = {}
     for entry in entries:
         if entry.kind == "identifier":
             groups.setdefault((entry.text,), []).append(entry)
         elif not _is_floor(entry):
             groups[entry.kind, entry.key] = [entry]
-    bundles = [
+    return [
         _Bundle(
-            entries=tuple(group),
-            value=sum(entry.need for entry in group),
+            entries=group,
+            states=stated_names(group[0].text, needs),
             cost=counter.count(group[0].text) + 3,
         )
         for group in groups.values()
     ]
-    return sorted(bundles, key=lambda bundle: -bundle.value / bundle.cost)
+
+
+def stated_names(text: str, needs: Mapping[str, float]) -> frozenset[str]:
+    """The names of ``needs`` that ``text`` states; a path states its own endings too."""
+    found: set[str] = set()
+    for chunk in chunks(text):
+        for name, shape in names(chunk):
+            found.add(name)
+            if shape == "path":
+                parts = name.split("/")
+                found.update("/".join(parts[index:]) for index in range(1, len(parts)))
+    return frozenset(found & needs.keys())
 
 
 def _fill(
-    floor: list[Entry], bundles: Sequence[_Bundle], *, budget: int, counter: Counter
+    floor: list[Entry], order: Sequence[list[Entry]], *, budget: int, counter: Counter
 ) -> tuple[Entry, ...]:
     def chosen(count: int) -> list[Entry]:
-        return [*floor, *(entry for bundle in bundles[:count] for entry in bundle.entries)]
+        return [*floor, *(entry for group in order[:count] for entry in group)]
 
-    low, high = 0, len(bundles)
+    low, high = 0, len(order)
     while low < high:
         middle = (low + high + 1) // 2
         if counter.count(render(chosen(middle))) <= budget:

@@ -90,8 +90,8 @@ def _plain(entries: Sequence[Entry], _words: Mapping[str, str]) -> list[str]:
 def _files(entries: Sequence[Entry], inside: Mapping[str, list[Entry]]) -> list[str]:
     lines: list[str] = []
     for entry in entries:
-        lines.append(f"- {entry.text} ({reference(entry.seq)})")
-        lines += [f"  {line}" for line in excerpts(inside.get(entry.key, ()))]
+        lines.append(f"- {entry.text} {reference(entry.seq)}")
+        lines += [f"  {line}" for line in excerpts(inside.get(entry.key, ()), at=entry.seq)]
     return lines
 
 
@@ -99,16 +99,15 @@ def _details(entries: Sequence[Entry], _words: Mapping[str, str]) -> list[str]:
     return excerpts(entries)
 
 
-def excerpts(entries: Iterable[Entry]) -> list[str]:
-    """The distinct lines of identifier entries; a reference where the message changes."""
+def excerpts(entries: Iterable[Entry], *, at: int = 0) -> list[str]:
+    """The distinct lines of identifier entries; a reference where the message is no longer ``at``."""
     lines: list[str] = []
     shown: set[str] = set()
-    at = 0
     for entry in entries:
         if entry.text in shown:
             continue
         shown.add(entry.text)
-        lines.append(entry.text if entry.seq == at else f"{reference(entry.seq)} {entry.text}")
+        lines.append(f" {entry.text}" if entry.seq == at else f"{reference(entry.seq)} {entry.text}")
         at = entry.seq
     return lines
 

@@ -14,14 +14,22 @@ LONGEST = 200
 MOST = 700
 LEAST = 0.01
 _SPACE = re.compile(r"\s+")
-_WORDS = re.compile(r"[^\W\d_]{3,}")
-_LOOK_BACK = 12
+_WORD = re.compile(r"[^\W\d_]{3,}|[\u3040-\u9fff\uac00-\ud7af]{2}")
+LOOK_BACK = 60
 
 
-def find_identifiers(sightings: Sightings) -> list[Entry]:
-    """The names most likely needed, each with its line, the most needed first; at most `MOST`."""
+def find_identifiers(sightings: Sightings, *, through: int) -> list[Entry]:
+    """The names most likely needed, each with its line, the most needed first; at most `MOST`.
+
+    A name that stands in a message after ``through`` is not among them: it stays in the context.
+    """
     length = sightings.length
-    ranked = [(need(sighting, length=length), sighting.name) for sighting in sightings.by_name.values()]
+    pieces = sightings.pieces
+    ranked = [
+        (need(sighting, length=length), sighting.name)
+        for sighting in sightings.by_name.values()
+        if pieces[sighting.last].seq <= through
+    ]
     best = heapq.nlargest(MOST, (pair for pair in ranked if pair[0] > LEAST))
     clean: dict[str, str] = {}
     entries: list[Entry] = []
@@ -44,9 +52,29 @@ def find_identifiers(sightings: Sightings) -> list[Entry]:
 
 
 def explaining_line(sightings: Sightings, sighting: Sighting) -> tuple[Piece, str]:
-    """The last line ``sighting`` stood in and its piece."""
-    piece = sightings.pieces[sighting.last]
-    text, name = piece.text, sighting.name
+    """The last line ``sighting`` stood in that says more than the name itself, and its piece.
+
+    A search pattern among the arguments of a call explains nothing, so the pieces before it are asked, as far back as
+    `LOOK_BACK`; where none says more the bare line it is, and also for a path, which says itself what it is.
+    """
+    piece, line = _line(sightings.pieces[sighting.last], sighting.name)
+    if sighting.shape in ("path", "file", "url") or not _is_bare(line, sighting.name):
+        return piece, line
+    for index in range(sighting.last - 1, max(-1, sighting.last - LOOK_BACK), -1):
+        earlier = sightings.pieces[index]
+        if sighting.name in earlier.text:
+            told = _line(earlier, sighting.name)[1]
+            if not _is_bare(told, sighting.name):
+                return earlier, told
+    return piece, line
+
+
+def _is_bare(line: str, name: str) -> bool:
+    return len(line) < len(name) + 24 and _WORD.search(line.replace(name, "")) is None
+
+
+def _line(piece: Piece, name: str) -> tuple[Piece, str]:
+    text = piece.text
     at = last_place(text, name)
     start = text.rfind("\n", 0, at) + 1
     end = text.find("\n", at)
