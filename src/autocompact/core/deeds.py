@@ -154,7 +154,7 @@ def find_errors(calls: Sequence[Call]) -> list[Entry]:
         failing.pop(key, None)
         if failed and not _NO_ERROR.search(call.output[:500]) and not (action.command and _LOOKS.match(key)):
             recent = len(calls) - index <= RECENT_CALLS
-            failing[key] = _error_entry(call, key, lines, recent=recent)
+            failing[key] = _error_entry(call, key, lines=lines, recent=recent)
         elif not failed and action.command:
             words = _significant(key)
             for other in [other for other in failing if words and words <= _significant(other)]:
@@ -174,7 +174,7 @@ def _significant(command: str) -> frozenset[str]:
     return frozenset(command.split()) - {"./...", "."} if _CHECKS.search(command) else frozenset()
 
 
-def _error_entry(call: Call, key: str, lines: Sequence[str], *, recent: bool) -> Entry:
+def _error_entry(call: Call, key: str, *, lines: Sequence[str], recent: bool) -> Entry:
     check = bool(call.action.command and _CHECKS.search(key))
     return Entry(
         kind="error",

@@ -109,7 +109,7 @@ def _floor(entries: Sequence[Entry], budget: int, *, counter: Counter) -> list[E
     requests = sorted((entry for entry in entries if entry.kind == "request"), key=lambda entry: entry.seq)
     others = [entry for entry in entries if entry.kind != "request" and _is_floor(entry)]
     for kind, share in SHARES.items():
-        others += _share(entries, kind, int(budget * share), counter=counter)
+        others += _share(entries, kind, budget=int(budget * share), counter=counter)
     kept = shortened(requests, int(budget * REQUEST_SHARE), counter=counter)
     limit = budget * FLOOR_SHARE
     while others and counter.count(render([*kept, *others])) > limit:
@@ -117,7 +117,7 @@ def _floor(entries: Sequence[Entry], budget: int, *, counter: Counter) -> list[E
     return [*kept, *others]
 
 
-def _share(entries: Sequence[Entry], kind: Kind, budget: int, *, counter: Counter) -> list[Entry]:
+def _share(entries: Sequence[Entry], kind: Kind, *, budget: int, counter: Counter) -> list[Entry]:
     """The entries of a kind that is kept for the reader's sake: the most needed and latest within ``budget``."""
     found = [entry for entry in entries if entry.kind == kind and entry.need >= WORTH_TELLING]
     taken: list[Entry] = []
