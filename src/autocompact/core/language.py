@@ -38,7 +38,6 @@ _FREQUENT: Mapping[str, frozenset[str]] = {
     "de": frozenset(
         [
             "der",
-            "die",
             "das",
             "und",
             "ist",
@@ -94,7 +93,6 @@ _FREQUENT: Mapping[str, frozenset[str]] = {
             "por",
             "con",
             "para",
-            "no",
             "se",
             "lo",
             "del",
@@ -108,7 +106,6 @@ _FREQUENT: Mapping[str, frozenset[str]] = {
         [
             "o",
             "os",
-            "as",
             "que",
             "é",
             "em",
@@ -119,7 +116,6 @@ _FREQUENT: Mapping[str, frozenset[str]] = {
             "para",
             "não",
             "se",
-            "do",
             "da",
             "ao",
             "como",
@@ -135,16 +131,13 @@ _FREQUENT: Mapping[str, frozenset[str]] = {
             "gli",
             "che",
             "è",
-            "in",
             "un",
             "una",
-            "per",
             "con",
             "non",
             "si",
             "del",
             "della",
-            "come",
             "ma",
             "e",
             "di",
@@ -208,7 +201,8 @@ def detect(texts: Iterable[str]) -> str:
     """The language most of ``texts`` is in, as an ISO 639-1 code of `WORDS`; "en" where nothing tells.
 
     Pass what people said: tool output is English wherever the tools are. A script decides when a quarter of the
-    letters is written in it; among Latin languages the most frequent words do.
+    letters is written in it; among Latin languages the most frequent words do, each counted once (a session says
+    one thing over and over), and a single word tells nothing. None of the words is an English one as well.
     """
     sample = " ".join(texts)[:_SAMPLE]
     words = _WORD.findall(sample.lower())
@@ -216,5 +210,7 @@ def detect(texts: Iterable[str]) -> str:
     for language, script in _SCRIPTS:
         if len(script.findall(sample)) * 4 > letters > 0:
             return language
-    votes = {language: sum(word in known for word in words) for language, known in _FREQUENT.items()}
-    return max(votes, key=lambda language: (votes[language], language == "en"))
+    said = set(words)
+    votes = {language: len(known & said) for language, known in _FREQUENT.items()}
+    best = max(votes, key=lambda language: (votes[language], language == "en"))
+    return best if votes[best] > 1 else "en"
