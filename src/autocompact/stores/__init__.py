@@ -1,0 +1,1 @@
+"""Where conversations are kept: in memory, or in a SQLite file."""

@@ -1,0 +1,55 @@
+"""What we use of ``apsw.Connection``, typed: the driver's own stubs need a newer Python than ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
+
+Value: TypeAlias = str | int | float | bytes | None
+Bindings: TypeAlias = Sequence[Value] | Mapping[str, Value]
+
+
+class Cursor(Protocol):
+    """The rows of a statement, as they come."""
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        """Row after row; each column is what the table says."""
+        ...
+
+    @property
+    def get(self) -> Any:
+        """The only row: its value if it has one column, else a tuple; None if there is no row."""
+        ...
+
+
+class Connection(Protocol):
+    """One connection, for one thread at a time."""
+
+    def execute(self, statements: str, bindings: Bindings | None = None, /) -> Cursor:
+        """Run statements; the rows come while the cursor is read."""
+        ...
+
+    def executemany(self, statements: str, sequenceofbindings: Iterable[Bindings], /) -> Cursor:
+        """Run statements once for each bindings."""
+        ...
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open."""
+        ...
+
+    def readonly(self, name: str, /) -> bool:
+        """Whether the database of that name was opened for reading only."""
+        ...
+
+    def set_busy_timeout(self, milliseconds: int, /) -> None:
+        """How long to wait for a lock."""
+        ...
+
+    def config(self, op: int, /, *args: int) -> int:
+        """Change an SQLITE_DBCONFIG setting."""
+        ...
+
+    def close(self) -> None:
+        """End it."""
+        ...

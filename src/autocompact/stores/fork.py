@@ -1,0 +1,54 @@
+"""A new conversation that begins as another one did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from autocompact.core.compaction import Compaction
+from autocompact.core.messages import Message
+from autocompact.errors import Conflict, InvalidInput
+from autocompact.ports import Key, Store
+
+
+async def copy_conversation(store: Store, source: Key, *, target: Key, through_seq: int | None) -> None:
+    """Copy the log through ``through_seq`` (None: all of it), and the newest active record that fits.
+
+    The record in force comes first; one fits if it covers nothing after ``through_seq``, and no message that is
+    copied replaces what it covers. The copy's undo leads to the whole log.
+
+    Raises:
+        InvalidInput: the target exists already, the source does not, or nothing is to be copied.
+    """
+    there = await store.load(target)
+    if there.last_seq or there.state:
+        raise _taken(target)
+    messages = await store.read(source, through_seq=through_seq)
+    if not messages:
+        raise InvalidInput(
+            f"there is nothing to copy: conversation {source.conversation!r} does not exist, "
+            f"or has no message through {through_seq}"
+        )
+    try:
+        await store.append(target, messages, after=0)
+    except Conflict as error:
+        raise _taken(target) from error
+    in_force = (await store.load(source)).active
+    records = [*await store.compactions(source), *([in_force] if in_force else [])]
+    fitting = [record for record in records if _fits(record, messages)]
+    if fitting:
+        record = replace(fitting[-1], parent="")
+        await store.commit(target, records=[record], active=record.id, expected=None, fence=0)
+
+
+def _taken(target: Key) -> InvalidInput:
+    return InvalidInput(f"conversation {target.conversation!r} exists already: choose another name")
+
+
+def _fits(record: Compaction, messages: Sequence[Message]) -> bool:
+    end = record.through_seq
+    return (
+        record.status == "active"
+        and end <= len(messages)
+        and all(message.replaces is None or message.replaces > end for message in messages[end:])
+    )

@@ -1,0 +1,44 @@
+"""The hook by which a store keeps a search index up to date, inside the transaction that appends or deletes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from autocompact.core.messages import Message
+from autocompact.ports import Key
+from autocompact.stores.connection import Connection
+
+
+class SqliteIndexer(Protocol):
+    """An index in the tables of the store's own file.
+
+    It runs in the writer's thread, inside the open transaction, and leaves begin and commit to the store. An error
+    it raises undoes the append.
+    """
+
+    def index(self, connection: Connection, messages: Sequence[Message], *, conversation: int) -> None:
+        """Add messages that were just stored.
+
+        Args:
+            connection: the writer, in a transaction.
+            messages: in order; each comes once.
+            conversation: id of the row in ``conversations``; `autocompact.stores.rows.row_id` gives the messages' ids.
+        """
+        ...
+
+    def delete(self, connection: Connection, *, conversation: int) -> None:
+        """Remove everything of a conversation; its messages are still in their table."""
+        ...
+
+
+class MemoryIndexer(Protocol):
+    """An index beside `autocompact.stores.memory.MemoryStore`."""
+
+    def index(self, key: Key, messages: Sequence[Message]) -> None:
+        """Add messages that were just stored, in order; each comes once."""
+        ...
+
+    def delete(self, key: Key) -> None:
+        """Remove everything of a conversation."""
+        ...

@@ -1,0 +1,73 @@
+"""Blocking work off the event loop: one thread with one connection."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from typing import TypeVar
+
+from autocompact.errors import StoreUnavailable
+from autocompact.stores.connection import Connection
+
+T = TypeVar("T")
+
+
+class Lane:
+    """Does one thing after the other, in the order asked; the first one opens the connection.
+
+    Work that was begun is finished also when the task that waits for it is cancelled.
+
+    Args:
+        name: of the thread.
+        connect: opens the connection, in the thread.
+        errors: turns the driver's errors into ours, around everything.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        connect: Callable[[], Connection],
+        errors: Callable[[], AbstractContextManager[None]],
+    ) -> None:
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=name)
+        self._connect = connect
+        self._errors = errors
+        self._connection: Connection | None = None
+        self._closed = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the connection is there."""
+        return self._connection is not None
+
+    async def run(self, work: Callable[[Connection], T]) -> T:
+        """What ``work`` returns for the connection.
+
+        Raises:
+            StoreUnavailable: the lane was closed.
+        """
+        if self._closed:
+            raise StoreUnavailable("the store was closed: open it again")
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._do, work)
+
+    def _do(self, work: Callable[[Connection], T]) -> T:
+        with self._errors():
+            if self._connection is None:
+                self._connection = self._connect()
+            return work(self._connection)
+
+    async def aclose(self) -> None:
+        """Finish what was asked, then close the connection and end the thread."""
+        if not self._closed:
+            self._closed = True
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
+            self._thread.shutdown(wait=False)
+
+    def _close(self) -> None:
+        with self._errors():
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None

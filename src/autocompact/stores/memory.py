@@ -1,0 +1,189 @@
+"""A store that forgets everything with the process: for tests, and for programs that keep their history elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from autocompact.core.compaction import Compaction
+from autocompact.core.messages import Message
+from autocompact.ports import Clock, ConversationInfo, Key, Lease, Snapshot, SystemClock
+from autocompact.stores.indexing import MemoryIndexer
+from autocompact.stores.rules import (
+    check_commit,
+    check_end,
+    check_numbers,
+    prompt_seqs,
+    title_of,
+    unknown_record,
+)
+from autocompact.stores.stamps import milliseconds
+
+
+@dataclass(slots=True, kw_only=True)
+class _Log:
+    created: str
+    updated: str
+    title: str = ""
+    messages: list[Message] = field(default_factory=list[Message])
+    edits: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    records: dict[str, Compaction] = field(default_factory=dict[str, Compaction])
+    active: str | None = None
+    compressed_context: str | None = None
+    compressed_at: str | None = None
+    state: bytes = b""
+
+
+class MemoryStore:
+    """Implements `Store` and `Leases`. No method ever waits, so each is atomic.
+
+    Args:
+        clock: stamps, and when a lease expires.
+        indexer: keeps a search index up to date.
+    """
+
+    def __init__(self, *, clock: Clock | None = None, indexer: MemoryIndexer | None = None) -> None:
+        self._clock = clock or SystemClock()
+        self._indexer = indexer
+        self._logs: dict[Key, _Log] = {}
+        self._leases: dict[Key, tuple[Lease, int]] = {}
+        self._fence = 0
+
+    async def append(self, key: Key, messages: Sequence[Message], *, after: int) -> None:
+        """See `Store.append`."""
+        check_numbers(messages, after=after)
+        log = self._logs.get(key)
+        check_end(key, last_seq=len(log.messages) if log else 0, after=after)
+        if not messages:
+            return
+        log = log or self._begin(key)
+        log.messages.extend(messages)
+        log.edits.extend((m.seq, m.replaces) for m in messages if m.replaces is not None)
+        log.title = log.title or title_of(messages)
+        log.updated = self._clock.now()
+        if self._indexer is not None:
+            self._indexer.index(key, messages)
+
+    def _begin(self, key: Key) -> _Log:
+        now = self._clock.now()
+        return self._logs.setdefault(key, _Log(created=now, updated=now))
+
+    async def load(self, key: Key) -> Snapshot:
+        """See `Store.load`."""
+        log = self._logs.get(key)
+        if log is None:
+            return Snapshot(key=key)
+        active = log.records[log.active] if log.active is not None else None
+        through = active.through_seq if active else 0
+        edits = [(seq, replaces) for seq, replaces in log.edits if seq <= through]
+        prompt = prompt_seqs(through, edits, role_of=lambda seq: log.messages[seq - 1].role)
+        earlier = sorted({*prompt, *(active.keep if active else ())})
+        return Snapshot(
+            key=key,
+            active=active,
+            prepared=next((r for r in log.records.values() if r.status == "prepared"), None),
+            earlier=tuple(log.messages[seq - 1] for seq in earlier),
+            messages=tuple(log.messages[through:]),
+            last_seq=len(log.messages),
+            state=log.state,
+        )
+
+    async def read(
+        self, key: Key, *, from_seq: int = 1, through_seq: int | None = None
+    ) -> tuple[Message, ...]:
+        """See `Store.read`."""
+        log = self._logs.get(key)
+        return tuple(log.messages[max(from_seq, 1) - 1 : through_seq]) if log else ()
+
+    async def commit(
+        self,
+        key: Key,
+        *,
+        records: Sequence[Compaction] = (),
+        active: str | None,
+        expected: str | None,
+        fence: int,
+        state: bytes | None = None,
+    ) -> None:
+        """See `Store.commit`."""
+        log = self._logs.get(key)
+        newest = self._leases[key][0].fence if key in self._leases else 0
+        check_commit(key, in_force=log.active if log else None, expected=expected, newest=newest, fence=fence)
+        kept = _with_records(log.records if log else {}, records)
+        if active is not None and active not in kept:
+            raise unknown_record(key, active)
+        log = log or self._begin(key)
+        log.records = kept
+        log.state = log.state if state is None else state
+        log.compressed_context = kept[active].summary if active is not None else None
+        if active != log.active:
+            log.active, log.updated = active, self._clock.now()
+            log.compressed_at = log.updated if active is not None else None
+
+    async def compactions(self, key: Key) -> tuple[Compaction, ...]:
+        """See `Store.compactions`."""
+        log = self._logs.get(key)
+        return tuple(log.records.values()) if log else ()
+
+    async def conversations(self, namespace: str) -> tuple[ConversationInfo, ...]:
+        """See `Store.conversations`."""
+        found = [
+            ConversationInfo(
+                key=key,
+                last_seq=len(log.messages),
+                created=log.created,
+                updated=log.updated,
+                title=log.title,
+                compressed_context=log.compressed_context,
+                compressed_at=log.compressed_at,
+            )
+            for key, log in reversed(self._logs.items())
+            if key.namespace == namespace
+        ]
+        return tuple(sorted(found, key=lambda info: info.updated, reverse=True))
+
+    async def delete(self, key: Key) -> bool:
+        """See `Store.delete`."""
+        self._leases.pop(key, None)
+        if self._logs.pop(key, None) is None:
+            return False
+        if self._indexer is not None:
+            self._indexer.delete(key)
+        return True
+
+    async def aclose(self) -> None:
+        """See `Store.aclose`."""
+
+    async def acquire(self, key: Key, *, holder: str, seconds: float) -> Lease | None:
+        """See `Leases.acquire`."""
+        now = milliseconds(self._clock)
+        held = self._leases.get(key)
+        if held is not None and held[1] > now:
+            return None
+        self._fence += 1
+        lease = Lease(key=key, holder=holder, fence=self._fence)
+        self._leases[key] = (lease, now + round(seconds * 1000))
+        return lease
+
+    async def renew(self, lease: Lease, *, seconds: float) -> bool:
+        """See `Leases.renew`."""
+        held = self._leases.get(lease.key)
+        if held is None or held[0] != lease or held[1] == 0:
+            return False
+        self._leases[lease.key] = (lease, milliseconds(self._clock) + round(seconds * 1000))
+        return True
+
+    async def release(self, lease: Lease) -> None:
+        """See `Leases.release`."""
+        held = self._leases.get(lease.key)
+        if held is not None and held[0] == lease:
+            self._leases[lease.key] = (lease, 0)
+
+
+def _with_records(known: dict[str, Compaction], new: Sequence[Compaction]) -> dict[str, Compaction]:
+    kept = dict(known)
+    for record in new:
+        if record.status == "prepared":
+            kept = {id: other for id, other in kept.items() if other.status != "prepared" or id == record.id}
+        kept[record.id] = record
+    return kept

@@ -1,0 +1,46 @@
+"""SQL from files: named queries, migrations, the schema they amount to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from types import MappingProxyType
+
+_NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
+
+
+@cache
+def queries(dialect: str) -> Mapping[str, str]:
+    """The queries of ``queries.sql`` by the name in the ``-- name:`` line before each."""
+    _, *parts = _NAME.split(_folder(dialect).joinpath("queries.sql").read_text("utf-8"))
+    return MappingProxyType(
+        {name: sql.strip().rstrip(";") for name, sql in zip(parts[::2], parts[1::2], strict=True)}
+    )
+
+
+@cache
+def migrations(dialect: str) -> tuple[str, ...]:
+    """The scripts in order; a database that has run the first n of them has schema version n.
+
+    Raises:
+        ValueError: a number is missing or comes twice.
+    """
+    scripts = sorted(
+        (item for item in _folder(dialect).joinpath("migrations").iterdir() if item.name.endswith(".sql")),
+        key=lambda item: item.name,
+    )
+    if [script.name[:4] for script in scripts] != [f"{n:04}" for n in range(1, len(scripts) + 1)]:
+        raise ValueError(f"migrations are numbered without gaps: {[script.name for script in scripts]}")
+    return tuple(script.read_text("utf-8") for script in scripts)
+
+
+def schema(dialect: str) -> str:
+    """What all migrations amount to."""
+    return _folder(dialect).joinpath("schema.sql").read_text("utf-8")
+
+
+def _folder(dialect: str) -> Traversable:
+    return files("autocompact.stores").joinpath("sql", dialect)

@@ -1,0 +1,99 @@
+"""What every store decides alike: which messages it takes, what a conversation is called, who may commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from autocompact.core.messages import Message, Role
+from autocompact.errors import Conflict, InvalidInput
+from autocompact.ports import Key
+
+TITLE_CHARS = 80
+"""Longest title, in characters."""
+
+
+def check_numbers(messages: Sequence[Message], *, after: int) -> None:
+    """Whether the messages follow message ``after``, and replace only what stands before them.
+
+    Raises:
+        InvalidInput: they do not.
+    """
+    for seq, message in enumerate(messages, start=after + 1):
+        if message.seq != seq:
+            raise InvalidInput(f"the message at place {seq} of the log has seq {message.seq}")
+        if message.replaces is not None and not 1 <= message.replaces < seq:
+            raise InvalidInput(f"message {seq} cannot replace {message.replaces}: choose 1..{seq - 1}")
+
+
+def check_end(key: Key, *, last_seq: int, after: int) -> None:
+    """Whether the log ends where the caller thinks.
+
+    Raises:
+        Conflict: it does not.
+    """
+    if last_seq != after:
+        raise Conflict(
+            f"conversation {key.conversation!r} ends at message {last_seq}, not at {after}: "
+            "somebody else appended; load it again"
+        )
+
+
+def check_commit(key: Key, *, in_force: str | None, expected: str | None, newest: int, fence: int) -> None:
+    """Whether a commit was decided on what is still so.
+
+    Args:
+        key: the conversation.
+        in_force: id of the compaction in force.
+        expected: the id that the caller saw in force.
+        newest: the fence of the newest lease given, 0 if none was.
+        fence: the caller's; 0 where no lease is needed.
+
+    Raises:
+        Conflict: another compaction is in force, or a newer lease was given.
+    """
+    if in_force != expected:
+        raise Conflict(
+            f"conversation {key.conversation!r} has compaction {in_force!r} in force, not {expected!r}: "
+            "load it again and decide anew"
+        )
+    if 0 < fence < newest:
+        raise Conflict(
+            f"the lease {fence} on conversation {key.conversation!r} was lost, the newest one is {newest}: "
+            "load it again and decide anew"
+        )
+
+
+def unknown_record(key: Key, active: str) -> Conflict:
+    """The error for a compaction that is to be in force, but is not there (any more)."""
+    return Conflict(f"conversation {key.conversation!r} has no compaction {active!r} to put in force")
+
+
+def title_of(messages: Iterable[Message]) -> str:
+    """The first words of the first request; "" if there is none with words."""
+    for message in messages:
+        if message.is_request and (words := " ".join(message.text[: 10 * TITLE_CHARS].split())):
+            title = words if len(words) <= TITLE_CHARS else f"{words[: TITLE_CHARS - 1].rstrip()}…"
+            return title.encode(errors="replace").decode()
+    return ""
+
+
+def prompt_seqs(
+    through_seq: int, edits: Sequence[tuple[int, int]], *, role_of: Callable[[int], Role]
+) -> Iterator[int]:
+    """The system messages that the log through ``through_seq`` begins with, as far as it was not replaced.
+
+    Args:
+        through_seq: where to stop.
+        edits: ``(seq, replaces)`` of every message up to there that replaces others, in order.
+        role_of: role of message ``seq``; asked for one message more than there are in the prompt.
+    """
+    seq = 1
+    while seq <= through_seq:
+        end = max((by for by, first in edits if first <= seq < by), default=0)
+        if end:
+            seq = end
+        elif role_of(seq) == "system":
+            yield seq
+            seq += 1
+        else:
+            return

@@ -1,0 +1,78 @@
+-- name: conversation
+SELECT id, last_seq, title, active, state, indexed_seq FROM conversations WHERE namespace = :namespace AND name = :name;
+
+-- name: add_conversation
+INSERT INTO conversations (namespace, name, created, updated) VALUES (:namespace, :name, :now, :now) RETURNING id;
+
+-- name: conversations
+SELECT name, last_seq, created, updated, title, compressed_context, compressed_at
+FROM conversations WHERE namespace = :namespace ORDER BY updated DESC, id DESC;
+
+-- name: extend_conversation
+UPDATE conversations SET last_seq = :last_seq, indexed_seq = :indexed_seq, title = :title, updated = :now
+WHERE id = :conversation;
+
+-- name: delete_conversation
+DELETE FROM conversations WHERE id = :conversation;
+
+-- name: add_message
+INSERT INTO messages (id, role, replaces, body) VALUES (?, ?, ?, ?);
+
+-- name: messages
+SELECT id, role, replaces, body FROM messages WHERE id BETWEEN :first AND :last ORDER BY id;
+
+-- name: role
+SELECT role FROM messages WHERE id = :id;
+
+-- name: edits
+SELECT id, replaces FROM messages WHERE id BETWEEN :first AND :last AND replaces IS NOT NULL ORDER BY id;
+
+-- name: delete_messages
+DELETE FROM messages WHERE id BETWEEN :first AND :last;
+
+-- name: record
+SELECT record FROM compactions WHERE conversation = :conversation AND id = :id;
+
+-- name: prepared
+SELECT record FROM compactions WHERE conversation = :conversation AND status = 'prepared';
+
+-- name: compactions
+SELECT record FROM compactions WHERE conversation = :conversation ORDER BY number;
+
+-- name: drop_prepared
+DELETE FROM compactions WHERE conversation = :conversation AND status = 'prepared' AND id <> :id;
+
+-- name: put_record
+INSERT INTO compactions (conversation, id, status, record) VALUES (:conversation, :id, :status, :record)
+ON CONFLICT (conversation, id) DO UPDATE SET status = excluded.status, record = excluded.record;
+
+-- name: put_state
+UPDATE conversations SET state = :state WHERE id = :conversation;
+
+-- name: put_in_force
+UPDATE conversations SET active = :active, compressed_context = :summary, compressed_at = :at, updated = :now
+WHERE id = :conversation;
+
+-- name: put_summary
+UPDATE conversations SET compressed_context = :summary WHERE id = :conversation;
+
+-- name: lease
+SELECT fence, expires FROM leases WHERE namespace = :namespace AND name = :name;
+
+-- name: give_lease
+INSERT INTO leases (namespace, name, holder, expires) VALUES (:namespace, :name, :holder, :expires) RETURNING fence;
+
+-- name: extend_lease
+UPDATE leases SET expires = :expires WHERE fence = :fence AND expires > 0 RETURNING fence;
+
+-- name: end_lease
+UPDATE leases SET expires = 0 WHERE fence = :fence;
+
+-- name: delete_lease
+DELETE FROM leases WHERE namespace = :namespace AND name = :name;
+
+-- name: to_index
+SELECT id, indexed_seq, last_seq FROM conversations WHERE indexed_seq < last_seq;
+
+-- name: indexed
+UPDATE conversations SET indexed_seq = :seq WHERE id = :conversation;

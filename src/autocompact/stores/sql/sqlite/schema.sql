@@ -1,0 +1,50 @@
+-- What all migrations amount to: the schema of the newest version. A test holds the two equal.
+
+CREATE TABLE conversations (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    namespace TEXT NOT NULL,
+    name TEXT NOT NULL,
+    last_seq INTEGER NOT NULL DEFAULT 0,
+    title TEXT NOT NULL DEFAULT '',
+    created TEXT NOT NULL,
+    updated TEXT NOT NULL,
+    active TEXT,
+    compressed_context TEXT,
+    compressed_at TEXT,
+    state BLOB NOT NULL DEFAULT x'',
+    indexed_seq INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (namespace, name)
+) STRICT;
+
+-- id = conversation << 24 | seq, see autocompact.stores.rows.
+CREATE TABLE messages (
+    id INTEGER PRIMARY KEY,
+    role TEXT NOT NULL,
+    replaces INTEGER,
+    body BLOB NOT NULL
+) STRICT;
+
+CREATE INDEX messages_edits ON messages (id, replaces) WHERE replaces IS NOT NULL;
+
+CREATE INDEX conversations_to_index ON conversations (id) WHERE indexed_seq < last_seq;
+
+CREATE TABLE compactions (
+    number INTEGER PRIMARY KEY,
+    conversation INTEGER NOT NULL REFERENCES conversations (id) ON DELETE CASCADE,
+    id TEXT NOT NULL,
+    status TEXT NOT NULL,
+    record BLOB NOT NULL,
+    UNIQUE (conversation, id)
+) STRICT;
+
+CREATE UNIQUE INDEX compactions_prepared ON compactions (conversation) WHERE status = 'prepared';
+
+-- The newest lease of each conversation; it stays when it was given back (expires 0), for its fence.
+CREATE TABLE leases (
+    fence INTEGER PRIMARY KEY AUTOINCREMENT,
+    namespace TEXT NOT NULL,
+    name TEXT NOT NULL,
+    holder TEXT NOT NULL,
+    expires INTEGER NOT NULL,
+    UNIQUE (namespace, name)
+) STRICT;

@@ -1,0 +1,275 @@
+"""The store in a SQLite file, for one machine: any number of processes may use the file at once.
+
+One thread writes and one reads, each with its own connection (WAL: they do not wait for each other). Every method is
+one transaction, flushed to the disk before it returns. Open the file with nothing else than this while it is in
+use: a second copy of the SQLite library in the same process breaks its locks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import Self, TypeVar
+
+from autocompact.core.compaction import Compaction
+from autocompact.core.messages import Message
+from autocompact.errors import StoreError
+from autocompact.ports import Clock, ConversationInfo, Key, Lease, Snapshot, SystemClock
+from autocompact.stores.connection import Connection
+from autocompact.stores.encoding import encode_message
+from autocompact.stores.indexing import SqliteIndexer
+from autocompact.stores.lanes import Lane
+from autocompact.stores.rows import LAST_SEQ
+from autocompact.stores.rules import check_commit, check_end, check_numbers, title_of, unknown_record
+from autocompact.stores.sqlite_file import errors, open_reader, open_writer, transaction
+from autocompact.stores.sqlite_tables import Tables
+from autocompact.stores.stamps import milliseconds
+
+T = TypeVar("T")
+
+_INDEX_BATCH = 500
+
+
+class SqliteStore:
+    """Implements `Store` and `Leases`. Nothing is opened before the first use.
+
+    Args:
+        path: the file; made if there is none, its folder must exist.
+        clock: stamps, and when a lease expires.
+        indexer: keeps a search index up to date; what was appended without it is caught up with on opening.
+        busy_seconds: how long to wait for another process that writes.
+        failpoint: called with the name of each step of a writing method ("append:begun", "append:written",
+            "append:committed"), so that a test can end the process there.
+    """
+
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        *,
+        clock: Clock | None = None,
+        indexer: SqliteIndexer | None = None,
+        busy_seconds: float = 5.0,
+        failpoint: Callable[[str], None] | None = None,
+    ) -> None:
+        self.path = Path(path).absolute()
+        self._clock = clock or SystemClock()
+        self._indexer = indexer
+        self._failpoint = failpoint
+        self._busy_seconds = busy_seconds
+        wrap = partial(errors, self.path)
+        connect = partial(open_reader, self.path, busy_seconds=busy_seconds)
+        self._writer = Lane("autocompact-writer", connect=self._open, errors=wrap)
+        self._reader = Lane("autocompact-reader", connect=connect, errors=wrap)
+
+    async def __aenter__(self) -> Self:
+        await self._writer.run(Tables)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """See `Store.aclose`."""
+        await self._reader.aclose()
+        await self._writer.aclose()
+
+    def _open(self) -> Connection:
+        connection = open_writer(self.path, busy_seconds=self._busy_seconds)
+        try:
+            if self._indexer is not None:
+                self._catch_up(connection, self._indexer)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _catch_up(self, connection: Connection, indexer: SqliteIndexer) -> None:
+        tables = Tables(connection)
+        for conversation, done, last in tables.to_index():
+            for seq in range(done, last, _INDEX_BATCH):
+                through = min(seq + _INDEX_BATCH, last)
+                with transaction(connection, "IMMEDIATE"):
+                    messages = tables.messages(conversation, from_seq=seq + 1, through_seq=through)
+                    indexer.index(connection, messages, conversation=conversation)
+                    tables.indexed(conversation, seq=through)
+
+    async def reading(self, work: Callable[[Connection], T]) -> T:
+        """What ``work`` finds in the file as it is now, in the reader's thread; for indexes and tools."""
+        if not self._writer.is_open:
+            await self._writer.run(Tables)
+
+        def read(connection: Connection) -> T:
+            with transaction(connection, "DEFERRED"):
+                return work(connection)
+
+        return await self._reader.run(read)
+
+    @contextmanager
+    def _writing(self, connection: Connection, name: str) -> Generator[Tables]:
+        reached = self._failpoint or str
+        with transaction(connection, "IMMEDIATE"):
+            reached(f"{name}:begun")
+            yield Tables(connection)
+            reached(f"{name}:written")
+        reached(f"{name}:committed")
+
+    # The log
+
+    async def append(self, key: Key, messages: Sequence[Message], *, after: int) -> None:
+        """See `Store.append`."""
+        check_numbers(messages, after=after)
+        if after + len(messages) > LAST_SEQ:
+            raise StoreError(f"a conversation in this store holds at most {LAST_SEQ:,} messages")
+        await self._writer.run(
+            lambda connection: self._append(connection, key, messages=messages, after=after)
+        )
+
+    def _append(self, connection: Connection, key: Key, *, messages: Sequence[Message], after: int) -> None:
+        bodies = [encode_message(message) for message in messages]
+        with self._writing(connection, "append") as tables:
+            row = tables.find(key)
+            check_end(key, last_seq=row.last_seq if row else 0, after=after)
+            if not messages:
+                return
+            now = self._clock.now()
+            row = row or tables.add(key, now=now)
+            tables.extend(row, messages=messages, bodies=bodies)
+            last, indexed = after + len(messages), row.indexed_seq
+            if self._indexer is not None and indexed == after:
+                self._indexer.index(connection, messages, conversation=row.id)
+                indexed = last
+            title = row.title or title_of(messages)
+            tables.extended(replace(row, last_seq=last, indexed_seq=indexed, title=title), now=now)
+
+    async def load(self, key: Key) -> Snapshot:
+        """See `Store.load`."""
+
+        def load(connection: Connection) -> Snapshot:
+            tables = Tables(connection)
+            row = tables.find(key)
+            if row is None:
+                return Snapshot(key=key)
+            active = tables.record(row.id, row.active) if row.active is not None else None
+            after = active.through_seq if active else 0
+            return Snapshot(
+                key=key,
+                active=active,
+                prepared=tables.prepared(row.id),
+                earlier=tables.earlier(row.id, active) if active else (),
+                messages=tables.messages(row.id, from_seq=after + 1),
+                last_seq=row.last_seq,
+                state=row.state,
+            )
+
+        return await self.reading(load)
+
+    async def read(
+        self, key: Key, *, from_seq: int = 1, through_seq: int | None = None
+    ) -> tuple[Message, ...]:
+        """See `Store.read`."""
+
+        def read(connection: Connection) -> tuple[Message, ...]:
+            tables = Tables(connection)
+            row = tables.find(key)
+            return tables.messages(row.id, from_seq=from_seq, through_seq=through_seq) if row else ()
+
+        return await self.reading(read)
+
+    # Compactions
+
+    async def commit(
+        self,
+        key: Key,
+        *,
+        records: Sequence[Compaction] = (),
+        active: str | None,
+        expected: str | None,
+        fence: int,
+        state: bytes | None = None,
+    ) -> None:
+        """See `Store.commit`."""
+
+        def commit(connection: Connection) -> None:
+            with self._writing(connection, "commit") as tables:
+                row, now = tables.find(key), self._clock.now()
+                newest, _ = tables.lease(key)
+                in_force = row.active if row else None
+                check_commit(key, in_force=in_force, expected=expected, newest=newest, fence=fence)
+                row = row or tables.add(key, now=now)
+                tables.put_records(row.id, records)
+                record = tables.record(row.id, active) if active is not None else None
+                if active is not None and record is None:
+                    raise unknown_record(key, active)
+                tables.put_in_force(row, record, now=now)
+                if state is not None:
+                    tables.put_state(row.id, state)
+
+        await self._writer.run(commit)
+
+    async def compactions(self, key: Key) -> tuple[Compaction, ...]:
+        """See `Store.compactions`."""
+
+        def compactions(connection: Connection) -> tuple[Compaction, ...]:
+            tables = Tables(connection)
+            row = tables.find(key)
+            return tables.records(row.id) if row else ()
+
+        return await self.reading(compactions)
+
+    async def conversations(self, namespace: str) -> tuple[ConversationInfo, ...]:
+        """See `Store.conversations`."""
+        return await self.reading(lambda connection: Tables(connection).conversations(namespace))
+
+    async def delete(self, key: Key) -> bool:
+        """See `Store.delete`."""
+
+        def delete(connection: Connection) -> bool:
+            with self._writing(connection, "delete") as tables:
+                tables.delete_lease(key)
+                row = tables.find(key)
+                if row is None:
+                    return False
+                if self._indexer is not None:
+                    self._indexer.delete(connection, conversation=row.id)
+                tables.delete(row.id)
+                return True
+
+        return await self._writer.run(delete)
+
+    # Leases
+
+    async def acquire(self, key: Key, *, holder: str, seconds: float) -> Lease | None:
+        """See `Leases.acquire`."""
+
+        def acquire(connection: Connection) -> Lease | None:
+            with self._writing(connection, "acquire") as tables:
+                now = milliseconds(self._clock)
+                if tables.lease(key)[1] > now:
+                    return None
+                fence = tables.give_lease(key, holder=holder, expires=now + round(seconds * 1000))
+                return Lease(key=key, holder=holder, fence=fence)
+
+        return await self._writer.run(acquire)
+
+    async def renew(self, lease: Lease, *, seconds: float) -> bool:
+        """See `Leases.renew`."""
+
+        def renew(connection: Connection) -> bool:
+            with self._writing(connection, "renew") as tables:
+                expires = milliseconds(self._clock) + round(seconds * 1000)
+                return tables.extend_lease(lease.fence, expires=expires)
+
+        return await self._writer.run(renew)
+
+    async def release(self, lease: Lease) -> None:
+        """See `Leases.release`."""
+
+        def release(connection: Connection) -> None:
+            with self._writing(connection, "release") as tables:
+                tables.end_lease(lease.fence)
+
+        await self._writer.run(release)

@@ -1,0 +1,170 @@
+"""A SQLite file of ours: refusing what is not, bringing an older one up to date, and saying what went wrong.
+
+A file is looked at before it is opened for writing: read-only and "immutable", so that SQLite makes no lock and no
+file beside it. What is refused stays byte for byte as it was. (Plain reading would not do: closing any descriptor
+of a file drops the locks that other connections of this process hold on it.)
+
+A new file gets its tables before it is switched to WAL, so that the main file always carries our application id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal, cast
+
+from autocompact.errors import InvalidInput, StoreCorrupt, StoreError, StoreTooNew, StoreUnavailable
+from autocompact.stores.connection import Connection
+from autocompact.stores.queries import migrations
+
+APPLICATION_ID = 0x41435054
+""""ACPT": tells a file of ours from any other SQLite file (``PRAGMA application_id``)."""
+
+_HEADER_BYTES = 100
+_WAL_BYTES = 16 * 1024 * 1024
+
+
+def open_writer(path: Path, *, busy_seconds: float) -> Connection:
+    """A connection that may write; the file is made if there is none, and migrated if it is older.
+
+    Raises:
+        StoreUnavailable: no such folder, not a regular file, read-only, or locked for longer than ``busy_seconds``.
+        StoreCorrupt: it is no database of ours.
+        StoreTooNew: a newer program wrote it.
+    """
+    import apsw
+
+    _look(path)
+    connection = cast("Connection", apsw.Connection(str(path)))
+    try:
+        if connection.readonly("main"):
+            raise StoreUnavailable(f"{str(path)!r} is read-only: make it writable, or choose another file")
+        connection.set_busy_timeout(round(busy_seconds * 1000))
+        _migrate(connection, path)
+        _use_wal(connection)
+        connection.execute(f"PRAGMA synchronous = FULL; PRAGMA journal_size_limit = {_WAL_BYTES}")
+        connection.execute("PRAGMA foreign_keys = ON")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def open_reader(path: Path, *, busy_seconds: float) -> Connection:
+    """A connection that only reads a file that a writer has open."""
+    import apsw
+
+    connection = cast("Connection", apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE))
+    connection.set_busy_timeout(round(busy_seconds * 1000))
+    connection.execute("PRAGMA query_only = ON")
+    return connection
+
+
+@contextmanager
+def transaction(
+    connection: Connection, kind: Literal["DEFERRED", "IMMEDIATE", "EXCLUSIVE"]
+) -> Generator[None]:
+    """All or nothing."""
+    connection.execute(f"BEGIN {kind}")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+@contextmanager
+def errors(path: Path) -> Generator[None]:
+    """The driver's errors as ours."""
+    import apsw
+
+    try:
+        yield
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise StoreUnavailable(
+            f"{str(path)!r} is locked by another program: try again, or close that program"
+        ) from error
+    except apsw.FullError as error:
+        raise StoreUnavailable(f"{str(path)!r} cannot grow, the disk is full: free some space") from error
+    except (apsw.CorruptError, apsw.NotADBError, apsw.FormatError) as error:
+        raise StoreCorrupt(f"{str(path)!r} is damaged: restore it from a backup ({error})") from error
+    except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError, apsw.IOError) as error:
+        raise StoreUnavailable(
+            f"{str(path)!r} cannot be read or written: check the file, its folder and the disk ({error})"
+        ) from error
+    except apsw.Error as error:
+        raise StoreError(f"{str(path)!r}: {error}") from error
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"a name holds half a surrogate pair: {error.object!r}") from error
+
+
+def _look(path: Path) -> None:
+    """Refuse what is not ours without touching it."""
+    import apsw
+
+    if not path.parent.is_dir():
+        raise StoreUnavailable(f"there is no folder {str(path.parent)!r}: make it, or choose another file")
+    if path.exists() and not path.is_file():
+        raise StoreUnavailable(f"{str(path)!r} is not a file: choose another path")
+    size = path.stat().st_size if path.exists() else 0
+    if not size:
+        return
+    connection = None
+    try:
+        if size < _HEADER_BYTES:
+            raise apsw.NotADBError("it is too short")
+        uri = f"{path.as_uri()}?mode=ro&immutable=1"
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        connection = cast("Connection", apsw.Connection(uri, flags=flags))
+        if _number(connection, "application_id") != APPLICATION_ID:
+            raise StoreCorrupt(
+                f"{str(path)!r} is a database of another program: choose another file for autocompact"
+            )
+        _check_version(connection, path)
+    except apsw.NotADBError as error:
+        raise StoreCorrupt(f"{str(path)!r} is not a database: choose another file ({error})") from error
+    finally:
+        if connection is not None:
+            connection.close()
+
+
+def _check_version(connection: Connection, path: Path) -> int:
+    version, known = _number(connection, "user_version"), len(migrations("sqlite"))
+    if version > known:
+        raise StoreTooNew(
+            f"{str(path)!r} has schema version {version}, this autocompact knows {known}: update autocompact"
+        )
+    return version
+
+
+def _migrate(connection: Connection, path: Path) -> None:
+    import apsw
+
+    # Until the version is known, closing must not move a newer program's write-ahead log into the file.
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    scripts = migrations("sqlite")
+    if _check_version(connection, path) < len(scripts):
+        with transaction(connection, "EXCLUSIVE"):
+            version = _check_version(connection, path)
+            for script in scripts[version:]:
+                connection.execute(script)
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {len(scripts)}")
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+
+
+def _use_wal(connection: Connection) -> None:
+    import apsw
+
+    if connection.execute("PRAGMA journal_mode").get != "wal":
+        try:
+            connection.execute("PRAGMA journal_mode = wal")
+        except apsw.BusyError:
+            return  # another connection is at the same; the mode belongs to the file
+
+
+def _number(connection: Connection, name: str) -> int:
+    return connection.execute(f"PRAGMA {name}").get
