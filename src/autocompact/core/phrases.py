@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-_KEYS = "summary decisions files state context asked done left none underway earlier verbatim shortened".split()
+_KEYS = (
+    "summary decisions files state context asked done left none underway earlier verbatim shortened".split()
+)
 _TABLE: Mapping[str, str] = {
     "en": "Summary|Decisions|Files|State|Context|Asked|Done|Pending|none|work on it was under way|Earlier account"
     "|Kept verbatim from the conversation|{left} of {all} passages of this summary were left out to fit",
