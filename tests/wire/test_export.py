@@ -349,3 +349,40 @@ def test_what_says_nothing_to_an_api_is_left_out() -> None:
         assert export_messages([odd], dialect=dialect) == Exported(messages=())
     empty = made("system", Text(text=""))
     assert export_messages([empty], dialect="anthropic") == Exported(messages=())
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_call_whose_arguments_were_changed_keeps_the_id_its_result_names(dialect: Dialect) -> None:
+    raws: dict[Dialect, list[dict[str, Any]]] = {
+        "openai_chat": [
+            {
+                "role": "assistant",
+                "tool_calls": [{"id": "a.1", "type": "function", "function": {"name": "f"}}],
+            },
+            {"role": "tool", "tool_call_id": "a.1", "content": "x"},
+        ],
+        "anthropic": [
+            {
+                "role": "assistant",
+                "content": [{"type": "tool_use", "id": "a_1", "name": "f", "input": {"key": "sk"}}],
+            },
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a_1", "content": "x"}]},
+        ],
+        "openai_responses": [
+            {"type": "function_call", "call_id": "a.1", "name": "f", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "a.1", "output": "x"},
+        ],
+    }
+    asked, told = (parse_message(json.dumps(raw).encode(), seq=1, dialect=dialect) for raw in raws[dialect])
+    [call_made] = asked.calls
+
+    exported = checked([asked.with_parts([replace(call_made, arguments='{"key": "***"}')]), told], dialect)
+
+    assert "***" in exported.messages[-2].decode()
+    assert exported.messages[-1] == told.raw
+
+
+def test_reasoning_that_says_nothing_is_no_part() -> None:
+    raw = b'{"role":"assistant","content":"a","reasoning_content":"","reasoning":null}'
+
+    assert parse_message(raw, seq=1, dialect="openai_chat").parts == (Text(text="a"),)

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import takewhile
+from typing import assert_never
 
 import msgspec
 from msgspec import Raw
@@ -269,6 +270,8 @@ def _fresh(part: Part, *, message: Message, calls: Calls) -> Iterable[Piece]:
             return [_media_piece(part, own) if message.role != "assistant" else words(media_note(part))]
         case Opaque():
             return [Piece(part, "content", own)] if own else []
+        case _:
+            assert_never(part)
 
 
 def _call_block(call: ToolCall, calls: Calls) -> bytes:

@@ -154,9 +154,7 @@ def is_object(raw: bytes | Raw) -> bool:
 
 def space(body: bytes, at: int) -> int:
     """The place of the first byte from ``at`` on that is not white space."""
-    match = _SPACE.match(body, at)
-    assert match is not None, "white space may be empty"
-    return match.end()
+    return _found(_SPACE.match(body, at)).end()
 
 
 def spans(body: bytes, known: Mapping[str, bytes | Raw]) -> dict[str, Span]:
@@ -201,17 +199,18 @@ def _end(body: bytes, start: int, *, expected: bytes | Raw | None = None) -> int
     whole = bytes(expected or b"")
     if whole and body.startswith(whole, start):
         return start + len(whole)
-    depth, end = 0, start
-    for match in _TOKEN.finditer(body, start):
-        token = match[0]
-        depth += (token in b"[{") - (token in b"]}")
-        end = match.end()
-        if not depth:
-            break
+    depth, end = 1, start + 1
+    while depth:
+        token = _found(_TOKEN.search(body, end))
+        depth += (token[0] in b"[{") - (token[0] in b"]}")
+        end = token.end()
     return end
 
 
 def _end_of(body: bytes, at: int, *, pattern: re.Pattern[bytes]) -> int:
-    match = pattern.match(body, at)
-    assert match is not None, "the body was decoded before"
-    return match.end()
+    return _found(pattern.match(body, at)).end()
+
+
+def _found(match: re.Match[bytes] | None) -> re.Match[bytes]:
+    assert match is not None, "the body was decoded before, so what the grammar demands is there"
+    return match

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
+from typing import assert_never
 
 import msgspec
 from msgspec import Raw
@@ -309,6 +310,8 @@ def _fresh(part: Part, *, message: Message, calls: Calls) -> Iterable[Piece]:
             return [Piece(part, "content", block) if block else words(media_note(part))]
         case Opaque():
             return []
+        case _:
+            assert_never(part)
 
 
 def _fresh_result(result: ToolResult, calls: Calls) -> list[Piece]:

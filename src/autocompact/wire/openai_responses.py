@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby, takewhile
+from typing import assert_never
 
 import msgspec
 from msgspec import Raw
@@ -328,6 +329,8 @@ def _fresh(part: Part, *, message: Message, calls: Calls) -> Iterable[Piece]:
             if own:
                 return [Piece(part, "content", own)]
             return [_media_piece(part) if message.role != "assistant" else words(media_note(part))]
+        case _:
+            assert_never(part)
 
 
 def _call_item(call: ToolCall, calls: Calls) -> bytes:

@@ -192,6 +192,7 @@ class Calls:
         self._messages = messages
         self._dialect = dialect
         self._sent: dict[str, str] = {}
+        self._used: set[str] = set()
         self._times: dict[str, int] = {}
 
     @cached_property
@@ -207,10 +208,15 @@ class Calls:
 
     def send(self, call: ToolCall) -> str:
         """The id for a call that is written anew."""
-        times = self._times[call.id] = self._times.get(call.id, 0) + 1
-        usable = _usable_id(call.id)
-        self._sent[call.id] = usable if times == 1 else _usable_id(f"{usable}_{times}")
-        return self._sent[call.id]
+        if self.native.get(call.id) is call:
+            return call.id
+        usable = sent = _usable_id(call.id)
+        while sent in self._used or sent in self.native:
+            times = self._times[usable] = self._times.get(usable, 1) + 1
+            sent = _usable_id(f"{usable}_{times}")
+        self._used.add(sent)
+        self._sent[call.id] = sent
+        return sent
 
     def answer(self, call_id: str) -> str:
         """The id by which a result that is written anew names its call."""

@@ -276,7 +276,8 @@ class AnthropicAssembler:
             yield TextDelta(text=text)
         if text := text_of(delta.get("thinking")):
             yield ReasoningDelta(text=text)
-        if text := text_of(delta.get("partial_json")):
+        text = text_of(delta.get("partial_json"))
+        if text and block.get("type") == "tool_use":
             yield CallDelta(index=index, arguments=text)
 
     def reply(self) -> Reply:

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from autocompact.core.messages import Dialect, Reasoning, Text, ToolCall, Usage
+from autocompact.errors import InvalidInput
+from autocompact.wire import export_messages, parse_reply
+
+CHAT = {
+    "id": "chatcmpl-1",
+    "model": "m-1",
+    "choices": [
+        {"index": 1, "message": {"role": "assistant", "content": "other"}},
+        {
+            "index": 0,
+            "finish_reason": "tool_calls",
+            "message": {
+                "role": "assistant",
+                "content": "I look.",
+                "refusal": None,
+                "annotations": [],
+                "tool_calls": [{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}],
+            },
+        },
+    ],
+    "usage": {
+        "prompt_tokens": 10,
+        "completion_tokens": 5,
+        "total_tokens": 15,
+        "prompt_tokens_details": {"cached_tokens": 8},
+    },
+}
+ANTHROPIC = {
+    "id": "msg_1",
+    "type": "message",
+    "role": "assistant",
+    "model": "m-1",
+    "content": [
+        {"type": "text", "text": "I look."},
+        {"type": "tool_use", "id": "a", "name": "f", "input": {}},
+    ],
+    "stop_reason": "tool_use",
+    "usage": {
+        "input_tokens": 1,
+        "cache_read_input_tokens": 8,
+        "cache_creation_input_tokens": 1,
+        "output_tokens": 5,
+    },
+}
+RESPONSES = {
+    "id": "resp_1",
+    "model": "m-1",
+    "status": "completed",
+    "output": [
+        {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x"},
+        {
+            "type": "message",
+            "id": "msg_1",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": "I look.", "annotations": []}],
+        },
+        {"type": "function_call", "id": "fc_1", "call_id": "a", "name": "f", "arguments": "{}"},
+    ],
+    "usage": {"input_tokens": 10, "output_tokens": 5, "input_tokens_details": {"cached_tokens": 8}},
+}
+BODIES: list[tuple[Dialect, dict[str, Any]]] = [
+    ("openai_chat", CHAT),
+    ("anthropic", ANTHROPIC),
+    ("openai_responses", RESPONSES),
+]
+
+
+@pytest.mark.requirement("B1", "D2")
+@pytest.mark.parametrize(("dialect", "body"), BODIES)
+def test_an_answer_is_messages_usage_and_the_reason_it_ended(dialect: Dialect, body: dict[str, Any]) -> None:
+    reply = parse_reply(json.dumps(body).encode(), dialect=dialect)
+
+    parts = [part for message in reply.messages for part in message.parts if not isinstance(part, Reasoning)]
+    assert parts == [Text(text="I look."), ToolCall(id="a", name="f", arguments="{}")]
+    assert reply.text == "I look."
+    assert reply.usage == Usage(prompt=10, completion=5) == reply.messages[-1].usage
+    assert (reply.cache_read, reply.cache_write) == (8, 1 if dialect == "anthropic" else 0)
+    assert (reply.model, reply.messages[-1].model, reply.id) == ("m-1", "m-1", body["id"])
+    assert reply.stop_reason in ("tool_calls", "tool_use", "completed")
+    assert reply.complete
+    assert {message.role for message in reply.messages} == {"assistant"}
+
+
+@pytest.mark.parametrize(("dialect", "body"), BODIES)
+def test_an_answer_is_sent_back_with_the_bytes_it_came_as(dialect: Dialect, body: dict[str, Any]) -> None:
+    reply = parse_reply(json.dumps(body).encode(), dialect=dialect)
+    sent = [json.loads(raw) for raw in export_messages(reply.messages, dialect=dialect).messages]
+
+    match dialect:
+        case "openai_chat":
+            assert sent == [CHAT["choices"][1]["message"]]  # pyright: ignore[reportArgumentType,reportCallIssue] - plain JSON
+        case "anthropic":
+            assert sent[1:] == [{"role": "assistant", "content": ANTHROPIC["content"]}]
+        case "openai_responses":
+            assert sent == RESPONSES["output"]
+
+
+def test_what_was_not_reported_is_not_made_up() -> None:
+    body = {"choices": [{"message": {"role": "assistant", "content": "a"}}], "usage": {}}
+    reply = parse_reply(json.dumps(body).encode(), dialect="openai_chat")
+
+    assert (reply.usage, reply.model, reply.id, reply.stop_reason, reply.cache_read) == (None, "", "", "", 0)
+    none = parse_reply(
+        b'{"output": [], "incomplete_details": {"reason": "max_output_tokens"}}', dialect="openai_responses"
+    )
+    assert (none.messages, none.usage, none.stop_reason, none.text) == ((), None, "max_output_tokens", "")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "body", "path"),
+    [
+        ("openai_chat", b"<html>", "the body"),
+        ("openai_chat", b'{"error": {"message": "no"}}', r"choices\[0\].message"),
+        ("openai_chat", b'{"choices": [{"message": {"content": "a"}}]}', "message: Object missing"),
+        ("anthropic", b'{"type": "error"}', "content"),
+        ("openai_responses", b'{"error": {}}', "output"),
+        ("openai_responses", b'{"output": [], "usage": {"input_tokens": "many"}}', "usage.input_tokens"),
+    ],
+)
+def test_a_body_that_is_no_answer_is_refused_with_the_path(dialect: Dialect, body: bytes, path: str) -> None:
+    with pytest.raises(InvalidInput, match=f"^not a reply of {dialect}: {path}"):
+        parse_reply(body, dialect=dialect)
