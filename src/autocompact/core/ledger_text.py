@@ -84,7 +84,9 @@ def _todos(entries: Sequence[Entry], words: Mapping[str, str]) -> list[str]:
 
 
 def _plain(entries: Sequence[Entry], _words: Mapping[str, str]) -> list[str]:
-    return [f"- {entry.text} ({reference(entry.seq)})" for entry in entries]
+    return [
+        f"- {entry.text} ({reference(entry.seq)})" if entry.seq else f"- {entry.text}" for entry in entries
+    ]
 
 
 def _files(entries: Sequence[Entry], inside: Mapping[str, list[Entry]]) -> list[str]:
@@ -107,7 +109,8 @@ def excerpts(entries: Iterable[Entry], *, at: int = 0) -> list[str]:
         if entry.text in shown:
             continue
         shown.add(entry.text)
-        lines.append(f" {entry.text}" if entry.seq == at else f"{reference(entry.seq)} {entry.text}")
+        known = entry.seq in (0, at)
+        lines.append(f" {entry.text}" if known else f"{reference(entry.seq)} {entry.text}")
         at = entry.seq
     return lines
 
