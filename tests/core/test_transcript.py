@@ -117,7 +117,9 @@ def test_between_compactions_the_prefix_is_byte_stable(messages: list[Message], 
     for message in messages[len(log) :]:
         log.append(message)
         now = kept_up.context().messages
-        settled = [m for m in before if m.seq or not m.results]
+        settled = list(before)
+        while settled and not settled[-1].seq and settled[-1].results:
+            settled.pop()  # stood in for a result that might still come
         assert [id(m) for m in now[: len(settled)]] == [id(m) for m in settled]
         before = now
 
