@@ -9,7 +9,7 @@ from autocompact.core.messages import Dialect, Reasoning, Text, ToolCall, Usage
 from autocompact.errors import InvalidInput
 from autocompact.wire import export_messages, parse_reply
 
-CHAT = {
+CHAT: dict[str, Any] = {
     "id": "chatcmpl-1",
     "model": "m-1",
     "choices": [
@@ -33,7 +33,7 @@ CHAT = {
         "prompt_tokens_details": {"cached_tokens": 8},
     },
 }
-ANTHROPIC = {
+ANTHROPIC: dict[str, Any] = {
     "id": "msg_1",
     "type": "message",
     "role": "assistant",
@@ -50,7 +50,7 @@ ANTHROPIC = {
         "output_tokens": 5,
     },
 }
-RESPONSES = {
+RESPONSES: dict[str, Any] = {
     "id": "resp_1",
     "model": "m-1",
     "status": "completed",
@@ -96,7 +96,7 @@ def test_an_answer_is_sent_back_with_the_bytes_it_came_as(dialect: Dialect, body
 
     match dialect:
         case "openai_chat":
-            assert sent == [CHAT["choices"][1]["message"]]  # pyright: ignore[reportArgumentType,reportCallIssue] - plain JSON
+            assert sent == [CHAT["choices"][1]["message"]]
         case "anthropic":
             assert sent[1:] == [{"role": "assistant", "content": ANTHROPIC["content"]}]
         case "openai_responses":
@@ -104,7 +104,7 @@ def test_an_answer_is_sent_back_with_the_bytes_it_came_as(dialect: Dialect, body
 
 
 def test_what_was_not_reported_is_not_made_up() -> None:
-    body = {"choices": [{"message": {"role": "assistant", "content": "a"}}], "usage": {}}
+    body: dict[str, Any] = {"choices": [{"message": {"role": "assistant", "content": "a"}}], "usage": {}}
     reply = parse_reply(json.dumps(body).encode(), dialect="openai_chat")
 
     assert (reply.usage, reply.model, reply.id, reply.stop_reason, reply.cache_read) == (None, "", "", "", 0)

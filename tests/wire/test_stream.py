@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import Any, get_args
+from collections.abc import Iterator, Sequence
+from typing import Any, cast, get_args
 
 import pytest
 from hypothesis import given
@@ -258,19 +258,23 @@ _json = st.recursive(
 )
 
 
+def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every member of every object and list in a JSON value."""
+    keys: Sequence[Any] = ()
+    if isinstance(value, dict):
+        keys = list(cast(dict[str, Any], value))
+    elif isinstance(value, list):
+        keys = range(len(cast(list[Any], value)))
+    for key in keys:
+        yield value, key
+        yield from _places(value[key])
+
+
 @given(st.data(), st.sampled_from(DIALECTS))
 def test_events_with_members_of_any_kind_never_raise(data: st.DataObject, dialect: Dialect) -> None:
     events = json.loads(json.dumps(STREAMS[dialect]))
     for _ in range(data.draw(st.integers(1, 4))):
-        held: Any = data.draw(st.sampled_from([event for event in events if isinstance(event, dict)]))
-        while True:
-            key: Any = data.draw(
-                st.sampled_from(sorted(held) if isinstance(held, dict) else range(len(held)))
-            )
-            if isinstance(held[key], dict | list) and held[key] and data.draw(st.booleans()):
-                held = held[key]
-            else:
-                break
+        held, key = data.draw(st.sampled_from([place for event in events for place in _places(event)]))
         held[key] = data.draw(_json)
 
     reader, _ = read(dialect, sse(events))
@@ -365,7 +369,7 @@ def test_calls_without_a_number_keep_their_order() -> None:
 
 def test_blocks_of_servers_tools_come_through_whole() -> None:
     block = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "q"}}
-    events = [
+    events: list[Any] = [
         {"type": "content_block_start", "index": 0, "content_block": block | {"input": {}}},
         {
             "type": "content_block_delta",
@@ -426,7 +430,7 @@ def test_what_is_missing_from_a_stream_is_not_made_up() -> None:
 
 
 def test_the_input_of_a_servers_tool_is_not_told_as_a_call() -> None:
-    events = [
+    events: list[Any] = [
         {
             "type": "content_block_start",
             "index": 0,
@@ -440,3 +444,51 @@ def test_the_input_of_a_servers_tool_is_not_told_as_a_call() -> None:
     ]
 
     assert read("anthropic", sse(events))[1] == []
+
+
+@pytest.mark.parametrize(
+    ("dialect", "text_at", "call_at"),
+    [("openai_chat", 4, 8), ("anthropic", 9, 15), ("openai_responses", 7, 11)],
+)
+def test_of_a_cut_stream_half_a_text_is_kept_and_half_a_call_is_not(
+    dialect: Dialect, text_at: int, call_at: int
+) -> None:
+    in_text, _ = read(dialect, sse(STREAMS[dialect][:text_at]))
+    in_call, _ = read(dialect, sse(STREAMS[dialect][:call_at]))
+
+    assert words(in_text.reply().messages) == "I "
+    assert words(in_call.reply().messages) == "I look: 漢"
+    calls = [call.id for message in in_call.reply().messages for call in message.calls]
+    assert calls == (["b"] if dialect == "openai_chat" else [])
+    assert not in_text.reply().complete
+    assert not in_call.reply().complete
+
+
+def test_a_chat_stream_cut_in_its_only_call_has_no_call() -> None:
+    reader, _ = read("openai_chat", sse(CHAT[:7]))
+    [message] = reader.reply().messages
+
+    assert (message.text, message.calls) == ("I look: 漢", ())
+    assert b"tool_calls" not in (message.raw or b"")
+
+
+def test_a_streamed_answer_that_is_no_message_is_a_problem() -> None:
+    reader, _ = read("openai_chat", sse([delta(content="a", tool_calls=[{"index": 0}], finish="stop")]))
+
+    assert reader.reply() == Reply(complete=False)
+    assert "tool_calls[0]" in reader.problems[0].message
+
+
+def test_an_event_that_is_no_json_is_a_problem_and_the_rest_is_read() -> None:
+    for dialect in DIALECTS:
+        reader, events = read(dialect, b"data: <html>\n\n", sse(STREAMS[dialect]))
+        assert isinstance(events[0], Problem)
+        assert words(reader.reply().messages) == "I look: 漢"
+
+
+def test_a_chunk_may_begin_between_carriage_return_and_line_feed() -> None:
+    reader, _ = read(
+        "openai_chat", b'data: {"choices": [{"delta":\r', b'\ndata: {"content": "a"}}]}\r', b"\n\r\n"
+    )
+
+    assert words(reader.reply().messages) == "a"

@@ -176,23 +176,28 @@ def _renamed(part: Part) -> Part:
             return part
 
 
-def test_a_masked_result_with_a_picture_keeps_the_picture() -> None:
-    media = (PIXEL, Document(url="https://example.com/b.pdf"))
-    for dialect, raw in (
-        ("openai_chat", b'{"role":"tool","tool_call_id":"a","content":"long"}'),
-        ("openai_responses", b'{"type":"function_call_output","call_id":"a","output":"long"}'),
-    ):
-        message = parse_message(raw, seq=1, dialect=dialect)  # pyright: ignore[reportArgumentType] - two of the names
-        changed = message.with_parts([ToolResult(call_id="a", text="short", media=media[:1])])
-        blocks = next(
-            value
-            for value in json.loads(render_message(changed, dialect=dialect)).values()
-            if isinstance(value, list)
-        )  # pyright: ignore[reportArgumentType] - two of the names
-        assert blocks[0]["type"] in ("text", "input_text")
-        assert PNG in json.dumps(blocks[1])
-        only = message.with_parts([ToolResult(call_id="a", media=media[:1])])
-        assert PNG in render_message(only, dialect=dialect).decode()  # pyright: ignore[reportArgumentType] - two of the names
+SHOWING: list[tuple[Dialect, bytes, str, str]] = [
+    ("openai_chat", b'{"role":"tool","tool_call_id":"a","content":"long"}', "content", "text"),
+    (
+        "openai_responses",
+        b'{"type":"function_call_output","call_id":"a","output":"long"}',
+        "output",
+        "input_text",
+    ),
+]
+
+
+@pytest.mark.parametrize(("dialect", "raw", "member", "kind"), SHOWING)
+def test_a_changed_result_may_show_a_picture(dialect: Dialect, raw: bytes, member: str, kind: str) -> None:
+    message = parse_message(raw, seq=1, dialect=dialect)
+
+    both = message.with_parts([ToolResult(call_id="a", text="short", media=(PIXEL,))])
+    only = message.with_parts([ToolResult(call_id="a", media=(PIXEL,))])
+
+    text, picture = json.loads(render_message(both, dialect=dialect))[member]
+    assert text == {"type": kind, "text": "short"}
+    assert PNG in json.dumps(picture)
+    assert json.loads(render_message(only, dialect=dialect))[member] == [picture]
 
 
 def test_an_answer_that_never_came_is_written_in_the_kind_of_its_call() -> None:
@@ -225,3 +230,18 @@ def test_an_answer_that_never_came_is_written_in_the_kind_of_its_call() -> None:
         {"type": "tool_search_output", "call_id": "call_g", "tools": []},
     ]
     assert items[-5]["output"]["image_url"].startswith("data:image/png;base64,")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "given"),
+    [("", {}), (" ", {}), ('{"a": 1}', {"a": 1}), ("[1]", {"input": "[1]"}), ('{"cut', {"input": '{"cut'})],
+)
+def test_arguments_go_out_as_an_object(arguments: str, given: dict[str, Any]) -> None:
+    call = ToolCall(id="a", name="odd name.py", arguments=arguments)
+
+    chat = written("assistant", call, dialect="openai_chat")["tool_calls"][0]["function"]
+    anthropic = written("assistant", call, dialect="anthropic")["content"][0]
+    responses = written("assistant", call, dialect="openai_responses")
+
+    assert json.loads(chat["arguments"]) == anthropic["input"] == json.loads(responses["arguments"]) == given
+    assert chat["name"] == anthropic["name"] == responses["name"] == "odd_name_py"
