@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from autocompact.testing.clock import FakeClock
     from autocompact.testing.provider import Answer, FakeProvider, Received, Recorded
+    from autocompact.testing.stores import StoreConformance
 
 _WHERE = {
     "Answer": "provider",
@@ -18,9 +19,10 @@ _WHERE = {
     "FakeProvider": "provider",
     "Received": "provider",
     "Recorded": "provider",
+    "StoreConformance": "stores",
 }
 
-__all__ = ["Answer", "FakeClock", "FakeProvider", "Received", "Recorded"]
+__all__ = ["Answer", "FakeClock", "FakeProvider", "Received", "Recorded", "StoreConformance"]
 
 
 def __getattr__(name: str) -> object:
