@@ -62,7 +62,6 @@ def refusal(text: str) -> Text:
     return Text(text=text, raw=b"...")
 
 
-@pytest.mark.requirement("E7")
 def test_every_kind_of_chat_message_is_understood() -> None:
     assert parts_of("openai_chat") == [
         ("system", [Text(text="Be brief.")]),
@@ -97,7 +96,6 @@ def test_every_kind_of_chat_message_is_understood() -> None:
     ]
 
 
-@pytest.mark.requirement("E7")
 def test_every_kind_of_anthropic_block_is_understood() -> None:
     tool_reference = json.dumps({"type": "tool_reference", "tool_name": "grep"})
     found = parts_of("anthropic")
@@ -145,7 +143,6 @@ def own_call(id: str, name: str, arguments: str) -> list[Part]:
     return [ToolCall(id=id, name=name, arguments=arguments, raw=b"...")]
 
 
-@pytest.mark.requirement("E7")
 def test_every_kind_of_responses_item_is_understood() -> None:
     found = [(role, [_compact(part) for part in parts]) for role, parts in parts_of("openai_responses")]
     shell = '{"type":"x","stdout":"a.py","stderr":"","outcome":{"type":"exit","exit_code":0}}'

@@ -183,7 +183,7 @@ def words(messages: Sequence[Message]) -> str:
     return "".join(message.text for message in messages)
 
 
-@pytest.mark.requirement("B1", "E7")
+@pytest.mark.requirement("B1")
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_stream_gives_the_answer_and_its_usage(dialect: Dialect) -> None:
     reader, events = read(dialect, sse(STREAMS[dialect]))

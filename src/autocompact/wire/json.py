@@ -7,7 +7,7 @@ They are read as U+FFFD, written with the same number of bytes, so that every ot
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar, cast
 
 import msgspec
@@ -157,12 +157,16 @@ def space(body: bytes, at: int) -> int:
     return _found(_SPACE.match(body, at)).end()
 
 
-def spans(body: bytes, known: Mapping[str, bytes | Raw]) -> dict[str, Span]:
+Expected = bytes | Raw | Sequence[bytes]
+
+
+def spans(body: bytes, known: Mapping[str, Expected]) -> dict[str, Span]:
     """Where the value of each member of the object ``body`` stands; of a repeated key the last one.
 
     Args:
         body: valid JSON (half surrogates allowed), an object.
-        known: values expected under a key. One that stands there is jumped over, else the value is scanned.
+        known: values expected under a key (an array by its items). One that stands there is jumped over, else the
+            value is scanned, which takes about ten times as long as decoding.
     """
     found: dict[str, Span] = {}
     at = space(body, space(body, 0) + 1)
@@ -170,7 +174,7 @@ def spans(body: bytes, known: Mapping[str, bytes | Raw]) -> dict[str, Span]:
         key_end = _end_of(body, at, pattern=_STRING)
         key = decode(body[at:key_end], _STR, path="")
         start = space(body, space(body, key_end) + 1)
-        end = _end(body, start, expected=known.get(key))
+        end = _end(body, start, expected=known.get(key, b""))
         found[key] = (start, end)
         at = space(body, end)
         if body[at : at + 1] == b",":
@@ -191,12 +195,14 @@ def item_spans(body: bytes, start: int) -> list[Span]:
     return found
 
 
-def _end(body: bytes, start: int, *, expected: bytes | Raw | None = None) -> int:
+def _end(body: bytes, start: int, *, expected: Expected = b"") -> int:
     """The place after the value that begins at ``start``."""
     first = body[start : start + 1]
     if first not in b"[{":
         return _end_of(body, start, pattern=_STRING if first == b'"' else _SCALAR)
-    whole = bytes(expected or b"")
+    whole = (
+        bytes(expected) if isinstance(expected, bytes | Raw) else _array_as_at(body, start, items=expected)
+    )
     if whole and body.startswith(whole, start):
         return start + len(whole)
     depth, end = 1, start + 1
@@ -205,6 +211,19 @@ def _end(body: bytes, start: int, *, expected: bytes | Raw | None = None) -> int
         depth += (token[0] in b"[{") - (token[0] in b"]}")
         end = token.end()
     return end
+
+
+def _array_as_at(body: bytes, start: int, *, items: Sequence[bytes]) -> bytes:
+    """The array of these items, spaced as the one at ``start`` is around its first two; empty for an empty one."""
+    if not items:
+        return b""
+    first = space(body, start + 1)
+    end = first + len(items[0])
+    comma = space(body, end)
+    between = body[end : space(body, comma + 1)] if len(items) > 1 else b""
+    inner = between.join(items)
+    last = space(body, first + len(inner))
+    return body[start:first] + inner + body[first + len(inner) : last] + b"]"
 
 
 def _end_of(body: bytes, at: int, *, pattern: re.Pattern[bytes]) -> int:

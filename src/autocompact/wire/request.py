@@ -32,14 +32,14 @@ class Parsed(Sequence[Message]):
 
     Attributes:
         raws: the bytes of each, exactly as they came.
-        paths: where each stands in the body, e.g. ``messages[3]``.
+        has_system: whether the first one stands outside of the list.
     """
 
-    __slots__ = ("_codec", "_done", "paths", "raws")
+    __slots__ = ("_codec", "_done", "has_system", "raws")
 
-    def __init__(self, raws: tuple[bytes, ...], *, paths: Sequence[str], codec: Codec) -> None:
+    def __init__(self, raws: tuple[bytes, ...], *, has_system: bool, codec: Codec) -> None:
         self.raws = raws
-        self.paths = paths
+        self.has_system = has_system
         self._codec = codec
         self._done: list[Message | None] = [None] * len(raws)
 
@@ -62,10 +62,17 @@ class Parsed(Sequence[Message]):
     def __iter__(self) -> Iterator[Message]:
         return (self[place] for place in range(len(self)))
 
+    @property
+    def listed(self) -> range:
+        """The places of the messages that stand in the list."""
+        return range(int(self.has_system), len(self.raws))
+
     def _parse(self, place: int) -> Message:
-        path = self.paths[place]
-        role: Role = "system" if path == self._codec.system_field else "user"
-        return self._codec.parse(self.raws[place], seq=place + 1, role=role, path=path)
+        raw, role = self.raws[place], "user"
+        path = f"{self._codec.list_field}[{place - int(self.has_system)}]"
+        if self.has_system and not place:
+            path, role = self._codec.system_field, "system"
+        return self._codec.parse(raw, seq=place + 1, role=role, path=path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,20 +116,20 @@ def parse_request(body: bytes, *, dialect: Dialect) -> Request:
             message show when that message is looked at.
     """
     codec = CODECS[dialect]
-    spans = _spans(body)
+    spans, items = _opened(body, codec.list_field)
     members = {name: body[start:end] for name, (start, end) in spans.items()}
     listed = members.pop(codec.list_field, None)
     system = members.pop(codec.system_field, None) if codec.system_field else None
-    raws, paths = _listed(listed, codec=codec)
-    if system is not None and json.contents(system, path=codec.system_field):
+    raws = _listed(listed, items, codec=codec)
+    has_system = system is not None and bool(json.contents(system, path=codec.system_field))
+    if system is not None and has_system:
         raws.insert(0, system)
-        paths.insert(0, codec.system_field)
     limits = (
         json.decode(members[name], _COUNT, path=name) for name in codec.output_fields if name in members
     )
     return Request(
         dialect=dialect,
-        messages=Parsed(tuple(raws), paths=paths, codec=codec),
+        messages=Parsed(tuple(raws), has_system=has_system, codec=codec),
         fields=members,
         spans=spans,
         tools=members.get("tools"),
@@ -133,42 +140,50 @@ def parse_request(body: bytes, *, dialect: Dialect) -> Request:
     )
 
 
-def _spans(body: bytes) -> dict[str, json.Span]:
-    """Where each member's value stands; the walk knows them beforehand unless there are half surrogates."""
+class _Envelope(msgspec.Struct, gc=False):
+    """The members that can be large, so that one pass over the body finds them; absent ones have no items."""
+
+    messages: tuple[Raw, ...] = ()
+    input: tuple[Raw, ...] = ()
+    system: Raw = Raw(b"")
+    tools: Raw = Raw(b"")
+
+
+_ENVELOPE = msgspec.json.Decoder(_Envelope)
+
+
+def _opened(body: bytes, list_field: str) -> tuple[dict[str, json.Span], list[bytes] | None]:
+    """Where each member's value stands, and the items of the list if they were found on the way.
+
+    One pass, and a walk that jumps over what this pass found. A body that is not as usual (the list is a string,
+    half surrogates) is scanned, and its list with it.
+    """
     try:
-        known = _BODY.decode(body)
+        envelope = _ENVELOPE.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        json.members(body, path="")
-        known = {}
-    return json.spans(body, known)
+        known = json.members(body, path="")
+        as_it_stands = json.mend(body) == body
+        return json.spans(body, known if as_it_stands else {}), None
+    items = [bytes(raw) for raw in getattr(envelope, list_field)]
+    spans = json.spans(body, {list_field: items, "system": envelope.system, "tools": envelope.tools})
+    return spans, items
 
 
-def _listed(listed: bytes | None, *, codec: Codec) -> tuple[list[bytes], list[str]]:
+def _listed(listed: bytes | None, items: list[bytes] | None, *, codec: Codec) -> list[bytes]:
     path = codec.list_field
     if listed is None or listed == b"null":
         if codec.list_required:
             raise InvalidRequest(f"{path}: a request must have a list of messages")
-        return [], []
+        return []
     if not codec.list_required and json.is_string(listed):
-        return [listed], [path]
+        return [listed]
     if not json.is_array(listed):
         raise InvalidRequest(f"{path}: expected a list of messages")
-    raws = _elements(listed)
+    raws = items if items is not None else [listed[start:end] for start, end in json.item_spans(listed, 0)]
     for index, raw in enumerate(raws):
-        if not json.is_object(raw):
+        if raw[:1] != b"{":
             raise InvalidRequest(f"{path}[{index}]: expected an object")
-    return raws, [f"{path}[{index}]" for index in range(len(raws))]
-
-
-def _elements(listed: bytes) -> list[bytes]:
-    try:
-        return [bytes(raw) for raw in _LIST.decode(listed)]
-    except msgspec.DecodeError:
-        return [listed[start:end] for start, end in json.item_spans(listed, 0)]
-
-
-_BODY = msgspec.json.Decoder(dict[str, Raw])
-_LIST = msgspec.json.Decoder(list[Raw])
+    return raws
 
 
 def render_request(request: Request, messages: Sequence[Message]) -> bytes:
@@ -184,7 +199,7 @@ def render_request(request: Request, messages: Sequence[Message]) -> bytes:
     values = {codec.list_field: _list(request, exported.messages)}
     if exported.system is not None:
         values[codec.system_field] = exported.system
-    elif request.messages.paths[:1] == [codec.system_field]:
+    elif request.messages.has_system:
         values[codec.system_field] = codec.no_system
     return _with_members(request, values)
 
@@ -214,7 +229,7 @@ def _with_members(request: Request, values: Mapping[str, bytes]) -> bytes:
 def _list(request: Request, messages: Sequence[bytes]) -> bytes:
     """The array of messages, with the white space that the old one had before, between and after its items."""
     body, name = request.raw, CODECS[request.dialect].list_field
-    raws = [raw for raw, path in zip(request.raws, request.messages.paths, strict=True) if path[-1] == "]"]
+    raws = request.raws[request.messages.listed.start :]
     if len(raws) < 2:
         return json.array(messages)
     start, end = request.spans[name]
