@@ -245,3 +245,14 @@ def test_arguments_go_out_as_an_object(arguments: str, given: dict[str, Any]) ->
 
     assert json.loads(chat["arguments"]) == anthropic["input"] == json.loads(responses["arguments"]) == given
     assert chat["name"] == anthropic["name"] == responses["name"] == "odd_name_py"
+
+
+def test_a_picture_that_is_nowhere_is_told_in_a_changed_result() -> None:
+    raw = b'{"role":"tool","tool_call_id":"a","content":"long"}'
+    message = parse_message(raw, seq=1, dialect="openai_chat")
+
+    changed = message.with_parts([ToolResult(call_id="a", media=(Image(),))])
+
+    assert json.loads(render_message(changed, dialect="openai_chat"))["content"] == [
+        {"type": "text", "text": "[image left out]"}
+    ]

@@ -237,10 +237,9 @@ def _call(raw: Raw, path: str) -> Part:
 
 
 def _units(message: Message, calls: Calls) -> list[Unit]:
-    role = "user" if message.role == "tool" else message.role
     if intact(message, OpenAIChat.name):
-        role = "tool" if message.role == "tool" else role
-        return [Unit(role=role, message=message, raw=message.raw)]
+        return [Unit(role=message.role, message=message, raw=message.raw)]
+    role = "user" if message.role == "tool" else message.role
     whole = _opened(message, calls) if message.dialect == OpenAIChat.name else None
     if whole is None:
         pieces = [piece for part in message.parts for piece in _fresh(part, message=message, calls=calls)]
@@ -277,10 +276,10 @@ def _patched(piece: Piece, part: ToolCall | ToolResult) -> Piece:
     members: dict[str, object] = dict(json.members(piece.json, path="message"))
     if "tool_call_id" in members:
         members["tool_call_id"] = part.call_id
-    content = [Piece(media, "content", _media_block(media)) for media in part.media]
-    if content:
-        text = [words(part.text)] if part.text else []
-        members["content"] = json.fragment(json.array(as_block(each) for each in [*text, *content]))
+    if part.media:
+        content = [words(part.text)] if part.text else []
+        content += [_media_piece(media) for media in part.media]
+        members["content"] = json.fragment(json.array(as_block(each) for each in content))
     else:
         members["content"] = part.text
     return Piece(part, "result", json.encode(members))
@@ -306,8 +305,9 @@ def _fresh(part: Part, *, message: Message, calls: Calls) -> Iterable[Piece]:
         case ToolResult():
             return _fresh_result(part, calls)
         case Image() | Document():
-            block = own or (_media_block(part) if message.role == "user" else b"")
-            return [Piece(part, "content", block) if block else words(media_note(part))]
+            if own:
+                return [Piece(part, "content", own)]
+            return [_media_piece(part) if message.role == "user" else words(media_note(part))]
         case Opaque():
             return []
         case _:
@@ -320,12 +320,8 @@ def _fresh_result(result: ToolResult, calls: Calls) -> list[Piece]:
         members = {"role": "function", "name": call_id.removeprefix(_OLD), "content": result.text}
     else:
         members = {"role": "tool", "tool_call_id": call_id, "content": result.text}
-    shown: list[Piece] = []
-    if result.media:
-        shown.append(words(f"[shown by the tool, result of call {call_id}]"))
-    for media in result.media:
-        block = _media_block(media)
-        shown.append(Piece(media, "media", block) if block else words(media_note(media)))
+    shown = [words(f"[shown by the tool, result of call {call_id}]")] if result.media else []
+    shown += [_media_piece(media) for media in result.media]
     return [Piece(result, "result", json.encode(members)), *(piece._replace(slot="media") for piece in shown)]
 
 
@@ -334,15 +330,15 @@ def _call_block(call: ToolCall, calls: Calls) -> bytes:
     return json.encode({"id": calls.send(call), "type": "function", "function": function})
 
 
-def _media_block(part: Image | Document) -> bytes:
-    """The block of a picture or a file; empty if the API takes none like it."""
+def _media_piece(part: Image | Document) -> Piece:
+    """The block of a picture or a file, or a note in its place if the API takes none like it."""
     if isinstance(part, Image):
         url = data_url(part, "image/png")
-        return json.encode({"type": "image_url", "image_url": {"url": url}}) if url else b""
-    if not part.data:
-        return b""
-    file = {"filename": part.name or "document", "file_data": data_url(part, "application/pdf")}
-    return json.encode({"type": "file", "file": file})
+        block: dict[str, object] = {"type": "image_url", "image_url": {"url": url}} if url else {}
+    else:
+        file = {"filename": part.name or "document", "file_data": data_url(part, "application/pdf")}
+        block = {"type": "file", "file": file} if part.data else {}
+    return Piece(part, "content", json.encode(block)) if block else words(media_note(part))
 
 
 def _merged(units: Iterable[Unit]) -> Iterator[Unit]:
