@@ -26,7 +26,7 @@ class Connection(Protocol):
     """One connection, for one thread at a time."""
 
     def execute(self, statements: str, bindings: Bindings | None = None, /) -> Cursor:
-        """Run statements; the rows come while the cursor is read."""
+        """Run statements up to the first row; the rest runs, and the rows come, while the cursor is read."""
         ...
 
     def executemany(self, statements: str, sequenceofbindings: Iterable[Bindings], /) -> Cursor:

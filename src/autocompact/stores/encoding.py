@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields, replace
+from dataclasses import MISSING, fields
 from typing import Any, TypeAlias, cast
 
 import msgspec
@@ -87,15 +87,16 @@ def decode_message(body: bytes, *, seq: int, role: Role, replaces: int | None) -
     """
     try:
         plain = cast("_Plain", _unpack(body))
-        parts, usage = plain.pop("parts", None), plain.pop("usage", None)
+        packed, usage = plain.pop("parts", None), plain.pop("usage", None)
         known = {name: plain[name] for name, _ in _DEFAULTS[Message] if name in plain}
-        bare = Message(seq=seq, role=role, parts=(), replaces=replaces, **known)
-        if usage is not None:
-            bare = replace(bare, usage=Usage(prompt=usage[0], completion=usage[1]))
-        found = _parsed(bare) if parts is None else tuple(_part(*packed) for packed in parts)
+        if packed is None:
+            parts = parse_message(known["raw"], seq=seq, dialect=known["dialect"], role=role).parts
+        else:
+            parts = tuple(_part(*each) for each in packed)
+        reported = None if usage is None else Usage(prompt=usage[0], completion=usage[1])
+        return Message(seq=seq, role=role, parts=parts, replaces=replaces, usage=reported, **known)
     except (msgspec.DecodeError, zlib.error, InvalidRequest, TypeError, ValueError, LookupError) as error:
         raise StoreCorrupt(f"message {seq} cannot be read: {error}") from error
-    return replace(bare, parts=found)
 
 
 def encode_record(record: Compaction) -> bytes:
@@ -133,19 +134,14 @@ def decode_record(data: bytes) -> Compaction:
 
 
 def _derivable(message: Message) -> bool:
-    """Whether the parts are what parsing ``raw`` gives."""
-    if message.changed:
+    """Whether parsing ``raw`` gives these very parts."""
+    if message.raw is None or message.dialect is None or message.changed:
         return False
     try:
-        return _parsed(message) == message.parts
-    except (InvalidRequest, ValueError):
+        again = parse_message(message.raw, seq=message.seq, dialect=message.dialect, role=message.role)
+    except InvalidRequest:
         return False
-
-
-def _parsed(message: Message) -> tuple[Part, ...]:
-    if message.raw is None or message.dialect is None:
-        raise ValueError("it has neither parts nor the JSON they come from")
-    return parse_message(message.raw, seq=message.seq, dialect=message.dialect, role=message.role).parts
+    return again.parts == message.parts
 
 
 def _fields(value: Part | Message) -> _Plain:

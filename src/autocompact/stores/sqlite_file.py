@@ -43,8 +43,8 @@ def open_writer(path: Path, *, busy_seconds: float) -> Connection:
         connection.set_busy_timeout(round(busy_seconds * 1000))
         _migrate(connection, path)
         _use_wal(connection)
-        connection.execute(f"PRAGMA synchronous = FULL; PRAGMA journal_size_limit = {_WAL_BYTES}")
-        connection.execute("PRAGMA foreign_keys = ON")
+        for pragma in ("synchronous = FULL", "foreign_keys = ON", f"journal_size_limit = {_WAL_BYTES}"):
+            connection.execute(f"PRAGMA {pragma}")
     except BaseException:
         connection.close()
         raise
