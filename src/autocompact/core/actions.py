@@ -59,6 +59,7 @@ _OLD = frozenset(
         "newText",
     ]
 )
+_NAMELESS = frozenset("status priority activeForm output_mode".split())
 _NEW = frozenset(["content", "file_text", "contents"])
 _WORDS: Mapping[Verb, frozenset[str]] = {
     "edit": frozenset(["edit", "replace", "patch", "insert", "modify", "multiedit"]),
@@ -150,12 +151,13 @@ def decoded(arguments: str) -> Mapping[str, Any]:
 
 
 def strings(value: object) -> Iterator[str]:
-    """Every string inside a JSON value."""
+    """Every string inside a JSON value that could name something: a status or priority does not."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        for item in cast("dict[str, object]", value).values():
-            yield from strings(item)
+        for key, item in cast("dict[str, object]", value).items():
+            if key not in _NAMELESS:
+                yield from strings(item)
     elif isinstance(value, list):
         for item in cast("list[object]", value):
             yield from strings(item)

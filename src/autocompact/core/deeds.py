@@ -206,12 +206,12 @@ def find_todos(calls: Sequence[Call]) -> list[Entry]:
             kind="todo",
             text=text if status != "in_progress" else f"{text} ←",
             seq=seq,
-            key=f"todo {text}",
+            key=f"todo {index:03} {text}",
             state=_TODO_STATE.get(status, "open" if status else ""),
             state_seq=evidence if status else 0,
             need=0.3 if status in _TODO_STATE else 0.8,
         )
-        for text, status, seq, evidence in listed
+        for index, (text, status, seq, evidence) in enumerate(listed)
         if text
     ]
 

@@ -17,76 +17,21 @@ Shape: TypeAlias = Literal[
     "path", "file", "url", "snake", "camel", "dotted", "hash", "number", "flag", "kebab"
 ]
 
-_CHUNK = re.compile(r"https?://[^\s\"'`<>()\[\]{}|\\^,]+|[\w/~.$@-][\w/.@$~+-]{2,119}", re.ASCII)
+_CHUNK = re.compile(r"https?://[^\s\"'`<>()\[\]{}|\\^,]+|[\w/~.$@-][\w/.@$~+-]{2,199}", re.ASCII)
 _HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
-_FILE = re.compile(r"\.?[\w-]+(?:\.[\w-]+)*\.[A-Za-z][A-Za-z0-9]{0,5}\Z", re.ASCII)
+_FILE = re.compile(
+    r"\.?[\w-]+(?:\.[\w-]+)*\.(?:"
+    r"c|cc|cfg|cjs|conf|cpp|cs|css|csv|env|go|gradle|h|hpp|html|ini|ipynb|java|jpg|js|json|jsonl|jsx|kt|"
+    r"lock|log|lua|md|mdx|mjs|mod|php|plist|png|pl|proto|ps1|py|pyi|rb|rs|rst|scala|sh|sql|sum|svg|swift|"
+    r"tf|toml|ts|tsx|txt|vue|xml|yaml|yml|zig"
+    r")\Z",
+    re.ASCII,
+)
 _HEX = re.compile(r"[0-9a-f]{7,64}\Z")
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-")
 _EDGES = ".,:;-+@~$/"
-_SUFFIXES = frozenset(
-    [
-        "c",
-        "cc",
-        "cfg",
-        "cjs",
-        "conf",
-        "cpp",
-        "cs",
-        "css",
-        "csv",
-        "env",
-        "go",
-        "gradle",
-        "h",
-        "hpp",
-        "html",
-        "ini",
-        "ipynb",
-        "java",
-        "jpg",
-        "js",
-        "json",
-        "jsonl",
-        "jsx",
-        "kt",
-        "lock",
-        "log",
-        "lua",
-        "md",
-        "mdx",
-        "mjs",
-        "mod",
-        "php",
-        "plist",
-        "png",
-        "pl",
-        "proto",
-        "ps1",
-        "py",
-        "pyi",
-        "rb",
-        "rs",
-        "rst",
-        "scala",
-        "sh",
-        "sql",
-        "sum",
-        "svg",
-        "swift",
-        "tf",
-        "toml",
-        "ts",
-        "tsx",
-        "txt",
-        "vue",
-        "xml",
-        "yaml",
-        "yml",
-        "zig",
-    ]
-)
-_CODE = re.compile(r"[A-Za-z_$][\w$]{2,}", re.ASCII)
-LONGEST = 120
+_CODE = re.compile(r"[A-Za-z_$]", re.ASCII)
+LONGEST = 199
 
 
 def chunks(text: str) -> list[str]:
@@ -100,8 +45,9 @@ def names(chunk: str) -> tuple[tuple[str, Shape], ...]:
     A path or URL is one; an expression such as ``store.LoadState`` gives its telling components; a plain word none.
     """
     if chunk.startswith("http") and "://" in chunk:
-        url = chunk.rstrip(".,:;-")
-        return ((url, "url"),) if len(url) <= LONGEST else ()
+        return ((chunk.rstrip(".,:;-"), "url"),) if len(chunk) <= LONGEST else ()
+    if len(chunk) > LONGEST:
+        return ()
     bare = chunk.rstrip(_EDGES)
     if "/" in bare:
         return _of_path(bare)
@@ -117,7 +63,7 @@ def names(chunk: str) -> tuple[tuple[str, Shape], ...]:
 
 def _of_path(path: str) -> tuple[tuple[str, Shape], ...]:
     path = path.lstrip("@$-+")
-    if len(path) < 4 or len(path) > LONGEST or path.startswith("//") or not any(map(str.isalpha, path)):
+    if len(path) < 4 or path.startswith("//") or not any(map(str.isalpha, path)):
         return ()
     return ((path, "path"),)
 
@@ -133,7 +79,7 @@ def _of_flag(flag: str) -> tuple[tuple[str, Shape], ...]:
 def _of_dotted(bare: str) -> tuple[tuple[str, Shape], ...]:
     if bare.replace(".", "").isdigit() or (bare[0] == "v" and bare[1:].replace(".", "").isdigit()):
         return ((bare, "number"),)
-    if _FILE.match(bare) and bare.rsplit(".", 1)[1] in _SUFFIXES:
+    if _FILE.match(bare):
         return ((bare, "file"),)
     found = [
         name for part in bare.split(".") if len(part) > 3 for name in _of_word(part) if name[1] != "number"

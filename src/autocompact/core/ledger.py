@@ -11,6 +11,7 @@ explains all the names whose last line it is, so lines are weighed, not names.
 from __future__ import annotations
 
 import heapq
+import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
@@ -36,6 +37,7 @@ FLOOR_NEED = 0.5
 SHARES: Mapping[Kind, float] = {"decision": 0.06, "command": 0.06}
 WORTH_TELLING = 0.2
 EXPLAINED = 0.5
+_SPACE = re.compile(r"\s+")
 _CAPS = ((100_000, 100_000), (1200, 400), (800, 240), (500, 120), (300, 80), (160, 48), (120, 0), (40, 0))
 
 
@@ -152,6 +154,7 @@ def _cut(entry: Entry, limit: int) -> Entry:
 class _Bundle:
     """Entries that stand or fall together: all names that one line explains, and the names it merely states."""
 
+    text: str
     entries: list[Entry]
     states: frozenset[str]
     cost: int
@@ -174,8 +177,15 @@ def ranked(entries: Sequence[Entry], floor: Sequence[Entry], *, counter: Counter
     """
     needs = {entry.key: entry.need for entry in entries if entry.kind == "identifier"}
     taken = {(entry.kind, entry.key) for entry in floor}
-    left = [entry for entry in entries if (entry.kind, entry.key) not in taken]
-    bundles = _bundles(left, needs, counter=counter)
+    paths = {entry.key for entry in entries if entry.kind == "file"}
+    left = [
+        entry
+        for entry in entries
+        if (entry.kind, entry.key) not in taken
+        and not (entry.kind == "identifier" and entry.text == entry.key and entry.key in paths)
+    ]
+    told = _SPACE.sub(" ", "\n".join(entry.text for entry in floor))
+    bundles = [bundle for bundle in _bundles(left, needs, counter=counter) if bundle.text not in told]
     stated: set[str] = set()
     for entry in floor:
         stated |= stated_names(entry.text, needs)
@@ -188,6 +198,8 @@ def ranked(entries: Sequence[Entry], floor: Sequence[Entry], *, counter: Counter
         if density > before and heap and density > heap[0][0]:
             heapq.heappush(heap, (density, index))
             continue
+        if density >= 0:
+            break
         stated |= bundles[index].states
         order.append(bundles[index].entries)
     return order
@@ -202,6 +214,7 @@ def _bundles(entries: Sequence[Entry], needs: Mapping[str, float], *, counter: C
             groups[entry.kind, entry.key] = [entry]
     return [
         _Bundle(
+            text=group[0].text,
             entries=group,
             states=stated_names(group[0].text, needs),
             cost=counter.count(group[0].text) + 3,

@@ -26,7 +26,7 @@ def render(entries: Sequence[Entry]) -> str:
     """The entries for a reader: grouped, chronological where order matters; "" for none."""
     words = WORDS[language_of(entries)]
     by_kind: dict[Kind, list[Entry]] = {}
-    for entry in sorted(entries, key=lambda entry: entry.seq):
+    for entry in sorted(entries, key=_place):
         by_kind.setdefault(entry.kind, []).append(entry)
     files = {entry.key for entry in by_kind.get("file", ())}
     inside: dict[str, list[Entry]] = {}
@@ -44,6 +44,11 @@ def render(entries: Sequence[Entry]) -> str:
             lines = _files(found, inside) if kind == "file" else _LINES[kind](found, words)
             blocks.append("\n".join([f"## {words[heading]}", *lines]))
     return "\n\n".join(blocks)
+
+
+def _place(entry: Entry) -> tuple[int, str]:
+    """By message; the items of a plan, which all come from one, in their order."""
+    return entry.seq, entry.key if entry.kind == "todo" else ""
 
 
 def language_of(entries: Iterable[Entry]) -> str:

@@ -94,7 +94,7 @@ def last_place(text: str, name: str) -> int:
 
 
 def _in_word(character: str) -> bool:
-    return character.isalnum() or character == "_"
+    return character == "_" or (character.isascii() and character.isalnum())
 
 
 def cut(line: str, *, at: int, length: int) -> str:

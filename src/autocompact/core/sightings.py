@@ -27,19 +27,25 @@ class Piece:
 
 @dataclass(slots=True)
 class Sighting:
-    """What is known of one name: pieces it stood in by source, and where it stood last.
+    """What is known of one name.
 
-    ``last``: the last piece; ``used``: end position of the last tool call it stood in, -1 if none; ``said``: of the
-    last words of user or model, -1 if none; ``recent``: the number of pieces of the last stretch it stood in.
+    Attributes:
+        name: the name.
+        shape: what kind of identifier it is.
+        counts: the number of pieces it stood in, by source.
+        last: index of the last piece it stood in.
+        seen: where that piece ends (characters).
+        used: where the last tool call it stood in ends, -1 if none.
+        said: where the last words or thoughts it stood in end, -1 if none.
     """
 
     name: str
     shape: Shape
     counts: list[int] = field(default_factory=lambda: [0] * len(SOURCES))
-    last: int = 0
+    last: int = -1
+    seen: int = 0
     used: int = -1
     said: int = -1
-    seen: int = 0
 
 
 class Sightings:
@@ -63,7 +69,7 @@ class Sightings:
             if seen is None:
                 seen = known[chunk] = self._new(chunk)
             for sighting in seen:
-                if sighting.last == index and sighting.seen:
+                if sighting.last == index:
                     continue
                 sighting.last = index
                 sighting.seen = end

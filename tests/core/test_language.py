@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import pytest
+
+from autocompact.core.language import WORDS, detect
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("please fix the rounding in the invoice", "en"),
+        ("bitte behebe die Rundung und mach es auch für die Rechnung", "de"),
+        ("corrige l'arrondi dans la facture et pour les taxes", "fr"),
+        ("corrige el redondeo en la factura y los impuestos", "es"),
+        ("corrija o arredondamento da fatura e não mude as taxas", "pt"),
+        ("correggi gli arrotondamenti della fattura e non le tasse", "it"),
+        ("исправь округление в счёте", "ru"),
+        ("请修复发票的舍入，文件是 invoice.py", "zh"),
+        ("請求書の丸めを直して invoice.py", "ja"),
+        ("송장의 반올림을 고쳐 주세요", "ko"),
+        ("", "en"),
+        ("invoice.py 123", "en"),
+    ],
+)
+def test_the_language_is_detected(text: str, language: str) -> None:
+    assert detect([text]) == language
+
+
+def test_every_language_has_every_word() -> None:
+    assert len({frozenset(words) for words in WORDS.values()}) == 1
+    assert all(word for words in WORDS.values() for word in words.values())

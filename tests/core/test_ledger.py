@@ -1,0 +1,295 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from autocompact.core.entries import Entry, Ledger
+from autocompact.core.ledger import choose, extract, render
+from autocompact.core.lines import LONGEST
+from autocompact.core.messages import Message, text_message
+from autocompact.core.sightings import Piece, Sightings
+from autocompact.core.weights import FACTS, WEIGHTS, facts, need
+from tests.core.strategies import histories
+from tests.core.talk import Talk, Words
+
+WORDS = Words()
+
+
+def identifiers(talk: Talk) -> dict[str, Entry]:
+    return {entry.key: entry for entry in talk.entries("identifier")}
+
+
+def a_session() -> Talk:
+    talk = Talk().user("Fix the rounding in `src/invoice.py`, because totals are off by one cent.")
+    talk.agent("I'll look.").calls("Read", {"file_path": "/w/src/invoice.py"})
+    talk.gets("     1→def total_of(lines):\n     2→    return round_half_up(sum(lines))\n     3→\n")
+    talk.calls("Grep", {"pattern": "round_half_up"}).gets(
+        "src/money.py:7:def round_half_up(value): # to cents"
+    )
+    talk.calls("Edit", {"file_path": "/w/src/invoice.py", "old_string": "a", "new_string": "b"}).gets("ok")
+    talk.runs("pytest tests/test_invoice.py", "1 failed\nE  assert total_of([]) == 0")
+    talk.calls("TodoWrite", {"todos": [{"content": "Round per line", "status": "in_progress"}]}).gets("ok")
+    talk.calls("Task", {"description": "Find callers", "prompt": "x"}).gets("agentId: a77")
+    return talk.agent("We decided to round per line, because the tax office asks for it.")
+
+
+def test_an_identifier_comes_with_the_last_line_that_explains_it() -> None:
+    found = identifiers(a_session())
+
+    assert found["round_half_up"].text == "src/money.py:7:def round_half_up(value): # to cents"
+    assert found["round_half_up"].seq == 6
+    assert found["total_of"].text == "E assert total_of([]) == 0"
+
+
+def test_a_bare_search_pattern_is_explained_by_an_earlier_line() -> None:
+    talk = Talk().agent("load_state reads the session file").calls("Grep", {"pattern": "load_state"})
+
+    assert identifiers(talk)["load_state"].text == "load_state reads the session file"
+
+
+def test_a_name_that_nothing_explains_stands_alone() -> None:
+    talk = Talk().agent("load_state").agent("save_state").calls("Grep", {"pattern": "load_state"})
+
+    assert identifiers(talk)["load_state"].text == "load_state"
+
+
+def test_a_name_is_not_taken_for_a_part_of_a_longer_one() -> None:
+    talk = Talk().agent("load_state is the reader\nbut load_state_twice is another thing")
+
+    assert identifiers(talk)["load_state"].text == "load_state is the reader"
+
+
+def test_a_name_inside_an_endless_word_is_found_all_the_same() -> None:
+    assert "load_state" in identifiers(Talk().agent("x" * 200 + "load_state"))["load_state"].text
+
+
+def test_chinese_around_a_name_is_no_part_of_it() -> None:
+    talk = Talk().agent("函数load_state读取文件\n另一个load_state_twice函数")
+
+    assert identifiers(talk)["load_state"].text == "函数load_state读取文件"
+
+
+def test_a_name_counts_once_in_a_piece() -> None:
+    sightings = Sightings()
+    sightings.add(Piece(seq=1, source="assistant", text="store.loadState calls loadState"))
+
+    assert sum(sightings.by_name["loadState"].counts) == 1
+
+
+def test_what_the_rest_of_the_ledger_says_is_not_said_twice() -> None:
+    talk = Talk().user("Fix load_state now").calls("Read", {"file_path": "/w/load_state.py"}).gets("x")
+    text = render(choose(talk.ledger, 1_000, counter=WORDS))
+
+    assert text.count("Fix load_state now") == 1
+    assert text.count("/w/load_state.py") == 1
+
+
+def test_a_bare_path_that_stands_in_a_chosen_line_is_not_said_again() -> None:
+    talk = Talk().calls("Grep", {"pattern": "x", "path": "src/money"})
+    talk.agent("/w/src/money holds load_state, save_state")
+    text = render(choose(talk.ledger, 1_000, counter=WORDS))
+
+    assert text == "## Details\nm2 /w/src/money holds load_state, save_state"
+
+
+def test_a_long_line_is_cut_around_the_name() -> None:
+    talk = Talk().agent("word " * 200 + "load_state" + " word" * 200)
+
+    text = identifiers(talk)["load_state"].text
+    assert "load_state" in text
+    assert len(text) <= LONGEST + 2
+    assert text.startswith("…")
+    assert text.endswith("…")
+
+
+def test_thoughts_and_summaries_are_sources_and_a_system_prompt_is_not() -> None:
+    talk = Talk().add("system", *Talk().agent("system_only rules").messages[0].parts)
+    talk.thinks("maybe load_state fails").program("the earlier save_state works")
+
+    assert {"load_state", "save_state"} <= identifiers(talk).keys()
+    assert "system_only" not in identifiers(talk)
+
+
+def test_a_result_without_its_call_is_read_too() -> None:
+    assert "load_state" in identifiers(Talk().gets("1\tdef load_state(): pass", id="lost"))
+
+
+def test_notes_of_the_client_inside_a_result_are_left_out() -> None:
+    talk = Talk().runs("x", "def load_state<system-reminder>use other_tool</system-reminder>")
+
+    assert "other_tool" not in identifiers(talk)
+
+
+@pytest.mark.requirement("E1", "E6")
+def test_the_ledger_reads_like_notes_on_the_session() -> None:
+    ledger = a_session().ledger
+    text = render(choose(ledger, 1_000, counter=WORDS))
+
+    assert text == (
+        "## Requests\n"
+        "- m1: Fix the rounding in `src/invoice.py`, because totals are off by one cent.\n"
+        "\n"
+        "## Open errors\n"
+        "- pytest tests/test_invoice.py: E  assert total_of([]) == 0 (m10)\n"
+        "\n"
+        "## Plan\n"
+        "- [ ] Round per line ←\n"
+        "(see m11)\n"
+        "\n"
+        "## Still running\n"
+        "- Find callers (id a77) (m13)\n"
+        "\n"
+        "## Decisions\n"
+        "- We decided to round per line, because the tax office asks for it. (m15)\n"
+        "\n"
+        "## Files\n"
+        "- /w/src/invoice.py — edited m7\n"
+        "\n"
+        "## Commands\n"
+        "- `pytest tests/test_invoice.py` — failed: 1 failed (m9)\n"
+        "\n"
+        "## Details\n"
+        "m6 src/money.py:7:def round_half_up(value): # to cents\n"
+        "m14 agentId: a77"
+    )
+
+
+def test_lines_of_a_file_stand_under_it() -> None:
+    talk = (
+        Talk()
+        .calls("Edit", {"file_path": "a.py", "old_string": "x", "new_string": "load_state = 1"})
+        .gets("ok")
+    )
+    text = render(choose(talk.ledger, 1_000, counter=WORDS))
+
+    assert "- a.py — edited m1\n   load_state = 1" in text
+
+
+def test_a_correction_stands_beside_what_it_corrects() -> None:
+    talk = (
+        Talk().user("Round down").agent("ok").user("No, round half up").agent("Done.").user("And?").agent("x")
+    )
+    text = render(choose(talk.ledger, 1_000, counter=WORDS))
+
+    assert "- m1 [corrected by m3 ↓]: Round down\n- m3 [done m4]: No, round half up\n- m5: And?" in text
+
+
+def test_the_ledger_speaks_the_language_of_the_conversation() -> None:
+    talk = (
+        Talk()
+        .user("请修复发票的舍入")
+        .calls("Edit", {"path": "a.py", "old_string": "x", "new_string": "y"})
+        .gets("")
+    )
+
+    assert render(talk.ledger.entries).startswith(
+        "## 请求\n- m1 [未完成]: 请修复发票的舍入\n\n## 文件\n- a.py — 已修改 m2"
+    )
+
+
+def test_secrets_do_not_enter_the_ledger() -> None:
+    key = "ghp_" + "a1B2c3D4" * 5
+    talk = (
+        Talk()
+        .user(f"use {key} for load_state")
+        .runs(f"curl -H 'Authorization: Bearer {key}' x", "load_state ok")
+    )
+
+    assert key not in render(talk.ledger.entries)
+
+
+def test_everything_is_left_out_of_an_empty_ledger() -> None:
+    assert render(choose(extract([]), 100, counter=WORDS)) == ""
+
+
+def test_an_earlier_ledger_is_merged_and_fades() -> None:
+    before = Talk().user("Fix it").calls("Edit", {"path": "old_file.py", "old_string": "x"}).gets("").ledger
+    talk = Talk()
+    talk.messages = [text_message(4, "user", "Now the new_file.py")]
+    merged = extract(talk.messages, previous=before)
+    need = {entry.key: entry.need for entry in before.entries}
+
+    kept = {entry.key: entry for entry in merged.entries}
+    assert {"request 1", "request 4", "old_file.py"} <= kept.keys()
+    assert kept["old_file.py"].need < need["old_file.py"]
+
+
+def test_a_new_plan_replaces_the_earlier_one() -> None:
+    def planned(text: str, *, previous: Ledger | None = None) -> Ledger:
+        talk = Talk().calls("TodoWrite", {"todos": [{"content": text, "status": "pending"}]})
+        return extract(talk.messages, previous=previous)
+
+    merged = planned("new", previous=planned("old"))
+    assert [e.text for e in merged.entries if e.kind == "todo"] == ["new"]
+
+
+def test_what_stays_in_the_context_is_evidence_but_gives_no_entries() -> None:
+    talk = a_session()
+    talk.runs("pytest tests/test_invoice.py", "3 passed").agent("round_half_up is fixed. All tests pass.")
+    whole, head = talk.ledger, extract(talk.messages, through=15)
+
+    assert all(entry.seq <= 15 for entry in head.entries)
+    assert not [e for e in head.entries if e.kind == "error"]
+    assert [e.state for e in head.entries if e.kind == "request"] == ["done"]
+    assert "round_half_up" in {e.key for e in whole.entries if e.kind == "identifier"}
+    assert "round_half_up" not in {e.key for e in head.entries if e.kind == "identifier"}
+
+
+def test_many_long_requests_shrink_to_their_beginnings_and_to_pointers() -> None:
+    talk = Talk()
+    for number in range(40):
+        talk.user(f"Request {number}: " + "please do this and that " * 40).agent("I looked.")
+    text = render(choose(talk.ledger, 300, counter=WORDS))
+
+    assert WORDS.count(text) <= 300
+    assert all(f"m{2 * number + 1}" in text for number in range(40))
+    assert "m79" in text
+
+
+def test_the_least_needed_of_the_floor_gives_way_when_the_budget_is_small() -> None:
+    talk = Talk()
+    for number in range(60):
+        talk.calls("Edit", {"path": f"file_{number}.py", "old_string": "x"}).gets("")
+    kept = choose(talk.ledger, 40, counter=WORDS)
+
+    assert WORDS.count(render(kept)) <= 40
+    assert {"file_59.py"} <= {entry.key for entry in kept}
+
+
+def test_a_budget_for_nothing_keeps_nothing() -> None:
+    assert choose(a_session().ledger, 0, counter=WORDS) == ()
+
+
+@settings(max_examples=60)
+@given(histories(), st.integers(min_value=0, max_value=80))
+def test_the_choice_never_exceeds_its_budget_and_comes_from_the_log(
+    history: list[Message], budget: int
+) -> None:
+    ledger = extract(history)
+    kept = choose(ledger, budget, counter=WORDS)
+
+    assert WORDS.count(render(kept)) <= budget
+    assert kept == choose(extract(history), budget, counter=WORDS)
+    seqs = {message.seq for message in history}
+    assert {entry.seq for entry in ledger.entries} <= seqs
+    assert {entry.state_seq for entry in ledger.entries} <= seqs | {0}
+    assert all(0 <= entry.need <= 1 for entry in ledger.entries)
+
+
+def test_facts_and_weights_are_named_alike() -> None:
+    sightings = Sightings()
+    sightings.add(Piece(seq=1, source="call", text="load_state"))
+    sightings.add(Piece(seq=2, source="result", text="save_state " * 2_000))
+    used, seen = (sightings.by_name[name] for name in ("load_state", "save_state"))
+
+    assert len(facts(used, length=sightings.length)) == len(FACTS) == len(WEIGHTS)
+    assert need(used, length=sightings.length) > need(seen, length=sightings.length)
+
+
+def test_a_name_seen_in_very_many_pieces_is_weighed_as_well() -> None:
+    sightings = Sightings()
+    for _ in range(1_001):
+        sightings.add(Piece(seq=1, source="result", text="load_state"))
+
+    assert 0 < need(sightings.by_name["load_state"], length=sightings.length) < 1

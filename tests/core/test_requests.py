@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import pytest
+
+from autocompact.core.requests import spoken
+from tests.core.talk import Talk
+
+
+def test_requests_are_verbatim_and_in_order() -> None:
+    talk = Talk().user("Fix the  rounding.\n\nPlease.").agent("Looking.").user("And the tax?")
+
+    assert [(e.seq, e.text) for e in talk.entries("request")] == [
+        (1, "Fix the  rounding.\n\nPlease."),
+        (3, "And the tax?"),
+    ]
+
+
+def test_two_texts_of_one_message_are_one_request() -> None:
+    talk = Talk().user("Fix it.")
+    talk.messages[0] = talk.messages[0].with_parts((*talk.messages[0].parts, *talk.messages[0].parts))
+
+    assert [e.text for e in talk.entries("request")] == ["Fix it.\nFix it."]
+
+
+@pytest.mark.parametrize(
+    ("reaction", "state"),
+    [
+        ("no, round per invoice instead", "superseded"),
+        ("Actually, use the other file", "superseded"),
+        ("用错了吗？", ""),
+        ("不对，应该按行", "superseded"),
+        ("never mind", "withdrawn"),
+        ("vergiss das", "withdrawn"),
+        ("thanks! next: the tests", "done"),
+        ("ありがとう。次は", "done"),
+        ("what about the tests", ""),
+    ],
+)
+def test_what_the_user_says_next_tells_what_became_of_a_request(reaction: str, state: str) -> None:
+    first, _ = Talk().user("Round per line").agent("I rounded, I think").user(reaction).entries("request")
+
+    assert (first.state, first.state_seq) == (state, 3 if state else 0)
+
+
+@pytest.mark.parametrize(
+    ("closing", "state"),
+    [
+        ("Done: all tests pass.", "done"),
+        ("Implementiert und erledigt.", "done"),
+        ("修正が完了しました。", "done"),
+        ("I implemented one half. Should I go on with the rest?", ""),
+        ("Fixed one, but the other is not yet working", ""),
+        ("The rounding is in invoice.py.", ""),
+    ],
+)
+def test_the_models_closing_words_tell_whether_a_request_is_done(closing: str, state: str) -> None:
+    talk = Talk().user("Round per line").runs("pytest", "2 passed").agent(closing)
+    (request,) = talk.entries("request")
+
+    assert (request.state, request.state_seq) == (state, 4 if state else 0)
+
+
+def test_a_request_is_open_only_while_its_turn_runs() -> None:
+    talk = Talk().agent("Hello").runs("ls", "x").user("Round per line").agent("Done soon.")
+    talk.calls("Read", {"path": "a.py"})
+    (request,) = talk.entries("request")
+
+    assert (request.state, request.state_seq) == ("open", 6)
+
+
+def test_an_interrupted_request_is_of_unknown_state() -> None:
+    talk = Talk().user("Round per line").calls("Read", {"path": "a.py"})
+    talk.user("[Request interrupted by user]").user("Look at b.py")
+
+    assert [(e.text, e.state) for e in talk.entries("request")] == [
+        ("Round per line", ""),
+        ("Look at b.py", "open"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("<system-reminder>note</system-reminder>Fix it", "Fix it"),
+        ("<command-name>/review</command-name>\n<command-args>42</command-args>", "/review 42"),
+        ("<command-name>/review</command-name>", "/review"),
+        ("<command-name>/exit</command-name>\n<command-args></command-args>", ""),
+        ("<local-command-stdout>Bye</local-command-stdout>", ""),
+        ("a < b", "a < b"),
+    ],
+)
+def test_what_the_client_wraps_around_is_not_the_users_words(text: str, words: str) -> None:
+    assert spoken(text) == words
+
+
+def test_a_message_of_the_client_alone_is_no_request() -> None:
+    assert Talk().user("<local-command-stdout>Bye</local-command-stdout>").entries("request") == []
