@@ -300,14 +300,12 @@ def _fresh(part: Part, *, message: Message, calls: Calls) -> Iterable[Piece]:
         case Reasoning():
             return [Piece(part, "reasoning", own)] if own else []
         case ToolCall():
-            block = _with_id(own, part.id) if own else _call_block(part, calls)
-            return [Piece(part, "tool_calls", block)]
+            return [Piece(part, "tool_calls", _call_block(part, own, calls=calls))]
         case ToolResult():
             return _fresh_result(part, calls)
         case Image() | Document():
-            if own:
-                return [Piece(part, "content", own)]
-            return [_media_piece(part) if message.role == "user" else words(media_note(part))]
+            new = _media_piece(part) if message.role == "user" else words(media_note(part))
+            return [Piece(part, "content", own) if own else new]
         case Opaque():
             return []
         case _:
@@ -325,7 +323,9 @@ def _fresh_result(result: ToolResult, calls: Calls) -> list[Piece]:
     return [Piece(result, "result", json.encode(members)), *(piece._replace(slot="media") for piece in shown)]
 
 
-def _call_block(call: ToolCall, calls: Calls) -> bytes:
+def _call_block(call: ToolCall, own: bytes | None, *, calls: Calls) -> bytes:
+    if own:
+        return _with_id(own, call.id)
     function = {"name": tool_name(call.name), "arguments": arguments_object(call.arguments).decode()}
     return json.encode({"id": calls.send(call), "type": "function", "function": function})
 
