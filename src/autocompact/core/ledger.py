@@ -159,13 +159,14 @@ class _Bundle:
     states: frozenset[str]
     cost: int
 
+    def is_told(self, stated: Set[str]) -> bool:
+        """Whether it says nothing but names that stand in the text already."""
+        return all(entry.text == entry.key and entry.key in stated for entry in self.entries)
+
     def value(self, stated: Set[str], needs: Mapping[str, float]) -> float:
         """What taking it adds, when the names in ``stated`` stand in the text already."""
         own = {entry.key for entry in self.entries}
-        value = sum(
-            entry.need * (1.0 if entry.key not in stated else 0.0 if entry.text == entry.key else EXPLAINED)
-            for entry in self.entries
-        )
+        value = sum(entry.need * (EXPLAINED if entry.key in stated else 1.0) for entry in self.entries)
         return value + sum((1 - EXPLAINED) * needs[name] for name in self.states - own - stated)
 
 
@@ -198,8 +199,8 @@ def ranked(entries: Sequence[Entry], floor: Sequence[Entry], *, counter: Counter
         if density > before and heap and density > heap[0][0]:
             heapq.heappush(heap, (density, index))
             continue
-        if density >= 0:
-            break
+        if bundles[index].is_told(stated):
+            continue
         stated |= bundles[index].states
         order.append(bundles[index].entries)
     return order
