@@ -86,7 +86,7 @@ def decode_message(body: bytes, *, seq: int, role: Role, replaces: int | None) -
         StoreCorrupt: it is not what `encode_message` wrote.
     """
     try:
-        plain = cast("_Plain", _unpack(body))
+        plain = _UNPACKER.decode(_inflated(body))
         packed, usage = plain.pop("parts", None), plain.pop("usage", None)
         known = {name: plain[name] for name, _ in _DEFAULTS[Message] if name in plain}
         if packed is None:
@@ -176,17 +176,13 @@ def _pack(plain: _Plain) -> bytes:
     return _deflated(data)
 
 
-def _unpack(body: bytes) -> object:
-    return _UNPACKER.decode(_inflated(body))
-
-
 def _extension(code: int, data: memoryview) -> str:
     if code != _HALF_SURROGATES:
         raise ValueError(f"unknown extension {code}")
     return bytes(data).decode("utf-8", "surrogatepass")
 
 
-_UNPACKER = msgspec.msgpack.Decoder(ext_hook=_extension)
+_UNPACKER = msgspec.msgpack.Decoder(_Plain, ext_hook=_extension)
 
 
 def _each_text(value: object, change: Callable[[str], object]) -> object:

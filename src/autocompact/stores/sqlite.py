@@ -139,8 +139,10 @@ class SqliteStore:
             row = row or tables.add(key, now=now)
             tables.extend(row, messages=messages, bodies=bodies)
             last, indexed = after + len(messages), row.indexed_seq
-            if self._indexer is not None and indexed == after:
-                self._indexer.index(connection, messages, conversation=row.id)
+            if self._indexer is not None:
+                whole = indexed == after
+                new = messages if whole else tables.messages(row.id, from_seq=indexed + 1)
+                self._indexer.index(connection, new, conversation=row.id)
                 indexed = last
             title = row.title or title_of(messages)
             tables.extended(replace(row, last_seq=last, indexed_seq=indexed, title=title), now=now)
