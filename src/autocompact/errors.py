@@ -55,7 +55,7 @@ class IncompressibleContext(AutocompactError):
         super().__init__(
             f"the context cannot be made smaller than {sum(self.breakdown.values()):,} tokens, "
             f"but only {limit:,} fit. What fills it: {figures or 'nothing'}. "
-            "Shorten the largest of these, unpin something, or choose a larger window."
+            "Shorten the largest of these, unpin something, or choose a larger target or window."
         )
 
 

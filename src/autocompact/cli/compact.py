@@ -1,0 +1,127 @@
+"""``autocompact compact``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict, Unpack
+
+import click
+
+from autocompact.cli.export import Format
+from autocompact.cli.sources import Source, check_out, deliver, opened, read_text
+from autocompact.cli.terminal import progress, tell, width
+from autocompact.cli.values import Count
+
+if TYPE_CHECKING:
+    from autocompact.recorded import Compacted
+
+COUNT, NONE_OR_COUNT = Count(least=1), Count(least=0)
+FILE = click.Path(path_type=Path)
+
+
+class Sizes(TypedDict):
+    """The options that are numbers, as `autocompact.recorded.Options` has them."""
+
+    window: int | None
+    to: int | None
+    summary_tokens: int | None
+    tail_tokens: int | None
+    through: int | None
+
+
+class Wanted(Sizes):
+    """All of its options."""
+
+    summary: str | None
+    pins: tuple[str, ...]
+    focus: str
+
+
+@click.command()
+@click.argument("session")
+@click.option(
+    "--window",
+    type=COUNT,
+    metavar="N",
+    help="Tokens of the model's window.  [default: by model, else 200000]",
+)
+@click.option(
+    "--to",
+    type=COUNT,
+    metavar="N",
+    help="Tokens that the context may take afterwards.  [default: the window less room for the reply]",
+)
+@click.option(
+    "--summary-tokens",
+    type=COUNT,
+    metavar="N",
+    help="Size of summary and ledger together.  [default: 5% of the context, 1000 to 8000; with --to 40% of it, at most 8000]",
+)
+@click.option(
+    "--tail-tokens",
+    type=NONE_OR_COUNT,
+    metavar="N",
+    help="Recent messages that stay verbatim, 0 for none.  [default: 20000, at most 10% of the window and 25% of the context; with --to what the summary leaves]",
+)
+@click.option("--through", type=COUNT, metavar="N", help="Compact as if the conversation ended at message N.")
+@click.option(
+    "--summary",
+    type=FILE,
+    metavar="FILE",
+    help="Take this summary instead of making one; it is checked and repaired.",
+)
+@click.option(
+    "--pin", multiple=True, metavar="TEXT|N", help="Keep a text, or message N, verbatim. May be repeated."
+)
+@click.option("--focus", default="", metavar="TEXT", help="What the summary should concentrate on.")
+@click.option(
+    "--format",
+    type=click.Choice(["markdown", "openai", "anthropic", "claude-code", "json"]),
+    default="markdown",
+    show_default=True,
+    help="Form of the compacted context.",
+)
+@click.option("--out", type=FILE, metavar="FILE", help="Write it to FILE instead of stdout.")
+@click.option("--preview", is_flag=True, help="Only say what would leave, what would stay and what it costs.")
+def compact(
+    session: str,
+    *,
+    summary: Path | None,
+    pin: tuple[str, ...],
+    focus: str,
+    format: Format,
+    out: Path | None,
+    preview: bool,
+    **sizes: Unpack[Sizes],
+) -> None:
+    """Compact SESSION: a report on stderr, the compacted context on stdout or in a file.
+
+    SESSION is a recorded session, or - for stdin. It is only read.
+
+    With --to, old tool outputs are masked first, and nothing is summarised if that is enough; --summary-tokens,
+    --tail-tokens, --summary, --focus and a --pin TEXT ask for a summary.
+    """
+    from autocompact.cli.export import export
+    from autocompact.cli.report import report
+
+    text = read_text(summary) if summary else None
+    with opened(session) as source:
+        check_out(out, session=source.path)
+        compacted = compacted_from(source, summary=text, pins=pin, focus=focus, **sizes)
+        if format == "json" or not preview:
+            deliver(export(compacted, format, source=source.path), None if preview else out)
+    written = "" if preview or out is None else str(out)
+    tell(report(compacted, source.name, preview=preview, written=written, width=width(sys.stderr)))
+
+
+def compacted_from(source: Source, **options: Unpack[Wanted]) -> Compacted:
+    """The session of ``source``, compacted."""
+    from autocompact.ports import SystemClock
+    from autocompact.recorded import Options, compact_session
+    from autocompact.vocabulary import default_counter
+
+    wanted = Options(**options)
+    with progress(f"Compacting {source.name}"):
+        session = source.read()
+        return compact_session(session, wanted, counter=default_counter(session.model), clock=SystemClock())

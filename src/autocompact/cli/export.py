@@ -1,0 +1,88 @@
+"""A compacted session in the formats of ``--format``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias, assert_never
+
+from autocompact.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from autocompact.recorded import Compacted
+
+Format: TypeAlias = Literal["markdown", "openai", "anthropic", "claude-code", "json"]
+
+
+def export(compacted: Compacted, format: Format, *, source: Path) -> Iterable[bytes]:
+    """The new context, in pieces.
+
+    Args:
+        compacted: what to write.
+        format: how.
+        source: the file the session was read from: Claude Code's form repeats its lines.
+
+    Raises:
+        InvalidInput: the session cannot be written in this form.
+    """
+    from autocompact.sessions import render_chat_json, render_markdown
+
+    messages = compacted.after.messages
+    match format:
+        case "markdown":
+            title = compacted.session.title or "Conversation"
+            text = render_markdown(messages, compaction=compacted.record, title=title)
+            return (text.encode("utf-8", "replace"),)
+        case "openai":
+            return (render_chat_json(messages, dialect="openai_chat"),)
+        case "anthropic":
+            return (render_chat_json(messages, dialect="anthropic"),)
+        case "claude-code":
+            return _claude_code(compacted, source)
+        case "json":
+            return (_json(compacted),)
+        case _:
+            assert_never(format)
+
+
+def _claude_code(compacted: Compacted, source: Path) -> Iterable[bytes]:
+    from autocompact.sessions import write_claude_code
+
+    if compacted.session.format != "claude_code":
+        raise InvalidInput(
+            f"--format claude-code goes on from a session of Claude Code, this one is {compacted.session.format}: "
+            "choose markdown, openai, anthropic or json"
+        )
+    if len(compacted.log) < len(compacted.session.messages):
+        raise InvalidInput(
+            "--format claude-code keeps every line of the session, so it cannot end earlier: "
+            "leave out --through, or choose another format"
+        )
+    if compacted.record is None:
+        return (source.read_bytes(),)
+    return write_claude_code(source, compacted.record)
+
+
+def _json(compacted: Compacted) -> bytes:
+    """The contract of compact.schema.json."""
+    import msgspec
+
+    from autocompact.wire.request import export_messages
+
+    receipt, session = compacted.receipt, compacted.session
+    figures = "tokens_before tokens_after bytes_before bytes_after rung kept recoverable lost seconds counter".split()
+    exported = export_messages(compacted.after.messages, dialect="openai_chat")
+    document = {
+        "messages": [msgspec.Raw(message) for message in exported.messages],
+        "summary": compacted.summary,
+        "ledger": [
+            {"kind": entry.kind, "text": entry.text, "seq": entry.seq} for entry in compacted.ledger.entries
+        ],
+        "receipt": {name: getattr(receipt, name) for name in figures},
+        "source": {
+            "format": session.format,
+            "messages": len(session.messages),
+            "skipped_lines": len(session.skipped),
+        },
+    }
+    return msgspec.json.encode(document) + b"\n"

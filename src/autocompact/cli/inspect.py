@@ -1,0 +1,54 @@
+"""``autocompact inspect``."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from autocompact.cli.sources import Source, deliver, opened
+from autocompact.cli.terminal import color, progress, width
+from autocompact.cli.values import Count
+
+if TYPE_CHECKING:
+    from autocompact.recorded import Inspection
+
+
+@click.command()
+@click.argument("session")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
+@click.option("--through", type=Count(least=1), metavar="N", help="Look at it as it was after message N.")
+@click.option(
+    "--window",
+    type=Count(least=1),
+    metavar="N",
+    help="Tokens of the model's window.  [default: by model, else 200000]",
+)
+def inspect(session: str, *, as_json: bool, through: int | None, window: int | None) -> None:
+    """Show where the window of SESSION went.
+
+    By role, tool and file, the largest parts, what stands there more than once, and how the context grew. SESSION is
+    a recorded session, or - for stdin.
+
+    What the recording program compacted itself has left the context; --through shows the time before.
+    """
+    from autocompact.cli.survey import as_document, survey
+
+    with opened(session) as source:
+        inspection = inspected(source, through=through, window=window)
+    if as_json:
+        deliver([as_document(inspection)], None)
+    else:
+        click.echo(survey(inspection, source.name, width=width(sys.stdout)), color=color())
+
+
+def inspected(source: Source, *, through: int | None, window: int | None) -> Inspection:
+    """The session of ``source``, looked at."""
+    from autocompact.recorded import inspect_session
+    from autocompact.vocabulary import default_counter
+
+    with progress(f"Reading {source.name}"):
+        session = source.read()
+        counter = default_counter(session.model)
+        return inspect_session(session, counter=counter, through=through, window=window)

@@ -1,0 +1,215 @@
+"""The report of ``autocompact compact``: what became of the context, for a person."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter as Counted
+from collections.abc import Iterator
+
+import click
+
+from autocompact.cli.charts import bar
+from autocompact.core.messages import Message
+from autocompact.core.references import reference
+from autocompact.core.secrets import find_secrets
+from autocompact.core.tokens import message_cost
+from autocompact.recorded import Compacted
+
+_INDENT = 12
+_KINDS = {
+    "request": "requests",
+    "error": "errors",
+    "todo": "plan items",
+    "running": "running",
+    "file": "files",
+    "decision": "decisions",
+    "command": "commands",
+    "identifier": "identifiers",
+}
+PROGRAMS = {
+    "claude_code": "Claude Code",
+    "codex": "Codex",
+    "copilot_cli": "Copilot CLI",
+    "gemini_cli": "Gemini CLI",
+    "pi": "pi",
+    "openai": "OpenAI messages",
+    "anthropic": "Anthropic messages",
+    "openhands": "OpenHands",
+}
+
+
+def report(compacted: Compacted, name: str, *, preview: bool, written: str, width: int) -> str:
+    """The report.
+
+    Args:
+        compacted: what happened, or would.
+        name: of the session.
+        preview: nothing was written.
+        written: where the context went, "" for stdout.
+        width: columns.
+    """
+    lines = [*_head(compacted, name, preview=preview), "", *_bars(compacted, width), ""]
+    for label, text in _rows(compacted, preview=preview, written=written):
+        lines += row(label, text, width=width)
+    return "\n".join(lines)
+
+
+def row(label: str, text: str, *, width: int) -> list[str]:
+    """A labelled paragraph; a word is never broken, so a path can be copied."""
+    wrapped = textwrap.wrap(text, width - _INDENT, break_long_words=False, break_on_hyphens=False) or [""]
+    first = click.style(f"{label:<{_INDENT}}", bold=True) + wrapped[0]
+    return [first, *(" " * _INDENT + line for line in wrapped[1:])]
+
+
+def plural(count: int, noun: str) -> str:
+    """``count`` things: "1 file", "2,000 files"."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def _head(compacted: Compacted, name: str, *, preview: bool) -> Iterator[str]:
+    session, log = compacted.session, compacted.log
+    many = plural(len(log), "message")
+    through = f"the first {len(log):,} of {plural(len(session.messages), 'message')}"
+    told = many if len(log) == len(session.messages) else through
+    model = f", {session.model}" if session.model else ""
+    title = click.style(name, bold=True)
+    yield f"{title}: {PROGRAMS[session.format]}{model}, {told}"
+    earlier = compacted.before.compaction
+    if earlier is not None and earlier.through_seq:
+        yield f"Compacted before, through {reference(earlier.through_seq)}: what follows starts from that summary."
+    if preview:
+        yield click.style("Preview: nothing is written.", fg="yellow")
+
+
+def _bars(compacted: Compacted, width: int) -> Iterator[str]:
+    receipt, window = compacted.receipt, compacted.window
+    most = max(window, receipt.tokens_before)
+    size = max(len(f"{most:,}"), 5)
+    for label, tokens, color in (
+        ("before", receipt.tokens_before, "yellow"),
+        ("after", receipt.tokens_after, "green"),
+    ):
+        room = width - _INDENT - size - 14
+        figures = f"{tokens:>{size},} tokens {tokens / window:>5.0%}"
+        yield f"{label:<{_INDENT}}{bar(tokens, most=most, width=room, color=color)} {figures}"
+    yield f"{'':<{_INDENT}}of a window of {window:,} tokens"
+
+
+def _rows(compacted: Compacted, *, preview: bool, written: str) -> Iterator[tuple[str, str]]:
+    if compacted.record is None:
+        yield "unchanged", _reason(compacted)
+    else:
+        yield from _changes(compacted, preview=preview)
+    yield from _cautions(compacted)
+    receipt = compacted.receipt
+    by = f"{receipt.model} summary, " if compacted.record and compacted.summary else ""
+    yield "receipt", f"rung {receipt.rung}, {by}{receipt.seconds:.2f} s, counted with {receipt.counter}"
+    if preview:
+        saved = receipt.tokens_before - receipt.tokens_after
+        yield "cost", f"no model is asked; every later request carries {saved:,} tokens less"
+    elif written:
+        yield "written", written
+
+
+def _reason(compacted: Compacted) -> str:
+    if compacted.before.cost.tokens <= compacted.goal.target and compacted.goal.first_rung == "mask":
+        return f"the context fits {compacted.goal.target:,} tokens already; choose a smaller --to"
+    goal = compacted.goal
+    return (
+        f"nothing would become smaller with --tail-tokens {goal.tail_tokens} and --summary-tokens "
+        f"{goal.summary_tokens}; choose a smaller one"
+    )
+
+
+def _changes(compacted: Compacted, *, preview: bool) -> Iterator[tuple[str, str]]:
+    receipt = compacted.receipt
+    yield "verbatim", _verbatim(compacted)
+    folded = _folded(compacted)
+    if folded:
+        tokens = compacted.log.counter.count(compacted.summary)
+        yield (
+            "summarised",
+            f"{plural(len(folded), 'message')}, {_range(folded)}, in {tokens:,} tokens with the ledger",
+        )
+    if receipt.masked:
+        yield "masked", f"{plural(receipt.masked, 'tool output')}, each shown as one line"
+    if preview:
+        largest = (
+            f"{reference(piece.seq)} {piece.what} ({piece.tokens:,})" for piece in compacted.leaving(5)
+        )
+        yield "leaves", "largest parts: " + "; ".join(largest)
+    if compacted.ledger.entries:
+        yield (
+            "checked",
+            (
+                f"{len(compacted.ledger.entries):,} things found: {receipt.kept:,} kept, "
+                f"{receipt.recoverable:,} recoverable from the session, {receipt.lost:,} lost"
+            ),
+        )
+        yield "kept", _kept(compacted)
+
+
+def _verbatim(compacted: Compacted) -> str:
+    through = compacted.record.through_seq if compacted.record else 0
+    own = [message for message in compacted.after.messages if message.seq]
+    recent = [message for message in own if message.seq > through]
+    asked = [message for message in own if message.is_request]
+    tokens = sum(message_cost(message, compacted.log.counter).tokens for message in recent)
+    told = (
+        [f"{plural(len(recent), 'recent message')} ({_range(recent)}, {tokens:,} tokens)"] if recent else []
+    )
+    if asked:
+        told.append(f"your last request ({reference(asked[-1].seq)})")
+    if any(message.role == "system" for message in own):
+        told.append("the system prompt")
+    pinned = [reference(seq) for seq in sorted(compacted.goal.pins)]
+    told += [f"pinned {', '.join(pinned)}"] if pinned else []
+    told += [plural(len(compacted.goal.notes), "pinned text")] if compacted.goal.notes else []
+    return "; ".join(told) or "nothing but the summary"
+
+
+def _folded(compacted: Compacted) -> list[Message]:
+    """The messages that the summary stands for, of those that were in the context."""
+    stay = {message.seq for message in compacted.after.messages}
+    return [message for message in compacted.before.messages if message.seq and message.seq not in stay]
+
+
+def _range(messages: list[Message]) -> str:
+    seqs = [message.seq for message in messages]
+    return reference(seqs[0]) if len(seqs) == 1 else f"{reference(min(seqs))} to {reference(max(seqs))}"
+
+
+def _kept(compacted: Compacted) -> str:
+    kept = Counted(entry.kind for entry in compacted.verified().kept)
+    found = Counted(entry.kind for entry in compacted.ledger.entries)
+    return ", ".join(f"{name} {kept[kind]} of {found[kind]}" for kind, name in _KINDS.items() if found[kind])
+
+
+def _cautions(compacted: Compacted) -> Iterator[tuple[str, str]]:
+    """What the user should know of: secrets, what was not read, what could not be done as asked."""
+    session = compacted.session
+    replaced = compacted.summary.count("[secret: ")
+    open_ones = sum(len(find_secrets(text)) for text in compacted.texts()) if compacted.record else 0
+    told = [f"{replaced:,} replaced in the summary"] if replaced and compacted.record else []
+    told += (
+        [f"{open_ones:,} still in what stays verbatim: treat it like the session itself"] if open_ones else []
+    )
+    if told:
+        yield "secrets", "; ".join(told)
+    if session.skipped:
+        first = session.skipped[0]
+        where = f"line {first.line}: " if first.line else ""
+        yield (
+            "skipped",
+            f"{plural(len(session.skipped), 'line')} that could not be used ({where}{first.reason})",
+        )
+    if session.sidechains or session.abandoned:
+        apart = (
+            [plural(len(session.sidechains), "sub-agent") + "'s own messages"] if session.sidechains else []
+        )
+        apart += [plural(len(session.abandoned), "message") + " of a branch that was left"] * bool(
+            session.abandoned
+        )
+        yield "not in it", "; ".join(apart)
+    if compacted.receipt.problem:
+        yield "problem", compacted.receipt.problem

@@ -1,0 +1,154 @@
+"""What ``autocompact inspect`` shows: as text with small charts, and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import click
+import msgspec
+
+from autocompact.cli.charts import bar, columns, marks, spread
+from autocompact.cli.report import PROGRAMS, plural
+from autocompact.core.references import reference
+from autocompact.recorded import Inspection
+from autocompact.recorded.inspecting import Repeat, Share
+
+_HEIGHT = 6
+_AXIS = 10
+_ROWS = 10
+_BAR = 12
+_FIGURES = 18
+
+
+def survey(inspection: Inspection, name: str, *, width: int) -> str:
+    """The text, ``width`` columns wide; ``name`` is the session's."""
+    total = inspection.context.cost.tokens
+    sections = (
+        _head(inspection, name),
+        _shares("By role", inspection.roles, total=total, width=width, times="message"),
+        _shares("By tool, calls and results", inspection.tools, total=total, width=width, times="call"),
+        _shares("By file", inspection.files, total=total, width=width, times=""),
+        _largest(inspection, width=width),
+        _repeats(inspection, width=width),
+        _growth(inspection, width=width),
+    )
+    return "\n\n".join("\n".join(lines) for section in sections if (lines := list(section)))
+
+
+def as_document(inspection: Inspection) -> bytes:
+    """The JSON of ``--json``, with a line end."""
+    session = inspection.session
+    document = {
+        "source": {
+            "format": session.format,
+            "model": session.model,
+            "messages": len(session.messages),
+            "skipped_lines": len(session.skipped),
+        },
+        "messages": inspection.messages,
+        "window": inspection.window,
+        "tokens": inspection.context.cost.tokens,
+        "log_tokens": inspection.log_tokens,
+        "counter": inspection.counter,
+        "roles": inspection.roles,
+        "tools": inspection.tools,
+        "files": inspection.files,
+        "largest": inspection.largest,
+        "repeats": inspection.repeats,
+        "usage": {"reported": inspection.reported, "points": inspection.points},
+        "compactions": [
+            {"through": record.through_seq, "time": record.receipt.time, "rung": record.receipt.rung}
+            for record in inspection.compactions
+        ],
+    }
+    return msgspec.json.encode(document) + b"\n"
+
+
+def _head(inspection: Inspection, name: str) -> Iterator[str]:
+    session, tokens = inspection.session, inspection.context.cost.tokens
+    model = f", {session.model}" if session.model else ""
+    title = click.style(name, bold=True)
+    yield f"{title}: {PROGRAMS[session.format]}{model}, {plural(inspection.messages, 'message')}"
+    share = tokens / inspection.window
+    yield f"The context takes {tokens:,} of {inspection.window:,} tokens ({share:.0%}), counted with {inspection.counter}."
+    if inspection.reported:
+        last = inspection.points[-1].tokens
+        yield f"The provider reported {last:,} at the end: with system prompt and tool schemas, by its own tokenizer."
+    if inspection.compactions and inspection.log_tokens > tokens:
+        yield (
+            f"{plural(len(inspection.compactions), 'compaction')} before: of {inspection.log_tokens:,} tokens said, "
+            "the rest is not in the context any more."
+        )
+    if session.skipped:
+        yield f"{plural(len(session.skipped), 'line')} could not be used: {session.skipped[0].reason}"
+
+
+def _title(text: str) -> str:
+    return click.style(text, bold=True)
+
+
+def _shares(title: str, shares: Sequence[Share], *, total: int, width: int, times: str) -> Iterator[str]:
+    if not shares:
+        return
+    yield _title(title)
+    shown = shares[:_ROWS]
+    room = width - _BAR - _FIGURES - 22
+    longest = min(room, max(len(share.name) for share in shown))
+    for share in shown:
+        note = plural(share.times, times) if times else share.note
+        figures = f"{share.tokens:>9,} {share.tokens / total:>6.1%}"
+        drawn = bar(share.tokens, most=shown[0].tokens, width=_BAR, color="cyan")
+        yield f"  {_end(share.name, longest):<{longest}}  {drawn} {figures}  {note}"
+    if len(shares) > _ROWS:
+        rest = sum(share.tokens for share in shares[_ROWS:])
+        yield f"  and {len(shares) - _ROWS:,} more: {rest:,}"
+
+
+def _end(text: str, length: int) -> str:
+    """``text`` cut at its beginning: the end of a path tells more."""
+    return text if len(text) <= length else f"…{text[-length + 1 :]}"
+
+
+def _largest(inspection: Inspection, *, width: int) -> Iterator[str]:
+    yield _title("Largest parts")
+    for piece in inspection.largest:
+        place = reference(piece.seq) if piece.seq else ""
+        line = f"{piece.tokens:>9,}  {place:<6} {piece.what}"
+        yield line if len(line) <= width else f"{line[: width - 1]}…"
+
+
+def _repeats(inspection: Inspection, *, width: int) -> Iterator[str]:
+    if not inspection.repeats:
+        return
+    wasted = sum(repeat.tokens for repeat in inspection.repeats)
+    share = wasted / inspection.context.cost.tokens
+    yield _title(f"More than once: {wasted:,} tokens ({share:.0%}) that a later output shows again")
+    for repeat in inspection.repeats[:_ROWS]:
+        yield _repeat(repeat, width)
+    if len(inspection.repeats) > _ROWS:
+        yield f"  and {len(inspection.repeats) - _ROWS:,} more"
+
+
+def _repeat(repeat: Repeat, width: int) -> str:
+    places = ", ".join(reference(seq) for seq in repeat.seqs[:5])
+    line = f"{repeat.tokens:>9,}  {repeat.what} ({places}{', …' if len(repeat.seqs) > 5 else ''})"
+    return line if len(line) <= width else f"{line[: width - 1]}…"
+
+
+def _growth(inspection: Inspection, *, width: int) -> Iterator[str]:
+    """The context over time, a column for some messages each; compactions are marked below."""
+    source = "as the provider reported it" if inspection.reported else "counted"
+    yield _title(f"The context over time, {source}")
+    room = width - _AXIS - 1
+    last = inspection.messages
+    values = spread([(point.seq, point.tokens) for point in inspection.points], last=last, width=room)
+    for level, line in enumerate(columns(values, height=_HEIGHT)):
+        label = f"{max(values):,}" if level == 0 else "0" if level == _HEIGHT - 1 else ""
+        yield f"{label:>{_AXIS - 1}} {click.style(line, fg='cyan')}"
+    made = [max(1, record.through_seq) for record in inspection.compactions]
+    if made:
+        yield " " * _AXIS + click.style(marks(made, last=last, width=room, sign="▲"), fg="yellow")
+    end = reference(last)
+    yield " " * _AXIS + f"m1{end:>{room - 2}}"
+    if made:
+        yield f"{'▲':>{_AXIS + 1}} compacted, last through {reference(made[-1])}: --through {made[-1]} shows the time before"

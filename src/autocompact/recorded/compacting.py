@@ -1,0 +1,274 @@
+"""Compact a recorded session, without a model.
+
+    compact_session(session, Options(to=12_000), counter=…, clock=…) -> Compacted
+
+What is compacted is the live context under the last compaction that the recording program made itself; the ledger is
+found in the originals of those earlier compactions as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from autocompact.core.budget import Budget
+from autocompact.core.compaction import Compaction, Receipt
+from autocompact.core.entries import Ledger
+from autocompact.core.ladder import SMALLEST_LEDGER, Goal, SummaryReply, answer, climb
+from autocompact.core.messages import Message, Text, ToolCall, ToolResult
+from autocompact.core.references import reference
+from autocompact.core.reply import parse_summary
+from autocompact.core.secrets import redact
+from autocompact.core.tokens import Counter, message_cost
+from autocompact.core.transcript import Context, Transcript, view
+from autocompact.core.verification import Verification, verify
+from autocompact.core.windows import budget_for
+from autocompact.errors import IncompressibleContext, InvalidInput
+from autocompact.ports import Clock
+from autocompact.recorded.moment import Moment, moment
+from autocompact.recorded.pieces import Piece, largest, weighed
+from autocompact.sessions import Session
+
+TAIL_TOKENS, TAIL_SHARE, TAIL_PART = 20_000, 10, 4
+"""The tail by default: so many tokens, but no more than a 10th of the window and a 4th of the context."""
+
+SUMMARY_MOST, SUMMARY_LEAST, SUMMARY_PART = 8_000, 1_000, 20
+"""Summary and ledger by default: a 20th of the context, within these bounds."""
+
+TARGET_SUMMARY = 0.4
+"""With a target: the share of it, less what is fixed, that goes to summary and ledger; the tail gets the rest."""
+
+FRAME_TOKENS = 100
+"""What the words around a summary take, rounded up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What is wanted. None is the default.
+
+    Attributes:
+        window: tokens of the model's window; by default that of the session's model, else 200,000.
+        to: tokens that the context may take afterwards; by default the window less room for the reply.
+        summary_tokens: size of summary plus ledger.
+        tail_tokens: recent messages that stay verbatim; 0 for none.
+        through: compact as if the conversation ended at this message.
+        summary: a summary to take instead of making one.
+        pins: what must stay verbatim: a message by its number, any other text in the summary.
+        focus: what the summary should concentrate on.
+
+    Raises:
+        InvalidInput: a number that is too small, or an empty pin.
+    """
+
+    window: int | None = None
+    to: int | None = None
+    summary_tokens: int | None = None
+    tail_tokens: int | None = None
+    through: int | None = None
+    summary: str | None = None
+    pins: tuple[str, ...] = ()
+    focus: str = ""
+
+    def __post_init__(self) -> None:
+        for name, least in (("window", 1), ("to", 1), ("summary_tokens", 1), ("tail_tokens", 0)):
+            value: int | None = getattr(self, name)
+            if value is not None and value < least:
+                raise InvalidInput(f"{name.replace('_', '-')} is {value:,}, it must be at least {least}")
+        if not all(pin.strip() for pin in self.pins):
+            raise InvalidInput("a pin is empty: give a text, or the number of a message")
+
+    @property
+    def asks_for_summary(self) -> bool:
+        """Whether masking old tool outputs would not be what was asked for, even if it were enough."""
+        sized = (self.summary_tokens, self.tail_tokens, self.summary) != (None, None, None)
+        return self.to is None or sized or bool(self.focus) or any(_number(pin) is None for pin in self.pins)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compacted:
+    """A session, compacted.
+
+    Attributes:
+        session: what was read.
+        log: its messages, through the one asked for.
+        goal: what the compaction had to reach.
+        window: tokens of the model's window.
+        before: the context before, under the recording program's own last compaction.
+        after: the context now; neither ends on a tool result.
+        record: the compaction; None if there was nothing to gain, and ``after`` is ``before``.
+        receipt: what it did; its rung is "none" without a record.
+    """
+
+    session: Session
+    log: Transcript
+    goal: Goal
+    window: int
+    before: Context
+    after: Context
+    record: Compaction | None
+    receipt: Receipt
+
+    @property
+    def summary(self) -> str:
+        """The summary in force, ledger included; "" if there is none."""
+        return self.after.compaction.summary if self.after.compaction else ""
+
+    @property
+    def ledger(self) -> Ledger:
+        """What was found, the most needed first; empty if nothing was summarised."""
+        return self.record.ledger if self.record else Ledger()
+
+    def leaving(self, most: int) -> tuple[Piece, ...]:
+        """The largest parts of messages that are no longer in the context, or only as a stub."""
+        stay = {message.seq for message in self.after.messages if not message.changed}
+        parts = weighed(self.before.messages, self.log.counter)
+        gone = [part for part in parts if part[0].seq not in stay]
+        return largest(gone, cwd=self.session.cwd, most=most)
+
+    def verified(self) -> Verification:
+        """Which entries of the ledger the new context states."""
+        return verify("\n".join(self.texts()), self.ledger)
+
+    def texts(self) -> list[str]:
+        """Every text in the new context."""
+        return [text for message in self.after.messages for text in _words(message)]
+
+
+def compact_session(session: Session, options: Options, *, counter: Counter, clock: Clock) -> Compacted:
+    """Compact ``session``.
+
+    Raises:
+        InvalidInput: there is no message ``through`` or none of a pin's number, or the given summary is empty.
+        IncompressibleContext: what must stay is larger than ``to``, or than the window leaves.
+    """
+    start = clock.monotonic()
+    then = moment(session, through=options.through, counter=counter)
+    before = view(then.log, then.active, closed=True)
+    budget = budget_for(session.model, window=options.window)
+    goal = _goal(options, before, log=then.log, budget=budget)
+    record = None
+    if options.asks_for_summary or before.cost.tokens > goal.target:
+        record = _climbed(goal, then, reply=_given(options))
+    after = view(then.log, record, closed=True) if record else before
+    receipt = _receipt(record, before, after=after, counter=counter)
+    receipt = replace(receipt, seconds=clock.monotonic() - start, time=clock.now())
+    if record is not None:
+        record = replace(record, receipt=receipt, parent=then.active.id if then.active else "")
+        after = replace(after, compaction=record)
+    return Compacted(
+        session=session,
+        log=then.log,
+        goal=goal,
+        window=budget.window,
+        before=before,
+        after=after,
+        record=record,
+        receipt=receipt,
+    )
+
+
+def _given(options: Options) -> SummaryReply | None:
+    if options.summary is None:
+        return None
+    text = redact(parse_summary(options.summary).text)
+    if not text.strip():
+        raise InvalidInput("the given summary is empty: write something into it, or leave it out")
+    return SummaryReply(text=text, model="given")
+
+
+def _goal(options: Options, before: Context, *, log: Transcript, budget: Budget) -> Goal:
+    tail, summary = _sizes(options, before, log=log, window=budget.window)
+    numbers = {number for pin in options.pins if (number := _number(pin)) is not None}
+    for number in sorted(numbers):
+        if not 1 <= number <= len(log):
+            raise InvalidInput(
+                f"pin {number}: there is no such message, choose one from 1 to {len(log)}; "
+                f"to pin the number as a text, give some words with it"
+            )
+    return Goal(
+        limit=options.to or budget.limit,
+        target=options.to or budget.limit,
+        summary_tokens=summary,
+        tail_tokens=tail,
+        max_bytes=budget.max_bytes,
+        max_images=budget.max_images,
+        pins=frozenset(numbers),
+        notes=tuple(_note(pin, log) for pin in options.pins if _number(pin) is None),
+        focus=options.focus,
+        first_rung="summarise" if options.asks_for_summary else "mask",
+        trigger="manual",
+    )
+
+
+def _sizes(options: Options, before: Context, *, log: Transcript, window: int) -> tuple[int, int]:
+    """Tokens of the tail and of the summary."""
+    tail, summary = options.tail_tokens, options.summary_tokens
+    total = before.cost.tokens
+    if options.to is None:
+        part = total // SUMMARY_PART
+        summary = summary or min(SUMMARY_MOST, max(SUMMARY_LEAST, part))
+        tail = min(TAIL_TOKENS, window // TAIL_SHARE, total // TAIL_PART) if tail is None else tail
+        return tail, summary
+    room = max(0, options.to - _fixed(options, before, log=log))
+    if summary is None:
+        share = int(room * TARGET_SUMMARY) if tail is None else room - tail
+        summary = max(SMALLEST_LEDGER, min(SUMMARY_MOST, share))
+    return max(0, room - summary) if tail is None else tail, summary
+
+
+def _fixed(options: Options, before: Context, *, log: Transcript) -> int:
+    """Tokens that every context of this log takes: system prompt, last request, pins, the frame of a summary."""
+    last = next((message for message in reversed(before.messages) if message.is_request), None)
+    pins = {_number(pin) for pin in options.pins}
+    fixed = [
+        message
+        for message in before.messages
+        if message.role == "system" or message is last or message.seq in pins
+    ]
+    words = sum(log.counter.count(pin) for pin in options.pins)
+    return FRAME_TOKENS + words + sum(message_cost(message, log.counter).tokens for message in fixed)
+
+
+def _climbed(goal: Goal, then: Moment, *, reply: SummaryReply | None) -> Compaction | None:
+    """The record, made with room for what closes a context: "Understood." after a tool result."""
+    context, closed = view(then.log, then.active), view(then.log, then.active, closed=True)
+    closing = closed.cost.tokens - context.cost.tokens
+    smaller = replace(goal, limit=goal.limit - closing, target=goal.target - closing)
+    try:
+        return answer(climb(then.log, smaller, active=then.active), reply)
+    except IncompressibleContext as error:
+        breakdown = {**error.breakdown, "the end": closing}
+        raise IncompressibleContext(breakdown, limit=goal.limit) from error
+
+
+def _number(pin: str) -> int | None:
+    return int(pin) if pin.isascii() and pin.isdigit() and len(pin) < 19 else None
+
+
+def _note(pin: str, log: Transcript) -> str:
+    """The text of a pin, with the message where it stands: a request of the user if one holds it."""
+    holders = [message for message in log.live() if any(pin in text for text in _words(message))]
+    asked = [message for message in holders if message.is_request] or holders
+    return f"{pin} [{reference(asked[-1].seq)}]" if asked else pin
+
+
+def _receipt(record: Compaction | None, before: Context, *, after: Context, counter: Counter) -> Receipt:
+    unchanged = Receipt(tokens_before=0, tokens_after=0, bytes_before=0, bytes_after=0, rung="none")
+    return replace(
+        record.receipt if record else unchanged,
+        tokens_before=before.cost.tokens,
+        tokens_after=after.cost.tokens,
+        bytes_before=before.cost.bytes,
+        bytes_after=after.cost.bytes,
+        images_before=before.cost.images,
+        images_after=after.cost.images,
+        counter=counter.name,
+    )
+
+
+def _words(message: Message) -> Iterator[str]:
+    for part in message.parts:
+        if isinstance(part, Text | ToolResult):
+            yield part.text
+        elif isinstance(part, ToolCall):
+            yield part.arguments

@@ -1,0 +1,253 @@
+"""Where the window went: by role, by tool, by file; what is largest, what stands there twice, and how it grew."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from autocompact.core.actions import Action, interpret
+from autocompact.core.compaction import Compaction
+from autocompact.core.messages import ToolCall, ToolResult
+from autocompact.core.summary import frame
+from autocompact.core.tokens import MESSAGE_TOKENS, Counter, breakdown
+from autocompact.core.transcript import Context, Transcript, view
+from autocompact.core.windows import budget_for
+from autocompact.recorded.moment import Moment, moment
+from autocompact.recorded.pieces import Piece, Weighed, largest, named, short_path, weighed
+from autocompact.sessions import Session
+
+SAME_TOKENS = 50
+"""Outputs smaller than this are not called duplicates: "ok" is said often and costs nothing."""
+
+_NUMBER = re.compile(r"^\s*\d+[→\t:|]?")
+_TELLING = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """What one role, tool or file takes. ``times`` counts its messages or calls; ``note`` says more."""
+
+    name: str
+    tokens: int
+    times: int
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeat:
+    """What stands in the context several times, at ``seqs``; ``tokens`` are those that a later one shows again."""
+
+    what: str
+    seqs: tuple[int, ...]
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """Tokens of the context at message ``seq``."""
+
+    seq: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inspection:
+    """A session, looked at.
+
+    Attributes:
+        session: what was read.
+        messages: number of messages looked at; fewer than the session has where an earlier moment was asked for.
+        log_tokens: tokens of all of them, those that left the context included.
+        window: tokens of the model's window.
+        context: what the model was sent at that moment.
+        roles: shares of the context by who speaks, the largest first; likewise the next two.
+        tools: by tool, calls and results together.
+        files: by file; a call that touches several counts for each with its part.
+        largest: the largest parts, the largest first.
+        repeats: what stands there several times, the most wasteful first.
+        points: the context over time.
+        reported: the points are the provider's own figures; else they are counted.
+        compactions: what the recording program compacted itself.
+        counter: name of the token counter.
+    """
+
+    session: Session
+    messages: int
+    log_tokens: int
+    window: int
+    context: Context
+    roles: tuple[Share, ...]
+    tools: tuple[Share, ...]
+    files: tuple[Share, ...]
+    largest: tuple[Piece, ...]
+    repeats: tuple[Repeat, ...]
+    points: tuple[Point, ...]
+    reported: bool
+    compactions: tuple[Compaction, ...]
+    counter: str
+
+
+@dataclass(slots=True, kw_only=True)
+class _Output:
+    """A call with its result: ``tokens`` are those of the result, ``asked`` those of the call."""
+
+    seq: int
+    action: Action
+    text: str
+    tokens: int
+    asked: int
+
+
+@dataclass(slots=True, kw_only=True)
+class _Sum:
+    tokens: int = 0
+    times: int = 0
+    effects: dict[str, int] = field(default_factory=dict[str, int])
+
+
+def inspect_session(
+    session: Session, *, counter: Counter, through: int | None = None, window: int | None = None
+) -> Inspection:
+    """Look at ``session`` as it was at its end, or after message ``through``.
+
+    Raises:
+        InvalidInput: there is no such message, or the window is not positive.
+    """
+    budget = budget_for(session.model, window=window)
+    then = moment(session, through=through, counter=counter)
+    context = view(then.log, then.active)
+    parts = weighed(context.messages, counter)
+    outputs = list(_outputs(parts))
+    points, reported = _points(then)
+    return Inspection(
+        session=session,
+        messages=len(then.log),
+        log_tokens=sum(then.log.cost(message.seq).tokens for message in then.log.live()),
+        window=budget.window,
+        context=context,
+        roles=_roles(context, counter),
+        tools=_tools(parts),
+        files=_files(outputs, session.cwd),
+        largest=largest(parts, cwd=session.cwd, most=10),
+        repeats=_repeats(outputs, session.cwd),
+        points=points,
+        reported=reported,
+        compactions=then.made,
+        counter=counter.name,
+    )
+
+
+def _roles(context: Context, counter: Counter) -> tuple[Share, ...]:
+    sums: dict[str, _Sum] = {}
+    for message in context.messages:
+        for name, tokens in breakdown([message], tools=0, counter=counter).items():
+            total = sums.setdefault(name, _Sum())
+            total.tokens += tokens
+            total.times += 1
+    return _sorted(Share(name=name, tokens=each.tokens, times=each.times) for name, each in sums.items())
+
+
+def _sorted(shares: Iterable[Share]) -> tuple[Share, ...]:
+    return tuple(sorted(shares, key=lambda share: (-share.tokens, share.name)))
+
+
+def _tools(parts: list[Weighed]) -> tuple[Share, ...]:
+    names = {part.id: part.name for _, part, _ in parts if isinstance(part, ToolCall)}
+    sums: dict[str, _Sum] = {}
+    for _, part, tokens in parts:
+        if isinstance(part, ToolCall | ToolResult):
+            name = part.name if isinstance(part, ToolCall) else names[part.call_id]
+            total = sums.setdefault(name, _Sum())
+            total.tokens += tokens
+            total.times += isinstance(part, ToolCall)
+    return _sorted(Share(name=name, tokens=each.tokens, times=each.times) for name, each in sums.items())
+
+
+def _outputs(parts: list[Weighed]) -> Iterator[_Output]:
+    calls: dict[str, tuple[Action, int]] = {}
+    for message, part, tokens in parts:
+        if isinstance(part, ToolCall):
+            calls[part.id] = interpret(part), tokens
+        elif isinstance(part, ToolResult):
+            action, asked = calls[part.call_id]
+            yield _Output(seq=message.seq, action=action, text=part.text, tokens=tokens, asked=asked)
+
+
+def _files(outputs: Iterable[_Output], cwd: str) -> tuple[Share, ...]:
+    sums: dict[str, _Sum] = {}
+    for output in outputs:
+        files = dict(output.action.files)
+        for path, effect in files.items():
+            total = sums.setdefault(short_path(path, cwd=cwd), _Sum())
+            total.tokens += (output.tokens + output.asked) // len(files)
+            total.times += 1
+            total.effects[effect] = total.effects.get(effect, 0) + 1
+    return _sorted(
+        Share(name=path, tokens=each.tokens, times=each.times, note=_effects(each.effects))
+        for path, each in sums.items()
+    )
+
+
+def _effects(effects: dict[str, int]) -> str:
+    return ", ".join(f"{effect} {times}×" if times > 1 else effect for effect, times in effects.items())
+
+
+def _repeats(outputs: Iterable[_Output], cwd: str) -> tuple[Repeat, ...]:
+    """Files that were read again, then other outputs that are the same to the letter."""
+    reads: dict[str, list[_Output]] = {}
+    same: dict[str, list[_Output]] = {}
+    for output in outputs:
+        if output.action.verb == "read" and len(output.action.files) == 1:
+            reads.setdefault(output.action.files[0][0], []).append(output)
+        elif output.tokens >= SAME_TOKENS:
+            same.setdefault(output.text, []).append(output)
+    found = [
+        _repeat(f"{short_path(path, cwd=cwd)} read {len(group)}×", group, tokens=_read_again(group))
+        for path, group in reads.items()
+    ]
+    for group in same.values():
+        what = f"{named(group[0].action, cwd=cwd)}: same output {len(group)}×"
+        found.append(_repeat(what, group, tokens=sum(output.tokens for output in group[:-1])))
+    kept = [repeat for repeat in found if repeat.tokens]
+    return tuple(sorted(kept, key=lambda repeat: (-repeat.tokens, repeat.seqs)))
+
+
+def _repeat(what: str, group: list[_Output], *, tokens: int) -> Repeat:
+    return Repeat(what=what, seqs=tuple(output.seq for output in group), tokens=tokens)
+
+
+def _read_again(group: list[_Output]) -> int:
+    """Tokens of the earlier reads that later ones show again, line by line: two ranges of a file may not overlap."""
+    seen: set[str] = set()
+    tokens = 0
+    for output in reversed(group):
+        lines = [
+            line for row in output.text.splitlines() if len(line := _NUMBER.sub("", row).strip()) >= _TELLING
+        ]
+        again = sum(line in seen for line in lines)
+        tokens += output.tokens * again // len(lines) if lines else 0
+        seen.update(lines)
+    return tokens
+
+
+def _points(then: Moment) -> tuple[tuple[Point, ...], bool]:
+    """The context over time, and whether the provider reported it."""
+    reported = tuple(
+        Point(seq=message.seq, tokens=message.usage.prompt + message.usage.completion)
+        for message in then.log.live()
+        if message.usage is not None
+    )
+    return (reported, True) if reported else (tuple(_counted(then.log, then.made)), False)
+
+
+def _counted(log: Transcript, made: Iterable[Compaction]) -> Iterator[Point]:
+    """Sums of the messages' costs, beginning anew with the summary at each compaction."""
+    restarts = {record.through_seq: record for record in made if record.summary}
+    tokens = 0
+    for message in log.live():
+        tokens += log.cost(message.seq).tokens
+        yield Point(seq=message.seq, tokens=tokens)
+        if (record := restarts.get(message.seq)) is not None:
+            tokens = log.counter.count(frame(record.summary, placement=record.placement)) + MESSAGE_TOKENS
+            tokens += sum(log.cost(seq).tokens for seq in record.keep)

@@ -1,0 +1,61 @@
+"""A recorded session as it was at some moment: the messages until then, and the compaction in force."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from autocompact.core.compaction import Compaction
+from autocompact.core.tokens import Counter
+from autocompact.core.transcript import Transcript
+from autocompact.errors import InvalidInput
+from autocompact.sessions import Session
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """A session through one of its messages.
+
+    Attributes:
+        log: the messages until then.
+        made: the compactions that the recording program had made by then and that were not undone, oldest first.
+    """
+
+    log: Transcript
+    made: tuple[Compaction, ...]
+
+    @property
+    def active(self) -> Compaction | None:
+        """The compaction in force."""
+        return self.made[-1] if self.made else None
+
+
+def moment(session: Session, *, through: int | None, counter: Counter) -> Moment:
+    """The session after message ``through``, or at its end.
+
+    Raises:
+        InvalidInput: there is no such message.
+    """
+    last = len(session.messages)
+    end = last if through is None else through
+    if not 1 <= end <= last:
+        raise InvalidInput(f"through {end}: there is no such message, choose one from 1 to {last}")
+    log = Transcript(session.messages[:end], counter=counter)
+    return Moment(
+        log=log,
+        made=tuple(
+            record
+            for record in session.compactions
+            if record.status != "undone" and (through is None or _was_made(record, session, through=end))
+        ),
+    )
+
+
+def _was_made(record: Compaction, session: Session, *, through: int) -> bool:
+    """Whether ``record`` was made before message ``through + 1`` came.
+
+    One that covers the last message came after it. One that left messages verbatim tells by its time.
+    """
+    if record.through_seq >= through or any(mask.seq > through for mask in record.masks):
+        return False
+    later = session.messages[through : through + 1]
+    return not (later and record.receipt.time > later[0].time > "")

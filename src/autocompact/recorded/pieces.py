@@ -1,0 +1,80 @@
+"""The parts of messages, weighed and named for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from autocompact.core.actions import Action, interpret
+from autocompact.core.messages import Message, Part, Text, ToolCall, ToolResult
+from autocompact.core.secrets import redact
+from autocompact.core.tokens import MESSAGE_TOKENS, Counter, message_cost
+
+Weighed: TypeAlias = tuple[Message, Part, int]
+"""A part with its message and its tokens, the framing of the message left out."""
+
+_LABEL = 70
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """One part of a message, ``seq`` 0 for a summary. ``what`` is one line, without secrets."""
+
+    seq: int
+    what: str
+    tokens: int
+
+
+def weighed(messages: Iterable[Message], counter: Counter) -> list[Weighed]:
+    """Every part of ``messages`` with its tokens."""
+    return [
+        (message, part, _weigh(part, message, counter=counter))
+        for message in messages
+        for part in message.parts
+    ]
+
+
+def largest(parts: Sequence[Weighed], *, cwd: str, most: int) -> tuple[Piece, ...]:
+    """The largest of ``parts``, the largest first; every result among them has its call there as well."""
+    calls = {part.id: part for _, part, _ in parts if isinstance(part, ToolCall)}
+    heaviest = sorted(parts, key=lambda weighed: (-weighed[2], weighed[0].seq))[:most]
+    return tuple(
+        Piece(seq=message.seq, what=_what(message, part, calls=calls, cwd=cwd), tokens=tokens)
+        for message, part, tokens in heaviest
+    )
+
+
+def named(action: Action, *, cwd: str) -> str:
+    """A call in a few words: the tool and what it was applied to."""
+    subject = action.command or next((short_path(path, cwd=cwd) for path, _ in action.files), "")
+    subject = subject or next((value for value in action.arguments.values() if isinstance(value, str)), "")
+    return f"{action.name} {one_line(subject)}".rstrip()
+
+
+def one_line(text: str) -> str:
+    """The beginning of ``text`` on one line, without secrets."""
+    line = " ".join(redact(text[: 20 * _LABEL]).split())
+    return line if len(line) <= _LABEL else f"{line[: _LABEL - 1]}…"
+
+
+def short_path(path: str, *, cwd: str) -> str:
+    """``path`` as seen from the folder that the session ran in."""
+    return path.removeprefix(f"{cwd.rstrip('/')}/") if cwd else path
+
+
+def _weigh(part: Part, message: Message, *, counter: Counter) -> int:
+    alone = Message(seq=0, role=message.role, parts=(part,))
+    return message_cost(alone, counter).tokens - MESSAGE_TOKENS
+
+
+def _what(message: Message, part: Part, *, calls: dict[str, ToolCall], cwd: str) -> str:
+    if isinstance(part, ToolResult):
+        call = calls.get(part.call_id)
+        return f"result of {named(interpret(call), cwd=cwd)}" if call else "result"
+    if isinstance(part, ToolCall):
+        return f"call of {named(interpret(part), cwd=cwd)}"
+    if message.seq == 0 and message.synthetic:
+        return "summary of an earlier compaction"
+    speaker = "note of the program" if message.synthetic else message.role
+    return f"{speaker}: {one_line(part.text) if isinstance(part, Text) else type(part).__name__.lower()}"
