@@ -90,6 +90,7 @@ _SHELL_FILE = re.compile(
 )
 _ARGUMENT = re.compile(r"(?<!\S)['\"]?([\w~./@+-]*[\w@+-]/?[\w.@+-]*)['\"]?(?!\S)")
 _LOOKS_LIKE_FILE = re.compile(r".*[\w-](?:\.[A-Za-z]\w{0,5}|/[\w.-]+)\Z|[A-Z]\w+file\Z")
+_SUBSTITUTES = re.compile(r"[sy]/")
 LONGEST_PATH = 300
 
 
@@ -189,7 +190,8 @@ def shell_files(command: str) -> tuple[tuple[str, Effect], ...]:
             if not match["out"].startswith("/dev/"):
                 found[match["out"]] = "created"
             continue
-        paths = [path for path in _ARGUMENT.findall(match["rest"]) if _LOOKS_LIKE_FILE.match(path)]
+        words = _ARGUMENT.findall(match["rest"])
+        paths = [word for word in words if _LOOKS_LIKE_FILE.match(word) and not _SUBSTITUTES.match(word)]
         found.update(_shell_effects(match["verb"], paths))
     return tuple(found.items())
 

@@ -60,6 +60,7 @@ def _is_decision(sentence: str) -> bool:
     return (
         shortest <= len(sentence) <= LONGEST
         and not sentence.endswith(("?", "？", ":", "："))
+        and " | " not in sentence
         and _DECIDES.search(sentence) is not None
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from autocompact.core.actions import Effect, todo_items
 from autocompact.core.entries import Entry, State
-from autocompact.core.outcomes import Outcome, error_lines, normal, read_outcome
+from autocompact.core.outcomes import Outcome, error_lines, normal
 from autocompact.core.scan import Call, Said
 
 LONGEST_COMMAND = 160
@@ -105,11 +105,10 @@ def find_commands(calls: Sequence[Call], *, words: Mapping[str, str]) -> list[En
     """The commands with what came of their last run; commands that only look at something are left out."""
     runs: dict[str, _Run] = {}
     for call in calls:
-        command = call.action.command
-        if not command or not call.answered:
+        outcome = call.outcome
+        if outcome is None:
             continue
-        key = normal(command)
-        outcome = read_outcome(call.output, is_error=call.is_error)
+        key = normal(call.action.command)
         before = runs.pop(key, None)
         if _LOOKS.match(key):
             continue
@@ -163,10 +162,9 @@ def find_errors(calls: Sequence[Call]) -> list[Entry]:
 
 
 def _failure(call: Call) -> tuple[bool, tuple[str, ...]]:
-    if not call.action.command:
-        return call.is_error, error_lines(call.output) if call.is_error else ()
-    outcome = read_outcome(call.output, is_error=call.is_error)
-    return outcome.failed, outcome.errors
+    if call.outcome is not None:
+        return call.outcome.failed, call.outcome.errors
+    return call.is_error, error_lines(call.output) if call.is_error else ()
 
 
 def _significant(command: str) -> frozenset[str]:

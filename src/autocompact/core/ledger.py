@@ -38,7 +38,11 @@ SHARES: Mapping[Kind, float] = {"decision": 0.06, "command": 0.06}
 WORTH_TELLING = 0.2
 EXPLAINED = 0.5
 _SPACE = re.compile(r"\s+")
-_CAPS = ((100_000, 100_000), (1200, 400), (800, 240), (500, 120), (300, 80), (160, 48), (120, 0), (40, 0))
+_CAPS = (
+    (100_000, 100_000, 100_000), (1200, 400, 100_000), (800, 240, 100), (500, 120, 100), (300, 80, 100), (160, 48, 100),
+    (160, 100, 16), (160, 100, 8), (160, 80, 4), (120, 60, 2), (120, 0, 0), (40, 0, 0), (0, 0, 0),
+)  # fmt: skip
+"""How requests shrink: characters of the last one, of the ones before it, and how many of these keep any."""
 
 
 def extract(
@@ -134,9 +138,10 @@ def _share(entries: Sequence[Entry], kind: Kind, *, budget: int, counter: Counte
 def shortened(requests: Sequence[Entry], budget: int, *, counter: Counter) -> list[Entry]:
     """The requests, cut until they take at most ``budget`` tokens: the last one least, the oldest to a pointer."""
     kept = list(requests)
-    for newest, others in _CAPS:
-        kept = [_cut(entry, others) for entry in requests[:-1]] + [
-            _cut(entry, newest) for entry in requests[-1:]
+    for newest, others, texts in _CAPS:
+        kept = [
+            _cut(entry, newest if left == 0 else others if left <= texts else 0)
+            for left, entry in zip(range(len(requests) - 1, -1, -1), requests, strict=True)
         ]
         if counter.count(render(kept)) <= budget:
             break

@@ -62,7 +62,7 @@ def _requests(entries: Sequence[Entry], words: Mapping[str, str]) -> list[str]:
     after = {earlier.seq: later.seq for earlier, later in pairwise(entries)}
     for entry in entries:
         if entry.text == "…":
-            pointers.append(reference(entry.seq) + _state(entry, words))
+            pointers.append(reference(entry.seq))
             continue
         state = _state(entry, words)
         if entry.state == "superseded" and after.get(entry.seq) == entry.state_seq:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 _EXIT = re.compile(
@@ -11,27 +12,31 @@ _EXIT = re.compile(
     re.MULTILINE,
 )
 _COUNTS = re.compile(
-    r"^.*(?:\b\d{1,9} (?:passed|failed|passing|failing|skipped|warnings?|errors?|issues?|problems?|tests?)\b"
-    r"|files? changed|^test result:|^Tests?:|^TOTAL\b.*\d+%|coverage[:=]? ?\d|^Ran \d+ tests).*$",
-    re.MULTILINE | re.IGNORECASE,
+    r"\b\d{1,9} (?:passed|failed|passing|failing|skipped|warnings?|errors?|issues?|problems?|tests?|files? changed)\b"
+    r"|^test result:|^ *Tests?: |^TOTAL\b.*\d%|coverage[:=]? ?\d|^Ran \d{1,9} tests",
+    re.MULTILINE,
 )
 _COMMIT = re.compile(r"^\[[^\]\n]{1,80} [0-9a-f]{7,12}\] .*$", re.MULTILINE)
 _FAILED = re.compile(
     r"^(?:--- FAIL|FAIL\b|FAILED\b|not ok\b|error(?:\[|:)|panic:|fatal:|E  )|\b[1-9]\d{0,8} failed",
     re.MULTILINE,
 )
-_ERROR_LINE = re.compile(
-    r"^.*?(?:\b[A-Z]\w*(?:Error|Exception)\b|\b(?:error|fatal|panic|FAIL(?:ED)?|undefined|not found|No such file"
-    r"|cannot|denied|Traceback|refused|unexpected|timed out|assert)\b|✗|✖).*$",
+_ERROR = re.compile(
+    r"[a-z](?:Error|Exception)\b|\b(?:[Ee]rror|ERROR|fatal|panic|FAIL(?:ED)?|undefined|[Nn]ot found|No such file|[Cc]annot"
+    r"|denied|refused|[Uu]nexpected|timed out|assert)\b|✗|✖"
+)
+_WRAPPERS = re.compile(
+    r"</?tool_use_error>|^(?:Exit code \d+|Chunk ID: .*|Wall time: .*|Process exited with .*|Original token count: .*"
+    r"|Output:)$",
     re.MULTILINE,
 )
-_WRAPPERS = re.compile(r"</?tool_use_error>|^Exit code \d+\n", re.MULTILINE)
+_FIRST_LINES = re.compile(r"\S.*")
 _TAIL = re.compile(r"\s*(?:2>&1)?\s*\|\s*(?:tail|head)\b[^|;&]*$|\s*2>(?:&1|/dev/null)\s*$|\s+$")
 _CD = re.compile(r"^\s*cd\s+(?:\"[^\"]*\"|'[^']*'|\S+)\s*(?:&&|;|\n)\s*")
 _HEREDOC = re.compile(r"(<<-?\s*['\"]?(\w+)['\"]?)[^\n]*\n.*?\n\s*\2\b", re.DOTALL)
 _SPACE = re.compile(r"\s+")
-HEAD = 4_000
-TAIL = 12_000
+HEAD = 2_000
+TAIL = 6_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +66,7 @@ def read_outcome(output: str, *, is_error: bool) -> Outcome:
     code = _exit_code(output)
     failed = is_error or (code not in (None, 0)) or (code is None and _FAILED.search(output) is not None)
     commit = _COMMIT.search(output)
-    counts = [line.strip()[:160] for line in _COUNTS.findall(output)]
+    counts = [line[:160] for line in _lines(_COUNTS, output)]
     parts = [*([commit.group()[:160]] if commit else []), *counts[-1:]]
     return Outcome(
         failed=failed,
@@ -80,12 +85,21 @@ def _exit_code(output: str) -> int | None:
 
 def error_lines(output: str) -> tuple[str, ...]:
     """The lines of an output that say what went wrong: at most three, the first line if none says so plainly."""
-    output = _WRAPPERS.sub("", output).strip()
-    found = list(dict.fromkeys(line.strip()[:200] for line in _ERROR_LINE.findall(output)))
+    output = _WRAPPERS.sub("", output)
+    found = list(dict.fromkeys(line[:200] for line in _lines(_ERROR, output)))
     if not found:
-        found = [line.strip()[:200] for line in output.split("\n", 1)[:1] if line.strip()]
-    traceback = [line for line in found if line.startswith("Traceback")]
-    return tuple([line for line in found if line not in traceback][:3] or traceback[:1])
+        first = _FIRST_LINES.search(output)
+        return (first.group().rstrip()[:200],) if first else ()
+    return tuple(found[:3])
+
+
+def _lines(pattern: re.Pattern[str], text: str) -> Iterator[str]:
+    """The lines in which ``pattern`` matches, without white space around them."""
+    at = 0
+    while match := pattern.search(text, at):
+        at = text.find("\n", match.end())
+        at = at if at >= 0 else len(text)
+        yield text[text.rfind("\n", 0, match.start()) + 1 : at].strip()
 
 
 def normal(command: str) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from autocompact.core.actions import Action, interpret
 from autocompact.core.messages import Message, Reasoning, Text, ToolCall, ToolResult
+from autocompact.core.outcomes import Outcome, read_outcome
 from autocompact.core.sightings import Piece, Sightings
 
 _ARROWS = re.compile(r"^ *\d+→", re.MULTILINE)
@@ -20,7 +21,7 @@ _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
 
 @dataclass(slots=True)
 class Call:
-    """One tool call with its answer, as far as there is one."""
+    """One tool call with its answer, as far as there is one; ``outcome`` is that of a command."""
 
     seq: int
     action: Action
@@ -28,6 +29,7 @@ class Call:
     output: str = ""
     is_error: bool = False
     answered: int = 0
+    outcome: Outcome | None = None
 
     @property
     def subject(self) -> str:
@@ -95,6 +97,8 @@ def _result(found: Scan, part: ToolResult, *, seq: int, open_calls: dict[str, Ca
     text = unnumbered(part.text)
     if call is not None:
         call.output, call.is_error, call.answered = part.text, part.is_error, seq
+        if call.action.command:
+            call.outcome = read_outcome(part.text, is_error=part.is_error)
     found.sightings.add(Piece(seq=seq, source="result", text=text, where=call.subject if call else ""))
 
 
