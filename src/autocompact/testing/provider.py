@@ -135,7 +135,7 @@ class FakeProvider:
         self._max_bytes = max_bytes
         self._cache = PromptCache(self._counter, minimum=cache_minimum)
         self._port = port
-        self._answered = 0
+        self._number = self._answered = 0
         self._faults: deque[Fault] = deque()
         self._runner: web.AppRunner | None = None
         self._closing = asyncio.Event()
@@ -303,9 +303,9 @@ class FakeProvider:
             counted = {"object": "response.input_tokens"} if api.dialect == "openai_responses" else {}
             body = msgspec.json.encode({**counted, "input_tokens": figures.prompt})
             return await sending.send([body], content_type=_WHOLE)
-        self._answered += 1
-        number = self._answered
-        reply = await self._scripted(asked)
+        self._number += 1
+        number = self._number
+        reply = await self._reply(asked, sending.fault)
         if isinstance(reply, Refusal):
             return _refused(reply)
         if isinstance(reply, Recorded):
@@ -331,6 +331,15 @@ class FakeProvider:
             limits.append(max(0, self._window - asked.tokens))
         return min(limits)
 
+    async def _reply(self, asked: Received, fault: Fault | None) -> Answer | Recorded | Refusal:
+        """What the script says; one whose client gets nothing of it is not used up."""
+        if fault is not None and fault.wordless:
+            return Answer()
+        reply = await self._scripted(asked)
+        if fault is None or fault.harmless:
+            self._answered += 1
+        return reply
+
     async def _scripted(self, asked: Received) -> Answer | Recorded | Refusal:
         replies = self._replies
         if replies is None:
@@ -340,8 +349,8 @@ class FakeProvider:
         if callable(replies):
             made = replies(asked)
             reply = await made if inspect.isawaitable(made) else made
-        elif self._answered <= len(replies):
-            reply = replies[self._answered - 1]
+        elif self._answered < len(replies):
+            reply = replies[self._answered]
         else:
             return error(
                 asked.dialect,

@@ -37,7 +37,7 @@ FaultKind: TypeAlias = Literal[
 
 ==============  =======================================================================
 rate_limit      429, with Retry-After
-quota           429 that waiting does not cure (OpenAI ``insufficient_quota``)
+quota           429 that waiting does not cure (OpenAI ``insufficient_quota``), 400 at Anthropic
 server_error    500
 bad_gateway     502, an HTML page of a proxy
 unavailable     503, with Retry-After
@@ -79,6 +79,16 @@ class Fault:
     retry_after: str = ""
     pause: float = 0.02
 
+    @property
+    def harmless(self) -> bool:
+        """Whether the client gets the answer all the same."""
+        return self.kind in ("slow", "unstreamed")
+
+    @property
+    def wordless(self) -> bool:
+        """Whether nothing of what the model would say arrives."""
+        return self.kind in ("reset", "silent", "bad_gateway", "garbage", "empty", "large")
+
 
 def refusal_of(fault: Fault, dialect: Dialect, *, flavour: Flavour, window: int) -> Refusal | None:
     """The error response of a fault; None where the fault is in the answer."""
@@ -87,8 +97,7 @@ def refusal_of(fault: Fault, dialect: Dialect, *, flavour: Flavour, window: int)
             message = "Rate limit reached for requests per min (RPM): Limit 3, Used 3, Requested 1."
             made = error(dialect, message, status=429, types=("rate_limit_exceeded", "rate_limit_error"))
         case "quota":
-            message = "You exceeded your current quota, please check your plan and billing details."
-            made = error(dialect, message, status=429, types=("insufficient_quota", "rate_limit_error"))
+            made = _spent(dialect)
         case "server_error" | "stream_error":
             made = error(dialect, "Internal server error", status=500, types=_SERVER)
         case "unavailable":
@@ -103,6 +112,17 @@ def refusal_of(fault: Fault, dialect: Dialect, *, flavour: Flavour, window: int)
     if made is not None and fault.retry_after:
         return replace(made, headers={**made.headers, "Retry-After": fault.retry_after})
     return made
+
+
+def _spent(dialect: Dialect) -> Refusal:
+    if dialect == "anthropic":
+        message = (
+            "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or "
+            "purchase credits."
+        )
+        return error(dialect, message, status=400, types=("", "invalid_request_error"))
+    message = "You exceeded your current quota, please check your plan and billing details."
+    return error(dialect, message, status=429, types=("insufficient_quota", ""))
 
 
 def answer_under(fault: Fault | None, answer: Answer) -> Answer:

@@ -1,0 +1,1 @@
+"""Models that answer requests for summaries: over HTTP, or without any model."""

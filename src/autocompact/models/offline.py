@@ -1,0 +1,52 @@
+"""A model that is none: it answers a request for a summary with the extractive one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from autocompact.core.ledger import extract
+from autocompact.core.messages import Message
+from autocompact.core.summary import offline_summary
+from autocompact.core.tokens import Counter, Estimator, message_cost
+from autocompact.ports import ModelReply
+
+DEFAULT_TOKENS = 2_000
+"""Size of a summary where nobody says."""
+
+
+class OfflineModel:
+    """Implements `autocompact.ports.Model` without a network: the same answer to the same request.
+
+    It does not read instructions: whatever it is asked, it summarises the conversation before the question. Usage is
+    not reported, since nothing was used.
+
+    Args:
+        counter: measures the summary.
+        window: tokens that it takes; None is without limit.
+    """
+
+    def __init__(self, *, counter: Counter | None = None, window: int | None = None) -> None:
+        self.name = "offline"
+        self.window = window
+        self._counter = counter or Estimator()
+
+    async def complete(
+        self, messages: Sequence[Message], *, max_tokens: int | None = None, tools: bytes | None = None
+    ) -> ModelReply:
+        """A summary of the messages, in ``<summary>`` tags, the instruction at their end left out."""
+        del tools
+        told = list(messages)
+        if len(told) > 1 and told[-1].synthetic:
+            told.pop()
+        text = offline_summary(
+            told, extract(told), budget=max_tokens or DEFAULT_TOKENS, counter=self._counter
+        )
+        return ModelReply(text=f"<summary>\n{text}\n</summary>", stop_reason="stop", model=self.name)
+
+    async def count(self, messages: Sequence[Message], *, tools: bytes | None = None) -> int:
+        """Tokens of the request, by the counter."""
+        tokens = sum(message_cost(message, self._counter).tokens for message in messages)
+        return tokens + (self._counter.count(tools.decode(errors="replace")) if tools else 0)
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
