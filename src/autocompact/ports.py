@@ -7,13 +7,14 @@ Every one has two implementations or more: stores in `autocompact.stores`, model
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
 
 from autocompact.core.compaction import Compaction
 from autocompact.core.messages import Message, Usage
+from autocompact.core.search import Passage
 from autocompact.core.tokens import Counter
 
 TokenCounter = Counter
@@ -136,6 +137,47 @@ class Store(Protocol):
 
     async def aclose(self) -> None:
         """Give back what the store opened."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A message that answers a search.
+
+    Attributes:
+        key: its conversation.
+        seq: which message.
+        score: the larger, the likelier; comparable within one search.
+        passages: where in it, best first.
+    """
+
+    key: Key
+    seq: int
+    score: float
+    passages: tuple[Passage, ...]
+
+
+class Index(Protocol):
+    """Finds messages by their words; kept up to date by the store it belongs to."""
+
+    async def search(
+        self,
+        namespace: str,
+        query: str,
+        *,
+        k: int,
+        conversation: str | None = None,
+        admit: Callable[[Key, int], bool] | None = None,
+    ) -> tuple[Hit, ...]:
+        """The ``k`` likeliest messages, best first; fewer if fewer hold a word of the query.
+
+        Args:
+            namespace: nothing outside it is looked at.
+            query: words, names, a question.
+            k: messages at most.
+            conversation: only this one; None for all of the namespace.
+            admit: whether message ``seq`` of a conversation may be found; None admits all.
+        """
         ...
 
 

@@ -13,9 +13,9 @@ _NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
 
 
 @cache
-def queries(dialect: str) -> Mapping[str, str]:
-    """The queries of ``queries.sql`` by the name in the ``-- name:`` line before each."""
-    _, *parts = _NAME.split(_folder(dialect).joinpath("queries.sql").read_text("utf-8"))
+def queries(dialect: str, file: str = "queries.sql") -> Mapping[str, str]:
+    """The queries of a file by the name in the ``-- name:`` line before each."""
+    _, *parts = _NAME.split(_folder(dialect).joinpath(file).read_text("utf-8"))
     return MappingProxyType(
         {name: sql.strip().rstrip(";") for name, sql in zip(parts[::2], parts[1::2], strict=True)}
     )

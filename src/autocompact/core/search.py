@@ -1,0 +1,349 @@
+"""Search: from a question and the places its words stand to messages in order of likelihood.
+
+An index keeps **passages** (a piece of one part of one message, cut at line ends) and, for each term, the passages it
+stands in with its positions. Ranking, in two steps so that an index in a database reads little:
+
+1. `shortlist`: passages by how often and how rare the query's terms are in them.
+2. `rank`: BM25 over the passages on the shortlist, raised where terms stand close together; a message counts with all
+   its passages, each next one less; what a neighbouring message says counts in part, since a call, its output and
+   the words around them belong together. Newest first among equals.
+
+Sources: BM25 as in Robertson and Zaragoza, "The Probabilistic Relevance Framework" (2009); proximity after Büttcher,
+Clarke and Lushman, "Term Proximity Scoring" (2006). The constants were chosen with ``benchmarks/retrieval.py``.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal, TypeAlias, cast
+
+from autocompact.core.actions import decoded
+from autocompact.core.messages import Document, Message, Part, Reasoning, Text, ToolCall, ToolResult
+from autocompact.core.terms import terms
+
+Kind: TypeAlias = Literal["request", "words", "reasoning", "call", "output", "document"]
+
+KINDS: tuple[Kind, ...] = ("request", "words", "reasoning", "call", "output", "document")
+"""In the order in which an index may number them; only ever add at the end."""
+
+PASSAGE = 1_500
+"""Characters of a passage at most: a screen of code, and what one search result can show."""
+
+MOST_TERMS = 32
+"""Terms of a query that are looked up; a longer question says nothing new with its later words."""
+
+SHORTLIST = 100
+"""Passages that are ranked; more of them change nothing among the first ten (measured), and cost time."""
+
+FINALISTS = 40
+"""Passages of the shortlist that are looked at for names and closeness, which cost more than the rest together."""
+
+K1 = 1.2
+"""BM25: how soon a repeated term stops counting. The usual value."""
+
+B = 0.5
+"""BM25: how much a long passage counts for less. Below the usual 0.75, because passages are cut to one size."""
+
+TYPICAL = 60
+"""Terms of a passage of usual length. Fixed, so that the order does not change as the archive grows."""
+
+CLOSE = 0.5
+"""What terms that stand close together add, as a share of their weight."""
+
+EXACT = 1.0
+"""What a name that stands there whole adds, as a share of the weight of its terms."""
+
+REPEAT = 0.5
+"""What each further passage of a message adds, as a share of what the one before added."""
+
+NEIGHBOUR = 0.25
+"""What the messages right before and after add, as a share of their scores."""
+
+REASONING = 0.6
+"""What the model's thinking counts: it repeats what is said elsewhere, and cannot be quoted to the user."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A piece of a message that is searched as one.
+
+    Attributes:
+        seq: the message.
+        part: index of the part within the message.
+        start: first character of it within the part's text (`part_text`).
+        end: the character after it.
+        kind: whose words it is.
+        length: terms in it.
+    """
+
+    seq: int
+    part: int
+    start: int
+    end: int
+    kind: Kind
+    length: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """A question, taken apart.
+
+    Attributes:
+        terms: the distinct terms in order.
+        names: the words that give several terms, such as ``src/login.py`` or ``loadState``: indices into ``terms``.
+    """
+
+    terms: tuple[str, ...]
+    names: tuple[tuple[int, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Posting:
+    """Where a term of the query stands.
+
+    Attributes:
+        places: positions of the term by the number of the passage.
+        found: how many passages hold it; more than there are in ``places`` where the index cut the list.
+    """
+
+    places: Mapping[int, Sequence[int]]
+    found: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    """A message that answers.
+
+    Attributes:
+        log: number of its conversation in the index.
+        seq: which message.
+        score: the larger, the likelier.
+        passages: where in it, best first.
+    """
+
+    log: int
+    seq: int
+    score: float
+    passages: tuple[Passage, ...]
+
+
+def parse_query(query: str) -> Query:
+    """What to look for: at most `MOST_TERMS` terms."""
+    words = [tuple(terms(word)) for word in query.split()]
+    distinct = tuple(dict.fromkeys(term for word in words for term in word))[:MOST_TERMS]
+    index = {term: number for number, term in enumerate(distinct)}
+    names = (
+        tuple(index[term] for term in word)
+        for word in words
+        if len(word) > 1 and all(term in index for term in word)
+    )
+    return Query(terms=distinct, names=tuple(dict.fromkeys(names)))
+
+
+def part_text(part: Part) -> str:
+    """What is searchable of a part: its words, a call's name and the strings of its arguments."""
+    if isinstance(part, ToolCall):
+        values = list(_values(decoded(part.arguments))) or [part.arguments]
+        return "\n".join([part.name, *values])
+    if isinstance(part, Document):
+        return f"{part.name}\n{part.text}".strip()
+    return part.text if isinstance(part, Text | Reasoning | ToolResult) else ""
+
+
+def _values(value: object) -> Iterator[str]:
+    """Every string and number inside a JSON value."""
+    match value:
+        case str():
+            yield value
+        case bool() | None:
+            return
+        case int() | float():
+            yield str(value)
+        case dict():
+            for item in cast("dict[str, object]", value).values():
+                yield from _values(item)
+        case list():
+            for item in cast("list[object]", value):
+                yield from _values(item)
+        case _:
+            return
+
+
+def part_kind(part: Part, message: Message) -> Kind:
+    """Whose words a part of a message is."""
+    match part:
+        case ToolCall():
+            return "call"
+        case ToolResult():
+            return "output"
+        case Reasoning():
+            return "reasoning"
+        case Document():
+            return "document"
+        case _:
+            return "request" if message.is_request else "words"
+
+
+def passages(message: Message) -> Iterator[tuple[Passage, list[str]]]:
+    """What an index keeps of a message: its passages with their terms, in order.
+
+    A system prompt gives none: it never leaves the context.
+    """
+    if message.role == "system":
+        return
+    for index, part in enumerate(message.parts):
+        text = part_text(part)
+        kind = part_kind(part, message)
+        for start, end in spans(text):
+            found = terms(text[start:end])
+            if found:
+                yield (
+                    Passage(seq=message.seq, part=index, start=start, end=end, kind=kind, length=len(found)),
+                    found,
+                )
+
+
+def spans(text: str) -> Iterator[tuple[int, int]]:
+    """Cuts ``text`` into pieces of at most `PASSAGE` characters: at a line's end, else at a space, else anywhere."""
+    start = 0
+    while len(text) - start > PASSAGE:
+        end = start + PASSAGE
+        for mark in ("\n", " "):
+            cut = text.rfind(mark, start + PASSAGE // 2, end)
+            if cut > 0:
+                end = cut + 1
+                break
+        yield start, end
+        start = end
+    if start < len(text):
+        yield start, len(text)
+
+
+def rarity(found: int, total: int) -> float:
+    """What a term says that stands in ``found`` of ``total`` passages: BM25's inverse document frequency."""
+    return math.log(1 + (total - found + 0.5) / (found + 0.5))
+
+
+def shortlist(postings: Sequence[Posting], *, total: int, limit: int | None = None) -> list[int]:
+    """Numbers of passages, best first by how often and how rare the terms are; newest first among equals.
+
+    Args:
+        postings: one for each term of the query.
+        total: passages that were searched.
+        limit: at most so many; None: every passage with a term of the query.
+    """
+    scores: dict[int, float] = {}
+    for posting in postings:
+        weight = rarity(posting.found, total)
+        for number, positions in posting.places.items():
+            often = len(positions)
+            scores[number] = scores.get(number, 0.0) + weight * often / (often + K1)
+    return heapq.nlargest(
+        len(scores) if limit is None else limit, scores, key=lambda number: (scores[number], number)
+    )
+
+
+def search(
+    query: Query,
+    postings: Sequence[Posting],
+    *,
+    total: int,
+    look_up: Callable[[Sequence[int]], Mapping[int, Passage]],
+    log_of: Callable[[int], int],
+    admit: Callable[[int, int], bool] | None = None,
+) -> list[Ranked]:
+    """Messages that hold a term of the query, the likeliest first: `shortlist`, then `rank`.
+
+    Args:
+        query: the question.
+        postings: one for each term of it.
+        total: passages that were searched.
+        look_up: gives passages by number.
+        log_of: the conversation that the number of a passage belongs to.
+        admit: whether message ``seq`` of a conversation may be found.
+    """
+    numbers = shortlist(postings, total=total, limit=SHORTLIST if admit is None else None)
+    chosen: dict[int, Passage] = {}
+    for first in range(0, len(numbers), SHORTLIST):
+        for number, passage in look_up(numbers[first : first + SHORTLIST]).items():
+            if admit is None or admit(log_of(number), passage.seq):
+                chosen[number] = passage
+        if len(chosen) >= SHORTLIST:
+            break
+    return rank(query, postings, passages=chosen, total=total, log_of=log_of)
+
+
+def rank(
+    query: Query,
+    postings: Sequence[Posting],
+    *,
+    passages: Mapping[int, Passage],
+    total: int,
+    log_of: Callable[[int], int],
+) -> list[Ranked]:
+    """Messages, the likeliest first, newest first among equals; ``passages`` is the shortlist by number."""
+    weights = [rarity(posting.found, total) for posting in postings]
+    scores: dict[int, float] = {}
+    for number, passage in passages.items():
+        scores[number] = _bm25(number, passage, postings=postings, weights=weights)
+    for number in heapq.nlargest(FINALISTS, scores, key=lambda number: (scores[number], number)):
+        places = [posting.places.get(number, ()) for posting in postings]
+        scores[number] += CLOSE * _closeness(places, weights)
+        scores[number] += EXACT * _exactness(query, places, weights=weights)
+    found: dict[tuple[int, int], list[tuple[float, Passage]]] = {}
+    for number, passage in passages.items():
+        score = scores[number] * (REASONING if passage.kind == "reasoning" else 1.0)
+        found.setdefault((log_of(number), passage.seq), []).append((score, passage))
+    own: dict[tuple[int, int], float] = {}
+    for place, scored in found.items():
+        scored.sort(key=lambda pair: (-pair[0], pair[1].part, pair[1].start))
+        own[place] = sum(score * REPEAT**nth for nth, (score, _) in enumerate(scored))
+    ranked = [
+        Ranked(
+            log=log,
+            seq=seq,
+            score=own[log, seq] + NEIGHBOUR * (own.get((log, seq - 1), 0.0) + own.get((log, seq + 1), 0.0)),
+            passages=tuple(passage for _, passage in scored),
+        )
+        for (log, seq), scored in found.items()
+    ]
+    return sorted(ranked, key=lambda one: (-round(one.score, 6), -one.log, -one.seq))
+
+
+def _bm25(number: int, passage: Passage, *, postings: Sequence[Posting], weights: Sequence[float]) -> float:
+    norm = K1 * (1 - B + B * passage.length / TYPICAL)
+    score = 0.0
+    for posting, weight in zip(postings, weights, strict=True):
+        here = posting.places.get(number)
+        if here:
+            score += weight * len(here) * (K1 + 1) / (len(here) + norm)
+    return score
+
+
+def _exactness(query: Query, places: Sequence[Sequence[int]], *, weights: Sequence[float]) -> float:
+    """The weight of the query's names that stand there whole, their terms one right after the other."""
+    return sum(sum(weights[term] for term in name) for name in query.names if _in_row(name, places))
+
+
+def _in_row(name: Sequence[int], places: Sequence[Sequence[int]]) -> bool:
+    first, *rest = (places[term] for term in name)
+    return any(all(start + 1 + nth in here for nth, here in enumerate(rest)) for start in first)
+
+
+def _closeness(places: Sequence[Sequence[int]], weights: Sequence[float]) -> float:
+    """How close together the terms stand.
+
+    For each two that stand next to each other, other words left out: the rarer one's weight, divided by how far apart
+    they are where they are nearest.
+    """
+    here = sorted((position, term) for term, positions in enumerate(places) for position in positions)
+    nearest: dict[tuple[int, int], int] = {}
+    for (left, a), (right, b) in pairwise(here):
+        if a != b:
+            pair = (a, b) if a < b else (b, a)
+            nearest[pair] = min(right - left, nearest.get(pair, right - left))
+    return sum(min(weights[a], weights[b]) / max(1, distance) for (a, b), distance in nearest.items())

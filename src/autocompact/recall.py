@@ -1,0 +1,452 @@
+"""Recall: ``memory_search`` and ``memory_expand``, for the model and the user, over everything that left the context.
+
+A search gives bounded excerpts, each with a reference; `Recall.expand` opens a reference and gives the original,
+verbatim, page by page:
+
+    m123                 message 123 of this conversation
+    other:m123           message 123 of the conversation ``other``, where that is allowed
+    MEMORY.md#4          section 4 of a memory file
+
+Whose words an excerpt is stands above it: what a tool printed or a model said is never shown as the user's words.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+
+import msgspec
+
+from autocompact.core.compaction import Compaction
+from autocompact.core.excerpts import excerpt, page
+from autocompact.core.messages import (
+    Dialect,
+    Document,
+    Image,
+    Message,
+    Opaque,
+    Part,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResult,
+    text_message,
+)
+from autocompact.core.references import parse_reference, reference
+from autocompact.core.search import Kind, Passage, parse_query, part_kind, part_text
+from autocompact.core.terms import terms
+from autocompact.core.tokens import Counter, Estimator
+from autocompact.errors import InvalidInput
+from autocompact.ports import Hit, Index, Key, Snapshot, Store
+from autocompact.stores.memory_index import MemoryIndex
+
+Scope: TypeAlias = Literal["compacted", "conversation", "all"]
+"""What left the context of this conversation; all of this conversation; all conversations of the namespace."""
+
+Documents: TypeAlias = Callable[[], Sequence[tuple[str, str]]]
+"""Gives the memory files as they are now: names and texts."""
+
+RESULTS = 5
+MOST_RESULTS = 20
+EXCERPT_TOKENS = 400
+PAGE_TOKENS = 4_000
+MOST_AROUND = 10
+
+_SPEAKERS: Mapping[Kind, str] = {
+    "request": "the user",
+    "words": "the assistant",
+    "reasoning": "the assistant's thinking",
+    "call": "tool call",
+    "output": "tool output",
+    "document": "document",
+}
+_HEADING = re.compile(r"^#{1,6} ", re.MULTILINE)
+_CALL_BEFORE = 3
+_LONGEST_CALL = 160
+_MEMORY = "memory files"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """One result.
+
+    Attributes:
+        reference: what `Recall.expand` opens.
+        source: whose words the excerpt is, and the call that a tool output answers.
+        time: ISO 8601 stamp of the message, "" if unknown.
+        excerpt: the lines around the best match, at most `EXCERPT_TOKENS`.
+    """
+
+    reference: str
+    source: str
+    excerpt: str
+    time: str = ""
+
+    def render(self) -> str:
+        """As the model reads it."""
+        return f"[{self.reference}] {self.source}{f', {self.time}' if self.time else ''}\n{self.excerpt}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expansion:
+    """A page of an original.
+
+    Attributes:
+        reference: what was opened.
+        text: verbatim; several messages have a line ``[m12] speaker`` before each.
+        offset: first character of the page.
+        next_offset: where the next page begins, None at the end.
+        characters: length of the whole.
+    """
+
+    reference: str
+    text: str
+    offset: int
+    next_offset: int | None
+    characters: int
+
+    def render(self) -> str:
+        """As the model reads it: the page, and how to go on."""
+        if self.next_offset is None:
+            return self.text
+        return (
+            f"{self.text}\n[characters {self.offset:,} to {self.next_offset:,} of {self.characters:,}; "
+            f'memory_expand("{self.reference}", offset={self.next_offset}) goes on]'
+        )
+
+
+class Recall:
+    """Search and expansion for one conversation.
+
+    Args:
+        store: holds the log.
+        index: the index that the store keeps up to date.
+        key: the conversation.
+        documents: memory files, read at each search.
+        across: whether other conversations of the namespace may be searched and opened. Leave it off where several
+            people share a namespace.
+        compaction: the compaction in force, where the caller knows it; else the store is asked at each search.
+        counter: measures excerpts and pages.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        index: Index,
+        *,
+        key: Key,
+        documents: Documents | None = None,
+        across: bool = False,
+        compaction: Callable[[], Compaction | None] | None = None,
+        counter: Counter | None = None,
+    ) -> None:
+        self.key = key
+        self._store = store
+        self._index = index
+        self._documents: Documents = documents or _none
+        self._across = across
+        self._compaction = compaction
+        self._counter = counter or Estimator()
+
+    async def search(self, query: str, k: int = RESULTS, *, scope: Scope = "compacted") -> tuple[Found, ...]:
+        """The likeliest places, best first; passages that read the same come once, the newest of them.
+
+        Memory files are searched in every scope.
+
+        Args:
+            query: words, names, a path, a question.
+            k: results at most, 1 to `MOST_RESULTS`.
+            scope: what is searched.
+
+        Raises:
+            InvalidInput: an empty query, or a scope that is not allowed here.
+        """
+        if not query.strip():
+            raise InvalidInput("the query is empty: say what to look for, e.g. a name, a path or a question")
+        if scope == "all" and not self._across:
+            raise InvalidInput('scope "all" is switched off here: use "compacted" or "conversation"')
+        k = min(max(k, 1), MOST_RESULTS)
+        wanted = frozenset(parse_query(query).terms)
+        hits = await self._index.search(
+            self.key.namespace,
+            query,
+            k=2 * k,
+            conversation=None if scope == "all" else self.key.conversation,
+            admit=await self._left() if scope == "compacted" else None,
+        )
+        from_files = await self._search_files(query, wanted, k=k)
+        found: list[Found] = []
+        for hit in hits:
+            if len(found) == k:
+                break
+            one = await self._found(hit, wanted)
+            if all(one.excerpt != other.excerpt for other in found):
+                found.append(one)
+        return tuple(_merged(found, from_files, k=k))
+
+    async def _left(self) -> Callable[[Key, int], bool]:
+        """Which messages of this conversation the context no longer shows in full."""
+        if self._compaction is not None:
+            gone = _gone(self._compaction())
+            return lambda _, seq: gone(seq)
+        snapshot = await self._store.load(self.key)
+        gone, replaced = _gone(snapshot.active), _replaced(snapshot)
+        return lambda _, seq: gone(seq) or seq in replaced
+
+    async def _found(self, hit: Hit, wanted: frozenset[str]) -> Found:
+        log = await self._store.read(hit.key, from_seq=max(1, hit.seq - _CALL_BEFORE), through_seq=hit.seq)
+        *before, message = log
+        passage = hit.passages[0]
+        name = reference(hit.seq)
+        return Found(
+            reference=name if hit.key == self.key else f"{hit.key.conversation}:{name}",
+            source=_source(message, passage, before=before),
+            excerpt=self._excerpt(
+                part_text(message.parts[passage.part])[passage.start : passage.end], wanted
+            ),
+            time=message.time,
+        )
+
+    def _excerpt(self, text: str, wanted: frozenset[str]) -> str:
+        return excerpt(text, wanted, max_tokens=EXCERPT_TOKENS, counter=self._counter)
+
+    async def _search_files(self, query: str, wanted: frozenset[str], *, k: int) -> list[Found]:
+        """Sections of the memory files that hold at least half of the query's terms."""
+        sections = [
+            (name, number, text)
+            for name, whole in self._documents()
+            for number, text in enumerate(_sections(whole), start=1)
+        ]
+        key = Key(conversation=_MEMORY)
+        index = MemoryIndex()
+        index.index(key, [text_message(seq, "user", text) for seq, (_, _, text) in enumerate(sections, 1)])
+        found: list[Found] = []
+        for hit in await index.search(key.namespace, query, k=k):
+            name, number, text = sections[hit.seq - 1]
+            if 2 * len(wanted.intersection(terms(text))) >= len(wanted):
+                source = f"memory file {name}"
+                shown = self._excerpt(text, wanted)
+                found.append(Found(reference=f"{name}#{number}", source=source, excerpt=shown))
+        return found
+
+    async def expand(
+        self, ref: str, *, around: int = 0, offset: int = 0, max_tokens: int = PAGE_TOKENS
+    ) -> Expansion:
+        """The original that a reference names, or a page of it.
+
+        Args:
+            ref: as a search result, a summary or a stub names it; brackets around it are allowed.
+            around: messages before and after it that are shown too, at most `MOST_AROUND`.
+            offset: first character of the page.
+            max_tokens: size of the page.
+
+        Raises:
+            InvalidInput: there is no such thing; the message says what there is.
+        """
+        bare = ref.strip().removeprefix("[").removesuffix("]")
+        text = await self._section(bare) if "#" in bare else await self._messages(bare, around=around)
+        if not 0 <= offset <= len(text):
+            raise InvalidInput(f"offset {offset} is outside of {ref!r}, which has {len(text):,} characters")
+        part = page(text, offset=offset, max_tokens=max(1, max_tokens), counter=self._counter)
+        return Expansion(
+            reference=bare, text=part.text, offset=offset, next_offset=part.end, characters=len(text)
+        )
+
+    async def _messages(self, ref: str, *, around: int) -> str:
+        conversation, _, name = ref.rpartition(":")
+        key = Key(conversation=conversation, namespace=self.key.namespace) if conversation else self.key
+        if key != self.key and not self._across:
+            raise InvalidInput(f"{ref!r} is in another conversation, and those are switched off here")
+        seq = parse_reference(name)
+        around = min(max(around, 0), MOST_AROUND)
+        messages = await self._store.read(key, from_seq=max(1, seq - around), through_seq=seq + around)
+        if all(message.seq != seq for message in messages):
+            raise await self._unknown(key, seq)
+        return "\n\n".join(_original(message) for message in messages)
+
+    async def _unknown(self, key: Key, seq: int) -> InvalidInput:
+        known = {info.key: info for info in await self._store.conversations(key.namespace)}
+        info = known.get(key)
+        if info is not None and info.last_seq:
+            return InvalidInput(
+                f"there is no message {reference(seq)}: the conversation goes from m1 to "
+                f"{reference(info.last_seq)}. memory_search finds the right one."
+            )
+        names = [other.conversation for other in known] if self._across else []
+        near = difflib.get_close_matches(key.conversation, names, n=3)
+        hint = f" Near it: {', '.join(map(repr, near))}." if near else ""
+        return InvalidInput(f"the conversation {key.conversation!r} holds no messages.{hint}")
+
+    async def _section(self, ref: str) -> str:
+        name, _, number = ref.rpartition("#")
+        texts = dict(self._documents())
+        if name not in texts:
+            names = ", ".join(map(repr, texts)) or "none"
+            raise InvalidInput(f"there is no memory file {name!r}. There is: {names}.")
+        sections = _sections(texts[name])
+        if not number.isdecimal() or not 1 <= int(number) <= len(sections):
+            raise InvalidInput(f"{name!r} has sections {name}#1 to {name}#{len(sections)}, not {ref!r}")
+        return sections[int(number) - 1]
+
+    def tools(self, dialect: Dialect = "openai_chat") -> list[dict[str, Any]]:
+        """The two tools as a request of that API names them."""
+        tools = [_tool(SearchArguments), _tool(ExpandArguments)]
+        if not self._across:
+            tools[0]["parameters"]["properties"]["scope"]["enum"].remove("all")
+        if dialect == "openai_chat":
+            return [{"type": "function", "function": tool} for tool in tools]
+        if dialect == "openai_responses":
+            return [{"type": "function", **tool} for tool in tools]
+        return [
+            {"name": tool["name"], "description": tool["description"], "input_schema": tool["parameters"]}
+            for tool in tools
+        ]
+
+    async def call(self, name: str, arguments: str | Mapping[str, object]) -> str:
+        """Answer a tool call of the model; what is wrong with it is the answer, so that the model can mend it."""
+        try:
+            if name == "memory_search":
+                return await self._answer_search(_converted(arguments, SearchArguments))
+            if name == "memory_expand":
+                return await self._answer_expand(_converted(arguments, ExpandArguments))
+        except InvalidInput as error:
+            return f"Error: {error}"
+        return f"Error: there is no tool {name!r}. There are memory_search and memory_expand."
+
+    async def _answer_search(self, asked: SearchArguments) -> str:
+        found = await self.search(asked.query, asked.k, scope=asked.scope)
+        if not found:
+            return f"Nothing found for {asked.query!r}. Try fewer, other or rarer words, or a name."
+        count = f"{len(found)} result{'s' if len(found) > 1 else ''}"
+        head = f"{count} for {asked.query!r}, likeliest first. memory_expand opens a reference."
+        return "\n\n".join([head, *(one.render() for one in found)])
+
+    async def _answer_expand(self, asked: ExpandArguments) -> str:
+        return (await self.expand(asked.ref, around=asked.around, offset=asked.offset)).render()
+
+
+class SearchArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Search everything that left the context: earlier messages, tool calls, tool outputs, and the memory files.
+
+    Use it before you ask again, read again or guess. Gives excerpts with references such as m123.
+    """
+
+    query: Annotated[str, msgspec.Meta(description="Names, paths, rare words, or a question")]
+    k: Annotated[int, msgspec.Meta(ge=1, le=MOST_RESULTS, description="Results at most")] = RESULTS
+    scope: Annotated[
+        Scope,
+        msgspec.Meta(
+            description="compacted: what left the context; conversation: all of this one; all: every one"
+        ),
+    ] = "compacted"
+
+
+class ExpandArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Show the original, word for word, that a reference such as m123 names."""
+
+    ref: Annotated[str, msgspec.Meta(description="A reference, e.g. m123 or MEMORY.md#2")]
+    around: Annotated[
+        int, msgspec.Meta(ge=0, le=MOST_AROUND, description="Messages before and after it to show too")
+    ] = 0
+    offset: Annotated[int, msgspec.Meta(ge=0, description="First character, to go on in a long original")] = 0
+
+
+_T = TypeVar("_T", SearchArguments, ExpandArguments)
+
+_NAMES: Mapping[type, str] = {SearchArguments: "memory_search", ExpandArguments: "memory_expand"}
+
+
+def _tool(kind: type[SearchArguments | ExpandArguments]) -> dict[str, Any]:
+    (schema,) = msgspec.json.schema_components([kind])[1].values()
+    parameters = {key: schema[key] for key in ("type", "properties", "required", "additionalProperties")}
+    return {
+        "name": _NAMES[kind],
+        "description": inspect.cleandoc(kind.__doc__ or ""),
+        "parameters": parameters,
+    }
+
+
+def _converted(arguments: str | Mapping[str, object], kind: type[_T]) -> _T:
+    try:
+        if isinstance(arguments, str):
+            return msgspec.json.decode(arguments or "{}", type=kind, strict=False)
+        return msgspec.convert(arguments, kind, strict=False)
+    except (msgspec.ValidationError, msgspec.DecodeError) as error:
+        raise InvalidInput(f"{_NAMES[kind]} cannot be called like that: {error}") from error
+
+
+def _none() -> Sequence[tuple[str, str]]:
+    return ()
+
+
+def _gone(compaction: Compaction | None) -> Callable[[int], bool]:
+    if compaction is None:
+        return lambda _: False
+    through, kept = compaction.through_seq, frozenset(compaction.keep)
+    masked = {mask.seq for mask in compaction.masks}
+    return lambda seq: seq in masked or (seq <= through and seq not in kept)
+
+
+def _replaced(snapshot: Snapshot) -> set[int]:
+    """Messages after the compaction that an edit took the place of."""
+    return {
+        seq
+        for message in snapshot.messages
+        if message.replaces is not None
+        for seq in range(message.replaces, message.seq)
+    }
+
+
+def _merged(found: Sequence[Found], files: Sequence[Found], *, k: int) -> list[Found]:
+    """Both lists in turn, the conversation's first: their scores come from different texts and do not compare."""
+    merged = [one for pair in zip_longest(found, files) for one in pair if one is not None]
+    return merged[:k]
+
+
+def _sections(text: str) -> list[str]:
+    """A Markdown text cut before each heading."""
+    starts = sorted({0, *(match.start() for match in _HEADING.finditer(text))})
+    pieces = (text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True))
+    return [piece for piece in pieces if piece.strip()]
+
+
+def _source(message: Message, passage: Passage, *, before: Sequence[Message]) -> str:
+    part = message.parts[passage.part]
+    source = _speaker(message, part)
+    if not isinstance(part, ToolResult):
+        return source
+    calls = (call for other in reversed(before) for call in other.calls if call.id == part.call_id)
+    call = next(calls, None)
+    return source if call is None else f"{source} of {_shown(call)}"
+
+
+def _shown(call: ToolCall) -> str:
+    text = f"{call.name} {' '.join(call.arguments.split())}".strip()
+    return text if len(text) <= _LONGEST_CALL else text[: _LONGEST_CALL - 1] + "…"
+
+
+def _original(message: Message) -> str:
+    """A message verbatim, each part under a line that says whose words it is."""
+    head = f"[{reference(message.seq)}]"
+    parts: list[str] = []
+    for part in message.parts:
+        speaker = _speaker(message, part)
+        match part:
+            case ToolCall():
+                parts.append(f"{head} {speaker} {part.name}\n{part.arguments}")
+            case Text() | Reasoning() | ToolResult() | Document():
+                parts.append(f"{head} {speaker}\n{part.text}")
+            case Image() | Opaque():
+                parts.append(f"{head} {type(part).__name__.lower()}, which cannot be shown as text")
+    return "\n".join(parts)
+
+
+def _speaker(message: Message, part: Part) -> str:
+    if isinstance(part, Text) and message.role in ("system", "user") and not message.is_request:
+        return "a note of the program"
+    return _SPEAKERS[part_kind(part, message)]

@@ -1,0 +1,295 @@
+"""The search index in the store's SQLite file: FTS5 holds where each term stands, `autocompact.core.search` ranks.
+
+FTS5's own ranking looks at every match of every term in the whole file: tens of milliseconds for a question with
+common words, and its figures would mix tenants. So it is only asked where a term stands, rarest terms first, and the
+number of places that are read is bounded:
+
+- a term in at most `COMMON` passages is read whole, as long as `BUDGET` lasts;
+- the others only count in passages where a term that was read stands, too;
+- where all are common, the newest passages that hold all of them are looked at, else the newest that hold any.
+
+Every term is stored with the number of its namespace in front (``3_login``): a namespace has its own dictionary, so
+nothing of another one is read, counted or found.
+
+What a passage is and which terms it has: `autocompact.core.search.passages`. The table is contentless: the text is
+read from the log. A deleted conversation's terms are marked and leave the file when FTS5 next merges its segments.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, cast
+
+from autocompact.core.messages import Message
+from autocompact.core.search import KINDS, Passage, Posting, Query, Ranked, parse_query, passages, search
+from autocompact.ports import Hit, Key
+from autocompact.stores.connection import Connection, Cursor, Value
+from autocompact.stores.queries import queries
+from autocompact.stores.rows import place, row_id, row_range
+from autocompact.stores.sqlite import SqliteStore
+
+COMMON = 2_000
+"""A term in more passages than this is common: it says little, and reading its places takes about a millisecond."""
+
+BUDGET = 2_000
+"""Places that are read for the rare terms together, and for the common ones each."""
+
+MOST_COMMON = 2
+"""Common terms of a query that count, the first ones."""
+
+_LAST = (1 << 63) - 1
+
+
+class SqliteIndexer:
+    """Implements `autocompact.stores.indexing.SqliteIndexer`: for ``SqliteStore(path, indexer=SqliteIndexer())``."""
+
+    def index(self, connection: Connection, messages: Sequence[Message], *, conversation: int) -> None:
+        """See `autocompact.stores.indexing.SqliteIndexer.index`."""
+        tables = _Tables(connection)
+        namespace = tables.run("namespace_of", conversation=conversation).get
+        space = tables.run("add_space", name=namespace).get
+        number = first = tables.last_passage(conversation)
+        sql, add_passage, add_terms = connection.execute, tables.sql["add_passage"], tables.sql["add_terms"]
+        for message in messages:
+            for passage, terms in passages(message):
+                number += 1
+                sql(add_passage, _row(number, passage))
+                sql(add_terms, (number, " ".join([f"{space}_{term}" for term in terms])))
+        tables.run("count_passages", name=namespace, more=number - first)
+
+    def delete(self, connection: Connection, *, conversation: int) -> None:
+        """See `autocompact.stores.indexing.SqliteIndexer.delete`."""
+        tables = _Tables(connection)
+        first, last = row_range(conversation)
+        held = tables.last_passage(conversation) - row_id(conversation, 0)
+        namespace = tables.run("namespace_of", conversation=conversation).get
+        tables.run("count_passages", name=namespace, more=-held)
+        tables.run("delete_terms", first=first, last=last)
+        tables.run("delete_passages", first=first, last=last)
+
+
+class SqliteIndex:
+    """Implements `Index` on the file of a store that was opened with `SqliteIndexer`."""
+
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = store
+        self._notes = _Notes()
+
+    async def search(
+        self,
+        namespace: str,
+        query: str,
+        *,
+        k: int,
+        conversation: str | None = None,
+        admit: Callable[[Key, int], bool] | None = None,
+    ) -> tuple[Hit, ...]:
+        """See `Index.search`."""
+        asked = parse_query(query)
+
+        def find(connection: Connection) -> tuple[Hit, ...]:
+            scope = _scope(_Tables(connection), namespace=namespace, conversation=conversation)
+            if scope is None:
+                return ()
+            found = _Search(scope, self._notes.on(connection)).find(asked, admit=admit)
+            return tuple(
+                Hit(key=scope.key(one.log), seq=one.seq, score=one.score, passages=one.passages)
+                for one in found[:k]
+            )
+
+        return await self._store.reading(find)
+
+
+class _Tables:
+    """The named queries on one connection."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.sql = queries("sqlite", "search.sql")
+
+    def run(self, query: str, **values: Value) -> Cursor:
+        return self.connection.execute(self.sql[query], values)
+
+    def last_passage(self, conversation: int) -> int:
+        """The id of the conversation's last passage; the id before the first one if it has none."""
+        first = row_id(conversation, 0)
+        return self.run("last_passage", first=first, last=row_range(conversation)[1]).get
+
+    def passages(self, ids: Iterable[int]) -> dict[int, Passage]:
+        wanted = json.dumps(list(ids))
+        return {row[0]: _passage(*row[1:]) for row in self.run("passages", ids=wanted)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Scope:
+    """What is searched: the passages of a namespace, or of one conversation of it.
+
+    Attributes:
+        tables: on the connection of this search.
+        namespace: its name.
+        space: its number, which stands in front of every term.
+        first: id of the first passage.
+        last: id of the last one.
+        total: how many there are.
+        keys: of conversations, by id, as they are asked for.
+    """
+
+    tables: _Tables
+    namespace: str
+    space: int
+    first: int
+    last: int
+    total: int
+    keys: dict[int, Key] = field(default_factory=dict[int, Key])
+
+    def key(self, conversation: int) -> Key:
+        if conversation not in self.keys:
+            name = self.tables.run("name_of", conversation=conversation).get
+            self.keys[conversation] = Key(conversation=name, namespace=self.namespace)
+        return self.keys[conversation]
+
+
+def _scope(tables: _Tables, *, namespace: str, conversation: str | None) -> _Scope | None:
+    """None where nothing was ever indexed."""
+    found = tables.run("space", name=namespace).get
+    if found is None:
+        return None
+    space, total = found
+    if conversation is None:
+        return _Scope(tables=tables, namespace=namespace, space=space, first=1, last=_LAST, total=total)
+    id = tables.run("conversation", namespace=namespace, name=conversation).get
+    if id is None:
+        return None
+    before, last = row_id(id, 0), tables.last_passage(id)
+    return _Scope(
+        tables=tables, namespace=namespace, space=space, first=before + 1, last=last, total=last - before
+    )
+
+
+class _Search:
+    """One search: reads the places of the query's terms within the bounds, and lets the core rank them."""
+
+    def __init__(self, scope: _Scope, notes: _Notes) -> None:
+        self._scope = scope
+        self._notes = notes
+
+    def find(self, query: Query, *, admit: Callable[[Key, int], bool] | None) -> list[Ranked]:
+        scope = self._scope
+        return search(
+            query,
+            self._postings([f'"{scope.space}_{term}"' for term in query.terms]),
+            total=scope.total,
+            look_up=scope.tables.passages,
+            log_of=lambda id: place(id)[0],
+            admit=None if admit is None else lambda log, seq: admit(scope.key(log), seq),
+        )
+
+    def _postings(self, terms: Sequence[str]) -> list[Posting]:
+        counts = [self._count(term) for term in terms]
+        rare = _rare(counts)
+        common = [index for index, count in enumerate(counts) if count and index not in rare][:MOST_COMMON]
+        found: dict[int, Posting] = {
+            index: Posting(places=self._places(terms[index]), found=counts[index]) for index in rare
+        }
+        if rare:
+            anchors = len({id for posting in found.values() for id in posting.places})
+            either = " OR ".join(terms[index] for index in rare)
+            for index in common:
+                places = self._places(f"{terms[index]} AND ({either})")
+                share = self._scope.total * len(places) // anchors
+                found[index] = Posting(places=places, found=max(counts[index], share))
+        elif common:
+            found = self._newest({index: terms[index] for index in common})
+        return [found.get(index, Posting(places={}, found=count)) for index, count in enumerate(counts)]
+
+    def _newest(self, terms: Mapping[int, str]) -> dict[int, Posting]:
+        """Places of terms that are all common: where all of them stand, else where any does."""
+        most = BUDGET // len(terms)
+        places = {
+            index: self._places(" AND ".join([term, *terms.values()]), most=most)
+            for index, term in terms.items()
+        }
+        if not any(places.values()):
+            places = {index: self._places(term, most=most) for index, term in terms.items()}
+        return {index: Posting(places=where, found=COMMON) for index, where in places.items()}
+
+    def _count(self, match: str) -> int:
+        return self._run("count_places", match, most=COMMON + 1).get
+
+    def _places(self, match: str, *, most: int = BUDGET) -> Mapping[int, Sequence[int]]:
+        deque(self._run("places", match, most=most), maxlen=0)
+        return self._notes.take()
+
+    def _run(self, query: str, match: str, *, most: int) -> Cursor:
+        scope = self._scope
+        return scope.tables.run(query, match=match, first=scope.first, last=scope.last, most=most)
+
+
+def _rare(counts: Sequence[int]) -> list[int]:
+    """Indices of the terms whose places are all read, rarest first."""
+    chosen: list[int] = []
+    left = BUDGET
+    for index in sorted(range(len(counts)), key=counts.__getitem__):
+        if 0 < counts[index] <= min(COMMON, left):
+            chosen.append(index)
+            left -= counts[index]
+    return chosen
+
+
+class _Api(Protocol):
+    """What we use of ``apsw.FTS5ExtensionApi``: the row that matched."""
+
+    rowid: int
+
+    def phrase_locations(self, phrase: int, /) -> Sequence[Sequence[int]]: ...
+
+
+class _Connection(Protocol):
+    def register_fts5_function(self, name: str, function: Callable[..., None], /) -> None: ...
+
+
+class _Notes:
+    """The SQL function ``note_places``: keeps where the first term of the query stands in each row.
+
+    Positions do not travel through SQL as values, which would cost more than finding them.
+    """
+
+    def __init__(self) -> None:
+        self._connection: Connection | None = None
+        self._places: dict[int, Sequence[int]] = {}
+
+    def on(self, connection: Connection) -> _Notes:
+        """Known to the connection; a connection keeps a function until it is closed."""
+        if connection is not self._connection:
+            cast("_Connection", connection).register_fts5_function("note_places", self._note)
+            self._connection = connection
+        return self
+
+    def _note(self, api: _Api, *_: object) -> None:
+        self._places[api.rowid] = api.phrase_locations(0)[0]
+
+    def take(self) -> Mapping[int, Sequence[int]]:
+        """What was kept since the last time."""
+        places, self._places = self._places, {}
+        return places
+
+
+def _row(id: int, passage: Passage) -> tuple[int, ...]:
+    return (
+        id,
+        passage.seq,
+        passage.part,
+        passage.start,
+        passage.end - passage.start,
+        KINDS.index(passage.kind),
+        passage.length,
+    )
+
+
+def _passage(  # noqa: PLR0917 - the columns of the query "passages" in their order
+    seq: int, part: int, start: int, length: int, kind: int, terms: int
+) -> Passage:
+    return Passage(seq=seq, part=part, start=start, end=start + length, kind=KINDS[kind], length=terms)
