@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from autocompact.compactor.work import leased
+import msgspec
+
+from autocompact.compactor.execution import NOTHING
+from autocompact.compactor.work import finished
 from autocompact.core.compaction import Compaction
 from autocompact.core.ladder import Goal, weigh
-from autocompact.errors import AutocompactError
-from autocompact.events import CompactionCompleted, CompactionDiscarded, CompactionPrepared, CompactionStarted
+from autocompact.errors import AutocompactError, Conflict
+from autocompact.events import CompactionDiscarded, CompactionPrepared
 
 if TYPE_CHECKING:
     from autocompact.compactor.conversation import Conversation
@@ -41,75 +45,95 @@ class Ahead:
         """Whether one is being made or waits."""
         return self.running or self.prepared is not None
 
-    def start(self, goal: Goal) -> None:
+    def start(self, goal: Callable[[], Goal]) -> None:
         """Make one in the background, unless one is being made."""
         if self._task is None:
             self._task = asyncio.create_task(self._run(goal))
+            self._of.shared.tasks.add(self._task)
+            self._task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._of.shared.tasks.discard(task)
+        self._task = None
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("a compaction could not be prepared", exc_info=error)
 
     async def settled(self) -> None:
         """Wait until none is being made."""
-        if self._task is not None:
+        while self._task is not None:
             await asyncio.wait([self._task])
+            await asyncio.sleep(0)
 
-    async def _run(self, goal: Goal) -> None:
-        conversation = self._of
+    async def _run(self, goal: Callable[[], Goal]) -> None:
+        execution = self._of.execution
         try:
-            async with leased(
-                conversation.shared.store, conversation.key, holder=conversation.shared.holder
-            ) as lease:
+            async with execution.leased() as lease:
                 try:
-                    record = await conversation.make(goal, model_free=False, must_fit=False)
-                    if record is not None:
-                        await self._keep(record, fence=lease.fence)
+                    record = await execution.make(goal(), model_free=False, must_fit=False)
                 except AutocompactError as error:
-                    await conversation.failed(error, fence=lease.fence, automatic=True)
+                    await execution.count_failure(str(error), fence=lease.fence)
+                    raise
+                if record is None:
+                    await execution.count_failure(NOTHING, fence=lease.fence)
+                else:
+                    await finished(self._keep(record, fence=lease.fence))
         except AutocompactError as error:
             log.warning("a compaction could not be prepared", extra={"reason": type(error).__name__})
-        finally:
-            self._task = None
 
     async def _keep(self, record: Compaction, *, fence: int) -> None:
-        conversation = self._of
-        async with conversation.changing:
-            if not conversation.admits(record):
+        of = self._of
+        async with of.changing:
+            if not of.admits(record):
                 self._discard(record)
                 return
             prepared = replace(record, status="prepared")
-            expected = conversation.active_id or None
-            await conversation.shared.store.commit(
-                conversation.key, records=[prepared], active=expected, expected=expected, fence=fence
+            state = msgspec.structs.replace(of.state, made=int(record.id.removeprefix("c")))
+            expected = of.active_id or None
+            await of.shared.store.commit(
+                of.key,
+                records=[prepared],
+                active=expected,
+                expected=expected,
+                fence=fence,
+                state=state.encode(),
             )
-            self.prepared = prepared
-        name = conversation.key.conversation
-        conversation.shared.subscribers.tell(
-            CompactionPrepared(conversation_id=name, compaction_id=record.id)
+            of.state, self.prepared = state, prepared
+        of.shared.subscribers.tell(
+            CompactionPrepared(conversation_id=of.key.conversation, compaction_id=record.id)
         )
 
+    def review(self) -> None:
+        """Throw the prepared compaction away if it does not fit the log or the compaction in force any more."""
+        if self.prepared is not None and not self._of.admits(self.prepared):
+            self._discard(self.prepared)
+
     async def swap_in(self) -> bool:
-        """Put the prepared compaction in force; False if there is none, or none that still helps."""
-        record, conversation = self.prepared, self._of
+        """Put the prepared compaction in force; False if there is none, or none that still helps.
+
+        Raises:
+            CompactionRunning: somebody else compacts.
+            StoreError: it could not be stored.
+        """
+        record, of = self.prepared, self._of
         if record is None:
             return False
-        self.prepared = None
-        if not conversation.admits(record):
+        record = weigh(record, of.transcript, before=of.cost(), overhead=of.meter.overhead)
+        receipt = record.receipt
+        if receipt.tokens_after > of.meter.counted(of.shared.budget.limit) or (
+            receipt.tokens_after >= receipt.tokens_before
+        ):
             self._discard(record)
             return False
-        record = weigh(
-            record, conversation.transcript, before=conversation.cost(), overhead=conversation.overhead
-        )
-        receipt, limit = record.receipt, conversation.shared.budget.limit
-        if receipt.tokens_after > limit or receipt.tokens_after >= receipt.tokens_before:
-            self._discard(record)
-            return False
-        name, tell = conversation.key.conversation, conversation.shared.subscribers.tell
-        async with leased(
-            conversation.shared.store, conversation.key, holder=conversation.shared.holder
-        ) as lease:
-            tell(CompactionStarted(conversation_id=name, trigger="prepared"))
-            record = await conversation.commit(record, fence=lease.fence)
-        tell(CompactionCompleted(conversation_id=name, success=True, receipt=record.receipt))
+
+        async def still() -> Compaction:
+            if not of.admits(record):
+                raise Conflict("the history changed since this compaction was prepared; it was thrown away")
+            return record
+
+        await of.execution.carry_out(still, trigger="prepared")
         return True
 
     def _discard(self, record: Compaction) -> None:
+        self.prepared = None
         name = self._of.key.conversation
         self._of.shared.subscribers.tell(CompactionDiscarded(conversation_id=name, compaction_id=record.id))

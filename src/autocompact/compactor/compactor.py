@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol, Self
 
 from autocompact.compactor.conversation import Conversation
 from autocompact.compactor.summariser import Summariser
+from autocompact.core.messages import Message, text_message
 from autocompact.core.modes import DEFAULT, Mode
 from autocompact.core.tokens import Counter
 from autocompact.core.windows import DEFAULT_WINDOW, budget_for, window_for
@@ -26,15 +28,18 @@ class Compactor:
     """Keeps conversations within the window.
 
     Args:
-        store: where logs and records are kept; the caller closes it.
+        store: where logs and records are kept.
         model: the conversations' own model, which also makes the summaries; None makes them offline.
         summary_model: another (cheaper) model for summaries.
         mode: when and how to compact.
         window: tokens of the model's window; None looks the model up.
+        windows: windows of models by the beginning of their names; they go before the table of known models.
         reserve: tokens kept for the reply; None takes a share of the window.
         counter: counts tokens; None takes the one that suits the model.
         memory_folder: where CONTEXT_ARCHIVE.md gets an entry per compaction, and DECISIONS.md is read from.
         clock: what time it is.
+
+    With ``async with`` it closes store and models at the end.
 
     Raises:
         InvalidInput: a figure or a skill that cannot be used.
@@ -48,6 +53,7 @@ class Compactor:
         summary_model: Model | None = None,
         mode: Mode = DEFAULT,
         window: int | None = None,
+        windows: Mapping[str, int] | None = None,
         reserve: int | None = None,
         counter: Counter | None = None,
         memory_folder: Path | None = None,
@@ -57,12 +63,14 @@ class Compactor:
         self.store = store
         self.model = model
         self.mode = mode
-        self.budget = budget_for(name, window=window, reserve=reserve)
+        self.budget = budget_for(name, window=window, reserve=reserve, overrides=windows)
         self.counter = counter or default_counter(name)
         self.memory_folder = memory_folder
         self.clock = clock or SystemClock()
         self.subscribers = Subscribers()
+        self.tasks: set[asyncio.Task[None]] = set()
         self.holder = uuid.uuid4().hex
+        self._windows = windows
         self._summary_model = summary_model
         self._skill = load_skill(mode.skill)
 
@@ -79,32 +87,51 @@ class Compactor:
         """The conversation of that name, a new one if there is none."""
         return await Conversation.load(self, Key(conversation=conversation_id, namespace=namespace))
 
-    def summariser(self, tools: bytes | None) -> Summariser | None:
-        """Who makes summaries; None for offline ones."""
+    def summariser(self, tools: bytes | None, *, system: str = "") -> Summariser | None:
+        """Who makes summaries; None for offline ones.
+
+        Args:
+            tools: the live request's tool schemas.
+            system: its system prompt, where that stands outside of the log.
+        """
         model = self._summary_model or self.model
         if model is None:
             return None
+        window = window_for(model.name, overrides=self._windows) or DEFAULT_WINDOW
         return Summariser(
             model=model,
             skill=self._skill,
-            window=self.budget.window if model is self.model else window_for(model.name) or DEFAULT_WINDOW,
+            window=self.budget.window if model is self.model else window,
             counter=self.counter,
-            live=model is self.model,
+            live=model is self.model and self.mode.reuse_prefix,
             cap_tokens=self.mode.cap_tokens,
             output_tokens=self.mode.output_tokens,
             tools=tools,
+            outside=self.outside(system),
             decisions=self._decisions(),
         )
+
+    def outside(self, system: str) -> tuple[Message, ...]:
+        """A system prompt that stands outside of the log, as the message it is sent as."""
+        return (text_message(0, "system", system),) if system else ()
 
     def _decisions(self) -> str:
         path = self.memory_folder / "DECISIONS.md" if self.memory_folder else None
         return path.read_text("utf-8", errors="replace") if path and path.is_file() else ""
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
+    async def aclose(self) -> None:
+        """End what runs in the background, then close store and models."""
+        running = tuple(self.tasks)
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
         await self.store.aclose()
         for model in (self.model, self._summary_model):
             if model is not None:
                 await model.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()

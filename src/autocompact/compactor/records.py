@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import difflib
+import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from autocompact.compactor.work import Work, leased
+from autocompact.compactor.state import EngineState, Settled
+from autocompact.compactor.work import finished
 from autocompact.core.compaction import Compaction
 from autocompact.core.entries import Entry
-from autocompact.core.ladder import weigh
+from autocompact.core.ladder import step_of, weigh
 from autocompact.core.tokens import message_cost
-from autocompact.errors import InvalidInput
+from autocompact.core.transcript import Transcript
+from autocompact.errors import Conflict, InvalidInput
 from autocompact.events import CompactionUndone
 from autocompact.ports import Key
 from autocompact.stores.fork import copy_conversation
 
 if TYPE_CHECKING:
     from autocompact.compactor.conversation import Conversation
+
+
+log = logging.getLogger("autocompact")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,49 +80,53 @@ class Records:
             ModelError: the model did not answer.
             IncompressibleContext: what must stay does not fit.
         """
-        conversation = self._of
-        target = conversation.shared.mode.policy.target_tokens(conversation.shared.budget)
-        goal = replace(conversation.goal(target, trigger="manual"), focus=focus, first_rung="summarise")
-        work = Work(
-            log=conversation.transcript.snapshot(),
-            active=conversation.active,
-            goal=goal,
-            summariser=conversation.shared.summariser(None),
-            must_fit=False,
-        )
-        record = await work.run()
-        return record and replace(record, parent=conversation.active_id, status="prepared")
+        goal = self._of.asked_for(focus)
+        record = await self._of.execution.make(goal, model_free=False, must_fit=False)
+        return record and replace(record, status="prepared")
 
     def edited(self, record: Compaction, summary: str) -> Compaction:
         """``record`` with another summary, weighed and checked against its ledger again.
 
         Raises:
             InvalidInput: the summary is empty.
+            Conflict: the history it covers changed since.
         """
         if not summary.strip():
             raise InvalidInput("a summary cannot be empty: undo the compaction instead")
-        conversation = self._of
-        return weigh(
-            replace(record, summary=summary.strip()),
-            conversation.transcript,
-            before=conversation.cost(),
-            overhead=conversation.overhead,
-        )
+        return self._weighed(replace(record, summary=summary.strip()))
 
-    async def apply(self, record: Compaction) -> None:
-        """Put a previewed or edited record in force.
+    def _weighed(self, record: Compaction) -> Compaction:
+        of = self._of
+        if not of.admits(record):
+            raise Conflict("the history changed since this compaction was made: make it again")
+        return weigh(record, of.transcript, before=of.cost(), overhead=of.meter.overhead)
+
+    async def apply(self, record: Compaction) -> Compaction:
+        """Put a previewed or edited record in force; returns it as it is stored.
 
         Raises:
+            InvalidInput: the context would not become smaller.
             Conflict: the history it covers changed since.
             CompactionRunning: one is being made.
         """
-        conversation = self._of
-        now = conversation.shared.clock.now()
-        record = replace(record, receipt=replace(record.receipt, time=record.receipt.time or now))
-        async with leased(
-            conversation.shared.store, conversation.key, holder=conversation.shared.holder
-        ) as lease:
-            await conversation.commit(record, fence=lease.fence)
+        of = self._of
+
+        async def weighed() -> Compaction:
+            fresh = self._weighed(record)
+            receipt = fresh.receipt
+            if receipt.tokens_after >= receipt.tokens_before:
+                raise InvalidInput(
+                    f"the context would grow from {receipt.tokens_before:,} to {receipt.tokens_after:,} tokens: "
+                    "shorten the summary"
+                )
+            return replace(
+                fresh,
+                id=of.execution.next_id(),
+                receipt=replace(receipt, time=receipt.time or of.shared.clock.now()),
+            )
+
+        applied = await of.execution.carry_out(weighed, trigger="manual")
+        return applied or record  # what `weighed` makes is never nothing
 
     async def undo(self) -> Compaction | None:
         """Take the compaction in force back; what was said since stays. Returns the one in force now.
@@ -123,13 +134,25 @@ class Records:
         Raises:
             InvalidInput: nothing is compacted.
             CompactionRunning: one is being made.
+            Conflict: another program compacted meanwhile.
         """
-        active = self._of.active
-        if active is None:
-            raise InvalidInput(f"nothing to undo: no compaction is in force in {self._of.key.conversation!r}")
-        earlier = await self.get(active.parent) if active.parent else None
-        await self._switch(earlier, undone=active)
-        return self._of.active
+        of = self._of
+        async with of.execution.leased() as lease:
+            active = of.active
+            if active is None:
+                raise InvalidInput(f"nothing to undo: no compaction is in force in {of.key.conversation!r}")
+            earlier = await self.get(active.parent) if active.parent else None
+            if earlier is not None and not await self._holds(earlier):
+                earlier = None
+            await finished(self._switch(earlier, changed=replace(active, status="undone"), fence=lease.fence))
+        of.shared.subscribers.tell(
+            CompactionUndone(
+                conversation_id=of.key.conversation,
+                compaction_id=active.id,
+                restored_id=earlier.id if earlier else None,
+            )
+        )
+        return of.active
 
     async def restore(self, compaction_id: str) -> Compaction:
         """Put an earlier (or undone) compaction in force again.
@@ -137,36 +160,32 @@ class Records:
         Raises:
             InvalidInput: there is none of that id, or the history it covers was edited since.
             CompactionRunning: one is being made.
+            Conflict: another program compacted meanwhile.
         """
-        record = replace(await self.get(compaction_id), status="active")
-        await self._switch(record, undone=None)
-        active = self._of.active
-        if active is None or active.id != compaction_id:
-            raise InvalidInput(f"compaction {compaction_id!r} covers messages that were edited since")
-        return active
+        async with self._of.execution.leased() as lease:
+            record = await self.get(compaction_id)
+            if not await self._holds(record):
+                raise InvalidInput(f"compaction {compaction_id!r} covers messages that were edited since")
+            await finished(self._switch(record, changed=None, fence=lease.fence))
+        return record
 
-    async def _switch(self, record: Compaction | None, *, undone: Compaction | None) -> None:
-        conversation = self._of
-        changed = [replace(undone, status="undone")] if undone else []
-        async with leased(
-            conversation.shared.store, conversation.key, holder=conversation.shared.holder
-        ) as lease:
-            await conversation.shared.store.commit(
-                conversation.key,
-                records=[*changed, *([record] if record else [])],
-                active=record.id if record else None,
-                expected=conversation.active_id or None,
-                fence=lease.fence,
+    async def _holds(self, record: Compaction) -> bool:
+        """Whether the log still is what ``record`` was made from."""
+        whole = Transcript(await self._of.history(), counter=self._of.shared.counter)
+        return whole.admits(record)
+
+    async def _switch(self, record: Compaction | None, *, changed: Compaction | None, fence: int) -> None:
+        of, store = self._of, self._of.shared.store
+        records = [item for item in (changed, record and replace(record, status="active")) if item]
+        active = record.id if record else None
+        async with of.changing:
+            await store.commit(
+                of.key, records=records, active=active, expected=of.active_id or None, fence=fence
             )
-            await conversation.put_in_force(record)
-        if undone:
-            conversation.shared.subscribers.tell(
-                CompactionUndone(
-                    conversation_id=conversation.key.conversation,
-                    compaction_id=undone.id,
-                    restored_id=record.id if record else None,
-                )
-            )
+            await of.take_over(await store.load(of.key))
+            settled = Settled(context=of.active_id, last_seq=len(of), cost=of.cost())
+            of.state = msgspec.structs.replace(of.state, settled=settled)
+            await store.commit(of.key, active=active, expected=active, fence=fence, state=of.state.encode())
 
     async def compare(self, first_id: str, second_id: str) -> Comparison:
         """What two compactions kept.
@@ -192,11 +211,29 @@ class Records:
         Raises:
             InvalidInput: there is no such message, or the pins would take more than a quarter of the window.
         """
-        conversation = self._of
-        if not 1 <= seq <= len(conversation):
-            raise InvalidInput(f"no message {seq}: the conversation has 1..{len(conversation)}")
-        (message,) = await conversation.history(from_seq=seq, through_seq=seq)
-        await self._remember(pins=tuple(sorted({*conversation.state.pins, seq})), also=message.text)
+        of = self._of
+        await of.sync()
+        if not 1 <= seq <= len(of):
+            raise InvalidInput(f"no message {seq}: the conversation has 1..{len(of)}")
+        log = Transcript(await of.history(), counter=of.shared.counter)
+        if log.is_replaced(seq):
+            raise InvalidInput(f"message {seq} was replaced by a later one: pin that")
+        await self._remember(lambda state: _changed(state, pins=(*state.pins, seq)), grows=True)
+        await self._bring_back(log, seq)
+
+    async def _bring_back(self, log: Transcript, seq: int) -> None:
+        """A message that was folded before it was pinned comes back into the context, with its step."""
+        of = self._of
+        async with of.changing:
+            active = of.active
+            if active is None or of.shows(seq) or seq > active.through_seq:
+                return
+            step = (each for each in step_of(log, seq) if each <= active.through_seq)
+            keep = tuple(sorted({*active.keep, *step}))
+            await of.shared.store.commit(
+                of.key, records=[replace(active, keep=keep)], active=active.id, expected=active.id, fence=0
+            )
+            await of.take_over(await of.shared.store.load(of.key))
 
     async def note(self, text: str) -> None:
         """Keep ``text`` verbatim in every later summary.
@@ -206,8 +243,7 @@ class Records:
         """
         if not text.strip():
             raise InvalidInput("there is nothing to pin in an empty text")
-        notes = tuple(dict.fromkeys((*self._of.state.notes, text.strip())))
-        await self._remember(notes=notes, also=text)
+        await self._remember(lambda state: _changed(state, notes=(*state.notes, text.strip())), grows=True)
 
     async def unpin(self, pinned: int | str) -> None:
         """Let go of a pinned message or text.
@@ -215,34 +251,50 @@ class Records:
         Raises:
             InvalidInput: it is not pinned.
         """
+        await self._of.sync()
         state = self._of.state
         if pinned not in state.pins and pinned not in state.notes:
             raise InvalidInput(f"{pinned!r} is not pinned; pinned are: {[*state.pins, *state.notes]}")
-        await self._remember(
-            pins=tuple(seq for seq in state.pins if seq != pinned),
-            notes=tuple(note for note in state.notes if note != pinned),
-        )
 
-    async def _remember(
-        self, *, pins: tuple[int, ...] | None = None, notes: tuple[str, ...] | None = None, also: str = ""
-    ) -> None:
-        conversation = self._of
-        state = msgspec.structs.replace(
-            conversation.state,
-            pins=conversation.state.pins if pins is None else pins,
-            notes=conversation.state.notes if notes is None else notes,
-        )
-        messages = [(await conversation.history(from_seq=seq, through_seq=seq))[0] for seq in state.pins]
-        counter, limit = conversation.shared.counter, conversation.shared.budget.limit // 4
+        def without(state: EngineState) -> EngineState:
+            return _changed(
+                state,
+                pins=tuple(seq for seq in state.pins if seq != pinned),
+                notes=tuple(note for note in state.notes if note != pinned),
+            )
+
+        await self._remember(without)
+
+    async def _remember(self, change: Callable[[EngineState], EngineState], *, grows: bool = False) -> None:
+        """Store what is pinned.
+
+        Nothing guards the state but the compaction in force, so it is looked at again until it says what it should:
+        another program may have written over it.
+        """
+        of, store = self._of, self._of.shared.store
+        await of.sync()
+        while (state := change(of.state)) != of.state or not await self._is_stored(state):
+            if grows:
+                await self._check_budget(state)
+            expected = of.active_id or None
+            try:
+                await store.commit(of.key, active=expected, expected=expected, fence=0, state=state.encode())
+            except Conflict:
+                log.info("another program was faster", extra={"conversation": of.key.conversation})
+            await of.sync()
+
+    async def _is_stored(self, state: EngineState) -> bool:
+        stored = EngineState.decode((await self._of.shared.store.load(self._of.key)).state)
+        return (stored.pins, stored.notes) == (state.pins, state.notes)
+
+    async def _check_budget(self, state: EngineState) -> None:
+        of = self._of
+        messages = [(await of.history(from_seq=seq, through_seq=seq))[0] for seq in state.pins]
+        counter, limit = of.shared.counter, of.shared.budget.limit // 4
         tokens = sum(message_cost(message, counter).tokens for message in messages)
         tokens += sum(counter.count(note) for note in state.notes)
-        if also and tokens > limit:
+        if tokens > limit:
             raise InvalidInput(f"the pins would take {tokens:,} tokens, at most {limit:,} may be pinned")
-        expected = conversation.active_id or None
-        await conversation.shared.store.commit(
-            conversation.key, active=expected, expected=expected, fence=0, state=state.encode()
-        )
-        conversation.state = state
 
     async def fork(self, conversation_id: str, *, through_seq: int | None = None) -> Conversation:
         """A new conversation with the same log up to ``through_seq`` (default: all), and its compaction if that fits.
@@ -253,4 +305,18 @@ class Records:
         source = self._of
         target = Key(conversation=conversation_id, namespace=source.key.namespace)
         await copy_conversation(source.shared.store, source.key, target=target, through_seq=through_seq)
-        return await source.shared.open(conversation_id, namespace=source.key.namespace)
+        fork = await source.shared.open(conversation_id, namespace=source.key.namespace)
+        pins = tuple(seq for seq in source.state.pins if seq <= len(fork))
+        await fork.records._remember(lambda state: _changed(state, pins=pins, notes=source.state.notes))
+        return fork
+
+
+def _changed(
+    state: EngineState, *, pins: tuple[int, ...] | None = None, notes: tuple[str, ...] | None = None
+) -> EngineState:
+    """The state with other pins, each once."""
+    return msgspec.structs.replace(
+        state,
+        pins=state.pins if pins is None else tuple(sorted(set(pins))),
+        notes=state.notes if notes is None else tuple(dict.fromkeys(notes)),
+    )

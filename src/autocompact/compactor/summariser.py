@@ -17,7 +17,7 @@ from autocompact.core.ladder import SummaryReply, SummaryRequest
 from autocompact.core.language import detect
 from autocompact.core.messages import Message, text_message
 from autocompact.core.prompts import Skill, compaction_instruction
-from autocompact.core.reply import Problem, check_reply, parse_summary
+from autocompact.core.reply import Problem, check_reply
 from autocompact.core.secrets import redact
 from autocompact.core.tokens import Counter, message_cost
 from autocompact.errors import ModelOverflow
@@ -49,6 +49,7 @@ class Summariser:
         cap_tokens: longest summary asked for; None leaves it to the size the ladder names.
         output_tokens: longest tool output shown in a document.
         tools: the live request's tools, which are part of the cached prefix.
+        outside: what the live request has before the context: a system prompt outside of the log.
         decisions: the text of DECISIONS.md, as background.
     """
 
@@ -60,6 +61,7 @@ class Summariser:
     cap_tokens: int | None = None
     output_tokens: int = 500
     tools: bytes | None = None
+    outside: tuple[Message, ...] = ()
     decisions: str = ""
 
     async def summarise(self, request: SummaryRequest) -> SummaryReply:
@@ -70,13 +72,16 @@ class Summariser:
         """
         cap = min(request.tokens, self.cap_tokens or request.tokens)
         instruction = self._instruction(focus=request.focus, previous="", cap=cap)
-        prompt = [*request.messages, text_message(0, "user", instruction, synthetic=True)]
+        prompt = [*self.outside, *request.messages, text_message(0, "user", instruction, synthetic=True)]
         if self.live and self._fits(prompt, cap):
             try:
                 return self._checked(await self._ask(prompt, cap), request)
             except ModelOverflow:
                 pass  # our count was too low: the document is split by a wide margin
-        return self._checked(await self._in_chunks(request, cap), request)
+        try:
+            return self._checked(await self._in_chunks(request, cap), request)
+        except _Unusable as unusable:
+            return SummaryReply(text="", model=self.model.name, problem=str(unusable))
 
     def _instruction(self, *, focus: str, previous: str, cap: int) -> str:
         return compaction_instruction(
@@ -86,7 +91,7 @@ class Summariser:
     def _fits(self, prompt: Sequence[Message], cap: int) -> bool:
         tokens = sum(message_cost(message, self.counter).tokens for message in prompt)
         tools = self.counter.count(self.tools.decode("utf-8", "replace")) if self.tools else 0
-        return (tokens + tools) * SLACK + cap <= self.window
+        return (tokens + tools) * SLACK + _reply_tokens(cap) <= self.window
 
     async def _ask(self, prompt: Sequence[Message], cap: int) -> ModelReply:
         tools = self.tools if self.live else None
@@ -126,33 +131,52 @@ class Summariser:
         texts = chunks(paragraphs, room=room, counter=self.counter)
         if len(texts) <= ROLLING or depth == DEEPEST:
             return await self._rolling(texts, request=request, cap=cap)
+        partial = await self._mapped(texts, focus=request.focus, cap=cap)
+        return await self._condense(partial, request=request, cap=cap, depth=depth + 1)
+
+    async def _mapped(self, texts: Sequence[str], *, focus: str, cap: int) -> list[str]:
+        """Each chunk summarised by itself, a few at a time; the first failure ends them all."""
         limit = asyncio.Semaphore(PARALLEL)
 
-        async def summarised(text: str) -> ModelReply:
+        async def summarised(number: int, text: str) -> str:
             async with limit:
-                return await self._chunk(text, previous="", focus=request.focus, cap=cap)
+                reply = await self._chunk(text, previous="", focus=focus, cap=cap)
+            return self._part(reply, number=number, of=len(texts))
 
-        partial = await asyncio.gather(*(summarised(text) for text in texts))
-        if unusable := next((reply for reply in partial if not reply.text.strip()), None):
-            return unusable
-        texts = [parse_summary(reply.text).text for reply in partial]
-        return await self._condense(texts, request=request, cap=cap, depth=depth + 1)
+        tasks = [asyncio.create_task(summarised(number, text)) for number, text in enumerate(texts, 1)]
+        try:
+            return await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
 
     async def _rolling(self, texts: Sequence[str], *, request: SummaryRequest, cap: int) -> ModelReply:
-        """One chunk after the other; the first answer of no use is returned, so that nothing is left out silently."""
+        """One chunk after the other, each with the summary so far; the last answer stands for all."""
         previous = request.previous
         reply = ModelReply(text="")
-        for text in texts:
+        for number, text in enumerate(texts, 1):
             reply = await self._chunk(text, previous=previous, focus=request.focus, cap=cap)
-            if not reply.text.strip():
-                return reply
-            previous = parse_summary(reply.text).text
+            if number < len(texts):
+                previous = self._part(reply, number=number, of=len(texts))
         return reply
+
+    def _part(self, reply: ModelReply, *, number: int, of: int) -> str:
+        """The summary of one part; one of no use would leave that part out silently."""
+        checked = check_reply(
+            reply.text, stop_reason=reply.stop_reason, replaced_tokens=self.window, counter=self.counter
+        )
+        if isinstance(checked, Problem):
+            raise _Unusable(f"part {number} of {of}: {checked.message}")
+        return checked.text
 
     async def _chunk(self, text: str, *, previous: str, focus: str, cap: int) -> ModelReply:
         instruction = self._instruction(focus=focus, previous=previous, cap=cap)
         prompt = f"<conversation>\n{text}\n</conversation>\n\n{instruction}"
         return await self._ask([text_message(1, "user", prompt, synthetic=True)], cap)
+
+
+class _Unusable(Exception):
+    """A part of the conversation got no summary that can be used."""
 
 
 def _reply_tokens(cap: int) -> int:

@@ -4,47 +4,107 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Callable
+import logging
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from dataclasses import dataclass
+from typing import TypeVar
 
 from autocompact.compactor.summariser import Summariser
 from autocompact.core.compaction import Compaction
 from autocompact.core.ladder import Climb, Goal, SummaryReply, SummaryRequest, climb
 from autocompact.core.transcript import Transcript
-from autocompact.errors import CompactionRunning, ModelError, ModelUnavailable
+from autocompact.errors import CompactionRunning, ModelError, ModelUnavailable, StoreError
 from autocompact.ports import Key, Lease, Leases
+
+T = TypeVar("T")
 
 LEASE_SECONDS = 60.0
 """How long a compaction is protected without a sign of life; renewed every third of it."""
 
+_FIRST_LOOK, _LATER_LOOK = 0.02, 0.5
+
+log = logging.getLogger("autocompact")
+
+
+async def finished(work: Coroutine[object, object, T]) -> T:
+    """The result of ``work``, which runs to its end also if the caller is cancelled meanwhile.
+
+    So that what is in the store and what is in memory cannot part in the middle of a change.
+    """
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        if not task.done():
+            await asyncio.wait([task])
+        raise
+
 
 @contextlib.asynccontextmanager
-async def leased(leases: Leases, key: Key, *, holder: str) -> AsyncGenerator[Lease]:
+async def leased(leases: Leases, key: Key, *, holder: str, patience: float = 0.0) -> AsyncGenerator[Lease]:
     """The right to compact ``key``, renewed while the block runs.
+
+    Args:
+        leases: who gives it.
+        key: the conversation.
+        holder: who asks.
+        patience: seconds to wait while somebody else has it.
 
     Raises:
         CompactionRunning: somebody else has it.
     """
-    lease = await leases.acquire(key, holder=holder, seconds=LEASE_SECONDS)
-    if lease is None:
-        raise CompactionRunning(
-            f"conversation {key.conversation!r} is being compacted already: wait for it to end, then try again"
-        )
+    lease = await _acquired(leases, key, holder=holder, patience=patience)
     heart = asyncio.create_task(_beat(leases, lease))
     try:
         yield lease
     finally:
         heart.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await heart
+        await finished(_released(leases, lease, heart=heart))
+
+
+async def _acquired(leases: Leases, key: Key, *, holder: str, patience: float) -> Lease:
+    waited, pause = 0.0, _FIRST_LOOK
+    while True:
+        asking = asyncio.ensure_future(leases.acquire(key, holder=holder, seconds=LEASE_SECONDS))
+        try:
+            lease = await asyncio.shield(asking)
+        except asyncio.CancelledError:
+            await finished(_given_back(leases, asking))
+            raise
+        if lease is not None:
+            return lease
+        if waited >= patience:
+            raise CompactionRunning(
+                f"conversation {key.conversation!r} is being compacted already: "
+                "wait for it to end, then try again"
+            )
+        await asyncio.sleep(pause)
+        waited, pause = waited + pause, min(2 * pause, _LATER_LOOK)
+
+
+async def _given_back(leases: Leases, asking: asyncio.Future[Lease | None]) -> None:
+    with contextlib.suppress(StoreError):
+        if (lease := await asking) is not None:
+            await leases.release(lease)
+
+
+async def _released(leases: Leases, lease: Lease, *, heart: asyncio.Task[None]) -> None:
+    """Wait for the last beat, so that none comes after; a lease that cannot be given back expires."""
+    await asyncio.wait([heart])
+    try:
         await leases.release(lease)
+    except StoreError as error:
+        log.warning("a lease could not be given back", extra={"reason": type(error).__name__})
 
 
 async def _beat(leases: Leases, lease: Lease) -> None:
     while True:
         await asyncio.sleep(LEASE_SECONDS / 3)
-        if not await leases.renew(lease, seconds=LEASE_SECONDS):
-            return
+        try:
+            if not await leases.renew(lease, seconds=LEASE_SECONDS):
+                return
+        except StoreError as error:
+            log.warning("a lease could not be renewed", extra={"reason": type(error).__name__})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,6 +58,10 @@ FRAMING = 12
 """Tokens of the message around a summary, and what its text takes more than its parts do."""
 
 
+LAST_REQUEST = "Last request from user was: "
+"""Goes before the request that stands inside the summary message (requirement D4)."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
     """What a compaction has to reach.
@@ -77,6 +81,8 @@ class Goal:
         first_rung: the step to begin with; a person who asks for a compaction wants at least a summary.
         inline_request: the last request stands inside the summary message instead of after it (the coding
             agent's form: system prompt plus one user message).
+        request: the last request where an earlier compaction put it inside its summary message, so that the
+            context does not show it any more.
         trigger: why it runs, for the receipt.
     """
 
@@ -93,6 +99,7 @@ class Goal:
     focus: str = ""
     first_rung: Rung = "mask"
     inline_request: bool = False
+    request: Message | None = None
     trigger: Trigger = "threshold"
 
 
@@ -141,6 +148,8 @@ def climb(log: Transcript, goal: Goal, *, active: Compaction | None = None) -> C
     best = attempt.mask_only() if goal.first_rung == "mask" else None
     if best is not None and attempt.fits(best, tokens=goal.target):
         return best
+    if attempt.rests():
+        return None
     reply: SummaryReply | None = None
     asked = False
     for rung, tail_tokens, summary_tokens in _steps(goal):
@@ -201,7 +210,7 @@ class _Attempt:
         self.prompt = next(
             i for i, m in enumerate((*self.context.messages, None)) if m is None or m.role != "system"
         )
-        self.last_request = next((m for m in reversed(self.context.messages) if m.is_request), None)
+        self.last_request = next((m for m in reversed(self.context.messages) if m.is_request), goal.request)
         self._ledgers: dict[int, Ledger] = {}
 
     def _tokens(self, message: Message) -> int:
@@ -214,13 +223,19 @@ class _Attempt:
 
     @property
     def _previous(self) -> str:
-        return self.active.summary if self.active else ""
+        """The earlier summary, without the request that was the last one then."""
+        return self.active.summary.split(f"\n\n{LAST_REQUEST}", 1)[0] if self.active else ""
 
     def fits(self, record: Compaction, *, tokens: int) -> bool:
         """Whether the request under ``record`` keeps to so many tokens, and to the limits on bytes and images."""
         goal, receipt = self.goal, record.receipt
         after = Cost(tokens=receipt.tokens_after, bytes=receipt.bytes_after, images=receipt.images_after)
         return _within(after, goal, tokens=tokens)
+
+    def rests(self) -> bool:
+        """Whether the tail that is asked for holds everything, and nothing presses for less."""
+        enough = _within(self.before, self.goal, tokens=self.goal.target)
+        return enough and self.head(self.goal.tail_tokens) is None
 
     def smaller(self, candidate: Compaction, best: Compaction | None) -> Compaction | None:
         """``candidate`` if it is strictly smaller than the context before and than ``best``, else ``best``."""
@@ -265,9 +280,8 @@ class _Attempt:
         if not masks:
             return None
         ledger = self.active.ledger if self.active else Ledger()
-        record = self._record(
-            "mask", through_seq=self._covered, summary=self._previous, ledger=ledger, masks=masks
-        )
+        summary = self.active.summary if self.active else ""
+        record = self._record("mask", through_seq=self._covered, summary=summary, ledger=ledger, masks=masks)
         return self.smaller(record, None)
 
     def summarised(self, rung: Rung, head: _Head, *, reply: SummaryReply | None, tokens: int) -> Compaction:
@@ -347,23 +361,11 @@ class _Attempt:
 
     def _keep(self, through_seq: int) -> tuple[int, ...]:
         """What stays verbatim of what is covered: pins with their whole step, and the last request."""
-        seqs = {seq for pin in self.goal.pins if pin <= through_seq for seq in self._step(pin)}
+        seqs = {seq for pin in self.goal.pins if pin <= through_seq for seq in step_of(self.log, pin)}
         last = self.last_request
         if last is not None and last.seq <= through_seq and not self.goal.inline_request:
             seqs.add(last.seq)
         return tuple(sorted(seqs))
-
-    def _step(self, seq: int) -> Iterator[int]:
-        """A message with the calls it answers and the results its calls got."""
-        message = self.log[seq]
-        ids = {call.id for call in message.calls} | {result.call_id for result in message.results}
-        if not ids:
-            yield seq
-            return
-        for other in self.log.live():
-            linked = {call.id for call in other.calls} | {result.call_id for result in other.results}
-            if linked & ids:
-                yield other.seq
 
     def _with_fixed_words(self, text: str, head: _Head) -> str:
         """The summary with what must stand in it verbatim."""
@@ -372,7 +374,7 @@ class _Attempt:
             sections.insert(0, "\n".join(("## Pinned", "", *(f"- {note}" for note in self.goal.notes))))
         last = self.last_request
         if self.goal.inline_request and last is not None and last.seq <= head.through_seq:
-            sections.append(f"Last request from user was: {last.text}")
+            sections.append(f"{LAST_REQUEST}{last.text}")
         return "\n\n".join(sections)
 
     def _record(
@@ -411,6 +413,19 @@ class _Attempt:
                 problem=reply.problem if reply is not None else "",
             ),
         )
+
+
+def step_of(log: Transcript, seq: int) -> Iterator[int]:
+    """A message with the calls it answers and the results its calls got: what must stay together."""
+    message = log[seq]
+    ids = {call.id for call in message.calls} | {result.call_id for result in message.results}
+    if not ids:
+        yield seq
+        return
+    for other in log.live():
+        linked = {call.id for call in other.calls} | {result.call_id for result in other.results}
+        if linked & ids:
+            yield other.seq
 
 
 def weigh(record: Compaction, log: Transcript, *, before: Cost, overhead: Cost) -> Compaction:

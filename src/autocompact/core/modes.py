@@ -5,7 +5,7 @@ A mode is nothing but settings; take one and `dataclasses.replace` what should d
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from autocompact.core.budget import Policy, preset
 from autocompact.core.compaction import Placement
@@ -24,7 +24,11 @@ class Mode:
         summary_tokens: size of summary plus ledger in the context.
         cap_tokens: longest summary asked of a model.
         output_tokens: tool outputs are cut to this length where they are summarised as a document.
-        inline_request: the last request stands inside the summary message.
+        inline_request: the last request stands inside the summary message, unless it holds more than words.
+        mask_first: try first whether it is enough to show old tool outputs as stubs.
+        reuse_prefix: ask for the summary with the live messages, which a provider's cache holds; else, and where
+            another model makes it, with a document in which tool outputs are cut to ``output_tokens``.
+        recount: ask the provider for the exact size of the context after a compaction.
         background: prepare compactions ahead.
     """
 
@@ -36,6 +40,9 @@ class Mode:
     cap_tokens: int = 1_500
     output_tokens: int = 500
     inline_request: bool = False
+    mask_first: bool = True
+    reuse_prefix: bool = True
+    recount: bool = False
     background: bool = True
 
     def __post_init__(self) -> None:
@@ -54,6 +61,8 @@ DATABASE_CHAT = Mode(
     placement="system",
     summary_tokens=2_000,
     cap_tokens=500,
+    mask_first=False,
+    reuse_prefix=False,
     background=False,
 )
 """Design A: at 80 % of the window everything becomes a section of the system prompt; later ones merge."""
@@ -64,18 +73,21 @@ USAGE_DRIVEN = Mode(
     summary_tokens=1_024,
     cap_tokens=512,
     inline_request=True,
+    mask_first=False,
     background=False,
 )
 """Design B: driven by the provider's reported usage; the history becomes the one summary message."""
 
 SESSION_LAYER = Mode(
     name="session-layer",
-    policy=preset("session-100k"),
+    policy=replace(preset("session-100k"), target=0.1, tail_tokens=2_000),
     skill="session",
     summary_tokens=6_000,
     cap_tokens=3_000,
+    mask_first=False,
+    background=False,
 )
-"""Design C: at 100k tokens the session is summarised by task, archived, and goes on about 90 % smaller."""
+"""Design C: at 100k tokens the session pauses, is summarised by task, archived, and goes on about 90 % smaller."""
 
 CODING_AGENT = Mode(
     name="coding-agent",
@@ -84,7 +96,18 @@ CODING_AGENT = Mode(
     summary_tokens=6_000,
     cap_tokens=2_500,
     inline_request=True,
+    mask_first=False,
+    recount=True,
 )
 """Design D: before every model call; the history becomes system prompt plus one hand-off message."""
 
 MODES = {mode.name: mode for mode in (DEFAULT, DATABASE_CHAT, USAGE_DRIVEN, SESSION_LAYER, CODING_AGENT)}
+
+
+def at_preset(mode: Mode, name: str) -> Mode:
+    """``mode`` with the threshold of a named preset: "session-50k", "session-150k", "never"….
+
+    Raises:
+        InvalidInput: there is none of that name.
+    """
+    return replace(mode, policy=replace(mode.policy, tokens=preset(name).tokens))

@@ -1,0 +1,265 @@
+"""Carries compactions out: under a lease made, committed with a compare-and-swap, put in force, told and archived.
+
+If anything fails before the commit, nothing has changed. The commit and what follows from it in memory happen
+together, also if the caller is cancelled in the midst of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from autocompact.compactor.state import EngineState, Settled
+from autocompact.compactor.work import LEASE_SECONDS, Work, finished, leased
+from autocompact.core.budget import Breaker
+from autocompact.core.compaction import Compaction, Trigger
+from autocompact.core.ladder import Goal, step_of
+from autocompact.core.memory import ArchiveEntry
+from autocompact.core.messages import Message, Text
+from autocompact.core.transcript import Transcript, View
+from autocompact.errors import AutocompactError, Conflict, ModelError, StoreError
+from autocompact.events import BreakerOpened, CompactionCompleted, CompactionStarted
+from autocompact.memory_files import append_to_archive
+from autocompact.ports import Lease
+
+if TYPE_CHECKING:
+    from autocompact.compactor.conversation import Conversation
+
+NOTHING = "there is nothing to compact"
+
+_NUMBER = re.compile(r"c(\d+)")
+
+log = logging.getLogger("autocompact")
+
+
+class Execution:
+    """The compactions of one conversation, one at a time."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._of = conversation
+
+    @asynccontextmanager
+    async def leased(self, *, patience: float = 0.0) -> AsyncGenerator[Lease]:
+        """The right to compact this conversation, and its present state.
+
+        Raises:
+            CompactionRunning: somebody else has it.
+            Conflict: somebody else compacted, or undid, since this program looked last; it has looked now.
+        """
+        of = self._of
+        before = of.active_id
+        async with leased(of.shared.store, of.key, holder=of.shared.holder, patience=patience) as lease:
+            await of.sync()
+            if of.active_id != before:
+                raise Conflict(
+                    f"conversation {of.key.conversation!r} was compacted by another program meanwhile: "
+                    "look at it, then try again"
+                )
+            yield lease
+
+    async def run(self, goal: Callable[[], Goal], *, model_free: bool, must_fit: bool) -> Compaction | None:
+        """Compact to ``goal`` and put the result in force; None if there is nothing to gain.
+
+        Raises:
+            CompactionRunning: somebody else does; where the result ``must_fit``, only after that took long.
+            AutocompactError: it failed, and nothing has changed.
+        """
+        record = await self.carry_out(
+            lambda: self.make(goal(), model_free=model_free, must_fit=must_fit),
+            trigger=goal().trigger,
+            patience=2 * LEASE_SECONDS if must_fit else 0.0,
+        )
+        if record is not None and self._of.shared.mode.recount and self._of.shared.model is not None:
+            try:
+                await self._of.recount()
+            except ModelError as error:
+                log.warning("the context could not be recounted", extra={"reason": type(error).__name__})
+        return record
+
+    async def carry_out(
+        self, make: Callable[[], Awaitable[Compaction | None]], *, trigger: Trigger, patience: float = 0.0
+    ) -> Compaction | None:
+        """Put in force what ``make`` makes under the lease. Listeners hear once that it begins and once that it ended."""
+        of, name = self._of, self._of.key.conversation
+        async with self.leased(patience=patience) as lease:
+            of.shared.subscribers.tell(CompactionStarted(conversation_id=name, trigger=trigger))
+            record: Compaction | None = None
+            try:
+                record = await make()
+                if record is None:
+                    if trigger in ("threshold", "overflow"):
+                        await self.count_failure(NOTHING, fence=lease.fence)
+                    self._tell_end(NOTHING)
+                    return None
+                return await finished(self._conclude(record, fence=lease.fence))
+            except BaseException as error:
+                if record is None or of.active_id != record.id:
+                    await self._failed(error, fence=lease.fence, trigger=trigger)
+                raise
+
+    async def _conclude(self, record: Compaction, *, fence: int) -> Compaction:
+        peak = max(self._of.state.peak, record.receipt.tokens_before)
+        record = await self.commit(record, fence=fence)
+        await self._archive(record, peak=peak)
+        self._of.shared.subscribers.tell(
+            CompactionCompleted(
+                conversation_id=self._of.key.conversation, success=True, receipt=record.receipt
+            )
+        )
+        return record
+
+    def _tell_end(self, message: str) -> None:
+        self._of.shared.subscribers.tell(
+            CompactionCompleted(conversation_id=self._of.key.conversation, success=False, message=message)
+        )
+
+    # Making and committing
+
+    async def make(self, goal: Goal, *, model_free: bool, must_fit: bool) -> Compaction | None:
+        """A record for ``goal``, with its times; nothing changes."""
+        of, clock = self._of, self._of.shared.clock
+        started = clock.monotonic()
+        work = Work(
+            log=of.transcript.snapshot(),
+            active=of.active,
+            goal=await self._with_request(goal),
+            summariser=None if model_free else of.shared.summariser(of.meter.tools, system=of.meter.system),
+            must_fit=must_fit,
+        )
+        parent = of.active_id
+        record = await work.run()
+        if record is None:
+            return None
+        receipt = replace(record.receipt, seconds=clock.monotonic() - started, time=clock.now())
+        return replace(record, id=self.next_id(), parent=parent, receipt=receipt)
+
+    async def _with_request(self, goal: Goal) -> Goal:
+        """Where the last request goes inside the summary: the request, also if it was put there before."""
+        if not goal.inline_request:
+            return goal
+        shown = (message for message in reversed(self._of.context().messages) if message.is_request)
+        last = next(shown, None)
+        if last is None and (seq := self._of.state.request):
+            (last,) = await self._of.history(from_seq=seq, through_seq=seq)
+            return replace(goal, request=last)
+        return replace(goal, inline_request=last is None or _is_words(last))
+
+    def next_id(self) -> str:
+        """A new record's id; unique while the lease is held."""
+        return f"c{self._made() + 1}"
+
+    def _made(self) -> int:
+        of = self._of
+        records = (of.active, of.ahead.prepared)
+        return max(of.state.made, *(_number(record.id) for record in records if record), 0)
+
+    async def commit(self, record: Compaction, *, fence: int) -> Compaction:
+        """Put ``record`` in force, in the store and here.
+
+        Raises:
+            Conflict: the history it covers, or the compaction in force, changed meanwhile.
+        """
+        of = self._of
+        await of.sync()  # for pins that somebody else set meanwhile
+        async with of.changing:
+            if not of.admits(record):
+                raise Conflict("the history changed while it was compacted; the result was thrown away")
+            record = replace(record, status="active", keep=_with_pins(record, of.state, log=of.transcript))
+            transcript = of.transcript.after(record)
+            view = View(transcript, record)
+            state = self._settled(record, view)
+            expected = of.active_id or None
+            await of.shared.store.commit(
+                of.key,
+                records=[record],
+                active=record.id,
+                expected=expected,
+                fence=fence,
+                state=state.encode(),
+            )
+            opened = state.breaker.is_open and not of.state.breaker.is_open
+            of.state, of.ahead.prepared = state, None
+            of.put_in_force(transcript, view)
+        if opened:
+            self._tell_breaker(state.breaker)
+        return record
+
+    def _settled(self, record: Compaction, view: View) -> EngineState:
+        """The state with ``record`` in force."""
+        of, receipt = self._of, record.receipt
+        cost = view.context().cost + of.meter.overhead
+        breaker = of.state.breaker.succeeded(before=receipt.tokens_before, after=receipt.tokens_after)
+        if breaker.failures:  # of no use: by hand that is nobody's business
+            after = of.meter.gauge.rebased(record.id).read(of.meter.load_of(cost, context=record.id)).used
+            breaker = of.state.breaker if receipt.trigger == "manual" else replace(breaker, tokens=after)
+        return msgspec.structs.replace(
+            of.state,
+            breaker=breaker,
+            calibration=of.meter.gauge.calibration,
+            peak=0,
+            settled=Settled(context=record.id, last_seq=len(of), cost=cost),
+            made=max(self._made(), _number(record.id)),
+        )
+
+    async def _archive(self, record: Compaction, *, peak: int) -> None:
+        folder = self._of.shared.memory_folder
+        if folder is None:
+            return
+        name = self._of.key.conversation
+        command = f"`autocompact show {name} --from {record.from_seq} --through {record.through_seq}`"
+        entry = ArchiveEntry(conversation=name, record=record, peak_tokens=peak, transcript=command)
+        try:
+            await asyncio.to_thread(append_to_archive, folder, entry)
+        except OSError as error:
+            log.warning("CONTEXT_ARCHIVE.md could not be written", extra={"reason": error.strerror})
+
+    # Failures
+
+    async def _failed(self, error: BaseException, *, fence: int, trigger: Trigger) -> None:
+        if trigger != "manual" and isinstance(error, AutocompactError) and not isinstance(error, Conflict):
+            await self.count_failure(str(error), fence=fence)
+        cancelled = isinstance(error, asyncio.CancelledError)
+        self._tell_end("it was cancelled" if cancelled else str(error) or type(error).__name__)
+
+    async def count_failure(self, reason: str, *, fence: int) -> None:
+        """Remember that an automatic compaction failed; several in a row open the breaker."""
+        of = self._of
+        before = of.state.breaker
+        breaker = before.failed(reason, tokens=of.usage().used)
+        of.state = msgspec.structs.replace(of.state, breaker=breaker)
+        expected = of.active_id or None
+        try:
+            await of.shared.store.commit(
+                of.key, active=expected, expected=expected, fence=fence, state=of.state.encode()
+            )
+        except StoreError as error:
+            log.warning("a failure could not be stored", extra={"reason": type(error).__name__})
+        if breaker.is_open and not before.is_open:
+            self._tell_breaker(breaker)
+
+    def _tell_breaker(self, breaker: Breaker) -> None:
+        self._of.shared.subscribers.tell(
+            BreakerOpened(conversation_id=self._of.key.conversation, reason=breaker.reason)
+        )
+
+
+def _is_words(message: Message) -> bool:
+    return all(isinstance(part, Text) for part in message.parts)
+
+
+def _number(id: str) -> int:
+    match = _NUMBER.fullmatch(id)
+    return int(match[1]) if match else 0
+
+
+def _with_pins(record: Compaction, state: EngineState, *, log: Transcript) -> tuple[int, ...]:
+    """What ``record`` keeps, and what was pinned while it was made."""
+    new = (pin for pin in state.pins if log.first <= pin <= record.through_seq and not log.is_replaced(pin))
+    return tuple(sorted({*record.keep, *(seq for pin in new for seq in step_of(log, pin))}))
