@@ -21,7 +21,7 @@ from autocompact.core.ledger import Ledger
 from autocompact.core.tokens import Counter
 from autocompact.core.verification import verify
 from autocompact.vocabulary import load_counter
-from benchmarks.retention_cases import DATA, Case, artificial_cases, real_cases
+from benchmarks.retention_cases import DATA, OTHERS, Case, artificial_cases, real_cases
 from benchmarks.retention_measure import DEFINITIONS, Rate, needs, older_lines, rate
 from benchmarks.retention_methods import LARGER, SAME_SIZE, Method, ledger_of, offline
 
@@ -42,11 +42,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     definitions = tuple(DEFINITIONS) if options.all else ("mixed", "names")
     real = list(real_cases(options.data))
     cuts = list(artificial_cases(options.data, counter=counter))
+    others = list(artificial_cases(options.data, counter=counter, files=OTHERS))
     figures = [
         *measured(real, {**SAME_SIZE, **LARGER}, definitions=definitions, counter=counter, where="real"),
         *measured(cuts, {"offline summary": offline}, definitions=definitions, counter=counter, where="cut"),
     ]
+    figures += measured(
+        others,
+        {"offline summary": offline},
+        definitions=definitions,
+        counter=counter,
+        where="cut, other agents",
+    )
     floors = {"real": floor(real, counter=counter), "cut": floor(cuts, counter=counter)}
+    floors["cut, other agents"] = floor(others, counter=counter)
     print_table(figures)
     for where, shares in floors.items():
         print(f"{where}: " + ", ".join(f"{name} {share:.1%}" for name, share in shares.items()))

@@ -23,6 +23,8 @@ DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 CALLS = 40
 CUT_SHARE, CUT_BUDGET, CUT_LEAST = 0.7, 0.1, 40_000
 ENDLESS = 10**9
+CLAUDE = ("claude_code/*.jsonl",)
+OTHERS = ("codex/agentv__*.jsonl", "pi/*.jsonl", "copilot_cli/*.jsonl")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,25 +69,23 @@ def real_cases(data: Path = DATA) -> Iterator[Case]:
         yield Case(
             name=f"{Path(mark['file']).stem}:{at}",
             history=(*_carried(data / mark["file"], before), *_between(recorded, above=before, below=at)),
-            calls=_calls(_between(recorded, above=at, below=after)),
+            calls=calls_of(_between(recorded, above=at, below=after)),
             budget=mark["summary_tokens_o200k"],
             recorded=summary_text(data / mark["file"], mark["summary_line"]),
         )
 
 
-def artificial_cases(data: Path = DATA, *, counter: Counter) -> Iterator[Case]:
+def artificial_cases(data: Path = DATA, *, counter: Counter, files: Sequence[str] = CLAUDE) -> Iterator[Case]:
     """Every uncompacted segment of `CUT_LEAST` tokens or more, cut at `CUT_SHARE` of its tokens."""
-    for path in sorted((data / "claude_code").glob("*.jsonl")):
-        recorded = session(path)
-        name = f"claude_code/{path.name}"
+    for path in sorted(path for pattern in files for path in data.glob(pattern)):
+        name = path.relative_to(data).as_posix()
         lines = [0, *sorted(m["boundary_line"] for m in boundaries(data) if m["file"] == name), ENDLESS]
-        for before, after in pairwise(lines):
-            segment = (*_carried(path, before), *_between(recorded, above=before, below=after))
+        for before, segment in zip(lines, segments(path, lines), strict=False):
             sizes = [counter.count(content(message)) for message in segment]
             if sum(sizes) < CUT_LEAST:
                 continue
             index = _index_at(sizes, CUT_SHARE)
-            calls = _calls(segment[index:])
+            calls = calls_of(segment[index:])
             if calls:
                 yield Case(
                     name=f"{path.stem}:{before}:cut",
@@ -117,7 +117,16 @@ def _between(recorded: Session, *, above: int, below: int) -> tuple[Message, ...
     )
 
 
-def _calls(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
+def segments(path: Path, lines: Sequence[int]) -> list[tuple[Message, ...]]:
+    """The messages of a session between each two of ``lines``, an earlier summary in front."""
+    recorded = session(path)
+    return [
+        (*_carried(path, above), *_between(recorded, above=above, below=below))
+        for above, below in pairwise(lines)
+    ]
+
+
+def calls_of(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
     return tuple(call for message in messages for call in message.calls)[:CALLS]
 
 

@@ -9,7 +9,7 @@ from autocompact.core.ledger import choose, extract, render
 from autocompact.core.lines import LONGEST
 from autocompact.core.messages import Message, text_message
 from autocompact.core.sightings import Piece, Sightings
-from autocompact.core.weights import FACTS, WEIGHTS, facts, need
+from autocompact.core.weights import FACTS, LEARNED, facts, need
 from tests.core.strategies import histories
 from tests.core.talk import Talk, Words
 
@@ -283,7 +283,7 @@ def test_facts_and_weights_are_named_alike() -> None:
     sightings.add(Piece(seq=2, source="result", text="save_state " * 2_000))
     used, seen = (sightings.by_name[name] for name in ("load_state", "save_state"))
 
-    assert len(facts(used, length=sightings.length)) == len(FACTS) == len(WEIGHTS)
+    assert len(facts(used, length=sightings.length)) == len(FACTS) == len(LEARNED.facts)
     assert need(used, length=sightings.length) > need(seen, length=sightings.length)
 
 

@@ -27,6 +27,7 @@ from autocompact.core.requests import find_requests
 from autocompact.core.scan import scan
 from autocompact.core.secrets import redact
 from autocompact.core.tokens import Counter
+from autocompact.core.weights import LEARNED, Weights
 
 __all__ = ["Entry", "Kind", "Ledger", "State", "choose", "extract", "render"]
 
@@ -36,7 +37,7 @@ FLOOR_SHARE = 0.6
 FLOOR_NEED = 0.5
 SHARES: Mapping[Kind, float] = {"decision": 0.06, "command": 0.06}
 WORTH_TELLING = 0.2
-EXPLAINED = 0.5
+EXPLAINED = 0.4
 _SPACE = re.compile(r"\s+")
 _CAPS = (
     (100_000, 100_000, 100_000), (1200, 400, 100_000), (800, 240, 100), (500, 120, 100), (300, 80, 100), (160, 48, 100),
@@ -46,7 +47,11 @@ _CAPS = (
 
 
 def extract(
-    messages: Iterable[Message], *, previous: Ledger | None = None, through: int | None = None
+    messages: Iterable[Message],
+    *,
+    previous: Ledger | None = None,
+    through: int | None = None,
+    weights: Weights = LEARNED,
 ) -> Ledger:
     """All entries of these messages, merged with the ledger of an earlier compaction.
 
@@ -55,6 +60,7 @@ def extract(
         previous: what an earlier compaction kept: what these messages do not say anew fades, but stays.
         through: the last message that will leave the context. Later ones are evidence (a request that was finished
             there is not open, a name that stands there need not be kept), but give no entries.
+        weights: how the need for a name is foreseen.
     """
     found = scan(messages)
     end = found.last_seq if through is None else through
@@ -70,7 +76,7 @@ def extract(
         *find_decisions(found.said, found.calls),
     ]
     clean = [replace(entry, text=redact(entry.text)) for entry in entries if entry.seq <= end]
-    identifiers = find_identifiers(found.sightings, through=end)
+    identifiers = find_identifiers(found.sightings, through=end, weights=weights)
     merged = _merged([*_weighed(clean, identifiers), *identifiers], previous)
     return Ledger(entries=tuple(sorted(merged, key=lambda entry: (-entry.need, -entry.seq, entry.key))))
 

@@ -8,29 +8,30 @@ import re
 from autocompact.core.entries import Entry
 from autocompact.core.secrets import redact
 from autocompact.core.sightings import Piece, Sighting, Sightings
-from autocompact.core.weights import need
+from autocompact.core.weights import LEARNED, Weights, need
 
 LONGEST = 200
-MOST = 700
+FEWEST, CHARACTERS_PER_NAME = 700, 400
 LEAST = 0.01
 _SPACE = re.compile(r"\s+")
 _WORD = re.compile(r"[^\W\d_]{3,}|[\u3040-\u9fff\uac00-\ud7af]{2}")
 LOOK_BACK = 60
 
 
-def find_identifiers(sightings: Sightings, *, through: int) -> list[Entry]:
-    """The names most likely needed, each with its line, the most needed first; at most `MOST`.
+def find_identifiers(sightings: Sightings, *, through: int, weights: Weights = LEARNED) -> list[Entry]:
+    """The names most likely needed, each with its line, the most needed first.
 
-    A name that stands in a message after ``through`` is not among them: it stays in the context.
+    Their number grows with the text, so that a generous budget can be filled as well. A name that stands in a message after ``through`` is not among them: it stays in the context.
     """
     length = sightings.length
     pieces = sightings.pieces
     ranked = [
-        (need(sighting, length=length), sighting.name)
+        (need(sighting, length=length, weights=weights), sighting.name)
         for sighting in sightings.by_name.values()
         if pieces[sighting.last].seq <= through
     ]
-    best = heapq.nlargest(MOST, (pair for pair in ranked if pair[0] > LEAST))
+    most = max(FEWEST, length // CHARACTERS_PER_NAME)
+    best = heapq.nlargest(most, (pair for pair in ranked if pair[0] > LEAST))
     clean: dict[str, str] = {}
     entries: list[Entry] = []
     for probability, name in best:

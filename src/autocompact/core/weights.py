@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from operator import mul
 
 from autocompact.core.identifiers import Shape
@@ -28,10 +29,23 @@ FACTS = (
     "in requests",
     "in summaries",
 )
-WEIGHTS = (-0.36, 1.88, -0.13, 1.14, -0.17, 0.25, -0.20, 0.08, 0.53, 0.17, 0.30, 1.07)
-BIAS: Mapping[Shape, float] = {
-    "path": -2.78, "file": -2.99, "url": -3.80, "snake": -2.68, "camel": -2.31, "dotted": -2.18, "hash": -3.45, "number": -3.39, "flag": -2.47, "kebab": -3.07,
-}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
+    """The model: a weight for each of `FACTS`, and by shape the log-odds to begin with."""
+
+    facts: tuple[float, ...]
+    bias: Mapping[Shape, float]
+
+
+LEARNED = Weights(
+    facts=(-0.38, 1.84, -0.11, 0.95, -0.10, 0.22, -0.06, -0.05, 0.34, 0.12, 0.09, 0.70),
+    bias={
+        "path": -2.61, "file": -2.78, "url": -3.45, "snake": -2.46, "camel": -2.18, "dotted": -1.88, "hash": -3.27,
+        "number": -3.30, "flag": -2.24, "kebab": -2.86,
+    },
+)  # fmt: skip
 SCALE = 2_000
 _LOG = tuple(math.log1p(count) for count in range(1_000))
 
@@ -50,7 +64,7 @@ def facts(sighting: Sighting, *, length: int) -> tuple[float, ...]:
     )
 
 
-def need(sighting: Sighting, *, length: int) -> float:
+def need(sighting: Sighting, *, length: int, weights: Weights = LEARNED) -> float:
     """The probability that the name is used in the next 40 tool calls."""
-    score = BIAS[sighting.shape] + sum(map(mul, WEIGHTS, facts(sighting, length=length)))
+    score = weights.bias[sighting.shape] + sum(map(mul, weights.facts, facts(sighting, length=length)))
     return 1 / (1 + math.exp(-score))
