@@ -53,7 +53,7 @@ class SqliteStore:
         clock: Clock | None = None,
         indexer: SqliteIndexer | None = None,
         busy_seconds: float = 5.0,
-        failpoint: Callable[[str], None] | None = None,
+        failpoint: Callable[[str], object] = str,
     ) -> None:
         self.path = Path(path).absolute()
         self._clock = clock or SystemClock()
@@ -66,7 +66,7 @@ class SqliteStore:
         self._reader = Lane("autocompact-reader", connect=connect, errors=wrap)
 
     async def __aenter__(self) -> Self:
-        await self._writer.run(Tables)
+        await self._writer.run(_nothing)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -100,7 +100,7 @@ class SqliteStore:
     async def reading(self, work: Callable[[Connection], T]) -> T:
         """What ``work`` finds in the file as it is now, in the reader's thread; for indexes and tools."""
         if not self._writer.is_open:
-            await self._writer.run(Tables)
+            await self._writer.run(_nothing)
 
         def read(connection: Connection) -> T:
             with transaction(connection, "DEFERRED"):
@@ -110,12 +110,11 @@ class SqliteStore:
 
     @contextmanager
     def _writing(self, connection: Connection, name: str) -> Generator[Tables]:
-        reached = self._failpoint or str
         with transaction(connection, "IMMEDIATE"):
-            reached(f"{name}:begun")
+            self._failpoint(f"{name}:begun")
             yield Tables(connection)
-            reached(f"{name}:written")
-        reached(f"{name}:committed")
+            self._failpoint(f"{name}:written")
+        self._failpoint(f"{name}:committed")
 
     # The log
 
@@ -140,8 +139,8 @@ class SqliteStore:
             tables.extend(row, messages=messages, bodies=bodies)
             last, indexed = after + len(messages), row.indexed_seq
             if self._indexer is not None:
-                whole = indexed == after
-                new = messages if whole else tables.messages(row.id, from_seq=indexed + 1)
+                missed = indexed < after
+                new = tables.messages(row.id, from_seq=indexed + 1) if missed else messages
                 self._indexer.index(connection, new, conversation=row.id)
                 indexed = last
             title = row.title or title_of(messages)
@@ -275,3 +274,7 @@ class SqliteStore:
                 tables.end_lease(lease.fence)
 
         await self._writer.run(release)
+
+
+def _nothing(_: Connection) -> None:
+    """What to do with a connection that only has to be opened."""
