@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import socket
 from collections.abc import Iterator
 
 import pytest
@@ -186,6 +188,38 @@ async def test_nobody_there_is_reported_as_that() -> None:
         await model.complete(HELLO)
     await model.aclose()
     assert told.value.status is None
+
+
+async def test_a_server_whose_certificate_is_none_is_not_asked_again() -> None:
+    async with FakeProvider() as provider:
+        url = provider.url.replace("http://", "https://")
+        async with OpenAICompatible("fake", base_url=url, api_key=KEY, retries=AT_ONCE) as model:
+            with pytest.raises(ModelRefused, match="cannot be trusted"):
+                await model.complete(HELLO)
+    assert provider.requests == []
+
+
+async def test_a_host_that_takes_no_connection_is_given_up_by_the_time_for_that() -> None:
+    with socket.socket() as full, contextlib.ExitStack() as waiting:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        for _ in range(4):
+            client = waiting.enter_context(socket.socket())
+            client.setblocking(False)
+            client.connect_ex(full.getsockname())
+        url = f"http://127.0.0.1:{full.getsockname()[1]}"
+        patience = Patience(connect=0.05)
+        async with OpenAICompatible("fake", base_url=url, retries=AT_ONCE, patience=patience) as model:
+            with pytest.raises(ModelUnavailable, match="cannot be reached"):
+                await model.complete(HELLO)
+
+
+async def test_of_a_long_error_page_only_the_beginning_is_read() -> None:
+    page = Recorded(status=400, body=b"no such thing " * 100_000, content_type="text/plain")
+    async with FakeProvider(lambda _: page) as provider, chat(provider) as model:
+        with pytest.raises(ModelRefused) as told:
+            await model.complete(HELLO)
+    assert len(str(told.value)) < 700
 
 
 async def test_a_redirect_is_not_followed() -> None:

@@ -200,12 +200,36 @@ async def test_anthropic_is_forbidden_to_call_only_after_it_called_instead_of_an
     )
 
 
-async def test_the_summary_of_a_live_anthropic_conversation_is_served_from_its_cache() -> None:
+async def test_two_requests_of_which_one_reports_no_usage_report_that_of_the_other() -> None:
     messages, tools = conversation(ANTHROPIC_BODY, "anthropic")
-    async with FakeProvider("Fine.", cache_minimum=0) as provider, anthropic(provider) as model:
-        await model.complete([*messages, text_message(8, "user", "And in Rome?")], tools=tools)
+    block = b'{"type":"tool_use","id":"toolu_2","name":"weather","input":{}}'
+    silent = Recorded(body=b'{"content":[%s],"stop_reason":"tool_use"}' % block)
+    async with FakeProvider([silent, "A summary."]) as provider, anthropic(provider) as model:
+        reply = await model.complete([*messages, ASK], tools=tools)
+    assert reply.usage is not None
+    assert reply.usage.prompt == provider.requests[1].tokens
+
+
+@pytest.mark.parametrize(
+    ("api", "body", "dialect"),
+    [
+        ("chat", CHAT_BODY, "openai_chat"),
+        ("responses", RESPONSES_BODY, "openai_responses"),
+        ("anthropic", ANTHROPIC_BODY, "anthropic"),
+    ],
+)
+async def test_the_summary_of_a_live_conversation_is_served_from_the_prompt_cache(
+    api: str, body: bytes, dialect: str
+) -> None:
+    messages, tools = conversation(body, dialect)
+    async with FakeProvider("Fine.", cache_minimum=0) as provider, APIS[api](provider) as model:
+        await model.complete(messages, tools=tools)
         await model.complete([*messages, ASK], tools=tools)
-    assert all(b'"cache_control"' in asked.raw for asked in provider.requests)
+        await model.complete([messages[0], ASK, *messages[1:]], tools=tools)
+    live, summary, changed = provider.requests
+    assert live.cached == 0
+    assert summary.cached > 0.8 * live.tokens
+    assert changed.cached < summary.cached
 
 
 async def test_a_member_that_a_server_does_not_know_is_left_out_from_then_on() -> None:

@@ -240,7 +240,11 @@ class FakeProvider:
             return asked, refusal
         segments = api.segments(asked.body)
         asked = replace(asked, tokens=self._cache.count(segments))
-        return asked, self._overflow(api, asked) or self._figures(api, asked, segments=segments)
+        refusal = self._overflow(api, asked)
+        if refusal is not None:
+            return asked, refusal
+        figures = self._figures(api, asked, segments=segments)
+        return replace(asked, cached=figures.read), figures
 
     def _injected(self, api: Api, fault: Fault | None) -> Refusal | None:
         if fault is None or fault.kind == "stream_error":

@@ -59,6 +59,7 @@ class Chat:
                 continue
             if unanswered:
                 yield _unanswered(unanswered, place)
+            yield from _call_rules(message, place)
             yield from _content(message, place)
             calls = [call.get("id", "") for call in _calls(message)]
             unanswered = list(calls)
@@ -240,7 +241,6 @@ def _content(message: Json, place: int) -> Iterator[Refusal]:
             param=f"messages[{place}].content",
             code="invalid_type",
         )
-    yield from _call_rules(message, place)
 
 
 def _calls(message: Json) -> list[Json]:

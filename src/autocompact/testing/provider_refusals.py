@@ -201,13 +201,11 @@ def _openai_overflow(window: int, *, prompt: int, output: int) -> Refusal:
 
 
 def _vllm_overflow(window: int, *, prompt: int, output: int) -> Refusal:
-    says = f"This model's maximum context length is {window} tokens. However, your request has {prompt} input tokens"
-    if prompt > window:
-        message = f"{says}. Please reduce the length of the input messages."
-    else:
-        message = (
-            f"'max_tokens' or 'max_completion_tokens' is too large: {output}. This model's maximum context length is "
-            f"{window} tokens and your request has {prompt} input tokens ({output} > {window} - {prompt})."
-        )
-    error = {"message": message, "type": "BadRequestError", "param": None, "code": 400}
+    message = (
+        f"This model's maximum context length is {window} tokens. However, you requested {output} output tokens and your "
+        f"prompt contains at least {prompt} input tokens, for a total of at least {prompt + output} tokens. Please reduce "
+        "the length of the input prompt or the number of requested output tokens. (parameter=input_tokens, "
+        f"value={prompt})"
+    )
+    error = {"message": message, "type": "BadRequestError", "param": "input_tokens", "code": 400}
     return Refusal(status=400, body={"error": error})

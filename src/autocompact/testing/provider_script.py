@@ -67,6 +67,7 @@ class Received:
         body: the body decoded; empty where it is no JSON object.
         dialect: the API it speaks.
         tokens: of the prompt, as usage reports them.
+        cached: tokens of these that the prompt cache served.
     """
 
     path: str
@@ -75,6 +76,7 @@ class Received:
     body: Json
     dialect: Dialect
     tokens: int = 0
+    cached: int = 0
 
     @property
     def model(self) -> str:
