@@ -70,7 +70,7 @@ async def test_what_was_appended_without_an_index_is_caught_up_with(tmp_path: Pa
     texts = ["x" * (n % 7) for n in range(1203)]
     async with SqliteStore(path, indexer=Lengths()) as store:
         await store.append(KEY, _log(*texts[:3]), after=0)
-    async with SqliteStore(path) as store:
+    async with SqliteStore(path, indexer=None) as store:
         await store.append(KEY, _log(*texts[3:], after=3), after=3)
         await store.append(OTHER, _log("other"), after=0)
         await store.commit(KEY, records=[compaction("c", 9)], active="c", expected=None, fence=0)
@@ -82,7 +82,7 @@ async def test_what_was_appended_without_an_index_is_caught_up_with(tmp_path: Pa
 
 async def test_what_another_process_left_out_is_indexed_with_the_next_append(tmp_path: Path) -> None:
     path = tmp_path / "chats.db"
-    async with SqliteStore(path, indexer=Lengths()) as indexing, SqliteStore(path) as other:
+    async with SqliteStore(path, indexer=Lengths()) as indexing, SqliteStore(path, indexer=None) as other:
         await indexing.append(KEY, _log("a"), after=0)
         await other.append(KEY, _log("bb", after=1), after=1)
         assert await indexing.reading(_indexed) == [1]

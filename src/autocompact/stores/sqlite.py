@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Literal, Self, TypeVar
 
 from autocompact.core.compaction import Compaction
 from autocompact.core.messages import Message
@@ -40,7 +40,8 @@ class SqliteStore:
     Args:
         path: the file; made if there is none, its folder must exist.
         clock: stamps, and when a lease expires.
-        indexer: keeps a search index up to date; what was appended without it is caught up with on opening.
+        indexer: keeps a search index up to date: "search" is `autocompact.stores.sqlite_index`, None keeps none.
+            What was appended without one is caught up with on opening.
         busy_seconds: how long to wait for another process that writes.
         failpoint: called with the name of each step of a writing method ("append:begun", "append:written",
             "append:committed"), so that a test can end the process there.
@@ -51,13 +52,13 @@ class SqliteStore:
         path: str | PathLike[str],
         *,
         clock: Clock | None = None,
-        indexer: SqliteIndexer | None = None,
+        indexer: SqliteIndexer | Literal["search"] | None = "search",
         busy_seconds: float = 5.0,
         failpoint: Callable[[str], object] = str,
     ) -> None:
         self.path = Path(path).absolute()
         self._clock = clock or SystemClock()
-        self._indexer = indexer
+        self._indexer = _search_indexer() if indexer == "search" else indexer
         self._failpoint = failpoint
         self._busy_seconds = busy_seconds
         wrap = partial(errors, self.path)
@@ -274,6 +275,13 @@ class SqliteStore:
                 tables.end_lease(lease.fence)
 
         await self._writer.run(release)
+
+
+def _search_indexer() -> SqliteIndexer:
+    # The index reads through this store, so it is the one that imports the other.
+    from autocompact.stores import sqlite_index
+
+    return sqlite_index.SqliteIndexer()
 
 
 def _nothing(_: Connection) -> None:
