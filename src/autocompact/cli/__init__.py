@@ -1,7 +1,7 @@
 """The ``autocompact`` program.
 
 What a program may read goes to stdout, everything else to stderr. Exit codes: 0 done, 2 it could not be done (one
-message says why, nothing was written), 130 interrupted, 141 nobody reads the output any more.
+message says why, nothing was written), 130 interrupted, 1 nobody reads the output any more.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from autocompact.cli.compact import compact
 from autocompact.cli.inspect import inspect
 from autocompact.errors import AutocompactError
 
-FAILED, INTERRUPTED, UNREAD = 2, 130, 141
+FAILED, INTERRUPTED = 2, 130
 
 
 _BEGIN = """\b
@@ -54,10 +54,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _failed(str(error))
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
-    except BrokenPipeError:
+    except OSError as error:
         # What is still buffered would be written when Python ends, and fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return UNREAD
+        return _failed(f"the output cannot be written: {error.strerror or error}")
     return code or 0
 
 

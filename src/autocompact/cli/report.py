@@ -134,10 +134,8 @@ def _changes(compacted: Compacted, *, preview: bool) -> Iterator[tuple[str, str]
     if receipt.masked:
         yield "masked", f"{plural(receipt.masked, 'tool output')}, each shown as one line"
     if preview:
-        largest = (
-            f"{reference(piece.seq)} {piece.what} ({piece.tokens:,})" for piece in compacted.leaving(5)
-        )
-        yield "leaves", "largest parts: " + "; ".join(largest)
+        for index, piece in enumerate(compacted.leaving(5)):
+            yield "" if index else "leaves", f"{reference(piece.seq)} {piece.what}: {piece.tokens:,} tokens"
     if compacted.ledger.entries:
         yield (
             "checked",

@@ -103,7 +103,7 @@ def deliver(content: Iterable[bytes], out: Path | None) -> None:
 
     Raises:
         InvalidInput: ``out`` cannot be written.
-        BrokenPipeError: nobody reads stdout any more.
+        OSError: stdout cannot be written.
     """
     if out is None:
         sys.stdout.buffer.writelines(content)

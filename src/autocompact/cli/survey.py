@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 
 import click
@@ -23,16 +24,24 @@ _FIGURES = 18
 def survey(inspection: Inspection, name: str, *, width: int) -> str:
     """The text, ``width`` columns wide; ``name`` is the session's."""
     total = inspection.context.cost.tokens
+    title, *told = _head(inspection, name)
     sections = (
-        _head(inspection, name),
+        (title, *(part for line in told for part in textwrap.wrap(line, width))),
         _shares("By role", inspection.roles, total=total, width=width, times="message"),
         _shares("By tool, calls and results", inspection.tools, total=total, width=width, times="call"),
         _shares("By file", inspection.files, total=total, width=width, times=""),
-        _largest(inspection, width=width),
-        _repeats(inspection, width=width),
+        _largest(inspection),
+        _repeats(inspection),
         _growth(inspection, width=width),
     )
-    return "\n\n".join("\n".join(lines) for section in sections if (lines := list(section)))
+    blocks = [[_cut(line, width) for line in section] for section in sections]
+    blocks[0][0] = title
+    return "\n\n".join("\n".join(lines) for lines in blocks if lines)
+
+
+def _cut(line: str, width: int) -> str:
+    plain = click.unstyle(line)
+    return line if len(plain) <= width else f"{plain[: width - 1]}…"
 
 
 def as_document(inspection: Inspection) -> bytes:
@@ -76,7 +85,7 @@ def _head(inspection: Inspection, name: str) -> Iterator[str]:
         yield f"The provider reported {last:,} at the end: with system prompt and tool schemas, by its own tokenizer."
     if inspection.compactions and inspection.log_tokens > tokens:
         yield (
-            f"{plural(len(inspection.compactions), 'compaction')} before: of {inspection.log_tokens:,} tokens said, "
+            f"{plural(len(inspection.compactions), 'compaction')} before this: of {inspection.log_tokens:,} tokens said, "
             "the rest is not in the context any more."
         )
     if session.skipped:
@@ -109,30 +118,28 @@ def _end(text: str, length: int) -> str:
     return text if len(text) <= length else f"…{text[-length + 1 :]}"
 
 
-def _largest(inspection: Inspection, *, width: int) -> Iterator[str]:
+def _largest(inspection: Inspection) -> Iterator[str]:
     yield _title("Largest parts")
     for piece in inspection.largest:
         place = reference(piece.seq) if piece.seq else ""
-        line = f"{piece.tokens:>9,}  {place:<6} {piece.what}"
-        yield line if len(line) <= width else f"{line[: width - 1]}…"
+        yield f"{piece.tokens:>9,}  {place:<6} {piece.what}"
 
 
-def _repeats(inspection: Inspection, *, width: int) -> Iterator[str]:
+def _repeats(inspection: Inspection) -> Iterator[str]:
     if not inspection.repeats:
         return
     wasted = sum(repeat.tokens for repeat in inspection.repeats)
     share = wasted / inspection.context.cost.tokens
     yield _title(f"More than once: {wasted:,} tokens ({share:.0%}) that a later output shows again")
     for repeat in inspection.repeats[:_ROWS]:
-        yield _repeat(repeat, width)
+        yield _repeat(repeat)
     if len(inspection.repeats) > _ROWS:
         yield f"  and {len(inspection.repeats) - _ROWS:,} more"
 
 
-def _repeat(repeat: Repeat, width: int) -> str:
+def _repeat(repeat: Repeat) -> str:
     places = ", ".join(reference(seq) for seq in repeat.seqs[:5])
-    line = f"{repeat.tokens:>9,}  {repeat.what} ({places}{', …' if len(repeat.seqs) > 5 else ''})"
-    return line if len(line) <= width else f"{line[: width - 1]}…"
+    return f"{repeat.tokens:>9,}  {repeat.what} ({places}{', …' if len(repeat.seqs) > 5 else ''})"
 
 
 def _growth(inspection: Inspection, *, width: int) -> Iterator[str]:
@@ -144,7 +151,7 @@ def _growth(inspection: Inspection, *, width: int) -> Iterator[str]:
     values = spread([(point.seq, point.tokens) for point in inspection.points], last=last, width=room)
     for level, line in enumerate(columns(values, height=_HEIGHT)):
         label = f"{max(values):,}" if level == 0 else "0" if level == _HEIGHT - 1 else ""
-        yield f"{label:>{_AXIS - 1}} {click.style(line, fg='cyan')}"
+        yield f"{label:>{_AXIS - 1}} {click.style(line.rstrip(), fg='cyan')}"
     made = [max(1, record.through_seq) for record in inspection.compactions]
     if made:
         yield " " * _AXIS + click.style(marks(made, last=last, width=room, sign="▲"), fg="yellow")

@@ -60,9 +60,10 @@ def _show(what: str, *, screen: TextIO, done: threading.Event, patience: float) 
     if done.wait(patience):
         return
     while True:
-        screen.write(f"\r{what} … {time.monotonic() - start:.0f} s")
+        shown = f"{what} … {time.monotonic() - start:.0f} s"
+        screen.write(f"\r{shown}")
         screen.flush()
         if done.wait(PATIENCE):
             break
-    screen.write("\r\x1b[K")
+    screen.write(f"\r{' ' * len(shown)}\r")
     screen.flush()

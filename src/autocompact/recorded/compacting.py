@@ -234,11 +234,26 @@ def _climbed(goal: Goal, then: Moment, *, reply: SummaryReply | None) -> Compact
     context, closed = view(then.log, then.active), view(then.log, then.active, closed=True)
     closing = closed.cost.tokens - context.cost.tokens
     smaller = replace(goal, limit=goal.limit - closing, target=goal.target - closing)
+    if goal.first_rung == "mask" and (masked := _masked(smaller, then, total=closed.cost.tokens)):
+        return masked
     try:
-        return answer(climb(then.log, smaller, active=then.active), reply)
+        climbing = climb(then.log, replace(smaller, first_rung="summarise"), active=then.active)
+        return answer(climbing, reply)
     except IncompressibleContext as error:
         breakdown = {**error.breakdown, "the end": closing}
         raise IncompressibleContext(breakdown, limit=goal.limit) from error
+
+
+def _masked(goal: Goal, then: Moment, *, total: int) -> Compaction | None:
+    """The record that only masks old tool outputs, if that is enough; the newest stay, as much as without a target."""
+    newest = min(TAIL_TOKENS, total // TAIL_PART, goal.tail_tokens)
+    climbing = climb(then.log, replace(goal, tail_tokens=newest), active=then.active)
+    try:
+        next(climbing)
+    except StopIteration as end:
+        return end.value
+    climbing.close()
+    return None
 
 
 def _number(pin: str) -> int | None:

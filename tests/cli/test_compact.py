@@ -1,0 +1,416 @@
+"""``autocompact compact`` on the example sessions: what it writes and what it says."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inline_snapshot import snapshot
+from jsonschema import Draft202012Validator
+
+import autocompact.cli
+from autocompact.core.messages import Message
+from autocompact.core.transcript import Transcript, view
+from autocompact.sessions import read_session
+from autocompact.vocabulary import load_counter
+from tests.cli.program import ANTHROPIC, CODING, DATA, EXAMPLES, OPENAI, Program, environment, started
+from tests.sessions.claude_lines import Claude, jsonl, text
+
+SCHEMA: Any = json.loads((Path(autocompact.cli.__file__).parent / "compact.schema.json").read_bytes())
+CONTRACT: Any = Draft202012Validator(SCHEMA)
+RECORDED = sorted(
+    path
+    for folder in ("claude_code", "codex", "copilot_cli", "gemini_cli", "pi", "openhands_sdk", "tau_bench")
+    for path in (DATA / folder).glob("*")
+    if path.name != "29eb990e-c773-4302-a4e7-317f0af0001f.json"
+)
+
+
+def compacted(program: Program, path: Path, *options: str | int) -> dict[str, Any]:
+    """The JSON of a compaction."""
+    ended = program("compact", path, "--format", "json", *options)
+    assert ended.code == 0, ended.err
+    return json.loads(ended.out)
+
+
+def pairing_problems(messages: list[dict[str, Any]]) -> list[str]:
+    """What OpenAI's API would refuse: its rule for tool calls, written down apart from the code."""
+    found: list[str] = []
+    waiting: list[str] = []
+    for index, message in enumerate(messages):
+        if message["role"] == "tool":
+            if message["tool_call_id"] in waiting:
+                waiting.remove(message["tool_call_id"])
+            else:
+                found.append(f"message {index} answers no call")
+            continue
+        if waiting:
+            found.append(f"before message {index} {len(waiting)} calls have no answer")
+        waiting = [call["id"] for call in message.get("tool_calls", ())]
+    return [*found, *(["calls at the end have no answer"] if waiting else [])]
+
+
+# The contract of --format json --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", EXAMPLES)
+@pytest.mark.parametrize(
+    "options",
+    [(), ("--to", 4_000), ("--tail-tokens", 0), ("--through", 20), ("--to", 100_000), ("--to", 1_500)],
+)
+def test_the_json_keeps_to_its_schema_and_its_messages_can_be_sent(
+    program: Program, path: Path, options: tuple[str | int, ...]
+) -> None:
+    document = compacted(program, path, *options)
+    Draft202012Validator.check_schema(SCHEMA)
+    CONTRACT.validate(document)
+    assert pairing_problems(document["messages"]) == []
+    assert document["messages"][-1]["role"] != "tool"
+    receipt = document["receipt"]
+    assert receipt["kept"] + receipt["recoverable"] + receipt["lost"] == len(document["ledger"])
+    assert receipt["tokens_after"] <= receipt["tokens_before"]
+
+
+def test_the_json_has_the_fields_of_the_contract_and_no_others(program: Program) -> None:
+    document = compacted(program, CODING, "--to", 9_000)
+    assert list(document) == list(SCHEMA["properties"])
+    for part in ("receipt", "source"):
+        assert list(document[part]) == list(SCHEMA["properties"][part]["properties"])
+    assert all(list(entry) == ["kind", "text", "seq"] for entry in document["ledger"])
+    assert document["source"] == {"format": "claude_code", "messages": 279, "skipped_lines": 0}
+
+
+def test_the_schema_refuses_what_is_not_the_contract(program: Program) -> None:
+    document = compacted(program, OPENAI)
+    for broken in (
+        {**document, "ledger": [{"kind": "rumour", "text": "", "seq": 1}]},
+        {**document, "messages": [{"role": "tool", "content": "x"}]},
+        {name: value for name, value in document.items() if name != "receipt"},
+    ):
+        assert not CONTRACT.is_valid(broken)
+
+
+@pytest.mark.skipif(not RECORDED, reason="the data pack is not beside the repository (../shared/data)")
+@pytest.mark.requirement("E8", "E6", "D3")
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.name[:24])
+def test_every_recorded_session_gives_valid_json_within_its_target(program: Program, path: Path) -> None:
+    document = compacted(program, path, "--to", 16_000)
+    CONTRACT.validate(document)
+    assert pairing_problems(document["messages"]) == []
+    assert document["messages"][-1]["role"] != "tool"
+    assert document["receipt"]["tokens_after"] <= 16_000
+
+
+# What the options do ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("D6")
+@pytest.mark.parametrize("tokens", [64, 500, 1_000, 3_000])
+@pytest.mark.parametrize("path", EXAMPLES)
+def test_the_summary_takes_no_more_than_it_may(program: Program, path: Path, tokens: int) -> None:
+    document = compacted(program, path, "--tail-tokens", 0, "--summary-tokens", tokens)
+    assert document["summary"]
+    assert load_counter().count(document["summary"]) <= tokens
+
+
+@pytest.mark.parametrize("tokens", [1, 7, 20])
+def test_a_summary_can_be_next_to_nothing(program: Program, tokens: int) -> None:
+    document = compacted(program, CODING, "--tail-tokens", 0, "--summary-tokens", tokens)
+    assert load_counter().count(document["summary"]) <= tokens
+
+
+def texts_of(messages: list[dict[str, Any]], *, role: str = "") -> list[str]:
+    """The words of each message of ``role``, or of all."""
+    contents: list[Any] = [message["content"] for message in messages if role in ("", message["role"])]
+    return [
+        content
+        if isinstance(content, str)
+        else "\n".join(part["text"] for part in content or () if "text" in part)
+        for content in contents
+    ]
+
+
+def last_request(path: Path) -> Message:
+    return next(message for message in reversed(read_session(path).messages) if message.is_request)
+
+
+@pytest.mark.requirement("D4")
+@pytest.mark.parametrize("path", EXAMPLES)
+@pytest.mark.parametrize("to", [1_500, 3_000, 8_000])
+def test_the_last_request_stands_in_the_context_verbatim(program: Program, path: Path, to: int) -> None:
+    sent = texts_of(compacted(program, path, "--to", to)["messages"], role="user")
+    assert last_request(path).text in sent
+
+
+def test_the_system_prompt_comes_through_byte_for_byte(program: Program) -> None:
+    prompt: Any = json.loads(OPENAI.read_bytes())["messages"][0]
+    assert prompt["role"] == "system"
+    ended = program("compact", OPENAI, "--format", "openai", "--to", 1_500)
+    assert json.loads(ended.out)["messages"][0] == prompt
+
+
+@pytest.mark.requirement("E1")
+def test_a_given_summary_is_taken_without_its_tags_checked_and_repaired(
+    program: Program, tmp_path: Path
+) -> None:
+    path = tmp_path / "summary.md"
+    path.write_text(
+        "Thinking about it.\n<summary>\nWe fixed the rounding. The key was sk_live_9aX2kQ7mZ4tR8vB1nC5d.\n</summary>\n"
+    )
+    document = compacted(
+        program, CODING, "--summary", str(path), "--summary-tokens", 1_200, "--tail-tokens", 0
+    )
+    summary = document["summary"]
+    assert summary.startswith("We fixed the rounding.")
+    assert "<summary>" not in summary
+    assert "sk_live_9aX2" not in summary
+    assert "money.py" in summary
+    assert load_counter().count(summary) <= 1_200
+    assert "given summary" in program("compact", CODING, "--summary", path, "--preview").err
+
+
+def test_a_pinned_message_stays_and_a_pinned_text_stands_in_the_summary(program: Program) -> None:
+    pinned = "no new dependencies"
+    rule = "Never touch storage.py; ask Kim first."
+    document = compacted(program, CODING, "--to", 6_000, "--pin", "1", "--pin", pinned, "--pin", rule)
+    first = read_session(CODING).messages[0].text
+    assert any(message["content"] == first for message in document["messages"])
+    assert f"## Pinned\n\n- {pinned} [m1]\n- {rule}\n" in document["summary"]
+
+
+def test_a_focus_brings_what_matches_it(program: Program) -> None:
+    options = ("--tail-tokens", "0", "--summary-tokens", "800")
+    plain = compacted(program, CODING, *options)["summary"]
+    focused = compacted(program, CODING, *options, "--focus", "stripe_sync credit_note")["summary"]
+    assert focused.count("stripe_sync") > plain.count("stripe_sync")
+
+
+@pytest.mark.requirement("C8")
+def test_a_target_that_masking_reaches_leaves_every_word_that_was_said(program: Program) -> None:
+    ended = program("compact", CODING, "--to", 50_000, "--format", "json")
+    document = json.loads(ended.out)
+    assert document["receipt"]["rung"] == "mask"
+    assert document["summary"] == ""
+    assert "each shown as one line" in ended.err
+    sent = texts_of(document["messages"])
+    assert all(message.text in sent for message in read_session(CODING).messages if message.is_request)
+
+
+@pytest.mark.parametrize(
+    "option", [("--summary-tokens", 2_000), ("--tail-tokens", 5_000), ("--focus", "x"), ("--pin", "x y")]
+)
+def test_with_a_target_these_options_ask_for_a_summary(
+    program: Program, option: tuple[str, str | int]
+) -> None:
+    assert compacted(program, CODING, "--to", 60_000, *option)["receipt"]["rung"] == "summarise"
+
+
+def test_through_compacts_as_if_the_conversation_ended_there(program: Program, tmp_path: Path) -> None:
+    lines = CODING.read_bytes().splitlines(keepends=True)
+    session = read_session(CODING)
+    cut = tmp_path / "cut.jsonl"
+    cut.write_bytes(b"".join(lines[: session.lines[172] - 1]))
+    assert len(read_session(cut).messages) == 172
+    whole, part = (
+        compacted(program, path, *options) for path, options in ((CODING, ("--through", 172)), (cut, ()))
+    )
+    for name in ("messages", "summary", "ledger"):
+        assert whole[name] == part[name]
+
+
+def test_the_same_input_gives_the_same_output(program: Program) -> None:
+    first, second = (program("compact", CODING, "--to", 8_000).out for _ in range(2))
+    assert first == second
+
+
+def test_nothing_to_do_is_no_error(program: Program) -> None:
+    ended = program("compact", OPENAI, "--to", 100_000, "--format", "json")
+    document = json.loads(ended.out)
+    assert ended.code == 0
+    assert (document["receipt"]["rung"], document["ledger"], document["summary"]) == ("none", [], "")
+    assert document["receipt"]["tokens_before"] == document["receipt"]["tokens_after"]
+    assert "fits 100,000 tokens already" in ended.err
+    ended = program("compact", OPENAI, "--tail-tokens", 100_000)
+    assert ended.code == 0
+    assert "nothing would become smaller with --tail-tokens 100000" in " ".join(ended.err.split())
+
+
+# The forms it is written in -----------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("E8")
+def test_what_is_written_for_claude_code_is_read_back_as_the_same_context(
+    program: Program, tmp_path: Path
+) -> None:
+    out = tmp_path / "compacted.jsonl"
+    document = compacted(program, CODING, "--to", "9000")
+    program("compact", CODING, "--to", 9_000, "--format", "claude-code", "--out", out)
+    assert out.read_bytes().startswith(CODING.read_bytes())
+    session = read_session(out)
+    context = view(Transcript(session.messages, counter=load_counter()), session.compactions[-1], closed=True)
+    assert context.cost.tokens == document["receipt"]["tokens_after"]
+    again = program("compact", out, "--to", 100_000, "--format", "json")
+    assert json.loads(again.out)["messages"] == document["messages"]
+
+
+def test_an_unchanged_session_of_claude_code_is_written_as_it_is(program: Program, tmp_path: Path) -> None:
+    program("compact", CODING, "--to", 100_000, "--format", "claude-code", "--out", tmp_path / "same.jsonl")
+    assert (tmp_path / "same.jsonl").read_bytes() == CODING.read_bytes()
+
+
+@pytest.mark.parametrize("path", EXAMPLES)
+def test_the_forms_agree(program: Program, path: Path) -> None:
+    options = ("--to", 1_500)
+    document = compacted(program, path, *options)
+    written = json.loads(program("compact", path, *options, "--format", "openai").out)
+    assert written["messages"] == document["messages"]
+    body = json.loads(program("compact", path, *options, "--format", "anthropic").out)
+    assert {message["role"] for message in body["messages"]} == {"user", "assistant"}
+    markdown = program("compact", path, *options).out.decode()
+    assert markdown.startswith("# ")
+    assert "> # Conversation Summary" in markdown
+
+
+def test_stdin_and_a_pipe_are_sessions_too(program: Program, tmp_path: Path) -> None:
+    expected = program("compact", ANTHROPIC, "--to", 2_000).out
+    with ANTHROPIC.open("rb") as file:
+        ended = started("compact", "-", "--to", "2000", stdin=file)
+    assert ended.stdout == expected
+    assert ended.stderr.decode().startswith("standard input: Anthropic messages")
+    with ANTHROPIC.open("rb") as file:
+        assert b"standard input" in started("inspect", "-", stdin=file).stdout
+    ended = started("compact", "-", input=b"nothing of a session\n")
+    assert ended.returncode == 2
+    assert ended.stderr.startswith(b"autocompact: 'standard input' is not JSON")
+
+
+def test_out_gets_what_stdout_would_get(program: Program, tmp_path: Path) -> None:
+    out = tmp_path / "compacted.md"
+    expected = program("compact", CODING, "--to", 7_000).out
+    ended = program("compact", CODING, "--to", 7_000, "--out", out)
+    assert ended.out == b""
+    assert out.read_bytes() == expected
+    assert f"written     {out}" in ended.err
+
+
+# What it says -------------------------------------------------------------------------------------------------
+
+
+def rows(report: str) -> dict[str, str]:
+    """The labelled paragraphs of a report, each on one line."""
+    found: dict[str, str] = {}
+    for line in report.split("\n\n", 1)[1].splitlines():
+        label, text = line[:12].strip(), " ".join(line[12:].split())
+        if label:
+            found[label] = text
+        elif line:
+            found[next(reversed(found))] += "" if text.startswith("of a window of") else f" {text}"
+    return found
+
+
+def test_the_report_of_the_coding_session(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(CODING.parent)
+    ended = program("compact", CODING.name, "--window", 64_000, "--to", 12_000)
+    told = rows(ended.report)
+    assert list(told) == "before after verbatim summarised checked kept receipt".split()
+    assert ended.report.startswith(
+        f"{CODING.name}: Claude Code, claude-sonnet-4-5-20250929, 279 messages\n\n"
+    )
+    assert told["before"].endswith("64,478 tokens 101%")
+    assert "your last request (m226)" in told["verbatim"]
+    assert told["kept"].startswith("requests 6 of 6, errors ")
+    assert told["receipt"].endswith("offline summary, 0.00 s, counted with o200k_base")
+    assert max(map(len, ended.report.splitlines()[1:])) <= 80
+
+
+def test_a_preview_says_what_would_happen_and_writes_nothing(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(CODING.parent)
+    out = tmp_path / "out.md"
+    ended = program("compact", CODING.name, "--to", 12_000, "--pin", 1, "--preview", "--out", out)
+    assert (ended.code, ended.out, out.exists()) == (0, b"", False)
+    told = rows(ended.report)
+    assert "Preview: nothing is written." in ended.report
+    assert list(told) == "before after verbatim summarised leaves checked kept receipt cost".split()
+    assert "pinned m1" in told["verbatim"]
+    assert told["leaves"].startswith("m169 result of Bash git diff: 2,604 tokens m189 ")
+    assert told["cost"].startswith("no model is asked; every later request carries ")
+
+
+def test_a_preview_in_json_is_given_on_stdout_and_not_in_a_file(program: Program, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    ended = program("compact", OPENAI, "--preview", "--format", "json", "--out", out)
+    CONTRACT.validate(json.loads(ended.out))
+    assert not out.exists()
+    assert "nothing is written" in ended.err
+
+
+def test_the_report_of_a_session_with_an_earlier_compaction_and_things_left_out(
+    program: Program, tmp_path: Path
+) -> None:
+    log = Claude()
+    log.user("Please fix the pump controller.")
+    for step in range(8):
+        log.reply(
+            text(f"Step {step}: " + "the valve is checked, the pressure written down. " * 30), id=f"v{step}"
+        )
+    log.compact("We fixed the valve.")
+    log.user("Now the pressure sensor, please. The password is in https://ada:Xk29dLmQ77@pump.example/")
+    for step in range(8):
+        log.reply(
+            text(f"Sensor {step}: " + "the sensor is calibrated, its curve stored. " * 30), id=f"s{step}"
+        )
+    log.add("user", isSidechain=True, agentId="a1", message={"role": "user", "content": "Look at it."})
+    log.lines.append(b'{"type":"user","uuid":\n')
+    path = tmp_path / "pump.jsonl"
+    path.write_bytes(jsonl(log.lines))
+    ended = program("compact", path, "--to", 900)
+    assert ended.report.replace(str(tmp_path), "FOLDER") == snapshot("""\
+FOLDER/pump.jsonl: Claude Code, claude-x, 18 messages
+Compacted before, through m9: what follows starts from that summary.
+
+before      █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   2,326 tokens    1%
+after       █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░     180 tokens    0%
+            of a window of 200,000 tokens
+
+verbatim    your last request (m10)
+summarised  8 messages, m11 to m18, in 91 tokens with the ledger
+checked     2 things found: 2 kept, 0 recoverable from the session, 0 lost
+kept        requests 2 of 2
+secrets     1 replaced in the summary; 1 still in what stays verbatim: treat it
+            like the session itself
+skipped     1 line that could not be used (line 22: not JSON:
+            '{"type":"user","uuid":')
+not in it   1 sub-agent's own messages
+receipt     rung summarise, offline summary, 0.00 s, counted with o200k_base
+""")
+
+
+def test_no_color_reaches_a_pipe_and_none_a_terminal_that_wants_none(program: Program) -> None:
+    ended = program("compact", CODING, "--to", 8_000)
+    assert "\x1b" not in ended.err
+    assert b"\x1b" not in program("inspect", CODING).out
+
+
+def test_help_is_there_for_every_command_and_fast_to_load() -> None:
+    script = (
+        "import sys; from autocompact.cli import main; main(['compact', '--help']);"
+        "print(sorted({'tiktoken', 'msgspec', 'autocompact.core.ledger', 'autocompact.sessions'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment()
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
+    assert "--summary-tokens N" in done.stdout
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert (
+        started("--version").stdout.decode() == f"autocompact {importlib.metadata.version('autocompact')}\n"
+    )

@@ -1,0 +1,201 @@
+"""What cannot be done ends with one message that says why, exit code 2, and nothing written."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.program import CODING, OPENAI, Program, environment, started
+
+
+def refused(program: Program, *arguments: str | Path | int, command: str = "compact") -> str:
+    """The one message of a command that was refused."""
+    ended = program(command, *arguments)
+    assert (ended.code, ended.out) == (2, b"")
+    lines = ended.err.splitlines()
+    assert len(lines) == 1, ended.err
+    assert lines[0].startswith("autocompact: ")
+    return lines[0].removeprefix("autocompact: ")
+
+
+@pytest.mark.parametrize("command", ["compact", "inspect"])
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "there is no file"),
+        (b"", "is empty"),
+        (b"  \n\n", "is empty"),
+        (b"\x7fELF\0\0\1\2" * 100, "is a binary file"),
+        (b"# Notes\n\nNothing of a session.\n", "is not JSON"),
+        (b'{"role":"user","content":', "is not JSON"),
+        (b'{"name":"demo","version":2}', "a session that is known"),
+        (b"[1, 2, 3]", "no session"),
+        (b"[]", "session"),
+        (b'{"messages":[]}', "a session that is known"),
+        (b'{"type":"summary","summary":"x","leafUuid":"u"}', "without a single message"),
+    ],
+)
+def test_what_is_no_session_is_named(
+    program: Program, tmp_path: Path, command: str, content: bytes | None, message: str
+) -> None:
+    path = tmp_path / "session.jsonl"
+    if content is not None:
+        path.write_bytes(content)
+    said = refused(program, path, command=command)
+    assert str(path) in said
+    assert message in said
+
+
+@pytest.mark.parametrize("command", ["compact", "inspect"])
+def test_a_folder_is_no_session(program: Program, tmp_path: Path, command: str) -> None:
+    assert "is a folder: name one session file in it" in refused(program, tmp_path, command=command)
+
+
+@pytest.mark.parametrize("option", ["--window", "--to", "--summary-tokens", "--tail-tokens", "--through"])
+@pytest.mark.parametrize("value", ["-1", "x", "1.5", ""])
+def test_a_value_that_is_no_count_is_refused_with_the_option_named(
+    program: Program, option: str, value: str
+) -> None:
+    said = refused(program, CODING, f"{option}={value}")
+    assert f"Invalid value for '{option}'" in said
+    assert "See: autocompact compact --help" in said
+
+
+@pytest.mark.parametrize("option", ["--window", "--to", "--summary-tokens", "--through"])
+def test_zero_is_refused_where_it_makes_no_sense(program: Program, option: str) -> None:
+    assert "0 is too small, the least is 1" in refused(program, CODING, option, 0)
+
+
+@pytest.mark.parametrize("command", ["compact", "inspect"])
+def test_a_message_beyond_the_end_is_refused_with_the_last_one(program: Program, command: str) -> None:
+    assert "choose one from 1 to 279" in refused(program, CODING, "--through", 280, command=command)
+
+
+@pytest.mark.parametrize("number", ["0", "280", "99999999999999999"])
+def test_a_pin_of_an_unknown_message_is_refused(program: Program, number: str) -> None:
+    said = refused(program, CODING, "--pin", number)
+    assert f"pin {number}: there is no such message, choose one from 1 to 279" in said
+
+
+def test_a_pin_beyond_the_moment_is_refused(program: Program) -> None:
+    assert "from 1 to 100" in refused(program, CODING, "--through", 100, "--pin", 101)
+
+
+def test_an_empty_pin_is_refused(program: Program) -> None:
+    assert "a pin is empty" in refused(program, CODING, "--pin", " ")
+
+
+@pytest.mark.requirement("E5")
+def test_a_target_below_the_floor_is_refused_with_figures(program: Program, tmp_path: Path) -> None:
+    said = refused(program, CODING, "--to", 150, "--out", tmp_path / "out.md")
+    assert "only 150 fit" in said
+    assert "last request 116" in said
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "cannot be read: No such file"),
+        (b"", "is empty"),
+        (b" \n\t\n", "is empty"),
+        ("Straße".encode("latin-1"), "is no text in UTF-8"),
+        (b"\0\1\2", "is a binary file"),
+        (b"<summary></summary>", "is empty"),
+    ],
+)
+def test_a_summary_that_cannot_be_used_is_refused(
+    program: Program, tmp_path: Path, content: bytes | None, message: str
+) -> None:
+    path = tmp_path / "summary.md"
+    if content is not None:
+        path.write_bytes(content)
+    assert message in refused(program, CODING, "--summary", path)
+
+
+def test_a_folder_is_no_summary(program: Program, tmp_path: Path) -> None:
+    assert "cannot be read: Is a directory" in refused(program, CODING, "--summary", tmp_path)
+
+
+def test_an_out_that_cannot_be_written_is_refused(program: Program, tmp_path: Path) -> None:
+    assert "there is no folder" in refused(program, CODING, "--out", tmp_path / "missing" / "out.md")
+    assert "is a folder: name a file" in refused(program, CODING, "--out", tmp_path)
+    assert "cannot be written" in refused(program, CODING, "--out", tmp_path / ("n" * 300))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_session_is_never_overwritten_under_any_of_its_names(program: Program, tmp_path: Path) -> None:
+    session, link = tmp_path / "session.json", tmp_path / "link.json"
+    session.write_bytes(OPENAI.read_bytes())
+    link.symlink_to(session)
+    for name in (session, link):
+        assert "is the session itself" in refused(program, session, "--out", name)
+    assert session.read_bytes() == OPENAI.read_bytes()
+
+
+def test_an_existing_out_stays_as_it_was_if_nothing_can_be_written(program: Program, tmp_path: Path) -> None:
+    out = tmp_path / "out.md"
+    out.write_text("earlier")
+    refused(program, CODING, "--to", 150, "--out", out)
+    assert out.read_text() == "earlier"
+
+
+def test_claude_code_output_needs_a_session_of_claude_code_up_to_its_end(program: Program) -> None:
+    assert "this one is openai" in refused(program, OPENAI, "--format", "claude-code")
+    said = refused(program, CODING, "--format", "claude-code", "--through", 200)
+    assert "leave out --through" in said
+
+
+def test_a_wrong_command_option_or_format_is_refused(program: Program) -> None:
+    assert "'html' is not one of" in refused(program, CODING, "--format", "html")
+    assert "No such option '--bogus'" in refused(program, CODING, "--bogus")
+    assert "Missing argument 'SESSION'" in refused(program)
+    assert "No such command" in refused(program, command="compress")
+
+
+def test_no_command_shows_the_help(program: Program) -> None:
+    ended = program()
+    assert ended.code == 2
+    assert "autocompact compact SESSION --preview" in ended.err
+
+
+@pytest.mark.parametrize("command", ["compact", "inspect"])
+def test_a_reader_that_left_is_no_reason_for_a_word(command: str) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    ended = started(command, OPENAI, stdout=writing)
+    os.close(writing)
+    assert ended.returncode == 1
+    assert b"Traceback" not in ended.stderr
+    assert b"Exception ignored" not in ended.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_disk_is_said() -> None:
+    with Path("/dev/full").open("wb") as full:
+        ended = started("compact", OPENAI, stdout=full)
+    assert ended.returncode == 2
+    assert ended.stderr.decode().splitlines() == [
+        "autocompact: the output cannot be written: No space left on device"
+    ]
+
+
+def test_an_interrupt_ends_it_with_130_and_no_traceback(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    child = subprocess.Popen(
+        [sys.executable, "-m", "autocompact", "compact", pipe],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment(),
+    )
+    with pipe.open("wb"):  # returns once the program reads
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=60)
+    assert child.returncode == 130
+    assert (out, err.strip()) == (b"", b"")
