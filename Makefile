@@ -11,15 +11,23 @@ export UV_PYTHON_DOWNLOADS := never
 export UV_PROJECT_ENVIRONMENT := .venv
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench format lint types layers clean
+.PHONY: help run test check bench format docs lint types layers clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
 
 run: $(SYNCED)  ## Compact the example session and show what came of it
 	@mkdir -p build
-	$(BIN)/autocompact compact $(SESSION) --window 64000 --to 12000 --out build/compacted.md
-	@echo "The compacted context, as a model would get it: build/compacted.md"
+	@$(BIN)/autocompact compact $(SESSION) --window 64000 --to 12000 --out build/compacted.md
+	@echo
+	@echo 'In short, from the summary:'
+	@grep -E '^> \*\*(Asked|Done|Pending):' build/compacted.md | cut -c3- | fold -s -w 98 | sed 's/^/  /'
+	@echo
+	@echo 'What to do next:'
+	@echo '  read what the agent would go on with     less build/compacted.md'
+	@echo '  see where the window had gone            $(BIN)/autocompact inspect $(SESSION)'
+	@echo '  compact a session of your own            $(BIN)/autocompact compact SESSION --preview'
+	@echo '  where agents keep their sessions         docs/guides/compact-a-session.md'
 
 test: $(SYNCED)  ## Run all tests; core and wire must be covered branch by branch
 	$(BIN)/coverage erase
@@ -34,6 +42,9 @@ bench: $(SYNCED)  ## Measure speed, memory and retention
 format: $(SYNCED)  ## Format the code and mend what the linter can mend
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
+
+docs: $(SYNCED)  ## Write anew what documents take from the program (help, example output)
+	$(BIN)/python docs/generate_reference.py
 
 lint: $(SYNCED)  ## Check format and style
 	$(BIN)/ruff format --check .

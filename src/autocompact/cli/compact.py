@@ -11,12 +11,12 @@ import click
 from autocompact.cli.export import Format
 from autocompact.cli.sources import Source, check_out, deliver, opened, read_text
 from autocompact.cli.terminal import progress, tell, width
-from autocompact.cli.values import Count
+from autocompact.cli.values import count
 
 if TYPE_CHECKING:
     from autocompact.recorded import Compacted
 
-COUNT, NONE_OR_COUNT = Count(least=1), Count(least=0)
+COUNT, NONE_OR_COUNT = count(least=1), count(least=0)
 FILE = click.Path(path_type=Path)
 
 

@@ -9,7 +9,7 @@ import click
 
 from autocompact.cli.sources import Source, deliver, opened
 from autocompact.cli.terminal import color, progress, width
-from autocompact.cli.values import Count
+from autocompact.cli.values import count
 
 if TYPE_CHECKING:
     from autocompact.recorded import Inspection
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("session")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
-@click.option("--through", type=Count(least=1), metavar="N", help="Look at it as it was after message N.")
+@click.option("--through", type=count(least=1), metavar="N", help="Look at it as it was after message N.")
 @click.option(
     "--window",
-    type=Count(least=1),
+    type=count(least=1),
     metavar="N",
     help="Tokens of the model's window.  [default: by model, else 200000]",
 )

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import click
 
 
-class Count(click.ParamType[int]):
-    """A whole number of at least ``least``."""
+def count(*, least: int) -> Callable[[str], int]:
+    """What reads a whole number of at least ``least``; click adds the name of the option to its error."""
 
-    name = "number"
-
-    def __init__(self, *, least: int) -> None:
-        self.least = least
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:  # noqa: PLR0917 - click's own signature
-        """The number, or click's error that names the option."""
+    def read(value: str) -> int:
         try:
             number = int(value)
         except ValueError:
-            self.fail(f"{value!r} is not a whole number.", param, ctx)
-        if number < self.least:
-            self.fail(f"{number} is too small, the least is {self.least}.", param, ctx)
+            raise click.BadParameter(f"{value!r} is not a whole number.") from None
+        if number < least:
+            raise click.BadParameter(f"{number} is too small, the least is {least}.")
         return number
+
+    return read
