@@ -11,6 +11,7 @@ last compaction 20 messages before the end, on a file that was just opened and a
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
 import subprocess
@@ -37,12 +38,19 @@ TAIL = 20
 LONG = 100_000
 
 
-def main(arguments: Sequence[str]) -> None:
-    if arguments[:1] == ["load"]:
-        asyncio.run(_load_once(Path(arguments[1])))
-        return
-    folder = Path(arguments[0]) if arguments else DATA
-    sessions = list(_sessions(folder))
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print; exit code 2 where there are no sessions."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("folder", type=Path, nargs="?", default=DATA, help="recorded sessions")
+    parser.add_argument("--load", type=Path, metavar="FILE", help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if options.load:
+        asyncio.run(_load_once(options.load))
+        return 0
+    sessions = list(_sessions(options.folder))
+    if not sessions:
+        print(f"no recorded sessions in {options.folder}: name a folder", file=sys.stderr)
+        return 2
     sent = [_as_sent(session) for session in sessions]
     raw_bytes = sum(len(message.raw or b"") for session in sent for message in session)
     print(f"{len(sessions)} sessions, {sum(map(len, sessions)):,} messages, {raw_bytes:,} raw bytes\n")
@@ -60,9 +68,10 @@ def main(arguments: Sequence[str]) -> None:
         print(f"\nthe disk takes {_flush(Path(name)) * 1e3:.2f} ms to write and flush 4 KB\n")
         path = Path(name, "long.db")
         asyncio.run(_long(path))
-        command = [sys.executable, "-m", "benchmarks.storage", "load", str(path)]
+        command = [sys.executable, "-m", "benchmarks.storage", "--load", str(path)]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
         print(f"- peak memory of a process that does nothing else: {done.stdout.strip()}")
+    return 0
 
 
 def _flush(folder: Path) -> float:
@@ -165,4 +174,4 @@ def _peak() -> float:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main())
