@@ -271,7 +271,8 @@ class _Attempt:
         if through_seq not in self._ledgers:
             known = self.active.ledger if self.active and self.active.ledger.entries else None
             start = self._covered + 1 if known else 1
-            self._ledgers[through_seq] = extract(self.log.live(start, through_seq), previous=known)
+            # the tail is evidence (what was done, settled, or stays verbatim), though it has no entries
+            self._ledgers[through_seq] = extract(self.log.live(start), previous=known, through=through_seq)
         return self._ledgers[through_seq]
 
     def mask_only(self) -> Compaction | None:
