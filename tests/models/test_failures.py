@@ -66,7 +66,8 @@ def test_a_proxys_page_is_shown_without_its_tags() -> None:
 def test_a_key_is_hidden_wherever_it_stands() -> None:
     secret = Secret(" my-own-key ")
     assert secret.hidden_in("wrong: my-own-key!") == "wrong: ***!"
-    assert Secret(None).hidden_in("nothing") == "nothing"
+    assert Secret(None).hidden_in("nothing") == Secret("x").hidden_in("nothing") == "nothing"
+    assert Secret("x").hidden_in("max_tokens") == "max_tokens"
     assert (bool(secret), bool(Secret(None)), repr(secret), secret.reveal()) == (
         True,
         False,

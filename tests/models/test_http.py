@@ -255,7 +255,13 @@ async def test_a_stream_may_end_without_a_blank_line() -> None:
         assert (await model.complete(HELLO)).text == "Here."
 
 
-async def test_a_transport_without_attempts_says_so() -> None:
+async def test_a_stream_that_ends_properly_but_too_early_is_tried_again() -> None:
+    begun = b'data: {"id":"1","choices":[{"index":0,"delta":{"content":"Hi, I "}}]}\n\n'
+    async with FakeProvider([Recorded(body=begun), "Here."]) as provider, chat(provider) as model:
+        assert (await model.complete(HELLO)).text == "Here."
+
+
+async def test_with_one_attempt_nothing_is_tried_again() -> None:
     async with FakeProvider() as provider, chat(provider, retries=ONCE) as model:
         provider.fail("server_error")
         with pytest.raises(ModelUnavailable):

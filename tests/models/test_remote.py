@@ -48,6 +48,14 @@ async def test_an_answer_is_streamed_and_comes_with_usage_reason_and_name(api: s
 
 
 @pytest.mark.parametrize("api", APIS)
+async def test_a_request_of_megabytes_is_sent(api: str) -> None:
+    text = "word " * 600_000
+    async with FakeProvider("Long.") as provider, APIS[api](provider) as model:
+        assert (await model.complete([text_message(1, "user", text)], max_tokens=100)).text == "Long."
+    assert len(provider.requests[0].raw) > 3_000_000
+
+
+@pytest.mark.parametrize("api", APIS)
 async def test_an_answer_that_was_cut_by_its_length_says_so(api: str) -> None:
     async with FakeProvider("word " * 400) as provider, APIS[api](provider) as model:
         reply = await model.complete(HELLO, max_tokens=50)
@@ -311,12 +319,22 @@ def test_the_base_url_of_anthropic_may_stand_with_or_without_version(given: str,
 
 
 @pytest.mark.parametrize(
-    "url", ["", "host:80", "ftp://host", "https://me:secret@host", "https://host?key=secret"]
+    "url",
+    [
+        "",
+        "host:80",
+        "ftp://host",
+        "http://host:0",
+        "http://[::1",
+        "http://host:secret",
+        "https://me:secret@host",
+        "https://host?key=secret",
+    ],
 )
 def test_an_address_that_is_none_or_holds_a_credential_is_refused_without_repeating_it(url: str) -> None:
     with pytest.raises(InvalidInput) as told:
         OpenAICompatible("m", base_url=url)
-    assert "secret" not in str(told.value)
+    assert "secret" not in f"{told.value} {told.value.__cause__}"
 
 
 async def test_the_instructions_of_responses_stay_outside_of_its_list() -> None:

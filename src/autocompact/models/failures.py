@@ -19,6 +19,7 @@ _FIRST_ERROR, _FIRST_SERVER_ERROR = 400, 500
 _PASSING = frozenset({408, 409, 425, 429})
 _FOR_GOOD = frozenset({501, 505})
 _LONGEST_MESSAGE = 500
+_SHORTEST_KEY = 8
 _SPENT = re.compile(r"insufficient_quota|current quota|billing|credit balance", re.IGNORECASE)
 _BUSY = re.compile(
     r"overloaded|rate.?limit|server.?error|api_error|internal|time.?out|unavailable|capacity|try again",
@@ -52,8 +53,11 @@ class Secret:
         return self._value
 
     def hidden_in(self, text: str) -> str:
-        """The text without the key, should it stand there, and without any other that looks like one."""
-        return redact(text.replace(self._value, "***") if self._value else text)
+        """The text without the key, should it stand there, and without any other that looks like one.
+
+        What is shorter than 8 characters is no key but a word that a local server was given in place of one.
+        """
+        return redact(text.replace(self._value, "***") if len(self._value) >= _SHORTEST_KEY else text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -276,10 +276,14 @@ def checked_url(url: str) -> str:
     Raises:
         InvalidInput: it is not ``http(s)://host[:port][/path]``.
     """
-    parts = urlsplit(url.strip())
-    plain = parts.scheme in ("http", "https") and parts.hostname and "@" not in parts.netloc
-    if not plain or parts.query or parts.fragment:
-        raise InvalidInput(
-            "the base URL must look like https://host[:port][/path], without user, password and query"
-        )
+    problem = InvalidInput(
+        "the base URL must look like https://host[:port][/path], without user, password and query"
+    )
+    try:
+        parts = urlsplit(url.strip())
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        raise problem from None  # what urlsplit says repeats the address
+    if not usable or "@" in parts.netloc or parts.query or parts.fragment:
+        raise problem
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"

@@ -14,7 +14,10 @@ from autocompact.core.messages import Dialect
 from autocompact.testing.provider_script import Json
 
 Flavour: TypeAlias = Literal["openai", "anthropic", "vllm", "llama_cpp", "gemini", "ollama"]
-"""Whose overflow error a server of OpenAI's API answers with. The Messages API always answers with Anthropic's."""
+"""Whose overflow error a server of OpenAI's API answers with. The Messages API always answers with Anthropic's.
+
+Ollama itself drops the beginning of a chat that is too long without a word; this is its error where it may not.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
