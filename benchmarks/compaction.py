@@ -1,0 +1,223 @@
+"""Time and memory of an offline compaction of 150,000 tokens, and of one compaction after the other.
+
+    python -m benchmarks.compaction [--data DIR] [--profile]
+
+The sessions are the recorded ones of ../shared/data that hold 150,000 tokens, read before the clock starts; where
+that folder is missing, the example session, repeated. Three ways: the whole compaction as it is
+(median of five, each on a log of its own), its phases called one by one, and its peak memory in a process that
+does nothing else, reading included. Time is CPU time of the process, which neither waits nor uses threads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import cProfile
+import pstats
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+from autocompact.core.compaction import Compaction
+from autocompact.core.ladder import Goal, climb_offline
+from autocompact.core.ledger import choose, extract, render
+from autocompact.core.masking import mask_old_results
+from autocompact.core.messages import Message
+from autocompact.core.summary import offline_summary
+from autocompact.core.tokens import Counter
+from autocompact.core.transcript import Transcript, view
+from autocompact.core.verification import verify
+from autocompact.sessions import read_session
+from autocompact.vocabulary import load_counter
+from benchmarks.peers.bench import peak_megabytes
+from benchmarks.speed import verdict
+
+HERE = Path(__file__).parent
+DATA = HERE.parents[1] / "shared" / "data"
+EXAMPLE = HERE.parent / "examples" / "sessions" / "fix-invoice-rounding.jsonl"
+TOKENS = 150_000
+SESSIONS = 5
+GOAL = Goal(limit=184_000, target=100_000, summary_tokens=4_000, tail_tokens=20_000, first_rung="summarise")
+FLOOR = replace(GOAL, limit=30_000, target=1_000)
+"""A target that only the floor comes near, so that every rung is tried."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A session, cut where it has reached 150,000 tokens."""
+
+    name: str
+    messages: tuple[Message, ...]
+
+    def log(self, counter: Counter) -> Transcript:
+        return Transcript(self.messages, counter=counter)
+
+
+def beginning(messages: tuple[Message, ...], counter: Counter) -> tuple[Message, ...]:
+    """The messages up to 150,000 tokens; () if there are not so many."""
+    log, tokens = Transcript(counter=counter), 0
+    for message in messages:
+        log.append(message)
+        tokens += log.cost(message.seq).tokens
+        if tokens >= TOKENS:
+            return messages[: message.seq]
+    return ()
+
+
+def recorded(folder: Path, counter: Counter) -> Iterator[Source]:
+    files = (*(folder / "claude_code").glob("*.jsonl"), *(folder / "pi").glob("*.jsonl"))
+    for file in sorted(files, key=lambda file: file.name):
+        if messages := beginning(tuple(read_session(file).messages), counter):
+            yield Source(name=file.stem[:24], messages=messages)
+
+
+def made(counter: Counter) -> Source:
+    """The example session again and again."""
+    once = tuple(read_session(EXAMPLE).messages)
+    messages: list[Message] = []
+    while not (cut := beginning(tuple(messages), counter)):
+        messages += (
+            replace(message, seq=len(messages) + place) for place, message in enumerate(once, start=1)
+        )
+    return Source(name="example, repeated", messages=cut)
+
+
+def milliseconds(work: Callable[[], object], *, times: int = 5) -> float:
+    spent: list[float] = []
+    for _ in range(times):
+        start = time.process_time()
+        work()
+        spent.append(time.process_time() - start)
+    return statistics.median(spent) * 1e3
+
+
+def compaction(source: Source, counter: Counter, *, goal: Goal) -> tuple[float, Compaction]:
+    """The median over five logs; hashes and the like are kept by a log, so that each has its own."""
+    spent: list[float] = []
+    record: Compaction | None = None
+    for _ in range(5):
+        log = source.log(counter)
+        start = time.process_time()
+        record = climb_offline(log, goal)
+        spent.append(time.process_time() - start)
+    assert record is not None
+    return statistics.median(spent) * 1e3, record
+
+
+def phases(source: Source, counter: Counter, *, record: Compaction) -> dict[str, float]:
+    """Milliseconds of each part of the compaction that led to ``record``, called alone."""
+    log = source.log(counter)
+    head = tuple(log.live(through_seq=record.through_seq))
+    ledger = extract(head)
+    chosen = choose(ledger, GOAL.summary_tokens, counter=counter)
+    context = view(log, record)
+    text = "\n".join(message.text for message in context.messages)
+    tokens = [log.cost(seq).tokens for seq in range(1, len(log) + 1)]
+    counting = milliseconds(lambda: source.log(counter))
+    return {
+        "count (once per message, when it is appended)": counting,
+        "extract the ledger": milliseconds(lambda: extract(head)),
+        "choose from it": milliseconds(lambda: choose(ledger, GOAL.summary_tokens, counter=counter)),
+        "render it": milliseconds(lambda: render(chosen)),
+        "offline summary (choose and render within)": milliseconds(
+            lambda: offline_summary(head, ledger, budget=GOAL.summary_tokens, counter=counter)
+        ),
+        "fold the context": milliseconds(lambda: view(log, record)),
+        "verify it": milliseconds(lambda: verify(text, ledger)),
+        "hash the log": milliseconds(lambda: source.log(counter).prefix(len(log))) - counting,
+        "mask old outputs (only if asked for)": milliseconds(
+            lambda: mask_old_results(list(log.live()), tokens, counter=counter)
+        ),
+    }
+
+
+def again_and_again(source: Source, counter: Counter) -> Iterator[tuple[int, float, int]]:
+    """One long session, compacted at every 100,000 tokens: number, milliseconds, entries in the ledger."""
+    log, active, number = Transcript(counter=counter), None, 0
+    for place in range(12 * len(source.messages)):
+        message = source.messages[place % len(source.messages)]
+        log.append(replace(message, seq=place + 1))
+        if place % 20 or view(log, active).cost.tokens < 100_000:
+            continue
+        start = time.process_time()
+        made = climb_offline(log, replace(GOAL, target=40_000), active=active)
+        spent = time.process_time() - start
+        if made is None:
+            return
+        log, active, number = log.after(made), made, number + 1
+        yield number, spent * 1e3, len(made.ledger.entries)
+
+
+def sources(folder: Path, counter: Counter) -> list[Source]:
+    return list(islice(recorded(folder, counter), SESSIONS)) or [made(counter)]
+
+
+def profile(source: Source, counter: Counter) -> None:
+    log = source.log(counter)
+    profiler = cProfile.Profile()
+    profiler.runcall(climb_offline, log, GOAL)
+    pstats.Stats(profiler).sort_stats("tottime").print_stats(25)
+
+
+def memory(folder: Path) -> None:
+    """In the process that measures it: read one session, compact it, say what was held at most."""
+    counter = load_counter()
+    before = peak_megabytes()
+    source = next(recorded(folder, counter), None) or made(counter)
+    climb_offline(source.log(counter), GOAL)
+    print(f"{before:.1f} {peak_megabytes():.1f}")
+
+
+def report(folder: Path) -> None:
+    counter = load_counter()
+    found = sources(folder, counter)
+    print("\n| session | messages | count, ms | compact, ms | through all rungs, ms |")
+    print("|---|---:|---:|---:|---:|")
+    worst = 0.0
+    for source in found:
+        counting = milliseconds(lambda source=source: source.log(counter))
+        spent, record = compaction(source, counter, goal=GOAL)
+        floor, _ = compaction(source, counter, goal=FLOOR)
+        worst = max(worst, counting + spent)
+        print(f"| {source.name} | {len(source.messages)} | {counting:.0f} | {spent:.0f} | {floor:.0f} |")
+    _, record = compaction(found[0], counter, goal=GOAL)
+    print(f"\n| phase ({found[0].name}) | ms |\n|---|---:|")
+    for name, spent in phases(found[0], counter, record=record).items():
+        print(f"| {name} | {spent:.1f} |")
+    print("\n| compaction no. of one long session | ms | entries in the ledger |\n|---:|---:|---:|")
+    for number, spent, entries in again_and_again(found[0], counter):
+        print(f"| {number} | {spent:.0f} | {entries:,} |")
+    child = [sys.executable, "-m", "benchmarks.compaction", "--memory", "--data", str(folder)]
+    done = subprocess.run(child, cwd=HERE.parent, capture_output=True, check=True, text=True)
+    before, peak = map(float, done.stdout.split())
+    print(
+        f"\nPeak memory {peak:.0f} MB, of which {before:.0f} MB are Python and the vocabulary of the counter."
+    )
+    print(f"\nTargets, {TOKENS:,} tokens:")
+    verdict("ms to count and compact, slowest session", worst, most=200)
+    verdict("MB at most", peak, most=200)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, default=DATA, help="folder with recorded sessions")
+    parser.add_argument("--profile", action="store_true", help="where the time goes, function by function")
+    parser.add_argument("--memory", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.memory:
+        memory(options.data)
+    elif options.profile:
+        counter = load_counter()
+        profile(sources(options.data, counter)[0], counter)
+    else:
+        report(options.data)
+
+
+if __name__ == "__main__":
+    main()
