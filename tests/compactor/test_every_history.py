@@ -22,14 +22,13 @@ from hypothesis.stateful import (
 )
 
 from autocompact.compactor import Compactor, Conversation
-from autocompact.core.budget import Policy
 from autocompact.core.compaction import Compaction
 from autocompact.core.messages import Message, Text, ToolCall, ToolResult
 from autocompact.core.modes import MODES, Mode
 from autocompact.core.repair import problems
 from autocompact.core.tokens import Estimator
 from autocompact.core.transcript import Context
-from autocompact.errors import Conflict, IncompressibleContext, InvalidInput, ModelRefused
+from autocompact.errors import AutocompactError, Conflict, IncompressibleContext, InvalidInput, ModelRefused
 from autocompact.events import CompactionCompleted, CompactionStarted, Event
 from autocompact.ports import ModelReply
 from autocompact.stores.memory import MemoryStore
@@ -115,6 +114,12 @@ class Histories(RuleBasedStateMachine):
 
         return self.loop.run_until_complete(settled())
 
+    def outcome(self, work: Awaitable[T]) -> T | AutocompactError:
+        try:
+            return self.run(work)
+        except AutocompactError as error:
+            return error
+
     def append(self, message: Message) -> None:
         stored = self.run(self.one.append(message))
         self.said.append(message.raw)
@@ -164,10 +169,10 @@ class Histories(RuleBasedStateMachine):
     def ready(self, answer: ModelReply | Exception) -> None:
         self.answer = answer
         before = self.one.context()
-        try:
-            context = self.run(self.one.ready())
-        except IncompressibleContext as error:
-            assert error.breakdown
+        context = self.outcome(self.one.ready())
+        if isinstance(context, AutocompactError):
+            assert isinstance(context, IncompressibleContext)
+            assert context.breakdown
             assert self.one.usage().used > self.one.shared.budget.limit
             assert self.one.context() == before
         else:
@@ -200,35 +205,31 @@ class Histories(RuleBasedStateMachine):
 
     @rule()
     def undo(self) -> None:
-        try:
-            self.run(self.one.records.undo())
-        except InvalidInput:
+        undone = self.outcome(self.one.records.undo())
+        if isinstance(undone, InvalidInput):
             assert self.one.active is None
-        except Conflict as error:
-            assert "another program" in str(error)
+        elif isinstance(undone, AutocompactError):
+            assert isinstance(undone, Conflict)
 
     @rule(which=st.integers(0, 9))
     def restore(self, which: int) -> None:
         records = self.run(self.one.records.all())
         if records:
             record = records[which % len(records)]
-            try:
-                self.run(self.one.records.restore(record.id))
-            except InvalidInput as error:
-                assert "edited since" in str(error)
-            except Conflict as error:
-                assert "another program" in str(error)
+            restored = self.outcome(self.one.records.restore(record.id))
+            if isinstance(restored, AutocompactError):
+                assert isinstance(restored, InvalidInput | Conflict)
             else:
                 assert self.one.active_id == record.id
 
     @rule(share=st.floats(0, 1), note=st.booleans())
     def pin(self, share: float, note: bool) -> None:
         seq = 1 + int(share * (len(self.said) - 1))
-        try:
-            self.run(self.one.records.note("the boss is Ada") if note else self.one.records.pin(seq))
-        except InvalidInput:
-            return
-        if not note:
+        pins = self.one.records
+        refused = self.outcome(pins.note("the boss is Ada") if note else pins.pin(seq))
+        if isinstance(refused, AutocompactError):
+            assert isinstance(refused, InvalidInput)
+        elif not note:
             assert self.one.shows(seq)
 
     @rule()
