@@ -30,10 +30,10 @@ Kind: TypeAlias = Literal["request", "words", "reasoning", "call", "output", "do
 KINDS: tuple[Kind, ...] = ("request", "words", "reasoning", "call", "output", "document")
 """In the order in which an index may number them; only ever add at the end."""
 
-PASSAGE = 1_500
-"""Characters of a passage at most: a screen of code, and what one search result can show."""
+PASSAGE = 2_000
+"""Characters of a passage at most: about what one search result shows."""
 
-MOST_TERMS = 32
+MOST_TERMS = 16
 """Terms of a query that are looked up; a longer question says nothing new with its later words."""
 
 SHORTLIST = 100
