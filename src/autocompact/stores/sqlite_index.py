@@ -22,6 +22,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, cast
+from weakref import WeakKeyDictionary
 
 from autocompact.core.messages import Message
 from autocompact.core.search import KINDS, Passage, Posting, Query, Ranked, parse_query, passages, search
@@ -74,7 +75,6 @@ class SqliteIndex:
 
     def __init__(self, store: SqliteStore) -> None:
         self._store = store
-        self._notes = _Notes()
 
     async def search(
         self,
@@ -92,7 +92,7 @@ class SqliteIndex:
             scope = _scope(_Tables(connection), namespace=namespace, conversation=conversation)
             if scope is None:
                 return ()
-            found = _Search(scope, self._notes.on(connection)).find(asked, admit=admit)
+            found = _Search(scope, _notes(connection)).find(asked, admit=admit)
             return tuple(
                 Hit(key=scope.key(one.log), seq=one.seq, score=one.score, passages=one.passages)
                 for one in found[:k]
@@ -218,8 +218,9 @@ class _Search:
         return self._run("count_places", match, most=BUDGET + 1).get
 
     def _places(self, match: str, *, most: int = BUDGET) -> Mapping[int, Sequence[int]]:
+        places = self._notes.places = {}
         deque(self._run("places", match, most=most), maxlen=0)
-        return self._notes.take()
+        return places
 
     def _run(self, query: str, match: str, *, most: int) -> Cursor:
         scope = self._scope
@@ -256,23 +257,22 @@ class _Notes:
     """
 
     def __init__(self) -> None:
-        self._connection: Connection | None = None
-        self._places: dict[int, Sequence[int]] = {}
+        self.places: dict[int, Sequence[int]] = {}
 
-    def on(self, connection: Connection) -> _Notes:
-        """Known to the connection; a connection keeps a function until it is closed."""
-        if connection is not self._connection:
-            cast("_Connection", connection).register_fts5_function("note_places", self._note)
-            self._connection = connection
-        return self
+    def note(self, api: _Api, *_: object) -> None:
+        self.places[api.rowid] = api.phrase_locations(0)[0]
 
-    def _note(self, api: _Api, *_: object) -> None:
-        self._places[api.rowid] = api.phrase_locations(0)[0]
 
-    def take(self) -> Mapping[int, Sequence[int]]:
-        """What was kept since the last time."""
-        places, self._places = self._places, {}
-        return places
+_NOTES: WeakKeyDictionary[Connection, _Notes] = WeakKeyDictionary()
+"""A connection keeps its functions until it is closed, so it is given one, however many indexes search on it."""
+
+
+def _notes(connection: Connection) -> _Notes:
+    notes = _NOTES.get(connection)
+    if notes is None:
+        notes = _NOTES[connection] = _Notes()
+        cast("_Connection", connection).register_fts5_function("note_places", notes.note)
+    return notes
 
 
 def _row(id: int, passage: Passage) -> tuple[int, ...]:
