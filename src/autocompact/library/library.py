@@ -55,11 +55,19 @@ class TakenIn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Excerpt:
-    """Some messages of a conversation; ``marks`` says which of them the model does not see as they stand here."""
+    """Some messages of a conversation.
+
+    Attributes:
+        info: which one.
+        messages: as they came in.
+        marks: which messages the model does not see as they stand here, by ``seq``.
+        calls: names of the tools that were called, by the call's id.
+    """
 
     info: ConversationInfo
     messages: tuple[Message, ...]
     marks: Mapping[int, Mark]
+    calls: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +156,8 @@ class Library:
             )
         log = await self._store.read(info.key)
         active = (await self._store.load(info.key)).active
-        return Excerpt(info=info, messages=log[first - 1 : last], marks=_marks(log, active))
+        calls = {call.id: call.name for message in log for call in message.calls}
+        return Excerpt(info=info, messages=log[first - 1 : last], marks=_marks(log, active), calls=calls)
 
     async def context(self, name: str, *, counter: Counter) -> tuple[ConversationInfo, Context]:
         """The conversation as the model sees it.
