@@ -51,7 +51,7 @@ async def session(folder: Path, provider: FakeProvider, *, preset: str = "sessio
     return await shared.open("week-12")
 
 
-@pytest.mark.requirement("C1", "C6", "C9", "C10")
+@pytest.mark.requirement("C1", "C6", "C9")
 async def test_at_100k_tokens_the_session_is_summarised_archived_and_goes_on_90_percent_smaller(
     tmp_path: Path,
 ) -> None:
