@@ -403,3 +403,20 @@ def test_keys_hold_no_secrets() -> None:
     )
 
     assert key not in repr(talk.ledger)
+
+
+HOSTILE = [
+    " ", "\n", " \n", "a.", "/", "x/", '"', '"aaa"="', "\\", "<<A\n", "cd a && ", "| tail ", "curl ", "token=", "decided ",
+    "<system-reminder>", "<command-name>", "<task-notification><task-id>", "*** Add File: ", "1→\n", "https://", "npm -a ",
+    "\u2028", "决定", "-----BEGIN PRIVATE KEY-----\n", "python -m ", "[a 1234567", "no ", "forget the ", "**Open",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_no_text_takes_more_than_time_in_its_length(piece: str) -> None:
+    """In quadratic time each would take minutes: it stands in every place that a tool or a person writes to."""
+    text = piece * (60_000 // len(piece))
+    talk = Talk().user(text).runs(text, text, is_error=True).agent(text).program(text).user("Go on")
+    talk.calls("Edit", {"path": text, "old_string": text}).gets(text)
+
+    assert [entry.seq for entry in talk.entries("request")][-1] == 6

@@ -149,8 +149,9 @@ def _writer(session: Session, compactor: Compactor, *, name: str, as_json: bool)
 
     if as_json:
         return lambda step: deliver([tape.document(step)], None)
-    shown = tape.Tape(window=compactor.budget.window, width=width(sys.stdout))
-    click.echo(tape.heading(session, compactor, name=name), color=color())
+    columns = width(sys.stdout)
+    shown = tape.Tape(window=compactor.budget.window, width=columns)
+    click.echo(tape.heading(session, compactor, name=name, width=columns), color=color())
 
     def show(step: Step) -> None:
         for line in shown.lines(step):

@@ -15,12 +15,12 @@ from autocompact.core.references import reference
 from autocompact.replay import Compacted, Failed, Invalid, Place, Refused, Step, Totals, believable
 from autocompact.sessions import Session
 
-_BAR = 20
-_HEAD = f"{'turn':>5} {'before':>7}  {'context':<{_BAR}}  {'tokens':>19}  {'step':<9}  kept/recoverable/lost"
+_BAR = 16
+_HEAD = f"{'turn':>5} {'before':>7}  {'context':<{_BAR}}  {'tokens':>19}  {'step':<9}  kept/rec./lost"
 
 
-def heading(session: Session, compactor: Compactor, *, name: str) -> str:
-    """What is replayed, and how."""
+def heading(session: Session, compactor: Compactor, *, name: str, width: int) -> str:
+    """What is replayed, and how, ``width`` columns wide."""
     budget, mode = compactor.budget, compactor.mode
     policy = mode.policy
     model = f", {session.model}" if session.model else ""
@@ -33,7 +33,7 @@ def heading(session: Session, compactor: Compactor, *, name: str) -> str:
     return "\n".join(
         (
             f"{click.style(name, bold=True)}: {PROGRAMS[session.format]}{model}, {plural(len(session.messages), 'message')}",
-            f"Window {budget.window:,} tokens, {when} (mode {mode.name}), {author}.",
+            *textwrap.wrap(f"Window {budget.window:,} tokens, {when} (mode {mode.name}), {author}.", width),
             f"Tokens by {source}our count with {compactor.counter.name}.",
             "",
             click.style(_HEAD, bold=True),
@@ -78,7 +78,7 @@ class Tape:
         receipt = step.record.receipt
         checked = f"{receipt.kept:,}/{receipt.recoverable:,}/{receipt.lost:,}"
         if not step.record.summary:
-            checked = plural(receipt.masked, "tool output") + " masked"
+            checked = f"{receipt.masked:,} masked"
         tokens = f"{step.tokens_before:>8,} → {step.tokens_after:>8,}"
         return f"{_where(step.place)}  {self._bar(step)}  {tokens}  {receipt.rung:<9}  {checked}"
 

@@ -41,7 +41,9 @@ async def finished(work: Coroutine[object, object, T]) -> T:
 
 
 @contextlib.asynccontextmanager
-async def leased(leases: Leases, key: Key, *, holder: str, patience: float = 0.0) -> AsyncGenerator[Lease]:
+async def leased(
+    leases: Leases, key: Key, *, holder: str, patience: float = 0.0, seconds: float = LEASE_SECONDS
+) -> AsyncGenerator[Lease]:
     """The right to compact ``key``, renewed while the block runs.
 
     Args:
@@ -49,12 +51,15 @@ async def leased(leases: Leases, key: Key, *, holder: str, patience: float = 0.0
         key: the conversation.
         holder: who asks.
         patience: seconds to wait while somebody else has it.
+        seconds: how long it holds without a sign of life.
 
     Raises:
         CompactionRunning: somebody else has it.
     """
-    lease = await _acquired(leases, key, holder=holder, patience=patience)
-    heart = asyncio.create_task(_beat(leases, lease))
+    lease = await _acquired(
+        lambda: leases.acquire(key, holder=holder, seconds=seconds), leases, patience=patience
+    )
+    heart = asyncio.create_task(_beat(leases, lease, seconds=seconds))
     try:
         yield lease
     finally:
@@ -62,10 +67,12 @@ async def leased(leases: Leases, key: Key, *, holder: str, patience: float = 0.0
         await finished(_released(leases, lease, heart=heart))
 
 
-async def _acquired(leases: Leases, key: Key, *, holder: str, patience: float) -> Lease:
+async def _acquired(
+    acquire: Callable[[], Coroutine[object, object, Lease | None]], leases: Leases, *, patience: float
+) -> Lease:
     waited, pause = 0.0, _FIRST_LOOK
     while True:
-        asking = asyncio.ensure_future(leases.acquire(key, holder=holder, seconds=LEASE_SECONDS))
+        asking = asyncio.ensure_future(acquire())
         try:
             lease = await asyncio.shield(asking)
         except asyncio.CancelledError:
@@ -75,8 +82,7 @@ async def _acquired(leases: Leases, key: Key, *, holder: str, patience: float) -
             return lease
         if waited >= patience:
             raise CompactionRunning(
-                f"conversation {key.conversation!r} is being compacted already: "
-                "wait for it to end, then try again"
+                "this conversation is being compacted already: wait for it to end, then try again"
             )
         await asyncio.sleep(pause)
         waited, pause = waited + pause, min(2 * pause, _LATER_LOOK)
@@ -97,11 +103,11 @@ async def _released(leases: Leases, lease: Lease, *, heart: asyncio.Task[None]) 
         log.warning("a lease could not be given back", extra={"reason": type(error).__name__})
 
 
-async def _beat(leases: Leases, lease: Lease) -> None:
+async def _beat(leases: Leases, lease: Lease, *, seconds: float) -> None:
     while True:
-        await asyncio.sleep(LEASE_SECONDS / 3)
+        await asyncio.sleep(seconds / 3)
         try:
-            if not await leases.renew(lease, seconds=LEASE_SECONDS):
+            if not await leases.renew(lease, seconds=seconds):
                 return
         except StoreError as error:
             log.warning("a lease could not be renewed", extra={"reason": type(error).__name__})
