@@ -60,6 +60,7 @@ class Snapshot:
         active: the compaction in force.
         prepared: one that was made ahead and waits for the threshold.
         earlier: messages before ``messages`` that the context still shows: system prompt, kept ones.
+        prompt: which of ``earlier`` (by ``seq``) are the system prompt: the log, as far as not replaced, begins so.
         messages: the log after what ``active`` covers, in order.
         last_seq: ``seq`` of the last message, 0 if the log is empty.
         state: what the engine keeps beside the log (breaker, calibration), as it was committed; b"" at first.
@@ -69,6 +70,7 @@ class Snapshot:
     active: Compaction | None = None
     prepared: Compaction | None = None
     earlier: tuple[Message, ...] = ()
+    prompt: tuple[int, ...] = ()
     messages: tuple[Message, ...] = ()
     last_seq: int = 0
     state: bytes = b""

@@ -53,9 +53,12 @@ Documents: TypeAlias = Callable[[], Sequence[tuple[str, str]]]
 
 RESULTS = 5
 MOST_RESULTS = 20
-EXCERPT_TOKENS = 400
+EXCERPT_TOKENS = 500
 PAGE_TOKENS = 4_000
 MOST_AROUND = 10
+NEW = 0.25
+"""Share of a result's lines that no result above it has shown; with less it is left out."""
+
 
 _SPEAKERS: Mapping[Kind, str] = {
     "request": "the user",
@@ -154,7 +157,7 @@ class Recall:
         self._counter = counter or Estimator()
 
     async def search(self, query: str, k: int = RESULTS, *, scope: Scope = "compacted") -> tuple[Found, ...]:
-        """The likeliest places, best first; passages that read the same come once, the newest of them.
+        """The likeliest places, best first; what mostly repeats a result above it, such as a file read again, is left out.
 
         Memory files are searched in every scope.
 
@@ -175,18 +178,21 @@ class Recall:
         hits = await self._index.search(
             self.key.namespace,
             query,
-            k=2 * k,
+            k=3 * k,
             conversation=None if scope == "all" else self.key.conversation,
             admit=await self._left() if scope == "compacted" else None,
         )
         from_files = await self._search_files(query, wanted, k=k)
         found: list[Found] = []
+        shown: set[str] = set()
         for hit in hits:
+            one = await self._found(hit, wanted)
+            lines = {line.strip() for line in one.excerpt.split("\n")}
+            if len(lines - shown) > NEW * len(lines):
+                found.append(one)
+                shown |= lines
             if len(found) == k:
                 break
-            one = await self._found(hit, wanted)
-            if all(one.excerpt != other.excerpt for other in found):
-                found.append(one)
         return tuple(_merged(found, from_files, k=k))
 
     async def _left(self) -> Callable[[Key, int], bool]:

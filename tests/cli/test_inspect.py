@@ -130,6 +130,41 @@ def test_usage_is_counted_where_nobody_reported_it(program: Program, path: Path)
     assert "over time, counted" in program("inspect", path).out.decode()
 
 
+def test_counted_usage_starts_anew_with_the_summary_and_broken_lines_are_told(
+    program: Program, tmp_path: Path
+) -> None:
+    log = Claude()
+    log.user("Please fix the pump controller.")
+    for step in range(4):
+        log.reply(text("The valve is checked. " * 200), id=f"a{step}", usage={"input_tokens": 0})
+    log.compact("We fixed the valve.")
+    log.user("Now the sensor, please.")
+    log.lines.append(b'{"type":"user","uuid":\n')
+    path = tmp_path / "pump.jsonl"
+    path.write_bytes(log.bytes())
+    shown = " ".join(program("inspect", path).out.decode().split())
+    assert "1 compaction before this: of " in shown
+    assert "1 line could not be used: not JSON" in shown
+    document = json.loads(program("inspect", path, "--json").out)
+    assert document["usage"]["reported"] is False
+    *_, full, after = (point["tokens"] for point in document["usage"]["points"])
+    assert full > 4 * 800
+    assert after == document["tokens"] < 120
+
+
+def test_long_lists_are_cut_and_say_so(program: Program, tmp_path: Path) -> None:
+    log = Claude()
+    log.user("Please read it all, twice.")
+    for step in range(24):
+        name = f"/srv/pump/valve{step % 12}.py"
+        log.reply(call(f"r{step}", "Read", file_path=name), id=f"b{step}")
+        log.user([result(f"r{step}", "".join(f"def {name}_{line}(): return {line}\n" for line in range(20)))])
+    path = tmp_path / "pump.jsonl"
+    path.write_bytes(log.bytes())
+    lines = program("inspect", path).out.decode().splitlines()
+    assert sum(line.startswith("  and 2 more") for line in lines) == 2
+
+
 def test_no_line_is_wider_than_the_terminal(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     for columns in (60, 80, 110):
         monkeypatch.setenv("COLUMNS", str(columns))

@@ -78,3 +78,25 @@ def test_a_bare_traceback_and_a_plain_first_line_are_better_than_nothing() -> No
 )
 def test_commands_that_mean_the_same_have_the_same_key(command: str, same: str) -> None:
     assert normal(command) == same
+
+
+@pytest.mark.parametrize(
+    ("command", "same"),
+    [
+        ("pytest | tail -5 2>&1 | head -3", "pytest"),
+        ("pytest | tail -5 && ls", "pytest | tail -5 && ls"),
+        ("cat <<EOF\nnever closed", "cat <<EOF…"),
+        ("cat <<'EOF' > x.txt\nmany\nEOF\nls", "cat <<'EOF'… ls"),
+        ("grep x <<< word\nls", "grep x <<< word ls"),
+        ("cd 'a b'\n cd c;make", "make"),
+        ("", ""),
+    ],
+)
+def test_only_what_shortens_the_output_is_taken_off(command: str, same: str) -> None:
+    assert normal(command) == same
+
+
+@pytest.mark.parametrize("piece", [" ", "\n", "cd a && ", "| tail -5 ", " 2>&1", "<<A\n", "cat <<A\nA\n"])
+def test_a_hostile_command_takes_no_longer_than_its_length(piece: str) -> None:
+    """In quadratic time each would take minutes."""
+    assert len(normal(piece * (400_000 // len(piece)))) <= 400_000

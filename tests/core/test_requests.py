@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from autocompact.core.requests import spoken
 from tests.core.talk import Talk
 
 
@@ -76,21 +75,6 @@ def test_an_interrupted_request_is_of_unknown_state() -> None:
         ("Round per line", ""),
         ("Look at b.py", "open"),
     ]
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("<system-reminder>note</system-reminder>Fix it", "Fix it"),
-        ("<command-name>/review</command-name>\n<command-args>42</command-args>", "/review 42"),
-        ("<command-name>/review</command-name>", "/review"),
-        ("<command-name>/exit</command-name>\n<command-args></command-args>", ""),
-        ("<local-command-stdout>Bye</local-command-stdout>", ""),
-        ("a < b", "a < b"),
-    ],
-)
-def test_what_the_client_wraps_around_is_not_the_users_words(text: str, words: str) -> None:
-    assert spoken(text) == words
 
 
 def test_a_message_of_the_client_alone_is_no_request() -> None:

@@ -156,14 +156,13 @@ def test_a_log_held_in_part_gives_the_same_context(messages: list[Message], data
     whole = log_of(messages)
     first = data.draw(st.integers(1, len(whole) + 1))
     compaction = data.draw(compactions(whole, at_least=first - 1))
-    pins = [whole[seq] for seq in compaction.keep if seq < first and whole[seq].role != "system"]
-    keep = tuple(seq for seq in compaction.keep if seq >= first or whole[seq].role != "system")
-    compaction = dataclasses.replace(compaction, keep=keep)
+    pins = [whole[seq] for seq in compaction.keep if seq < first]
     part = Transcript(
         messages[first - 1 :],
         counter=LengthCounter(),
         first=first,
         earlier={m.seq: m for m in (*whole.prompt, *pins) if m.seq < first}.values(),
+        prompt=[m.seq for m in whole.prompt if m.seq < first],
         prefix=whole.prefix(first - 1),
     )
     assert len(part) == len(whole)
@@ -332,16 +331,14 @@ def test_the_prompt_is_the_system_messages_that_the_log_begins_with() -> None:
     assert [m.text for m in log.after(record(6)).prompt] == ["one", "new two"]
 
 
-def test_of_a_log_held_in_part_the_prompt_is_the_system_messages_that_stand_together_first() -> None:
+def test_of_a_log_held_in_part_the_prompt_is_what_the_holder_says() -> None:
     history = numbered(
         [said("system", "one"), said("system", "two"), said("user", "hi"), said("system", "pinned")]
     )
-    part = Transcript(counter=LengthCounter(), first=5, earlier=history)
+    part = Transcript(counter=LengthCounter(), first=5, earlier=history, prompt=[1, 2])
     assert [m.text for m in part.prompt] == ["one", "two"]
-    divided = Transcript(history[1:], counter=LengthCounter(), first=2, earlier=history[:1])
+    divided = Transcript(history[1:], counter=LengthCounter(), first=2, earlier=history[:1], prompt=[1])
     assert [m.text for m in divided.prompt] == ["one", "two"]
-    apart = Transcript(counter=LengthCounter(), first=5, earlier=[history[0], history[3]])
-    assert [m.text for m in apart.prompt] == ["one"]
     assert [m.seq for m in part.live()] == [1, 2, 3, 4]
     assert [m.seq for m in part.live(2, 3)] == [2, 3]
 

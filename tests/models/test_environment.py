@@ -27,6 +27,8 @@ LOCAL_AT = "base_url='http://localhost:8080/v1')"
         (None, OPENAI | ANTHROPIC, f"Anthropic('{DEFAULT_ANTHROPIC}', {ANTHROPIC_AT}"),
         (None, OPENAI | {"AUTOCOMPACT_MODEL": "gpt-4o"}, f"OpenAICompatible('gpt-4o', {OPENAI_AT}"),
         ("gpt-4o", OPENAI, f"OpenAICompatible('gpt-4o', {OPENAI_AT}"),
+        ("gpt-5", OPENAI | ANTHROPIC, f"OpenAICompatible('gpt-5', {OPENAI_AT}"),
+        ("o3-mini", ANTHROPIC, "None"),
         ("qwen3", LOCAL, f"OpenAICompatible('qwen3', {LOCAL_AT}"),
         ("qwen3:8b", LOCAL | OPENAI | ANTHROPIC, f"OpenAICompatible('qwen3:8b', {LOCAL_AT}"),
         ("claude-opus-5", LOCAL | OPENAI | ANTHROPIC, f"Anthropic('claude-opus-5', {ANTHROPIC_AT}"),

@@ -14,6 +14,15 @@ import click
 
 from autocompact.cli.compact import compact
 from autocompact.cli.inspect import inspect
+from autocompact.cli.store import (
+    compactions,
+    export,
+    import_session,
+    list_conversations,
+    search,
+    show,
+    undo,
+)
 from autocompact.errors import AutocompactError
 
 FAILED, INTERRUPTED = 2, 130
@@ -38,6 +47,8 @@ def program() -> None:
 
 program.add_command(compact)
 program.add_command(inspect)
+for kept in (list_conversations, show, export, import_session, search, undo, compactions):
+    program.add_command(kept)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

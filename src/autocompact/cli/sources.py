@@ -5,17 +5,19 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from autocompact.errors import InvalidInput, UnreadableSession
 from autocompact.files import replace_file
 
 if TYPE_CHECKING:
     from autocompact.sessions import Session
+
+T = TypeVar("T")
 
 STDIN = "-"
 
@@ -35,8 +37,16 @@ class Source:
         """
         from autocompact.sessions import read_session
 
+        return self.read_with(read_session)
+
+    def read_with(self, reader: Callable[[Path], T]) -> T:
+        """What ``reader`` makes of the file.
+
+        Raises:
+            UnreadableSession: as the reader says, but with the name for people.
+        """
         try:
-            return read_session(self.path)
+            return reader(self.path)
         except UnreadableSession as error:
             raise UnreadableSession(str(error).replace(repr(str(self.path)), repr(self.name))) from error
 

@@ -6,7 +6,7 @@ import asyncio
 import uuid
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Protocol, Self, runtime_checkable
 
 from autocompact.compactor.conversation import Conversation
 from autocompact.compactor.summariser import Summariser
@@ -32,7 +32,7 @@ class Compactor:
         model: the conversations' own model, which also makes the summaries; None makes them offline.
         summary_model: another (cheaper) model for summaries.
         mode: when and how to compact.
-        window: tokens of the model's window; None looks the model up.
+        window: tokens of the model's window; None goes by what the model says, or by its name.
         windows: windows of models by the beginning of their names; they go before the table of known models.
         reserve: tokens kept for the reply; None takes a share of the window.
         counter: counts tokens; None takes the one that suits the model.
@@ -63,7 +63,9 @@ class Compactor:
         self.store = store
         self.model = model
         self.mode = mode
-        self.budget = budget_for(name, window=window, reserve=reserve, overrides=windows)
+        self.budget = budget_for(
+            name, window=window or _window_of(model, windows), reserve=reserve, overrides=windows
+        )
         self.counter = counter or default_counter(name)
         self.memory_folder = memory_folder
         self.clock = clock or SystemClock()
@@ -97,7 +99,7 @@ class Compactor:
         model = self._summary_model or self.model
         if model is None:
             return None
-        window = window_for(model.name, overrides=self._windows) or DEFAULT_WINDOW
+        window = _window_of(model, self._windows) or DEFAULT_WINDOW
         return Summariser(
             model=model,
             skill=self._skill,
@@ -135,3 +137,19 @@ class Compactor:
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
+
+
+def _window_of(model: Model | None, windows: Mapping[str, int] | None) -> int | None:
+    """What is known of a model's window: the caller's table, the model itself, the table of known models."""
+    if model is None:
+        return None
+    own = model.window if isinstance(model, _Bounded) else None
+    overridden = window_for(model.name, overrides=windows)
+    return overridden if windows and overridden != window_for(model.name) else own or overridden
+
+
+@runtime_checkable
+class _Bounded(Protocol):
+    """A model that says how many tokens it takes."""
+
+    window: int | None

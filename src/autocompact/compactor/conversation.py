@@ -105,6 +105,7 @@ class Conversation:
             counter=self.shared.counter,
             first=messages[0].seq if messages else snapshot.last_seq + 1,
             earlier=snapshot.earlier,
+            prompt=snapshot.prompt,
             prefix=active.prefix if active else "",
         )
         self.ahead.prepared = None

@@ -23,6 +23,7 @@ from autocompact.core.compaction import Compaction, Trigger
 from autocompact.core.ladder import Goal, step_of
 from autocompact.core.memory import ArchiveEntry
 from autocompact.core.messages import Message, Text
+from autocompact.core.summary import frame
 from autocompact.core.transcript import Transcript, View
 from autocompact.errors import AutocompactError, Conflict, ModelError, StoreError
 from autocompact.events import BreakerOpened, CompactionCompleted, CompactionStarted
@@ -149,7 +150,7 @@ class Execution:
         if last is None and (seq := self._of.state.request):
             (last,) = await self._of.history(from_seq=seq, through_seq=seq)
             return replace(goal, request=last)
-        return replace(goal, inline_request=last is None or _is_words(last))
+        return replace(goal, inline_request=last is None or _can_be_quoted(last))
 
     def next_id(self) -> str:
         """A new record's id; unique while the lease is held."""
@@ -250,8 +251,10 @@ class Execution:
         )
 
 
-def _is_words(message: Message) -> bool:
-    return all(isinstance(part, Text) for part in message.parts)
+def _can_be_quoted(message: Message) -> bool:
+    """Whether its words are all of it, and stay word for word what they are inside a summary message."""
+    words = message.text.strip()
+    return all(isinstance(part, Text) for part in message.parts) and words in frame(words, placement="user")
 
 
 def _number(id: str) -> int:

@@ -84,7 +84,7 @@ _PATCH_EFFECTS: Mapping[str, Effect] = {
     "Add": "created", "Update": "edited", "Delete": "deleted", "Move": "created"
 }  # fmt: skip
 _SHELL_FILE = re.compile(
-    r"(?:^|[\n;&|]\s*)(?P<verb>(?:git )?(?:rm|mv)|cat|head|tail|less|nl|sed -i|sed -n|sed)\s"
+    r"(?:^|[\n;&|][ \t]*+)(?P<verb>(?:git )?(?:rm|mv)|cat|head|tail|less|nl|sed -i|sed -n|sed)\s"
     r"(?P<rest>[^\n;&|<]*)"
     r"|(?:\S\s+|\d)?>>?\s?(?P<out>[\w~./-]*[\w-]\.\w{1,5})(?=\s|$)"
 )

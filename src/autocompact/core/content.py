@@ -85,7 +85,7 @@ _LOOKS: tuple[tuple[Content, re.Pattern[str]], ...] = (
     ),
 )
 LOOKED_AT = 1_500
-"""Characters of an output, from its beginning and again from its end, that are looked at."""
+"""Characters that are looked at: of a command its first, of an output its first and again its last."""
 
 
 def classify(call: ToolCall, result: ToolResult) -> Content:
@@ -103,7 +103,8 @@ def content_of(action: Action, output: str) -> Content:
 
 
 def _of_run(action: Action) -> Content | None:
-    match = _COMMAND.search(action.command)
+    command = "\n".join(filter(None, map(str.strip, action.command[:LOOKED_AT].splitlines())))
+    match = _COMMAND.search(command)
     return _OF_COMMAND[cast("str", match.lastgroup)] if match else None
 
 

@@ -11,6 +11,7 @@ from autocompact.core.actions import Effect, todo_items
 from autocompact.core.entries import Entry, State
 from autocompact.core.outcomes import Outcome, error_lines, normal
 from autocompact.core.scan import Call, Said
+from autocompact.core.wrapping import task_notices
 
 LONGEST_COMMAND = 160
 RECENT_CALLS = 30
@@ -39,7 +40,6 @@ _ENDED = re.compile(
     r"|\b(?:killed|terminated|stopped|has finished|completed successfully)\b",
     re.IGNORECASE,
 )
-_NOTICE = re.compile(r"<task-notification>.*?<task-id>(.*?)</task-id>.*?<status>(.*?)</status>", re.DOTALL)
 _TODO_STATE: Mapping[str, State] = {
     "completed": "done", "complete": "done", "done": "done", "finished": "done", "closed": "done",
     "cancelled": "withdrawn", "canceled": "withdrawn", "deleted": "withdrawn",
@@ -253,9 +253,9 @@ def find_running(calls: Sequence[Call], said: Sequence[Said]) -> list[Entry]:
         elif not call.answered and call.action.verb == "spawn":
             running[call.id] = _running_entry(call, "")
     for words in said:
-        for task, status in _NOTICE.findall(words.text) if words.by != "assistant" else ():
-            if status.strip() != "running":
-                running.pop(task.strip(), None)
+        for task, status in task_notices(words.text) if words.by != "assistant" else ():
+            if status != "running":
+                running.pop(task, None)
     return list(running.values())
 
 

@@ -9,6 +9,7 @@ from autocompact.core.terms import terms
 from autocompact.core.tokens import Counter, truncated
 
 _CHARACTERS_PER_TOKEN = 16
+_MARKS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,13 +31,12 @@ def excerpt(text: str, wanted: Collection[str], *, max_tokens: int, counter: Cou
     lines = text.strip("\n").split("\n")
     held = [len(set(terms(line)).intersection(wanted)) for line in lines]
     first = last = held.index(max(held))
-    size = counter.count(lines[first]) + 2
+    size = counter.count(lines[first]) + _MARKS
     if size > max_tokens:
         return truncated(lines[first], max_tokens, counter=counter)
-    while (grown := _grown(lines, first, last=last)) is not None:
-        size += counter.count(lines[grown]) + 1
-        if size > max_tokens:
-            break
+    while (grown := _grown(lines, first, last=last)) is not None and (
+        size := size + counter.count(lines[grown]) + 1
+    ) <= max_tokens:
         first, last = min(first, grown), max(last, grown)
     before, after = "…\n" if first else "", "\n…" if last < len(lines) - 1 else ""
     return before + "\n".join(lines[first : last + 1]) + after

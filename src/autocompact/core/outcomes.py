@@ -31,12 +31,16 @@ _WRAPPERS = re.compile(
     re.MULTILINE,
 )
 _FIRST_LINES = re.compile(r"\S.*")
-_TAIL = re.compile(r"\s*(?:2>&1)?\s*\|\s*(?:tail|head)\b[^|;&]*$|\s*2>(?:&1|/dev/null)\s*$|\s+$")
-_CD = re.compile(r"^\s*cd\s+(?:\"[^\"]*\"|'[^']*'|\S+)\s*(?:&&|;|\n)\s*")
-_HEREDOC = re.compile(r"(<<-?\s*['\"]?(\w+)['\"]?)[^\n]*\n.*?\n\s*\2\b", re.DOTALL)
+_CUT = re.compile(r" ?(?:tail|head)\b[^;&]*")
+_CD = re.compile(r"(?:\s*cd\s+(?:\"[^\"]*\"|'[^']*'|\S+)\s*(?:&&|;|\n))+")
+# One that is not closed reaches to the end: looking for the end of each of many would take quadratic time.
+_HEREDOC = re.compile(
+    r"(?<!<)(<<-?[ \t]*+['\"]?+([A-Za-z_]\w*+)['\"]?+)[^\n]*+\n.*?(?:(?<=\n)[ \t]*+\2\b|\Z)", re.DOTALL
+)
 _SPACE = re.compile(r"\s+")
 HEAD = 2_000
 TAIL = 6_000
+LONGEST_CUT = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,8 +109,19 @@ def _lines(pattern: re.Pattern[str], text: str) -> Iterator[str]:
 def normal(command: str) -> str:
     """The command without what does not change its meaning: leading ``cd``, cut of the output, white space."""
     command = _HEREDOC.sub(r"\1…", command)
-    while (shorter := _CD.sub("", command)) != command:
-        command = shorter
-    while (shorter := _TAIL.sub("", command)) != command:
-        command = shorter
-    return _SPACE.sub(" ", command)
+    if changed := _CD.match(command):
+        command = command[changed.end() :]
+    return _uncut(_SPACE.sub(" ", command).strip())
+
+
+def _uncut(command: str) -> str:
+    """The command without what only shortens or mixes its output: ``2>&1 | tail -5``."""
+    end, before = len(command), -1
+    while end != before:
+        before = end
+        for needless in (" ", "2>&1", "2>/dev/null"):
+            end -= len(needless) * command.endswith(needless, 0, end)
+        bar = command.rfind("|", max(0, end - LONGEST_CUT), end)
+        if bar >= 0 and _CUT.fullmatch(command, bar + 1, end):
+            end = bar
+    return command[:end]

@@ -13,36 +13,8 @@ from dataclasses import dataclass
 
 from autocompact.core.entries import Entry, State
 from autocompact.core.scan import Said, Scan
+from autocompact.core.wrapping import spoken
 
-_WRAPPED = re.compile(
-    r"<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics|local-command-stdout|local-command-stderr"
-    r"|local-command-caveat|environment_context|user_instructions|task-notification)\b[^>]*>.*?</\1>",
-    re.DOTALL,
-)
-_COMMAND = re.compile(
-    r"<command-name>(.*?)</command-name>(?:.*?<command-args>(.*?)</command-args>)?", re.DOTALL
-)
-_CLIENT = frozenset(
-    [
-        "/exit",
-        "/quit",
-        "/clear",
-        "/compact",
-        "/mcp",
-        "/ide",
-        "/model",
-        "/help",
-        "/config",
-        "/login",
-        "/logout",
-        "/status",
-        "/cost",
-        "/resume",
-        "/memory",
-    ]
-)
-_TAG = re.compile(r"</?(?:command-\w+|bash-\w+|user_query|user-prompt)>")
-_INTERRUPTED = re.compile(r"\[Request interrupted by user[^\]]*\]")
 _CORRECTS = re.compile(
     r"(?:no\b(?!w)|nope\b|actually\b|instead\b|wait\b|sorry\b|i meant\b|not (?:as|like|in|the)\b|rather\b|hmm,? no\b"
     r"|that(?:'s| is) (?:wrong|not)|don't\b|nein\b|doch\b|stattdessen\b|falsch\b|eigentlich\b|non\b|plutôt\b|en fait\b"
@@ -82,20 +54,6 @@ class _Turn:
     seq: int
     text: str
     closing: Said | None = None
-
-
-def spoken(text: str) -> str:
-    """The user's own words in a user message: without what the client wraps around them."""
-    if "<" in text:
-        text = _WRAPPED.sub("", text)
-        text = _COMMAND.sub(_slash_command, text)
-        text = _TAG.sub("", text)
-    return _INTERRUPTED.sub("", text).strip()
-
-
-def _slash_command(match: re.Match[str]) -> str:
-    name, arguments = match[1].strip(), (match[2] or "").strip()
-    return "" if name in _CLIENT else f"{name} {arguments}".strip() + "\n"
 
 
 def find_requests(found: Scan) -> list[Entry]:

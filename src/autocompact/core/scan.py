@@ -5,7 +5,6 @@ Everything the ledger says is worked out from this; no other place walks over th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -13,10 +12,7 @@ from autocompact.core.actions import Action, interpret
 from autocompact.core.messages import Message, Reasoning, Text, ToolCall, ToolResult
 from autocompact.core.outcomes import Outcome, read_outcome
 from autocompact.core.sightings import Piece, Sightings
-
-_ARROWS = re.compile(r"^ *\d+→", re.MULTILINE)
-_NUMBERED = re.compile(r"^ *\d+(?:\t|\. )", re.MULTILINE)
-_REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
+from autocompact.core.wrapping import unnumbered
 
 
 @dataclass(slots=True)
@@ -100,12 +96,3 @@ def _result(found: Scan, part: ToolResult, *, seq: int, open_calls: dict[str, Ca
         if call.action.command:
             call.outcome = read_outcome(part.text, is_error=part.is_error)
     found.sightings.add(Piece(seq=seq, source="result", text=text, where=call.subject if call else ""))
-
-
-def unnumbered(text: str) -> str:
-    """A tool's output without line numbers (``12→``), which are no identifiers, and without the client's notes."""
-    if "<system-reminder>" in text:
-        text = _REMINDER.sub("", text)
-    if "→" in text:
-        text = _ARROWS.sub("", text)
-    return _NUMBERED.sub("", text) if _NUMBERED.match(text) else text

@@ -30,10 +30,10 @@ Kind: TypeAlias = Literal["request", "words", "reasoning", "call", "output", "do
 KINDS: tuple[Kind, ...] = ("request", "words", "reasoning", "call", "output", "document")
 """In the order in which an index may number them; only ever add at the end."""
 
-PASSAGE = 1_500
-"""Characters of a passage at most: a screen of code, and what one search result can show."""
+PASSAGE = 2_000
+"""Characters of a passage at most: about what one search result shows."""
 
-MOST_TERMS = 32
+MOST_TERMS = 16
 """Terms of a query that are looked up; a longer question says nothing new with its later words."""
 
 SHORTLIST = 100
@@ -145,32 +145,30 @@ def parse_query(query: str) -> Query:
 
 
 def part_text(part: Part) -> str:
-    """What is searchable of a part: its words, a call's name and the strings of its arguments."""
+    """What is searchable of a part: its words, a call's name and the values of its arguments."""
     if isinstance(part, ToolCall):
-        values = list(_values(decoded(part.arguments))) or [part.arguments]
-        return "\n".join([part.name, *values])
+        return "\n".join([part.name, *(_values(part.arguments) or [part.arguments])])
     if isinstance(part, Document):
         return f"{part.name}\n{part.text}".strip()
     return part.text if isinstance(part, Text | Reasoning | ToolResult) else ""
 
 
-def _values(value: object) -> Iterator[str]:
-    """Every string and number inside a JSON value."""
-    match value:
-        case str():
-            yield value
-        case bool() | None:
-            return
-        case int() | float():
-            yield str(value)
-        case dict():
-            for item in cast("dict[str, object]", value).values():
-                yield from _values(item)
-        case list():
-            for item in cast("list[object]", value):
-                yield from _values(item)
-        case _:
-            return
+def _values(arguments: str) -> list[str]:
+    """Every string and number inside the JSON of a call's arguments, in order; none if it is not an object."""
+    try:
+        waiting: list[object] = [decoded(arguments)]
+    except RecursionError:
+        return []
+    values: list[str] = []
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += reversed(cast("dict[str, object]", value).values())
+        elif isinstance(value, list):
+            waiting += reversed(cast("list[object]", value))
+        elif value is not None and not isinstance(value, bool):
+            values.append(str(value))
+    return values
 
 
 def part_kind(part: Part, message: Message) -> Kind:

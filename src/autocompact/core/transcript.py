@@ -13,7 +13,7 @@ The list of a context is never changed in place once handed out, so a context ca
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import overload
@@ -30,7 +30,8 @@ class Transcript:
 
     Append-only. ``counter`` measures each message once, when it is appended. A long log need not be in memory
     whole: ``first`` says where the messages held here begin, ``earlier`` brings the few older ones that a context
-    still shows (system prompt, pins), ``prefix`` the hash of everything before ``first``.
+    still shows, ``prompt`` tells which of them (by ``seq``) are the system prompt, ``prefix`` is the hash of
+    everything before ``first``.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class Transcript:
         counter: Counter,
         first: int = 1,
         earlier: Iterable[Message] = (),
+        prompt: Iterable[int] = (),
         prefix: str = "",
     ) -> None:
         self.counter = counter
@@ -51,7 +53,7 @@ class Transcript:
         self._replaced: set[int] = set()
         self._hashes: list[str] = []
         self._before = prefix
-        self._prompt = _leading_system(self._earlier)
+        self._prompt = sorted(prompt)
         self._begun = None if first == 1 or self._prompt[-1:] == [first - 1] else 0
         self.extend(messages)
 
@@ -170,16 +172,6 @@ class Transcript:
         rest._messages, rest._costs = self._messages[held], self._costs[held]
         rest._replaced = {seq for seq in self._replaced if seq >= first or seq in compaction.keep}
         return rest
-
-
-def _leading_system(messages: Mapping[int, Message]) -> list[int]:
-    """The system messages that stand together before any other of these."""
-    leading: list[int] = []
-    for seq in sorted(messages):
-        if messages[seq].role != "system" or (leading and seq != leading[-1] + 1):
-            break
-        leading.append(seq)
-    return leading
 
 
 def _chain(before: str, message: Message) -> str:

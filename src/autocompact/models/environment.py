@@ -12,6 +12,7 @@ from autocompact.ports import Model
 
 DEFAULT_ANTHROPIC = "claude-haiku-4-5"
 DEFAULT_OPENAI = "gpt-5-mini"
+_OF_OPENAI = ("gpt-", "chatgpt-", "o1", "o3", "o4")
 _OLLAMA_PORT = 11_434
 
 
@@ -22,7 +23,7 @@ def model_from_environment(
 
     Looked for in this order: ``OPENAI_BASE_URL`` (any compatible server; with ``OPENAI_API_KEY`` if it asks for one),
     ``ANTHROPIC_API_KEY``, ``OPENAI_API_KEY``, ``OLLAMA_HOST``. A name that begins with "claude" goes to Anthropic first
-    where there is a key. ``anthropic:``, ``openai:`` or ``ollama:`` before the name chooses one.
+    where there is a key; one of OpenAI's ("gpt-…", "o3…") never does. ``anthropic:``, ``openai:`` or ``ollama:`` before the name chooses one.
 
     Args:
         name: the model's name; None is ``AUTOCOMPACT_MODEL``, else a small one of the provider. Servers of one's own
@@ -38,6 +39,8 @@ def model_from_environment(
     order = ("openai-url", "anthropic", "openai", "ollama")
     if wanted.startswith("claude"):
         order = ("anthropic", *order)
+    elif wanted.startswith(_OF_OPENAI):
+        order = ("openai-url", "openai", "ollama")
     return next((model for each in order if (model := _model(each, wanted, environ=given)) is not None), None)
 
 

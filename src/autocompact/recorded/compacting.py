@@ -122,8 +122,7 @@ class Compacted:
         """The largest parts of messages that are no longer in the context, or only as a stub."""
         stay = {message.seq for message in self.after.messages if not message.changed}
         parts = weighed(self.before.messages, self.log.counter)
-        gone = [part for part in parts if part[0].seq not in stay]
-        return largest(gone, cwd=self.session.cwd, most=most)
+        return largest(parts, cwd=self.session.cwd, most=most, without=stay)
 
     def verified(self) -> Verification:
         """Which entries of the ledger the new context states."""

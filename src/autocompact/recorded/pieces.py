@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -35,10 +35,20 @@ def weighed(messages: Iterable[Message], counter: Counter) -> list[Weighed]:
     ]
 
 
-def largest(parts: Sequence[Weighed], *, cwd: str, most: int) -> tuple[Piece, ...]:
-    """The largest of ``parts``, the largest first; every result among them has its call there as well."""
+def largest(
+    parts: Sequence[Weighed], *, cwd: str, most: int, without: Collection[int] = ()
+) -> tuple[Piece, ...]:
+    """The largest of ``parts``, the largest first.
+
+    Args:
+        parts: of a valid context, so that every result has its call among them.
+        cwd: the folder that paths are shown from.
+        most: how many.
+        without: messages (``seq``) whose parts are left out.
+    """
     calls = {part.id: part for _, part, _ in parts if isinstance(part, ToolCall)}
-    heaviest = sorted(parts, key=lambda weighed: (-weighed[2], weighed[0].seq))[:most]
+    wanted = [weighed for weighed in parts if weighed[0].seq not in without]
+    heaviest = sorted(wanted, key=lambda weighed: (-weighed[2], weighed[0].seq))[:most]
     return tuple(
         Piece(seq=message.seq, what=_what(message, part, calls=calls, cwd=cwd), tokens=tokens)
         for message, part, tokens in heaviest
@@ -70,8 +80,7 @@ def _weigh(part: Part, message: Message, *, counter: Counter) -> int:
 
 def _what(message: Message, part: Part, *, calls: dict[str, ToolCall], cwd: str) -> str:
     if isinstance(part, ToolResult):
-        call = calls.get(part.call_id)
-        return f"result of {named(interpret(call), cwd=cwd)}" if call else "result"
+        return f"result of {named(interpret(calls[part.call_id]), cwd=cwd)}"
     if isinstance(part, ToolCall):
         return f"call of {named(interpret(part), cwd=cwd)}"
     if message.seq == 0 and message.synthetic:

@@ -76,13 +76,14 @@ class MemoryStore:
         active = log.records[log.active] if log.active is not None else None
         through = active.through_seq if active else 0
         edits = [(seq, replaces) for seq, replaces in log.edits if seq <= through]
-        prompt = prompt_seqs(through, edits, role_of=lambda seq: log.messages[seq - 1].role)
+        prompt = tuple(prompt_seqs(through, edits, role_of=lambda seq: log.messages[seq - 1].role))
         earlier = sorted({*prompt, *(active.keep if active else ())})
         return Snapshot(
             key=key,
             active=active,
             prepared=next((r for r in log.records.values() if r.status == "prepared"), None),
             earlier=tuple(log.messages[seq - 1] for seq in earlier),
+            prompt=prompt,
             messages=tuple(log.messages[through:]),
             last_seq=len(log.messages),
             state=log.state,

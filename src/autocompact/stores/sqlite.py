@@ -157,11 +157,13 @@ class SqliteStore:
                 return Snapshot(key=key)
             active = tables.record(row.id, row.active) if row.active is not None else None
             after = active.through_seq if active else 0
+            earlier, prompt = tables.earlier(row.id, active) if active else ((), ())
             return Snapshot(
                 key=key,
                 active=active,
                 prepared=tables.prepared(row.id),
-                earlier=tables.earlier(row.id, active) if active else (),
+                earlier=earlier,
+                prompt=prompt,
                 messages=tables.messages(row.id, from_seq=after + 1),
                 last_seq=row.last_seq,
                 state=row.state,

@@ -4,7 +4,7 @@ FTS5's own ranking looks at every match of every term in the whole file: tens of
 common words, and its figures would mix tenants. So it is only asked where a term stands, rarest terms first, and the
 number of places that are read is bounded:
 
-- a term in at most `COMMON` passages is read whole, as long as `BUDGET` lasts;
+- the rarest terms are read whole, as far as `BUDGET` goes;
 - the others only count in passages where a term that was read stands, too;
 - where all are common, the newest passages that hold all of them are looked at, else the newest that hold any.
 
@@ -22,6 +22,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, cast
+from weakref import WeakKeyDictionary
 
 from autocompact.core.messages import Message
 from autocompact.core.search import KINDS, Passage, Posting, Query, Ranked, parse_query, passages, search
@@ -31,11 +32,9 @@ from autocompact.stores.queries import queries
 from autocompact.stores.rows import place, row_id, row_range
 from autocompact.stores.sqlite import SqliteStore
 
-COMMON = 2_000
-"""A term in more passages than this is common: it says little, and reading its places takes about a millisecond."""
-
-BUDGET = 2_000
-"""Places that are read for the rare terms together, and for the common ones each."""
+BUDGET = 1_500
+"""Places that are read for the rare terms together, and for each common one: about a millisecond each time. Reading
+ten times as many finds no more in an archive of 100,000 messages (``benchmarks/retrieval.py``)."""
 
 MOST_COMMON = 2
 """Common terms of a query that count, the first ones."""
@@ -76,7 +75,6 @@ class SqliteIndex:
 
     def __init__(self, store: SqliteStore) -> None:
         self._store = store
-        self._notes = _Notes()
 
     async def search(
         self,
@@ -94,7 +92,7 @@ class SqliteIndex:
             scope = _scope(_Tables(connection), namespace=namespace, conversation=conversation)
             if scope is None:
                 return ()
-            found = _Search(scope, self._notes.on(connection)).find(asked, admit=admit)
+            found = _Search(scope, _notes(connection)).find(asked, admit=admit)
             return tuple(
                 Hit(key=scope.key(one.log), seq=one.seq, score=one.score, passages=one.passages)
                 for one in found[:k]
@@ -214,14 +212,15 @@ class _Search:
         }
         if not any(places.values()):
             places = {index: self._places(term, most=most) for index, term in terms.items()}
-        return {index: Posting(places=where, found=COMMON) for index, where in places.items()}
+        return {index: Posting(places=where, found=BUDGET) for index, where in places.items()}
 
     def _count(self, match: str) -> int:
-        return self._run("count_places", match, most=COMMON + 1).get
+        return self._run("count_places", match, most=BUDGET + 1).get
 
     def _places(self, match: str, *, most: int = BUDGET) -> Mapping[int, Sequence[int]]:
+        places = self._notes.places = {}
         deque(self._run("places", match, most=most), maxlen=0)
-        return self._notes.take()
+        return places
 
     def _run(self, query: str, match: str, *, most: int) -> Cursor:
         scope = self._scope
@@ -233,7 +232,7 @@ def _rare(counts: Sequence[int]) -> list[int]:
     chosen: list[int] = []
     left = BUDGET
     for index in sorted(range(len(counts)), key=counts.__getitem__):
-        if 0 < counts[index] <= min(COMMON, left):
+        if 0 < counts[index] <= left:
             chosen.append(index)
             left -= counts[index]
     return chosen
@@ -258,23 +257,22 @@ class _Notes:
     """
 
     def __init__(self) -> None:
-        self._connection: Connection | None = None
-        self._places: dict[int, Sequence[int]] = {}
+        self.places: dict[int, Sequence[int]] = {}
 
-    def on(self, connection: Connection) -> _Notes:
-        """Known to the connection; a connection keeps a function until it is closed."""
-        if connection is not self._connection:
-            cast("_Connection", connection).register_fts5_function("note_places", self._note)
-            self._connection = connection
-        return self
+    def note(self, api: _Api, *_: object) -> None:
+        self.places[api.rowid] = api.phrase_locations(0)[0]
 
-    def _note(self, api: _Api, *_: object) -> None:
-        self._places[api.rowid] = api.phrase_locations(0)[0]
 
-    def take(self) -> Mapping[int, Sequence[int]]:
-        """What was kept since the last time."""
-        places, self._places = self._places, {}
-        return places
+_NOTES: WeakKeyDictionary[Connection, _Notes] = WeakKeyDictionary()
+"""A connection keeps its functions until it is closed, so it is given one, however many indexes search on it."""
+
+
+def _notes(connection: Connection) -> _Notes:
+    notes = _NOTES.get(connection)
+    if notes is None:
+        notes = _NOTES[connection] = _Notes()
+        cast("_Connection", connection).register_fts5_function("note_places", notes.note)
+    return notes
 
 
 def _row(id: int, passage: Passage) -> tuple[int, ...]:

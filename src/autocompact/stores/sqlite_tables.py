@@ -107,20 +107,21 @@ class Tables:
             for id, role, replaces, body in self._run("messages", first=first, last=last)
         )
 
-    def earlier(self, conversation: int, record: Compaction) -> tuple[Message, ...]:
-        """What a context under ``record`` still shows of the messages that it covers."""
+    def earlier(self, conversation: int, record: Compaction) -> tuple[tuple[Message, ...], tuple[int, ...]]:
+        """What a context under ``record`` still shows of the messages that it covers, and which are the prompt."""
         first, last = row_range(conversation, through_seq=record.through_seq)
         edits = [(place(id)[1], replaces) for id, replaces in self._run("edits", first=first, last=last)]
 
         def role_of(seq: int) -> Role:
             return self._run("role", id=row_id(conversation, seq)).get
 
-        prompt = prompt_seqs(record.through_seq, edits, role_of=role_of)
-        return tuple(
+        prompt = tuple(prompt_seqs(record.through_seq, edits, role_of=role_of))
+        shown = tuple(
             message
             for seq in sorted({*prompt, *record.keep})
             for message in self.messages(conversation, from_seq=seq, through_seq=seq)
         )
+        return shown, prompt
 
     # Records
 

@@ -152,6 +152,7 @@ class StoreConformance(ABC):
             key=KEY,
             active=record,
             earlier=(log[0], log[1], log[3]),
+            prompt=(1, 2),
             messages=tuple(log[5:]),
             last_seq=7,
             state=b"{}",

@@ -1,0 +1,19 @@
+"""Runs what waits (stores, models) to its end, from the command line."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def run(work: Coroutine[object, object, T]) -> T:
+    """The result of ``work``. Ctrl-C cancels it, so that it gives back what it opened."""
+    log = logging.getLogger("autocompact")
+    if not log.handlers:
+        # What matters is said by the command; Python would print the rest to stderr where nobody listens.
+        log.addHandler(logging.NullHandler())
+    return asyncio.run(work)

@@ -1,0 +1,268 @@
+"""``autocompact list``, ``show``, ``export``, ``import``, ``search``, ``undo``, ``compactions``: kept conversations."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
+
+import click
+
+from autocompact.cli.running import run
+from autocompact.cli.sources import STDIN, Source, check_out, deliver, opened
+from autocompact.cli.terminal import color, progress, tell, width
+from autocompact.cli.values import count
+from autocompact.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from autocompact.core.tokens import Counter
+    from autocompact.library import ExportFormat, Library, TakenIn
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., None])
+COUNT = count(least=1)
+FILE = click.Path(path_type=Path)
+
+
+class Where(TypedDict):
+    """The options that say which conversations."""
+
+    db: Path | None
+    namespace: str
+
+
+db_option = click.option(
+    "--db", type=FILE, metavar="FILE", help="File of the store.  [default: in your data folder]"
+)
+namespace_option = click.option(
+    "--namespace",
+    default="default",
+    metavar="NAME",
+    show_default=True,
+    help="Conversations of another namespace are never seen.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="JSON instead of text.")
+
+
+def _where(command: F) -> F:
+    return db_option(namespace_option(command))
+
+
+def ask(
+    question: Callable[[Library], Awaitable[T]],
+    *,
+    what: str = "Reading",
+    make: bool = False,
+    **where: Unpack[Where],
+) -> T:
+    """What ``question`` finds in the library that the options name; ``what`` is shown while it takes long."""
+    from autocompact import library
+
+    async def work() -> T:
+        async with library.opened(where["db"], namespace=where["namespace"], make=make) as books:
+            return await question(books)
+
+    with progress(what):
+        return run(work())
+
+
+@click.command("list")
+@json_option
+@_where
+def list_conversations(*, as_json: bool, **where: Unpack[Where]) -> None:
+    """List the kept conversations, the last used first."""
+    from autocompact.cli import shelf
+
+    infos = ask(lambda books: books.conversations(), **where)
+    if as_json:
+        deliver([shelf.list_document(infos)], None)
+    elif infos:
+        click.echo(shelf.table(infos, width=width(sys.stdout)), color=color())
+    else:
+        tell(f"No conversations in namespace {where['namespace']!r}: `autocompact import SESSION` keeps one.")
+
+
+@click.command()
+@click.argument("name")
+@click.option("--from", "from_seq", type=COUNT, metavar="N", help="First message.")
+@click.option("--through", "through_seq", type=COUNT, metavar="N", help="Last message.")
+@click.option("--context", is_flag=True, help="Show what the model sees instead.")
+@json_option
+@_where
+def show(
+    name: str,
+    *,
+    from_seq: int | None,
+    through_seq: int | None,
+    context: bool,
+    as_json: bool,
+    **where: Unpack[Where],
+) -> None:
+    """Show the messages of a conversation, whatever was compacted since.
+
+    NAME is its name, the beginning of its name, or one message of it as `autocompact search` prints it: NAME:m12.
+    """
+    from autocompact.cli import shelf
+
+    if context:
+        if from_seq or through_seq:
+            raise InvalidInput("--context shows all that the model sees: leave --from and --through out")
+        _show_context(name, as_json=as_json, **where)
+        return
+    excerpt = ask(lambda books: books.excerpt(name, from_seq=from_seq, through_seq=through_seq), **where)
+    if as_json:
+        deliver([shelf.excerpt_document(excerpt)], None)
+    else:
+        click.echo(shelf.transcript(excerpt), color=color())
+
+
+def _show_context(name: str, *, as_json: bool, **where: Unpack[Where]) -> None:
+    from autocompact.cli import shelf
+
+    counter = _counter()
+    info, context = ask(lambda books: books.context(name, counter=counter), **where)
+    if as_json:
+        deliver([shelf.context_document(info, context, counter=counter.name)], None)
+    else:
+        click.echo(shelf.context_text(info, context), color=color())
+
+
+@click.command()
+@click.argument("name")
+@click.option(
+    "--format",
+    type=click.Choice(["json", "jsonl", "openai", "anthropic", "markdown"]),
+    default="json",
+    show_default=True,
+    help="Form of the conversation; nothing is missing from json, which can be imported again.",
+)
+@click.option("--out", type=FILE, metavar="FILE", help="Write it to FILE instead of stdout.")
+@_where
+def export(name: str, *, format: ExportFormat, out: Path | None, **where: Unpack[Where]) -> None:
+    """Write every message of a conversation, whatever was compacted.
+
+    NAME is its name, or the beginning of its name.
+    """
+    from autocompact.library import database_path, render
+
+    check_out(out, session=where["db"] or database_path())
+    archive = ask(lambda books: books.archive(name), **where)
+    deliver(render(archive, format), out)
+    if out is not None:
+        tell(f"{archive.name}: {len(archive.messages):,} messages written to {out}")
+
+
+@click.command("import")
+@click.argument("session")
+@click.option("--name", default="", metavar="NAME", help="Name to keep it by.  [default: that of the file]")
+@json_option
+@_where
+def import_session(session: str, *, name: str, as_json: bool, **where: Unpack[Where]) -> None:
+    """Keep a recorded session, with the compactions that were made in it.
+
+    SESSION is a session of any agent, OpenAI or Anthropic messages, what `autocompact export` wrote, or - for stdin.
+    It is only read. If it has grown since it was imported, what is new is added.
+    """
+    from autocompact.cli import shelf
+
+    with opened(session) as source:
+        taken, notes = _taken(source, name=name, typed=session, **where)
+    if as_json:
+        deliver([shelf.taken_document(taken)], None)
+    else:
+        tell(shelf.taken_text(taken, notes))
+
+
+def _taken(
+    source: Source, *, name: str, typed: str, **where: Unpack[Where]
+) -> tuple[TakenIn, tuple[str, ...]]:
+    """Import ``source``; what came of it, and what of the file is not taken in."""
+    from autocompact.library import read_incoming
+
+    with progress(f"Reading {source.name}"):
+        incoming = source.read_with(read_incoming)
+    name = name or incoming.name or ("" if typed == STDIN else Path(typed).stem)
+    if not name:
+        raise InvalidInput("what comes from stdin has no name: give it one with --name")
+    taken = ask(
+        lambda books: books.take_in(incoming, name=name), what=f"Importing {source.name}", make=True, **where
+    )
+    return taken, incoming.left_out
+
+
+@click.command()
+@click.argument("query")
+@click.option("--conversation", metavar="NAME", help="Search only this one.")
+@click.option(
+    "-k",
+    "most",
+    type=click.IntRange(1, 20),
+    default=5,
+    metavar="N",
+    show_default=True,
+    help="Results at most, 1 to 20.",
+)
+@json_option
+@_where
+def search(query: str, *, conversation: str | None, most: int, as_json: bool, **where: Unpack[Where]) -> None:
+    """Find messages by words, names, a path or a question, also those that were compacted.
+
+    `autocompact show` opens the references that are printed.
+    """
+    from autocompact.cli import shelf
+
+    found = ask(lambda books: books.search(query, name=conversation, k=most), **where)
+    if as_json:
+        deliver([shelf.found_document(found)], None)
+    elif found:
+        click.echo(shelf.found_text(found, width=width(sys.stdout)), color=color())
+    else:
+        tell(f"Nothing found for {query!r}: try fewer, other or rarer words, or a name.")
+
+
+@click.command()
+@click.argument("name")
+@json_option
+@_where
+def undo(name: str, *, as_json: bool, **where: Unpack[Where]) -> None:
+    """Take the compaction in force back; what was said since stays.
+
+    The one before it is in force again, if there was one. Nothing is deleted. NAME is the conversation's name, or the
+    beginning of its name.
+    """
+    from autocompact.cli import shelf
+
+    counter = _counter()
+    undone = ask(lambda books: books.undo(name, counter=counter), **where)
+    if as_json:
+        deliver([shelf.undone_document(undone, counter=counter.name)], None)
+    else:
+        tell(shelf.undone_text(undone))
+
+
+@click.command()
+@click.argument("name")
+@json_option
+@_where
+def compactions(name: str, *, as_json: bool, **where: Unpack[Where]) -> None:
+    """Show every compaction of a conversation, undone ones included, with its receipt.
+
+    NAME is its name, or the beginning of its name.
+    """
+    from autocompact.cli import shelf
+
+    info, records, active = ask(lambda books: books.compactions(name), **where)
+    if as_json:
+        deliver([shelf.records_document(info, records, active=active)], None)
+    elif records:
+        click.echo(shelf.records_text(info, records, active=active, width=width(sys.stdout)), color=color())
+    else:
+        tell(f"Nothing was compacted in {info.key.conversation}.")
+
+
+def _counter() -> Counter:
+    from autocompact.vocabulary import default_counter
+
+    with progress("Loading the vocabulary"):
+        return default_counter("")

@@ -1,0 +1,339 @@
+"""The conversations of one namespace of a store file."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from autocompact.compactor import Compactor, Conversation
+from autocompact.core.compaction import Compaction
+from autocompact.core.messages import Message
+from autocompact.core.references import parse_reference, reference
+from autocompact.core.tokens import Counter
+from autocompact.core.transcript import Context
+from autocompact.errors import InvalidInput, StoreUnavailable
+from autocompact.library.archive import Archive
+from autocompact.library.incoming import Incoming
+from autocompact.library.place import database_path
+from autocompact.ports import ConversationInfo, Index, Key
+from autocompact.recall import RESULTS, Found, Recall
+from autocompact.stores.sqlite import SqliteStore
+from autocompact.stores.sqlite_index import SqliteIndex, SqliteIndexer
+
+_NAMES = 5
+
+Mark: TypeAlias = Literal["summarised", "masked", "replaced"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenIn:
+    """What an import did.
+
+    Attributes:
+        name: of the conversation.
+        messages: those it has now.
+        compactions: records it has now.
+        new_messages: of these, the ones that this import brought.
+        new_compactions: likewise.
+    """
+
+    name: str
+    messages: int
+    compactions: int
+    new_messages: int
+    new_compactions: int
+
+    @property
+    def is_known(self) -> bool:
+        """Whether everything was there already."""
+        return not self.new_messages and not self.new_compactions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Excerpt:
+    """Some messages of a conversation.
+
+    Attributes:
+        info: which one.
+        messages: as they came in.
+        marks: which messages the model does not see as they stand here, by ``seq``.
+        calls: names of the tools that were called, by the call's id.
+    """
+
+    info: ConversationInfo
+    messages: tuple[Message, ...]
+    marks: Mapping[int, Mark]
+    calls: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undone:
+    """An undo: the record taken back, the one in force now (None: the whole log), tokens of the context around it."""
+
+    name: str
+    record: Compaction
+    restored: Compaction | None
+    tokens_before: int
+    tokens_after: int
+
+
+class Library:
+    """What a person does with the conversations that a store keeps. Make it with `opened`.
+
+    Every ``name`` is that of a conversation, or the beginning of exactly one.
+
+    Args:
+        store: where they are.
+        index: finds messages in it.
+        namespace: which ones.
+    """
+
+    def __init__(self, store: SqliteStore, index: Index, *, namespace: str) -> None:
+        self._store = store
+        self._index = index
+        self._namespace = namespace
+
+    async def conversations(self) -> tuple[ConversationInfo, ...]:
+        """All of them, the last updated first."""
+        return await self._store.conversations(self._namespace)
+
+    async def find(self, name: str) -> ConversationInfo:
+        """The conversation called ``name``.
+
+        Raises:
+            InvalidInput: there is none, or several begin like this; the message lists what comes near.
+        """
+        known = {info.key.conversation: info for info in await self.conversations()}
+        begun = [each for each in known if name and each.startswith(name)]
+        if name in known or len(begun) == 1:
+            return known.get(name) or known[begun[0]]
+        if begun:
+            raise InvalidInput(
+                f"{name!r} begins several names: {_listed(begun)}. Give more of the one you mean."
+            )
+        near = difflib.get_close_matches(name, known, n=_NAMES, cutoff=0.5)
+        hint = f" Near it: {_listed(near)}." if near else ""
+        raise InvalidInput(
+            f"there is no conversation {name!r} in {str(self._store.path)!r} (namespace {self._namespace!r}).{hint} "
+            f"`autocompact list` shows all {len(known):,}."
+        )
+
+    async def place(self, name: str) -> tuple[ConversationInfo, int | None]:
+        """The conversation, and the message where ``name`` is a reference such as ``notes:m12``, as searches give it.
+
+        Raises:
+            InvalidInput: see `find`.
+        """
+        before, _, last = name.rpartition(":")
+        known = {info.key.conversation for info in await self.conversations()}
+        if name in known or not before:
+            return await self.find(name), None
+        try:
+            seq = parse_reference(last)
+        except InvalidInput:
+            return await self.find(name), None
+        return await self.find(before), seq
+
+    async def excerpt(
+        self, name: str, *, from_seq: int | None = None, through_seq: int | None = None
+    ) -> Excerpt:
+        """Messages as they came in, whatever was compacted; by default all, or the one that ``name`` refers to.
+
+        Raises:
+            InvalidInput: see `find`; or there are no such messages.
+        """
+        info, seq = await self.place(name)
+        first = from_seq or seq or 1
+        last = through_seq or (seq if from_seq is None else None) or info.last_seq
+        if not 1 <= first <= last <= info.last_seq:
+            asked = reference(first) if first == last else f"{reference(first)} to {reference(last)}"
+            raise InvalidInput(
+                f"{info.key.conversation!r} has no messages {asked}: choose from m1 to {reference(info.last_seq)}"
+            )
+        log = await self._store.read(info.key)
+        active = (await self._store.load(info.key)).active
+        calls = {call.id: call.name for message in log for call in message.calls}
+        return Excerpt(info=info, messages=log[first - 1 : last], marks=_marks(log, active), calls=calls)
+
+    async def context(self, name: str, *, counter: Counter) -> tuple[ConversationInfo, Context]:
+        """The conversation as the model sees it.
+
+        Raises:
+            InvalidInput: see `find`.
+        """
+        info = await self.find(name)
+        conversation = await self._conversation(info.key, counter=counter)
+        return info, conversation.context(closed=True)
+
+    async def archive(self, name: str) -> Archive:
+        """All that is known of a conversation.
+
+        Raises:
+            InvalidInput: see `find`.
+        """
+        key = (await self.find(name)).key
+        snapshot = await self._store.load(key)
+        return Archive(
+            name=key.conversation,
+            messages=await self._store.read(key),
+            compactions=await self._store.compactions(key),
+            active=snapshot.active.id if snapshot.active else None,
+            state=snapshot.state,
+        )
+
+    async def take_in(self, incoming: Incoming, *, name: str) -> TakenIn:
+        """Store a conversation; one that is there already gets what is new, and nothing twice.
+
+        Raises:
+            InvalidInput: another conversation has that name.
+            Conflict: somebody else works on the conversation.
+        """
+        if not name.strip():
+            raise InvalidInput("a conversation needs a name: give one with --name")
+        key = Key(conversation=name, namespace=self._namespace)
+        held = await self._store.read(key)
+        _check_same(held, incoming.messages, name=name)
+        new = incoming.messages[len(held) :]
+        await self._store.append(key, new, after=len(held))
+        known = await self._store.compactions(key)
+        records = await self._take_records(key, incoming, known=known)
+        return TakenIn(
+            name=name,
+            messages=len(held) + len(new),
+            compactions=len(known) + records,
+            new_messages=len(new),
+            new_compactions=records,
+        )
+
+    async def _take_records(self, key: Key, incoming: Incoming, *, known: Sequence[Compaction]) -> int:
+        ids = {record.id for record in known}
+        new = [record for record in incoming.compactions if record.id not in ids]
+        snapshot = await self._store.load(key)
+        state = incoming.state if incoming.state and not snapshot.state else None
+        if not new and state is None:
+            return 0
+        in_force = snapshot.active.id if snapshot.active else None
+        covered = snapshot.active.through_seq if snapshot.active else 0
+        comes = [record for record in new if record.id == incoming.active and record.through_seq >= covered]
+        active = comes[0].id if comes else in_force
+        await self._store.commit(key, records=new, active=active, expected=in_force, fence=0, state=state)
+        return len(new)
+
+    async def search(self, query: str, *, name: str | None = None, k: int = RESULTS) -> tuple[Found, ...]:
+        """The likeliest messages, in one conversation or in all; references name the conversation.
+
+        Raises:
+            InvalidInput: an empty query; see `find`.
+        """
+        wanted = (await self.find(name)).key.conversation if name is not None else ""
+        key = Key(conversation=wanted, namespace=self._namespace)
+        recall = Recall(self._store, self._index, key=key, across=True)
+        if not wanted:  # from no conversation of this namespace: each result is named in full
+            return await recall.search(query, k, scope="all")
+        found = await recall.search(query, k, scope="conversation")
+        return tuple(replace(one, reference=f"{wanted}:{one.reference}") for one in found)
+
+    async def compactions(self, name: str) -> tuple[ConversationInfo, tuple[Compaction, ...], str | None]:
+        """The conversation, every record of it, oldest first, and the id of the one in force.
+
+        Raises:
+            InvalidInput: see `find`.
+        """
+        info = await self.find(name)
+        active = (await self._store.load(info.key)).active
+        return info, await self._store.compactions(info.key), active.id if active else None
+
+    async def undo(self, name: str, *, counter: Counter) -> Undone:
+        """Take the compaction in force back; nothing that was said is lost.
+
+        Raises:
+            InvalidInput: nothing is compacted; see `find`.
+            CompactionRunning: one is being made.
+        """
+        info = await self.find(name)
+        conversation = await self._conversation(info.key, counter=counter)
+        record, before = conversation.active, conversation.context().cost.tokens
+        if record is None:
+            raise InvalidInput(f"nothing to undo: no compaction is in force in {info.key.conversation!r}")
+        restored = await conversation.records.undo()
+        after = conversation.context().cost.tokens
+        return Undone(
+            name=info.key.conversation,
+            record=record,
+            restored=restored,
+            tokens_before=before,
+            tokens_after=after,
+        )
+
+    async def _conversation(self, key: Key, *, counter: Counter) -> Conversation:
+        compactor = Compactor(self._store, counter=counter)
+        return await compactor.open(key.conversation, namespace=key.namespace)
+
+
+@asynccontextmanager
+async def opened(
+    path: Path | None = None, *, namespace: str = "default", make: bool = False
+) -> AsyncGenerator[Library]:
+    """The library in a file.
+
+    Args:
+        path: the file; None is `database_path`.
+        namespace: which conversations.
+        make: make the file if there is none (and its folder, where ``path`` is None).
+
+    Raises:
+        InvalidInput: there is no file.
+        StoreError: it cannot be used.
+    """
+    file = path or database_path()
+    try:
+        if path is None and make:
+            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        there = file.exists()
+    except OSError as error:
+        raise StoreUnavailable(f"{str(file)!r} cannot be reached: {error.strerror or error}") from error
+    if not there and not make:
+        raise InvalidInput(
+            f"there is no conversation store {str(file)!r}: `autocompact import SESSION` makes one, "
+            "--db names another"
+        )
+    async with SqliteStore(file, indexer=SqliteIndexer()) as store:
+        yield Library(store, SqliteIndex(store), namespace=namespace)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMES:,} more" if len(names) > _NAMES else ""
+    return ", ".join(map(repr, names[:_NAMES])) + more
+
+
+def _check_same(held: Sequence[Message], coming: Sequence[Message], *, name: str) -> None:
+    """One of the two must go on where the other ends."""
+    for old, new in zip(held, coming, strict=False):
+        if old != new:
+            raise InvalidInput(
+                f"{name!r} is another conversation: they differ from message {reference(new.seq)} on. "
+                "Choose another name with --name."
+            )
+
+
+def _marks(log: Sequence[Message], active: Compaction | None) -> dict[int, Mark]:
+    """What became of each message; those that the model sees as they are have no mark."""
+    marks: dict[int, Mark] = {}
+    if active is not None:
+        kept = {*active.keep, *(message.seq for message in _prompt(log))}
+        marks |= {seq: "summarised" for seq in range(1, active.through_seq + 1) if seq not in kept}
+        marks |= {mask.seq: "masked" for mask in active.masks if mask.seq not in marks}
+    for message in log:
+        if message.replaces is not None:
+            marks |= dict.fromkeys(range(message.replaces, message.seq), "replaced")
+    return marks
+
+
+def _prompt(log: Sequence[Message]) -> Sequence[Message]:
+    """The system messages that the log begins with."""
+    end = next((index for index, message in enumerate(log) if message.role != "system"), len(log))
+    return log[:end]

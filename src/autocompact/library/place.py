@@ -1,0 +1,37 @@
+"""Where conversations are kept unless somebody says otherwise."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+FILE = "conversations.db"
+
+
+def database_path(
+    *, environ: Mapping[str, str] | None = None, platform: str | None = None, home: Path | None = None
+) -> Path:
+    """The file in the user's data folder; it need not exist.
+
+    ``XDG_DATA_HOME`` or ``~/.local/share`` on Linux and other systems, ``~/Library/Application Support`` on macOS,
+    ``%LOCALAPPDATA%`` on Windows.
+
+    Args:
+        environ: in place of the process's environment.
+        platform: in place of ``sys.platform``.
+        home: in place of the user's home folder.
+    """
+    given = os.environ if environ is None else environ
+    system = platform or sys.platform
+    at_home = home or Path.home()
+    if system == "darwin":
+        folder = at_home / "Library" / "Application Support"
+    elif system == "win32":
+        folder = Path(given.get("LOCALAPPDATA") or at_home / "AppData" / "Local")
+    else:
+        # The XDG specification: a path that is not absolute is to be ignored.
+        named = Path(given.get("XDG_DATA_HOME") or "")
+        folder = named if named.is_absolute() else at_home / ".local" / "share"
+    return folder / "autocompact" / FILE

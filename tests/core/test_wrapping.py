@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import pytest
+
+from autocompact.core.wrapping import spoken, task_notices, unnumbered
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("<system-reminder>note</system-reminder>Fix it", "Fix it"),
+        ("<command-name>/review</command-name>\n<command-args>42</command-args>", "/review 42"),
+        ("<command-name>/review</command-name>", "/review"),
+        ("<command-name>/exit</command-name>\n<command-args></command-args>", ""),
+        ("<local-command-stdout>Bye</local-command-stdout>", ""),
+        ("a < b", "a < b"),
+    ],
+)
+def test_what_the_client_wraps_around_is_not_the_users_words(text: str, words: str) -> None:
+    assert spoken(text) == words
+
+
+@pytest.mark.parametrize("text", ["<system-reminder>one " * 9, "<ide_selection><system-reminder>"])
+def test_a_note_that_is_never_closed_is_taken_for_words(text: str) -> None:
+    assert spoken(text) == text.strip()
+    assert unnumbered(text) == text
+
+
+def test_a_note_inside_a_note_goes_with_it() -> None:
+    text = "<ide_selection>a<system-reminder>b</system-reminder>c</ide_selection>d<system-reminder>e"
+
+    assert spoken(text) == "d<system-reminder>e"
+
+
+def test_line_numbers_and_reminders_are_no_part_of_an_output() -> None:
+    assert unnumbered("     1→one\n    12→two<system-reminder>x</system-reminder>\n") == "one\ntwo\n"
+    assert unnumbered("1\tone\n2\ttwo") == "one\ntwo"
+    assert unnumbered("in 1\tone") == "in 1\tone"
+
+
+def test_notices_name_tasks_with_their_status() -> None:
+    notice = "<task-notification>\n<task-id> a1 </task-id>\n<summary>x</summary><status>completed</status>"
+
+    assert task_notices(f"{notice}<task-notification><task-id>a2</task-id><task-notification>") == [
+        ("a1", "completed")
+    ]
+    assert task_notices("<task-id>a1</task-id><status>completed</status>") == []

@@ -1,0 +1,395 @@
+"""Recall: what left the context is found, with references that open the original."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autocompact.core.compaction import Compaction, Mask
+from autocompact.core.messages import (
+    Dialect,
+    Document,
+    Image,
+    Message,
+    Opaque,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResult,
+    text_message,
+)
+from autocompact.core.references import reference
+from autocompact.core.tokens import Estimator
+from autocompact.errors import InvalidInput
+from autocompact.ports import Key
+from autocompact.recall import EXCERPT_TOKENS, MOST_RESULTS, PAGE_TOKENS, Recall
+from autocompact.stores.memory import MemoryStore
+from autocompact.stores.memory_index import MemoryIndex
+from autocompact.testing.records import compaction
+
+pytestmark = pytest.mark.anyio
+
+KEY = Key(conversation="talk")
+OTHER = Key(conversation="older talk")
+RULES = "# Rules\n\nAlways run the linter.\n\n## Deploys\n\nDeploy on Tuesdays only.\n"
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+def _log() -> list[Message]:
+    read = ToolCall(id="c1", name="Read", arguments='{"file_path": "src/tax.py"}')
+    return [
+        text_message(1, "system", "You are helpful."),
+        text_message(2, "user", "What is the tax rate?", time="2026-01-01T10:00:00Z"),
+        Message(seq=3, role="assistant", parts=(Text(text="I look."), read)),
+        Message(seq=4, role="tool", parts=(ToolResult(call_id="c1", text="RATE = 7  # percent\n" * 3),)),
+        text_message(5, "assistant", "The rate is 7 percent."),
+        text_message(6, "user", "And the deadline of the tax?"),
+        text_message(7, "assistant", "The deadline is in May."),
+    ]
+
+
+async def _recall(
+    log: Sequence[Message] | None = None,
+    *,
+    record: Compaction | None = None,
+    others: Sequence[Message] = (),
+    files: Sequence[tuple[str, str]] = (),
+    across: bool = False,
+) -> Recall:
+    index = MemoryIndex()
+    store = MemoryStore(indexer=index)
+    await store.append(KEY, _log() if log is None else log, after=0)
+    await store.append(OTHER, others, after=0)
+    if record is not None:
+        await store.commit(KEY, records=[record], active=record.id, expected=None, fence=0)
+    return Recall(store, index, key=KEY, documents=lambda: files, across=across)
+
+
+async def _references(recall: Recall, query: str, **how: Any) -> list[str]:
+    return [one.reference for one in await recall.search(query, **how)]
+
+
+def _through(seq: int, *, keep: Sequence[int] = (), masks: Sequence[Mask] = ()) -> Compaction:
+    return replace(compaction("one", seq, keep=keep), masks=tuple(masks))
+
+
+# Search
+
+
+@pytest.mark.requirement("E3")
+async def test_what_left_the_context_is_found_and_what_it_shows_is_not() -> None:
+    recall = await _recall(record=_through(5))
+    assert set(await _references(recall, "tax rate percent")) == {"m2", "m3", "m4", "m5"}
+    assert await _references(recall, "deadline") == []
+    assert set(await _references(recall, "deadline", scope="conversation")) == {"m6", "m7"}
+
+
+async def test_before_a_compaction_nothing_has_left_the_context() -> None:
+    recall = await _recall()
+    assert await _references(recall, "tax") == []
+
+
+async def test_what_a_compaction_kept_has_not_left_and_what_it_masked_has() -> None:
+    recall = await _recall(record=_through(3, keep=[2], masks=[Mask(seq=4, call_id="c1", stub="[…]")]))
+    assert set(await _references(recall, "tax rate percent")) == {"m3", "m4"}
+
+
+async def test_what_an_edit_replaced_has_left_the_context() -> None:
+    log = [*_log(), replace(text_message(8, "user", "The deadline for 2027?"), replaces=6)]
+    recall = await _recall(log, record=_through(5))
+    assert set(await _references(recall, "deadline")) == {"m6", "m7"}
+
+
+async def test_a_caller_that_knows_the_compaction_saves_asking_the_store() -> None:
+    index = MemoryIndex()
+    store = MemoryStore(indexer=index)
+    await store.append(KEY, _log(), after=0)
+    in_force: list[Compaction] = []
+    recall = Recall(store, index, key=KEY, compaction=lambda: in_force[-1] if in_force else None)
+    assert await _references(recall, "tax rate") == []
+    in_force.append(_through(2))
+    assert await _references(recall, "tax rate") == ["m2"]
+
+
+async def test_a_result_says_whose_words_it_shows() -> None:
+    log = [
+        *_log(),
+        Message(seq=8, role="assistant", parts=(Reasoning(text="zebra thoughts"),)),
+        text_message(9, "user", "zebra hook ran", synthetic=True),
+        Message(seq=10, role="user", parts=(Document(name="zebra.pdf", text="stripes"),)),
+        Message(seq=11, role="tool", parts=(ToolResult(call_id="lost", text="zebra output"),)),
+    ]
+    recall = await _recall(log)
+    sources = {one.reference: one.source for one in await recall.search("zebra", scope="conversation")}
+    assert sources == {
+        "m8": "the assistant's thinking",
+        "m9": "a note of the program",
+        "m10": "document",
+        "m11": "tool output",
+    }
+    found = {one.reference: one for one in await recall.search("tax rate percent", scope="conversation")}
+    assert found["m2"].source == "the user"
+    assert found["m2"].time == "2026-01-01T10:00:00Z"
+    assert found["m3"].source == "tool call"
+    assert found["m4"].source == 'tool output of Read {"file_path": "src/tax.py"}'
+    assert found["m5"].source == "the assistant"
+
+
+async def test_the_call_above_a_tool_output_is_cut_to_size() -> None:
+    call = ToolCall(id="c", name="Write", arguments=json.dumps({"text": "long " * 500}))
+    log = [
+        Message(seq=1, role="assistant", parts=(call,)),
+        Message(seq=2, role="tool", parts=(ToolResult(call_id="c", text="written zebra"),)),
+    ]
+    (found,) = await (await _recall(log)).search("zebra", scope="conversation")
+    assert len(found.source) < 200
+    assert found.source.endswith("…")
+
+
+async def test_results_are_bounded() -> None:
+    log = [text_message(seq, "user", f"zebra {seq} " + f"word{seq} " * 5_000) for seq in range(1, 31)]
+    recall = await _recall(log)
+    found = await recall.search("zebra", 1_000, scope="conversation")
+    assert len(found) == MOST_RESULTS
+    assert all(Estimator().count(one.excerpt) <= EXCERPT_TOKENS for one in found)
+    assert len(await recall.search("zebra", 0, scope="conversation")) == 1
+
+
+async def test_what_repeats_a_result_is_left_out_and_the_newest_stays() -> None:
+    text = "\n".join(f"zebra line {number}" for number in range(9))
+    log = [text_message(seq, "user", text + "\nand new" * (seq == 2)) for seq in range(1, 4)]
+    log.append(text_message(4, "user", "a quite different zebra"))
+    found = await _references(await _recall(log), "zebra line", scope="conversation")
+    assert "m4" in found
+    assert len(found) == 2
+
+
+async def test_memory_files_are_searched_by_section_before_and_after_a_compaction() -> None:
+    for record in (None, _through(5)):
+        recall = await _recall(record=record, files=[("MEMORY.md", RULES), ("EMPTY.md", "")])
+        (found,) = await recall.search("when to deploy")
+        assert found.reference == "MEMORY.md#2"
+        assert found.source == "memory file MEMORY.md"
+        assert found.excerpt.startswith("## Deploys")
+
+
+async def test_a_section_with_less_than_half_of_the_words_is_no_answer() -> None:
+    recall = await _recall(files=[("MEMORY.md", RULES)])
+    assert await _references(recall, "deploy the parser with unicode") == []
+
+
+async def test_memory_files_and_messages_take_turns() -> None:
+    recall = await _recall(files=[("MEMORY.md", "# Tax\n\nTax rates change in May.")], record=_through(5))
+    found = await _references(recall, "tax rate", k=2)
+    assert found[0].startswith("m")
+    assert found[1] == "MEMORY.md#1"
+
+
+async def test_other_conversations_are_searched_only_where_that_is_allowed() -> None:
+    others = [text_message(1, "user", "zebra crossing")]
+    with pytest.raises(InvalidInput, match="switched off"):
+        await (await _recall(others=others)).search("zebra", scope="all")
+    assert await _references(await _recall(others=others), "zebra", scope="conversation") == []
+    recall = await _recall(others=others, across=True)
+    assert await _references(recall, "zebra", scope="all") == ["older talk:m1"]
+    assert (await recall.expand("older talk:m1")).text == "[m1] the user\nzebra crossing"
+
+
+async def test_an_empty_query_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="query is empty"):
+        await (await _recall()).search(" \n")
+
+
+# Expansion
+
+
+@pytest.mark.requirement("E3")
+@pytest.mark.parametrize("ref", ["m4", "[m4]", " m4 "])
+async def test_a_reference_opens_the_original_word_for_word(ref: str) -> None:
+    opened = await (await _recall()).expand(ref)
+    assert opened.text == "[m4] tool output\n" + "RATE = 7  # percent\n" * 3
+    assert opened.reference == "m4"
+    assert opened.next_offset is None
+    assert opened.render() == opened.text
+
+
+async def test_a_call_opens_with_its_arguments_as_they_were() -> None:
+    opened = await (await _recall()).expand(reference(3))
+    assert opened.text == '[m3] the assistant\nI look.\n[m3] tool call Read\n{"file_path": "src/tax.py"}'
+
+
+async def test_the_messages_around_are_shown_on_demand() -> None:
+    recall = await _recall()
+    opened = await recall.expand("m2", around=1)
+    assert [line for line in opened.text.split("\n") if line.startswith("[m")] == [
+        "[m1] a note of the program",
+        "[m2] the user",
+        "[m3] the assistant",
+        "[m3] tool call Read",
+    ]
+    assert "[m7]" in (await recall.expand("m7", around=10_000)).text
+
+
+async def test_what_is_no_text_is_named() -> None:
+    parts = (Image(data="AAAA"), Opaque(kind="odd", raw=b"{}"), Document(name="a", text="words"))
+    opened = await (await _recall([Message(seq=1, role="user", parts=parts)])).expand("m1")
+    assert opened.text.split("\n") == [
+        "[m1] image, which cannot be shown as text",
+        "[m1] opaque, which cannot be shown as text",
+        "[m1] document",
+        "words",
+    ]
+
+
+@given(text=st.text(alphabet="ab \né漢", min_size=1, max_size=2_000), max_tokens=st.integers(20, 200))
+async def test_the_pages_of_an_original_are_the_original(text: str, max_tokens: int) -> None:
+    recall = await _recall([text_message(1, "user", text)])
+    whole = await recall.expand("m1", max_tokens=100_000)
+    pieces: list[str] = []
+    offset: int | None = 0
+    while offset is not None:
+        opened = await recall.expand("m1", offset=offset, max_tokens=max_tokens)
+        assert opened.characters == len(whole.text)
+        pieces.append(opened.text)
+        offset = opened.next_offset
+    assert "".join(pieces) == whole.text
+    assert whole.text.split("\n", 1)[1] == text
+
+
+async def test_a_long_original_says_how_to_go_on() -> None:
+    recall = await _recall([text_message(1, "user", "word " * 50_000)])
+    opened = await recall.expand("m1")
+    assert opened.next_offset is not None
+    assert Estimator().count(opened.text) <= PAGE_TOKENS
+    assert f'memory_expand("m1", offset={opened.next_offset}) goes on' in opened.render()
+    with pytest.raises(InvalidInput, match="offset 1000000 is outside"):
+        await recall.expand("m1", offset=1_000_000)
+
+
+async def test_a_section_of_a_memory_file_is_opened() -> None:
+    recall = await _recall(files=[("MEMORY.md", RULES)])
+    assert (await recall.expand("MEMORY.md#2")).text == "## Deploys\n\nDeploy on Tuesdays only.\n"
+
+
+@pytest.mark.parametrize(
+    "ref, says",
+    [
+        ("m99", "there is no message m99: the conversation goes from m1 to m7"),
+        ("99", "is not a reference"),
+        ("m0", "is not a reference"),
+        ("older talks:m1", "holds no messages. Near it: 'older talk'"),
+        ("zzz:m1", "'zzz' holds no messages"),
+        ("MEMORY.md#9", "has sections MEMORY.md#1 to MEMORY.md#2"),
+        ("MEMORY.md#two", "has sections"),
+        ("RULES.md#1", "There is: 'MEMORY.md'"),
+    ],
+)
+async def test_an_unknown_reference_is_refused_with_what_there_is(ref: str, says: str) -> None:
+    recall = await _recall(
+        others=[text_message(1, "user", "hello")], files=[("MEMORY.md", RULES)], across=True
+    )
+    with pytest.raises(InvalidInput) as raised:
+        await recall.expand(ref)
+    assert says in str(raised.value)
+
+
+async def test_without_memory_files_and_messages_the_errors_say_so() -> None:
+    recall = await _recall(log=[])
+    with pytest.raises(InvalidInput, match="There is: none"):
+        await recall.expand("MEMORY.md#1")
+    with pytest.raises(InvalidInput, match="'talk' holds no messages"):
+        await recall.expand("m1")
+
+
+async def test_another_conversation_is_not_opened_where_that_is_not_allowed() -> None:
+    recall = await _recall(others=[text_message(1, "user", "hello")])
+    with pytest.raises(InvalidInput, match="switched off"):
+        await recall.expand("older talk:m1")
+    assert (await recall.expand("talk:m2")).text.endswith("What is the tax rate?")
+
+
+# Tools
+
+
+def _schemas(recall: Recall, dialect: Dialect) -> dict[str, Any]:
+    tools = recall.tools(dialect)
+    if dialect == "openai_chat":
+        tools = [tool["function"] for tool in tools]
+    return {tool["name"]: tool["input_schema" if dialect == "anthropic" else "parameters"] for tool in tools}
+
+
+@pytest.mark.parametrize("dialect", ["openai_chat", "openai_responses", "anthropic"])
+async def test_the_tools_are_described_for_each_api(dialect: Dialect) -> None:
+    schemas = _schemas(await _recall(across=True), dialect)
+    assert list(schemas) == ["memory_search", "memory_expand"]
+    assert schemas["memory_search"]["required"] == ["query"]
+    assert schemas["memory_search"]["properties"]["scope"]["enum"] == ["all", "compacted", "conversation"]
+    assert schemas["memory_search"]["properties"]["k"]["maximum"] == MOST_RESULTS
+    assert schemas["memory_expand"]["required"] == ["ref"]
+    assert all(schema["additionalProperties"] is False for schema in schemas.values())
+    assert "$" not in msgspec.json.encode(schemas).decode()
+
+
+async def test_a_scope_that_is_not_allowed_is_not_offered() -> None:
+    schemas = _schemas(await _recall(), "openai_chat")
+    assert schemas["memory_search"]["properties"]["scope"]["enum"] == ["compacted", "conversation"]
+    again = _schemas(await _recall(across=True), "openai_chat")
+    assert "all" in again["memory_search"]["properties"]["scope"]["enum"]
+
+
+@pytest.mark.requirement("E3")
+async def test_the_model_searches_and_opens_what_it_found() -> None:
+    recall = await _recall(record=_through(5))
+    answer = await recall.call("memory_search", '{"query": "tax rate", "k": 1}')
+    head, result = answer.split("\n\n", 1)
+    assert head.startswith("1 result for 'tax rate'")
+    name = result.removeprefix("[").split("]")[0]
+    opened = await recall.call("memory_expand", {"ref": name})
+    assert opened.startswith(f"[{name}] ")
+
+
+async def test_a_search_shows_references_sources_and_times() -> None:
+    recall = await _recall(record=_through(2))
+    answer = await recall.call("memory_search", {"query": "tax", "scope": "conversation"})
+    assert answer.startswith("3 results for 'tax'")
+    assert "[m2] the user, 2026-01-01T10:00:00Z\nWhat is the tax rate?" in answer
+
+
+async def test_nothing_found_says_what_to_try() -> None:
+    answer = await (await _recall()).call("memory_search", {"query": "zebra"})
+    assert answer.startswith("Nothing found for 'zebra'")
+
+
+@pytest.mark.parametrize(
+    "name, arguments, says",
+    [
+        ("memory_search", "{}", "query"),
+        ("memory_search", "", "query"),
+        ("memory_search", "{broken", "cannot be called like that"),
+        ("memory_search", '{"query": "x", "k": 99}', "$.k"),
+        ("memory_search", {"query": "x", "colour": 1}, "colour"),
+        ("memory_search", {"query": "x", "scope": "all"}, "switched off"),
+        ("memory_expand", {"ref": "m99"}, "there is no message m99"),
+        ("memory_forget", {}, "there is no tool 'memory_forget'"),
+    ],
+)
+async def test_a_wrong_call_is_answered_with_what_is_wrong(name: str, arguments: Any, says: str) -> None:
+    answer = await (await _recall()).call(name, arguments)
+    assert answer.startswith("Error: ")
+    assert says in answer
+
+
+async def test_numbers_as_text_are_understood() -> None:
+    answer = await (await _recall()).call("memory_expand", '{"ref": "m2", "around": "1"}')
+    assert "[m3]" in answer
