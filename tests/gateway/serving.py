@@ -16,8 +16,9 @@ NAMESPACE_KEY = b"a key of thirty-two bytes, or so"
 
 
 def config(provider: FakeProvider, **settings: Any) -> Config:
-    upstreams: Any = {"openai": provider.url, "anthropic": provider.url}
-    return Config(**({"upstreams": upstreams, "namespace_key": NAMESPACE_KEY} | settings))
+    upstreams = {"openai": provider.url, "anthropic": provider.url}
+    chosen: dict[str, Any] = {"upstreams": upstreams, "namespace_key": NAMESPACE_KEY} | settings
+    return Config(**chosen)
 
 
 @asynccontextmanager

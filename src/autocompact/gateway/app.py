@@ -58,8 +58,11 @@ class Gateway:
         self._running = 0
         self._administration: ASGIApp = administration(self)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: PLR0917 - ASGI calls it so
-        """One connection's request, or the lifespan."""
+    async def __call__(self, scope: Scope, *channels: Any) -> None:
+        """One connection's request, or the lifespan; ``channels`` are ASGI's ``receive`` and ``send``."""
+        receive: Receive
+        send: Send
+        receive, send = channels
         match scope["type"]:
             case "http":
                 await self._http(scope, receive=receive, send=send)

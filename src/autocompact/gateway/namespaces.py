@@ -40,6 +40,11 @@ def _is_known(credential: bytes, tokens: frozenset[str]) -> bool:
     return sum(hmac.compare_digest(credential, token.encode()) for token in tokens) > 0
 
 
+def passing_key() -> bytes:
+    """A namespace key for conversations that nobody finds again after this process."""
+    return secrets.token_bytes(KEY_BYTES)
+
+
 def key_beside(database: Path) -> bytes:
     """The namespace key in the folder of the database; made at random if there is none.
 
@@ -54,7 +59,7 @@ def key_beside(database: Path) -> bytes:
         except FileExistsError:
             key = path.read_bytes()
         else:
-            key = secrets.token_bytes(KEY_BYTES)
+            key = passing_key()
             with open(handle, "wb") as file:
                 file.write(key)
     except OSError as error:

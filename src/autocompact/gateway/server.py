@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from collections.abc import AsyncGenerator, Coroutine, Generator
+from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING, TypeVar
 
 from autocompact.errors import InvalidInput
 from autocompact.gateway.app import Gateway
@@ -14,7 +14,8 @@ from autocompact.gateway.app import Gateway
 if TYPE_CHECKING:
     import uvicorn
 
-DEFAULT_PORT = 8787
+T = TypeVar("T")
+
 _IDLE_SECONDS = 75
 _GRACE_SECONDS = 10
 
@@ -26,7 +27,8 @@ def listening(host: str, port: int) -> socket.socket:
         InvalidInput: the address cannot be had.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    bound = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio sends small packets at once only where it knows that the protocol is TCP
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((host, port))
@@ -62,9 +64,26 @@ def configuration(gateway: Gateway) -> uvicorn.Config:
     )
 
 
+def run(work: Coroutine[object, object, T]) -> T:
+    """The result of ``work``, on uvloop where there is one."""
+    try:
+        from uvloop import new_event_loop
+    except ImportError:
+        new_event_loop = None
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        return runner.run(work)
+
+
+async def served(gateway: Gateway, bound: socket.socket) -> None:
+    """Serve until a signal says to stop; what runs then has ten seconds to end."""
+    import uvicorn
+
+    await uvicorn.Server(configuration(gateway)).serve(sockets=[bound])
+
+
 @asynccontextmanager
 async def running(gateway: Gateway, *, host: str = "127.0.0.1", port: int = 0) -> AsyncGenerator[str]:
-    """Serve within this block, which gets the base address, without ``/v1``. An interrupt ends the serving first.
+    """Serve within this block, which gets the base address, without ``/v1``. Signals are left to the caller.
 
     Raises:
         InvalidInput: the address cannot be had.
@@ -77,6 +96,10 @@ async def running(gateway: Gateway, *, host: str = "127.0.0.1", port: int = 0) -
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             up.set()
+
+        @contextmanager
+        def capture_signals(self) -> Generator[None, None, None]:
+            yield
 
     bound = listening(host, port)
     serving = Server(configuration(gateway))
