@@ -2,7 +2,7 @@
 
     python -m benchmarks.compaction [--data DIR] [--profile]
 
-The sessions are the recorded ones of ../shared/data that hold 150,000 tokens, read before the clock starts; where
+The sessions are all the recorded ones of ../shared/data that hold 150,000 tokens, read before the clock starts; where
 that folder is missing, the example session, repeated. Three ways: the whole compaction as it is
 (median of five, each on a log of its own), its phases called one by one, and its peak memory in a process that
 does nothing else, reading included. Time is CPU time of the process, which neither waits nor uses threads.
@@ -19,14 +19,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 
 from autocompact.core.compaction import Compaction
 from autocompact.core.ladder import Goal, climb_offline
 from autocompact.core.ledger import choose, extract, render
 from autocompact.core.masking import mask_old_results
-from autocompact.core.messages import Message
+from autocompact.core.messages import Message, Part, ToolCall, ToolResult
 from autocompact.core.summary import offline_summary
 from autocompact.core.tokens import Counter
 from autocompact.core.transcript import Transcript, view
@@ -40,7 +39,6 @@ HERE = Path(__file__).parent
 DATA = HERE.parents[1] / "shared" / "data"
 EXAMPLE = HERE.parent / "examples" / "sessions" / "fix-invoice-rounding.jsonl"
 TOKENS = 150_000
-SESSIONS = 5
 GOAL = Goal(limit=184_000, target=100_000, summary_tokens=4_000, tail_tokens=20_000, first_rung="summarise")
 FLOOR = replace(GOAL, limit=30_000, target=1_000)
 """A target that only the floor comes near, so that every rung is tried."""
@@ -76,14 +74,27 @@ def recorded(folder: Path, counter: Counter) -> Iterator[Source]:
 
 
 def made(counter: Counter) -> Source:
-    """The example session again and again."""
+    """The example session again and again, each time with call ids of its own."""
     once = tuple(read_session(EXAMPLE).messages)
     messages: list[Message] = []
     while not (cut := beginning(tuple(messages), counter)):
-        messages += (
-            replace(message, seq=len(messages) + place) for place, message in enumerate(once, start=1)
-        )
+        start = len(messages) + 1
+        messages += [numbered(message, seq, turn=start) for seq, message in enumerate(once, start)]
     return Source(name="example, repeated", messages=cut)
+
+
+def numbered(message: Message, seq: int, *, turn: int) -> Message:
+    """``message`` at another place of the log; its call ids are those of that repetition."""
+    parts: list[Part] = []
+    for part in message.parts:
+        match part:
+            case ToolCall():
+                parts.append(replace(part, id=f"{part.id}_{turn}"))
+            case ToolResult():
+                parts.append(replace(part, call_id=f"{part.call_id}_{turn}"))
+            case _:
+                parts.append(part)
+    return replace(message, seq=seq, id=f"{message.id}_{turn}", parts=tuple(parts))
 
 
 def milliseconds(work: Callable[[], object], *, times: int = 5) -> float:
@@ -139,8 +150,8 @@ def again_and_again(source: Source, counter: Counter) -> Iterator[tuple[int, flo
     """One long session, compacted at every 100,000 tokens: number, milliseconds, entries in the ledger."""
     log, active, number = Transcript(counter=counter), None, 0
     for place in range(12 * len(source.messages)):
-        message = source.messages[place % len(source.messages)]
-        log.append(replace(message, seq=place + 1))
+        turn, index = divmod(place, len(source.messages))
+        log.append(numbered(source.messages[index], place + 1, turn=turn))
         if place % 20 or view(log, active).cost.tokens < 100_000:
             continue
         start = time.process_time()
@@ -153,7 +164,7 @@ def again_and_again(source: Source, counter: Counter) -> Iterator[tuple[int, flo
 
 
 def sources(folder: Path, counter: Counter) -> list[Source]:
-    return list(islice(recorded(folder, counter), SESSIONS)) or [made(counter)]
+    return list(recorded(folder, counter)) or [made(counter)]
 
 
 def profile(source: Source, counter: Counter) -> None:
@@ -177,12 +188,12 @@ def report(folder: Path) -> None:
     found = sources(folder, counter)
     print("\n| session | messages | count, ms | compact, ms | through all rungs, ms |")
     print("|---|---:|---:|---:|---:|")
-    worst = 0.0
+    totals: list[float] = []
     for source in found:
         counting = milliseconds(lambda source=source: source.log(counter))
         spent, record = compaction(source, counter, goal=GOAL)
         floor, _ = compaction(source, counter, goal=FLOOR)
-        worst = max(worst, counting + spent)
+        totals.append(counting + spent)
         print(f"| {source.name} | {len(source.messages)} | {counting:.0f} | {spent:.0f} | {floor:.0f} |")
     _, record = compaction(found[0], counter, goal=GOAL)
     print(f"\n| phase ({found[0].name}) | ms |\n|---|---:|")
@@ -198,7 +209,8 @@ def report(folder: Path) -> None:
         f"\nPeak memory {peak:.0f} MB, of which {before:.0f} MB are Python and the vocabulary of the counter."
     )
     print(f"\nTargets, {TOKENS:,} tokens:")
-    verdict("ms to count and compact, slowest session", worst, most=200)
+    verdict("ms to count and compact, median session", statistics.median(totals), most=200)
+    verdict("ms to count and compact, slowest session", max(totals), most=200)
     verdict("MB at most", peak, most=200)
 
 

@@ -55,7 +55,7 @@ def before_model(said: Sequence[Said], count: Count) -> Stateless:
     )
     return Stateless(
         [message(one) for one in said],
-        lambda messages: middleware.before_model({"messages": messages}, None),  # type: ignore[arg-type]
+        lambda messages: middleware.before_model({"messages": messages}, None),
     )
 
 

@@ -71,7 +71,7 @@ def scripted() -> Callable[[Received], str]:
     return reply
 
 
-@pytest.mark.requirement("A1", "A3", "A4", "A7", "A8", "A10", "A11", "B6")
+@pytest.mark.requirement("A1", "A3", "A7", "A8", "A10", "A11", "B6")
 async def test_a_chat_compacts_at_80_percent_merges_later_and_keeps_every_message(tmp_path: Path) -> None:
     async with FakeProvider(scripted()) as provider, chat(tmp_path / "chats.db", provider) as shared:
         heard: list[Event] = []

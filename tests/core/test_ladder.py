@@ -243,7 +243,7 @@ def test_every_accepted_compaction_keeps_the_invariants(
     last = next((message for message in reversed(before.messages) if message.is_request), None)
     if last is not None:
         assert any(message.seq == last.seq and message.text == last.text for message in context.messages)
-    for system in log.prompt:
+    for system in (message for message in log.prompt if message.text.strip()):  # an empty one cannot be sent
         assert any(
             message.text.startswith(system.text) for message in context.messages if message.role == "system"
         )

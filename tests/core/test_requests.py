@@ -79,3 +79,25 @@ def test_an_interrupted_request_is_of_unknown_state() -> None:
 
 def test_a_message_of_the_client_alone_is_no_request() -> None:
     assert Talk().user("<local-command-stdout>Bye</local-command-stdout>").entries("request") == []
+
+
+def test_what_is_taken_back_is_the_request_that_speaks_of_it() -> None:
+    talk = Talk().user("Add a --currency flag to the export").agent("Looking.").user("Fix the rounding")
+    talk.agent("ok").user("Stop, please. Forget the --currency flag").agent("x")
+
+    assert [(e.state, e.state_seq) for e in talk.entries("request")] == [("withdrawn", 5), ("", 0), ("", 0)]
+
+
+def test_a_correction_is_beside_the_request_it_contradicts() -> None:
+    talk = Talk().user("Round the totals, with banker's rounding").agent("Rounded, done.")
+    talk.user("Now the docs").agent("I looked.").user("No banker's rounding after all").agent("x")
+
+    assert [(e.state, e.state_seq) for e in talk.entries("request")] == [("superseded", 5), ("", 0), ("", 0)]
+
+
+def test_a_correction_of_nothing_that_was_asked_is_about_the_request_before_or_none() -> None:
+    talk = Talk().user("Fix the rounding").agent("ok").user("No pagination after all").agent("x")
+    assert [e.state for e in talk.entries("request")] == ["superseded", ""]
+
+    talk = Talk().user("Fix the rounding").agent("ok").user("Forget about the pagination").agent("x")
+    assert [e.state for e in talk.entries("request")] == ["", ""]

@@ -14,6 +14,7 @@ import click
 
 from autocompact.cli.compact import compact
 from autocompact.cli.inspect import inspect
+from autocompact.cli.replay import replay
 from autocompact.cli.serve import serve, wrap
 from autocompact.cli.store import (
     compactions,
@@ -48,7 +49,7 @@ def program() -> None:
 
 program.add_command(compact)
 program.add_command(inspect)
-for kept in (list_conversations, show, export, import_session, search, undo, compactions):
+for kept in (replay, list_conversations, show, export, import_session, search, undo, compactions):
     program.add_command(kept)
 program.add_command(serve)
 program.add_command(wrap)

@@ -20,7 +20,7 @@ from autocompact.compactor.state import EngineState, Settled
 from autocompact.compactor.work import LEASE_SECONDS, Work, finished, leased
 from autocompact.core.budget import Breaker
 from autocompact.core.compaction import Compaction, Trigger
-from autocompact.core.ladder import Goal, step_of
+from autocompact.core.ladder import LAST_REQUEST, Goal, step_of
 from autocompact.core.memory import ArchiveEntry
 from autocompact.core.messages import Message, Text
 from autocompact.core.summary import frame
@@ -204,6 +204,7 @@ class Execution:
             of.state,
             breaker=breaker,
             calibration=of.meter.gauge.calibration,
+            unseen=of.meter.gauge.unseen,
             peak=0,
             settled=Settled(context=record.id, last_seq=len(of), cost=cost),
             made=max(self._made(), _number(record.id)),
@@ -253,8 +254,8 @@ class Execution:
 
 def _can_be_quoted(message: Message) -> bool:
     """Whether its words are all of it, and stay word for word what they are inside a summary message."""
-    words = message.text.strip()
-    return all(isinstance(part, Text) for part in message.parts) and words in frame(words, placement="user")
+    quoted = f"{LAST_REQUEST}{message.text.strip()}"
+    return all(isinstance(part, Text) for part in message.parts) and quoted in frame(quoted, placement="user")
 
 
 def _number(id: str) -> int:

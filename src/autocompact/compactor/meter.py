@@ -83,7 +83,7 @@ class Meter:
     def _replay(self) -> None:
         """Read again what the replies reported since the compaction in force took effect, as after a restart."""
         of, settled, load = self._of, self._of.state.settled, self.load()
-        self.gauge = replace(self.gauge.rebased(load.context), unseen=None)
+        self.gauge = replace(self.gauge.rebased(load.context), unseen=of.state.unseen)
         if (settled.context if settled else "") == load.context:
             since = max(settled.last_seq if settled else 0, of.transcript.first - 1)
             held = tuple(of.transcript.live(since + 1))

@@ -30,6 +30,7 @@ class EngineState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     Attributes:
         breaker: failures of automatic compactions.
         calibration: what was learned about each model's tokenizer.
+        unseen: tokens that every request carries unseen by us, as the gauge knew them at the last compaction.
         pins: messages (``seq``) that stay verbatim.
         notes: texts that stay verbatim in every summary.
         peak: the most tokens the context took since the last compaction.
@@ -40,6 +41,7 @@ class EngineState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     breaker: Breaker = Breaker()
     calibration: Calibration = Calibration()
+    unseen: int | None = None
     pins: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
     peak: int = 0

@@ -54,6 +54,10 @@ RULES: tuple[Rule, ...] = (*DEFAULT, LogOrder())
 SMALLEST_LEDGER = 64
 """Tokens below which a summary says nothing useful: with less room than this the floor is refused."""
 
+FADED = 0.005
+"""Expected need below which an identifier of an earlier compaction is left to recall: the ledger must not grow with
+the conversation."""
+
 FRAMING = 12
 """Tokens of the message around a summary, and what its text takes more than its parts do."""
 
@@ -269,7 +273,7 @@ class _Attempt:
     def ledger(self, through_seq: int) -> Ledger:
         """Everything worth keeping through ``through_seq``, earlier ledgers merged in."""
         if through_seq not in self._ledgers:
-            known = self.active.ledger if self.active and self.active.ledger.entries else None
+            known = _unfaded(self.active.ledger) if self.active and self.active.ledger.entries else None
             start = self._covered + 1 if known else 1
             # the tail is evidence (what was done, settled, or stays verbatim), though it has no entries
             self._ledgers[through_seq] = extract(self.log.live(start), previous=known, through=through_seq)
@@ -451,6 +455,12 @@ def weigh(record: Compaction, log: Transcript, *, before: Cost, overhead: Cost) 
             counter=log.counter.name,
         ),
     )
+
+
+def _unfaded(ledger: Ledger) -> Ledger:
+    """What is worth carrying from one compaction to the next: each halves the need of what it takes over."""
+    kept = (entry for entry in ledger.entries if entry.kind != "identifier" or entry.need >= FADED)
+    return Ledger(entries=tuple(kept))
 
 
 def _within(cost: Cost, goal: Goal, *, tokens: int) -> bool:

@@ -7,44 +7,20 @@ finished request that comes back as an open one makes the agent do it twice.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from dataclasses import dataclass
 
 from autocompact.core.entries import Entry, State
+from autocompact.core.reactions import OPENING, finishes, reactions
 from autocompact.core.scan import Said, Scan
+from autocompact.core.terms import terms
 from autocompact.core.wrapping import spoken
 
-_CORRECTS = re.compile(
-    r"(?:no\b(?!w)|nope\b|actually\b|instead\b|wait\b|sorry\b|i meant\b|not (?:as|like|in|the)\b|rather\b|hmm,? no\b"
-    r"|that(?:'s| is) (?:wrong|not)|don't\b|nein\b|doch\b|stattdessen\b|falsch\b|eigentlich\b|non\b|plutôt\b|en fait\b"
-    r"|en realidad\b|mejor\b|na verdade\b|anzi\b|нет\b|лучше\b|不对|不是|不要|应该|改成|其实|いや|違|ではなく|やっぱり|아니)"
-    r"|.{0,120}\b(?:instead of|instead|change of plan|i changed my mind|changed requirement|correction)\b",
-    re.IGNORECASE,
-)
-_WITHDRAWS = re.compile(
-    r"(?:never ?mind|forget (?:it|that|about)|scrap that|cancel (?:that|it)|drop (?:that|it)\b|abandon|skip (?:that|it)\b"
-    r"|vergiss|lass (?:das|es)\b|abbrechen|laisse tomber|olvídalo|esquece|lascia perdere|забудь|отмена|算了|取消|忘了|やめ|取り消|취소)",
-    re.IGNORECASE,
-)
-_APPROVES = re.compile(
-    r"(?:thanks|thank you|thx|perfect|great|awesome|nice|looks good|lgtm|works|that works|success\b(?!\S*\?)|yes,? that (?:was|is) it"
-    r"|danke|super|passt|merci|parfait|gracias|perfecto|obrigad|grazie|perfetto|спасибо|отлично|谢谢|很好|ありがとう|完璧|감사)",
-    re.IGNORECASE,
-)
-_COMPLETES = re.compile(
-    r"\b(?:done|complete[d]?|implemented|fixed|finished|all (?:\d+ )?tests? pass|committed|pushed|created|updated|added"
-    r"|merged|works now|resolved|removed|renamed|erledigt|fertig|abgeschlossen|umgesetzt|behoben|terminé|ajouté|corrigé"
-    r"|listo|hecho|completado|feito|concluíd|fatto|completato|готово|выполнено|исправлено)|✅|完了|完成|已经|修复|しました|완료",
-    re.IGNORECASE,
-)
-_LEAVES_OPEN = re.compile(
-    r"\?\s*$|\b(?:should i|shall i|would you like|do you want|want me to|let me know (?:if|which|how)|not yet|still (?:need|fail|to)"
-    r"|remaining|couldn't|could not|unable|blocked|soll ich|möchtest du|noch nicht|voulez-vous|¿)",
-    re.IGNORECASE,
-)
-_CLOSING = 600
-_OPENING = 1_500
+MENTIONED = 0.6
+"""Share of the terms of a thing that a request must hold to speak of it."""
+
+LOOK_BACK = 50
+"""Requests that are looked through for the one that speaks of a thing."""
 
 
 @dataclass(slots=True)
@@ -59,11 +35,11 @@ class _Turn:
 def find_requests(found: Scan) -> list[Entry]:
     """The user's requests in order, verbatim, with what became of each."""
     turns = _turns(found)
+    told = _told(turns)
     entries: list[Entry] = []
     for index, turn in enumerate(turns):
-        after = turns[index + 1] if index + 1 < len(turns) else None
-        state, evidence = _state(turn, after, last_seq=found.last_seq)
-        corrected = state == "superseded"
+        is_last = index == len(turns) - 1
+        state, evidence = told.get(index) or _settled(turn, is_last=is_last, last_seq=found.last_seq)
         entries.append(
             Entry(
                 kind="request",
@@ -72,7 +48,7 @@ def find_requests(found: Scan) -> list[Entry]:
                 key=f"request {turn.seq}",
                 state=state,
                 state_seq=evidence,
-                need=1.0 if after is None else 0.5 if corrected or state == "withdrawn" else 0.8,
+                need=1.0 if is_last else 0.5 if state in ("superseded", "withdrawn") else 0.8,
             )
         )
     return entries
@@ -107,19 +83,30 @@ def _reopen(turns: list[_Turn], calls: list[int]) -> None:
             turns[turn].closing = None
 
 
-def _state(turn: _Turn, after: _Turn | None, *, last_seq: int) -> tuple[State, int]:
-    if after is not None:
-        opening = after.text[:_OPENING]
-        if _WITHDRAWS.match(opening):
-            return "withdrawn", after.seq
-        if _CORRECTS.match(opening):
-            return "superseded", after.seq
-        if _APPROVES.match(opening):
-            return "done", after.seq
+def _told(turns: list[_Turn]) -> dict[int, tuple[State, int]]:
+    """What the user's later words say of each request, by its index; the last word counts."""
+    told: dict[int, tuple[State, int]] = {}
+    for index, turn in enumerate(turns[1:], start=1):
+        for reaction in reactions(turn.text):
+            target = _mentioning(turns[max(0, index - LOOK_BACK) : index], reaction.about)
+            if target is not None:
+                told[target + max(0, index - LOOK_BACK)] = (reaction.state, turn.seq)
+            elif reaction.else_previous:
+                told[index - 1] = (reaction.state, turn.seq)
+    return told
+
+
+def _mentioning(turns: list[_Turn], about: frozenset[str]) -> int | None:
+    """The request that speaks most of these terms, the latest of equals; None if none speaks of most of them."""
+    shares = [
+        (len(about.intersection(terms(turn.text[:OPENING]))), index) for index, turn in enumerate(turns)
+    ]
+    most, index = max(shares)
+    return index if most >= MENTIONED * len(about) else None
+
+
+def _settled(turn: _Turn, *, is_last: bool, last_seq: int) -> tuple[State, int]:
+    """What the turn itself shows: the model said that it is done, or is still at it."""
     if turn.closing is None:
-        return ("open", last_seq) if after is None else ("", 0)
-    closing = turn.closing.text[-_CLOSING:]
-    whole = turn.closing.text[:_OPENING]
-    if not _LEAVES_OPEN.search(closing) and (_COMPLETES.search(closing) or _COMPLETES.search(whole)):
-        return "done", turn.closing.seq
-    return "", 0
+        return ("open", last_seq) if is_last else ("", 0)
+    return ("done", turn.closing.seq) if finishes(turn.closing.text) else ("", 0)

@@ -118,7 +118,7 @@ class _Tables:
 
     def passages(self, ids: Iterable[int]) -> dict[int, Passage]:
         wanted = json.dumps(list(ids))
-        return {row[0]: _passage(*row[1:]) for row in self.run("passages", ids=wanted)}
+        return {row[0]: _passage(row) for row in self.run("passages", ids=wanted)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,21 +205,26 @@ class _Search:
 
     def _newest(self, terms: Mapping[int, str]) -> dict[int, Posting]:
         """Places of terms that are all common: where all of them stand, else where any does."""
+        every = " AND ".join(terms.values())
         most = BUDGET // len(terms)
         places = {
-            index: self._places(" AND ".join([term, *terms.values()]), most=most)
+            index: self._places(f"{term} AND {every}", query="newest_places", most=most)
             for index, term in terms.items()
         }
         if not any(places.values()):
-            places = {index: self._places(term, most=most) for index, term in terms.items()}
+            places = {
+                index: self._places(term, query="newest_places", most=most) for index, term in terms.items()
+            }
         return {index: Posting(places=where, found=BUDGET) for index, where in places.items()}
 
     def _count(self, match: str) -> int:
         return self._run("count_places", match, most=BUDGET + 1).get
 
-    def _places(self, match: str, *, most: int = BUDGET) -> Mapping[int, Sequence[int]]:
+    def _places(
+        self, match: str, *, query: str = "places", most: int = BUDGET
+    ) -> Mapping[int, Sequence[int]]:
         places = self._notes.places = {}
-        deque(self._run("places", match, most=most), maxlen=0)
+        deque(self._run(query, match, most=most), maxlen=0)
         return places
 
     def _run(self, query: str, match: str, *, most: int) -> Cursor:
@@ -287,7 +292,6 @@ def _row(id: int, passage: Passage) -> tuple[int, ...]:
     )
 
 
-def _passage(  # noqa: PLR0917 - the columns of the query "passages" in their order
-    seq: int, part: int, start: int, length: int, kind: int, terms: int
-) -> Passage:
+def _passage(row: tuple[int, ...]) -> Passage:
+    _, seq, part, start, length, kind, terms = row
     return Passage(seq=seq, part=part, start=start, end=start + length, kind=KINDS[kind], length=terms)

@@ -41,4 +41,8 @@ SELECT count(*) FROM (
 
 -- name: places
 SELECT note_places(passage_terms) FROM passage_terms
+WHERE passage_terms MATCH :match AND rowid BETWEEN :first AND :last LIMIT :most;
+
+-- name: newest_places
+SELECT note_places(passage_terms) FROM passage_terms
 WHERE passage_terms MATCH :match AND rowid BETWEEN :first AND :last ORDER BY rowid DESC LIMIT :most;

@@ -1,0 +1,102 @@
+"""The options that name a model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
+
+import click
+
+from autocompact.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from autocompact.ports import Model
+
+F = TypeVar("F", bound=Callable[..., None])
+
+_PROVIDERS = "OPENAI_BASE_URL, ANTHROPIC_API_KEY, OPENAI_API_KEY or OLLAMA_HOST"
+
+
+class Asked(TypedDict):
+    """The options."""
+
+    model: str | None
+    base_url: str | None
+    api_key_env: str | None
+
+
+def model_options(command: F) -> F:
+    """``--model``, ``--base-url`` and ``--api-key-env``."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+_OPTIONS = (
+    click.option(
+        "--model",
+        metavar="NAME",
+        help=f"Let this model write the summaries; what is summarised is sent to it. Found by {_PROVIDERS} unless "
+        "--base-url is given; anthropic:NAME, openai:NAME and ollama:NAME choose the provider.  [default: none, offline]",
+    ),
+    click.option(
+        "--base-url",
+        metavar="URL",
+        help="Address of a server with OpenAI's API, or with Anthropic's for anthropic:NAME. Keys of the environment are not sent to it.",
+    ),
+    click.option(
+        "--api-key-env", metavar="VAR", help="Environment variable that holds the key for the model."
+    ),
+)
+
+
+def chosen_model(**asked: Unpack[Asked]) -> Model | None:
+    """The model that the options name; None if they name none.
+
+    Raises:
+        InvalidInput: no provider is known for it, the variable of the key is not set, or options do not go together.
+    """
+    name, base_url, variable = asked["model"], asked["base_url"], asked["api_key_env"]
+    if name is None:
+        if base_url or variable:
+            raise InvalidInput("--base-url and --api-key-env say where a model is: name it with --model")
+        return None
+    if not name.strip():
+        raise InvalidInput("--model is empty: give a model's name")
+    key = _key(variable)
+    return _at(base_url, name, key=key) if base_url else _known(name, key=key)
+
+
+def _key(variable: str | None) -> str | None:
+    """The key; never part of a message."""
+    if variable is None:
+        return None
+    key = os.environ.get(variable, "").strip()
+    if not key:
+        raise InvalidInput(f"--api-key-env: the environment variable {variable!r} is not set, or empty")
+    return key
+
+
+def _at(base_url: str, name: str, *, key: str | None) -> Model:
+    from autocompact.models.anthropic import Anthropic
+    from autocompact.models.openai_compatible import OpenAICompatible
+
+    if name.startswith("anthropic:"):
+        return Anthropic(name.removeprefix("anthropic:"), base_url=base_url, api_key=key)
+    return OpenAICompatible(name.removeprefix("openai:"), base_url=base_url, api_key=key)
+
+
+def _known(name: str, *, key: str | None) -> Model:
+    from autocompact.models.environment import model_from_environment
+
+    environ = dict(os.environ)
+    if key is not None:
+        claude = name.startswith(("claude", "anthropic:"))
+        environ["ANTHROPIC_API_KEY" if claude else "OPENAI_API_KEY"] = key
+    model = model_from_environment(name, environ=environ)
+    if model is None:
+        raise InvalidInput(
+            f"no provider is known for the model {name!r}: set {_PROVIDERS}, or give --base-url"
+        )
+    return model

@@ -1,0 +1,169 @@
+"""``autocompact replay``."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict, Unpack
+
+import click
+
+from autocompact.cli.models import Asked, chosen_model, model_options
+from autocompact.cli.running import run
+from autocompact.cli.sources import STDIN, deliver, opened
+from autocompact.cli.store import json_option, namespace_option
+from autocompact.cli.terminal import color, progress, tell, width
+from autocompact.cli.values import count
+from autocompact.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from autocompact.compactor import Compactor
+    from autocompact.core.modes import Mode
+    from autocompact.ports import Model
+    from autocompact.replay import Step
+    from autocompact.sessions import Session
+
+_SHARE = re.compile(r"(\d+(?:\.\d+)?)%|(0?\.\d+)")
+_TOKENS = re.compile(r"(\d+)(k?)")
+
+
+class Settings(TypedDict):
+    """The options that say how."""
+
+    db: Path | None
+    window: int | None
+    mode: str
+    threshold: str | None
+
+
+class Options(Settings, Asked):
+    """With those that name a model."""
+
+
+@click.command()
+@click.argument("session")
+@click.option(
+    "--window",
+    type=count(least=1),
+    metavar="N",
+    help="Tokens of the model's window.  [default: by model, else 200000]",
+)
+@click.option(
+    "--mode",
+    default="default",
+    metavar="NAME",
+    show_default=True,
+    help="How to compact: default, database-chat, usage-driven, session-layer or coding-agent.",
+)
+@click.option(
+    "--threshold",
+    metavar="WHEN",
+    help="When to compact: at a share of the window (0.8 or 80%), at a number of tokens (100000 or 100k), session-50k, "
+    "session-100k, session-150k, session-200k, or never.  [default: the mode's]",
+)
+@model_options
+@click.option(
+    "--db",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Keep the replayed conversation in this store.  [default: nothing is kept]",
+)
+@click.option("--name", default="", metavar="NAME", help="Name to keep it by.  [default: that of the file]")
+@namespace_option
+@json_option
+def replay(session: str, *, name: str, namespace: str, as_json: bool, **options: Unpack[Options]) -> None:
+    """Replay SESSION turn by turn through the live engine, and show each compaction as it happens.
+
+    Before each reply of the model the context is made ready, as an agent would have it done. SESSION is a recorded
+    session, or - for stdin; it is only read. With --json there is one object on each line.
+    """
+    model = chosen_model(**_asked(options))
+    with opened(session) as source, progress(f"Reading {source.name}"):
+        recorded = source.read()
+        compactor = _compactor(recorded, options, model=model)
+    name = name or ("stdin" if session == STDIN else Path(session).stem)
+    show = _writer(recorded, compactor, name=source.name, as_json=as_json)
+    run(_play(recorded, compactor, name=name, namespace=namespace, show=show))
+
+
+def _asked(options: Options) -> Asked:
+    return Asked(model=options["model"], base_url=options["base_url"], api_key_env=options["api_key_env"])
+
+
+def _compactor(session: Session, options: Settings, *, model: Model | None) -> Compactor:
+    from autocompact.compactor import Compactor
+    from autocompact.core.windows import window_for
+    from autocompact.stores.memory import MemoryStore
+    from autocompact.stores.sqlite import SqliteStore
+    from autocompact.stores.sqlite_index import SqliteIndexer
+    from autocompact.vocabulary import default_counter
+
+    mode = chosen_mode(options["mode"], options["threshold"])
+    for note in mode.policy.notes:
+        tell(note)
+    return Compactor(
+        SqliteStore(options["db"], indexer=SqliteIndexer()) if options["db"] else MemoryStore(),
+        summary_model=model,
+        mode=mode,
+        window=options["window"] or window_for(session.model),
+        counter=default_counter(session.model),
+    )
+
+
+def chosen_mode(name: str, threshold: str | None) -> Mode:
+    """The mode of that name, with another threshold if one is given.
+
+    Raises:
+        InvalidInput: there is no such mode, or the threshold is none.
+    """
+    from autocompact.core.budget import PRESETS
+    from autocompact.core.modes import MODES, at_preset
+
+    mode = MODES.get(name)
+    if mode is None:
+        raise InvalidInput(f"there is no mode {name!r}: choose one of {', '.join(MODES)}")
+    if threshold is None:
+        return mode
+    if threshold in PRESETS:
+        return at_preset(mode, threshold)
+    if found := _SHARE.fullmatch(threshold):
+        share = float(found[1]) / 100 if found[1] else float(found[2])
+        return replace(mode, policy=replace(mode.policy, ratio=share, tokens=None))
+    found = _TOKENS.fullmatch(threshold)
+    if found is None:
+        raise InvalidInput(
+            f"--threshold {threshold!r} is none: give a share (0.8 or 80%), a number of tokens (100000 or 100k), "
+            f"or one of {', '.join(PRESETS)}"
+        )
+    tokens = int(found[1]) * (1000 if found[2] else 1)
+    return replace(mode, policy=replace(mode.policy, tokens=tokens))
+
+
+def _writer(session: Session, compactor: Compactor, *, name: str, as_json: bool) -> Callable[[Step], None]:
+    """What shows a step on stdout; the heading is shown at once."""
+    from autocompact.cli import tape
+
+    if as_json:
+        return lambda step: deliver([tape.document(step)], None)
+    shown = tape.Tape(window=compactor.budget.window, width=width(sys.stdout))
+    click.echo(tape.heading(session, compactor, name=name), color=color())
+
+    def show(step: Step) -> None:
+        for line in shown.lines(step):
+            click.echo(line, color=color())
+
+    return show
+
+
+async def _play(
+    session: Session, compactor: Compactor, *, name: str, namespace: str, show: Callable[[Step], None]
+) -> None:
+    from autocompact.replay import replay
+
+    async with compactor, aclosing(replay(session, compactor, name=name, namespace=namespace)) as steps:
+        async for step in steps:
+            show(step)
