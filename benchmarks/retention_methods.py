@@ -62,7 +62,7 @@ def repaired(factor: float) -> Method:
         return repair_summary(
             case.recorded,
             ledger,
-            verify(case.recorded, ledger),
+            verification=verify(case.recorded, ledger),
             budget=int(case.budget * factor),
             counter=counter,
         )

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import pytest
-
 from tests.core.talk import Talk
 
 
@@ -45,54 +43,6 @@ def test_a_failure_without_words_and_a_long_command_are_short() -> None:
     (command,) = talk.entries("command")
     assert command.text.endswith("…` — failed")
     assert len(command.text) < 200
-
-
-@pytest.mark.requirement("E1")
-def test_an_error_stays_open_until_the_same_command_succeeds() -> None:
-    talk = Talk().runs("pytest tests/a.py", "1 failed\nE  assert 1 == 2")
-    assert [e.text for e in talk.entries("error")] == ["pytest tests/a.py: E  assert 1 == 2"]
-
-    talk.runs("pytest tests/a.py", "1 passed")
-    assert talk.entries("error") == []
-
-
-def test_a_success_on_more_settles_an_error_on_less() -> None:
-    talk = Talk().runs("go test ./... -run TestX", "--- FAIL: TestX").runs("go vet ./...", "")
-    assert len(talk.entries("error")) == 1
-
-    talk.runs("go test ./...", "ok")
-    assert talk.entries("error") == []
-
-
-def test_a_tool_error_is_settled_by_success_on_the_same_file() -> None:
-    edit = {"file_path": "a.py", "old_string": "1", "new_string": "2"}
-    talk = Talk().calls("Edit", edit).gets("String to replace was not found", is_error=True)
-    assert [e.text for e in talk.entries("error")] == ["Edit a.py: String to replace was not found"]
-
-    talk.calls("Edit", edit).gets("ok")
-    assert talk.entries("error") == []
-
-
-@pytest.mark.parametrize(
-    ("command", "output"),
-    [
-        ("grep x y", "Exit code 1"),
-        ("make", "The user doesn't want to proceed with this tool use."),
-        ("make", "[Request interrupted by user]"),
-    ],
-)
-def test_what_is_no_error_is_none(command: str, output: str) -> None:
-    assert Talk().runs(command, output, is_error=True).entries("error") == []
-
-
-def test_an_old_error_of_a_look_is_needed_less_than_a_recent_failed_check() -> None:
-    talk = Talk().runs("curl x", "Exit code 7", is_error=True)
-    for _ in range(40):
-        talk.runs("ls", "")
-    talk.runs("pytest", "1 failed")
-    old, recent = talk.entries("error")
-
-    assert old.need < 0.1 < recent.need
 
 
 def test_only_the_latest_todo_list_counts() -> None:

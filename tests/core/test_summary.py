@@ -67,9 +67,9 @@ def summarised(budget: int = 900, *, ledger: Ledger = LEDGER, focus: str = "", p
 
 
 @pytest.mark.requirement("A5", "E6")
-def test_the_offline_summary_reads_like_this() -> None:
+def uploader_ledger() -> Ledger:
     path = "/repo/src/uploader.py"
-    ledger = Ledger(
+    return Ledger(
         entries=(
             Entry(
                 kind="request",
@@ -103,7 +103,10 @@ def test_the_offline_summary_reads_like_this() -> None:
             ),
         )
     )
-    assert summarised(ledger=ledger) == snapshot("""\
+
+
+def test_the_offline_summary_reads_like_this() -> None:
+    assert summarised(ledger=uploader_ledger()) == snapshot("""\
 ## Summary
 **Asked:** Make the upload survive network errors. [m1] → Now log each retry. [m12]
 **Done:** The upload now retries five times. The tests pass. [m11] `uploader.py`

@@ -160,7 +160,9 @@ _SUMMARIES = st.one_of(
 def test_a_repaired_summary_fits_and_holds_the_summary_if_that_fits(
     ledger: Ledger, summary: str, budget: int
 ) -> None:
-    repaired = repair_summary(summary, ledger, verify(summary, ledger), budget=budget, counter=COUNTER)
+    repaired = repair_summary(
+        summary, ledger, verification=verify(summary, ledger), budget=budget, counter=COUNTER
+    )
     assert COUNTER.count(repaired) <= budget
     if COUNTER.count(summary.strip()) <= budget:
         assert repaired.startswith(summary.strip())
@@ -170,7 +172,9 @@ def test_a_repaired_summary_fits_and_holds_the_summary_if_that_fits(
 def test_what_is_missing_comes_back_under_its_own_heading() -> None:
     ledger = Ledger(entries=(RETRY, entry("request", "Make the upload faster", seq=1)))
     summary = "The upload was made faster."
-    repaired = repair_summary(summary, ledger, verify(summary, ledger), budget=200, counter=COUNTER)
+    repaired = repair_summary(
+        summary, ledger, verification=verify(summary, ledger), budget=200, counter=COUNTER
+    )
     assert repaired.startswith(f"{summary}\n\n**{PHRASES['en']['verbatim']}**\n\n")
     assert RETRY.text in repaired
     assert "m1" in repaired
@@ -190,7 +194,9 @@ class Steep:
 @given(ledgers(), st.integers(100, 3000))
 def test_the_budget_holds_also_where_tokens_do_not_add_up(ledger: Ledger, budget: int) -> None:
     summary = "It was done."
-    repaired = repair_summary(summary, ledger, verify(summary, ledger), budget=budget, counter=Steep())
+    repaired = repair_summary(
+        summary, ledger, verification=verify(summary, ledger), budget=budget, counter=Steep()
+    )
     assert Steep().count(repaired) <= budget
     assert repaired.startswith(summary)
 
@@ -198,7 +204,9 @@ def test_the_budget_holds_also_where_tokens_do_not_add_up(ledger: Ledger, budget
 def test_a_complete_summary_stays_as_it_is() -> None:
     ledger = Ledger(entries=(RETRY,))
     assert (
-        repair_summary(f"{RETRY.text}\n", ledger, verify(RETRY.text, ledger), budget=500, counter=COUNTER)
+        repair_summary(
+            f"{RETRY.text}\n", ledger, verification=verify(RETRY.text, ledger), budget=500, counter=COUNTER
+        )
         == RETRY.text
     )
 
@@ -209,7 +217,9 @@ def test_a_name_that_is_already_there_waits_for_one_that_is_not() -> None:
     ledger = Ledger(entries=(named, absent))
     summary = "There is alpha_value."
     budget = COUNTER.count(summary) + 28
-    repaired = repair_summary(summary, ledger, verify(summary, ledger), budget=budget, counter=COUNTER)
+    repaired = repair_summary(
+        summary, ledger, verification=verify(summary, ledger), budget=budget, counter=COUNTER
+    )
     assert absent.text in repaired
     assert named.text not in repaired
 
@@ -221,7 +231,9 @@ def test_a_summary_over_the_budget_is_cut_where_it_matters_least_and_says_so() -
     ledger = Ledger(
         entries=(RETRY, entry("identifier", "delta_value of the other kind", key="delta_value", need=0.4))
     )
-    repaired = repair_summary(summary, ledger, verify(summary, ledger), budget=200, counter=COUNTER)
+    repaired = repair_summary(
+        summary, ledger, verification=verify(summary, ledger), budget=200, counter=COUNTER
+    )
     assert COUNTER.count(repaired) <= 200
     assert needed in repaired
     assert "passages of this summary were left out" in repaired
@@ -251,7 +263,7 @@ def test_recorded_summaries_are_repaired_within_a_quarter_more_than_their_size(f
     ledger = extract(message for message in session.messages if message.seq <= record.through_seq)
     checked = verify(record.summary, ledger)
     budget = COUNTER.count(record.summary) * 5 // 4
-    repaired = repair_summary(record.summary, ledger, checked, budget=budget, counter=COUNTER)
+    repaired = repair_summary(record.summary, ledger, verification=checked, budget=budget, counter=COUNTER)
     assert COUNTER.count(repaired) <= budget
     assert repaired.startswith(record.summary.strip())
     after = verify(repaired, ledger)

@@ -9,12 +9,17 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import click
 
 from autocompact.cli.export import Format
+from autocompact.cli.models import chosen_model, model_options
+from autocompact.cli.running import run
 from autocompact.cli.sources import Source, check_out, deliver, opened, read_text
 from autocompact.cli.terminal import progress, tell, width
 from autocompact.cli.values import count
 
 if TYPE_CHECKING:
-    from autocompact.recorded import Compacted
+    from autocompact.core.tokens import Counter
+    from autocompact.ports import Model
+    from autocompact.recorded import Compacted, Options
+    from autocompact.sessions import Session
 
 COUNT, NONE_OR_COUNT = count(least=1), count(least=0)
 FILE = click.Path(path_type=Path)
@@ -83,6 +88,12 @@ class Wanted(Sizes):
     help="Form of the compacted context.",
 )
 @click.option("--out", type=FILE, metavar="FILE", help="Write it to FILE instead of stdout.")
+@model_options
+@click.option(
+    "--fallback",
+    type=click.Choice(["offline"]),
+    help="If the model fails, make the summary without it instead of giving up.",
+)
 @click.option("--preview", is_flag=True, help="Only say what would leave, what would stay and what it costs.")
 def compact(
     session: str,
@@ -93,6 +104,10 @@ def compact(
     format: Format,
     out: Path | None,
     preview: bool,
+    model: str | None,
+    base_url: str | None,
+    api_key_env: str | None,
+    fallback: str | None,
     **sizes: Unpack[Sizes],
 ) -> None:
     """Compact SESSION: a report on stderr, the compacted context on stdout or in a file.
@@ -106,22 +121,47 @@ def compact(
     from autocompact.cli.report import report
 
     text = read_text(summary) if summary else None
+    asked = chosen_model(model=model, base_url=base_url, api_key_env=api_key_env)
     with opened(session) as source:
         check_out(out, session=source.path)
-        compacted = compacted_from(source, summary=text, pins=pin, focus=focus, **sizes)
+        writer = None if preview else asked
+        compacted = compacted_from(
+            source, writer, fallback=bool(fallback), summary=text, pins=pin, focus=focus, **sizes
+        )
         if format == "json" or not preview:
             deliver(export(compacted, format, source=source.path), None if preview else out)
     written = "" if preview or out is None else str(out)
     tell(report(compacted, source.name, preview=preview, written=written, width=width(sys.stderr)))
+    if asked and preview:
+        tell(f"This preview was made offline: without --preview {asked.name} is asked for the summary.")
 
 
-def compacted_from(source: Source, **options: Unpack[Wanted]) -> Compacted:
-    """The session of ``source``, compacted."""
+def compacted_from(
+    source: Source, model: Model | None = None, *, fallback: bool = False, **options: Unpack[Wanted]
+) -> Compacted:
+    """The session of ``source``, compacted; ``model`` writes the summary."""
     from autocompact.ports import SystemClock
     from autocompact.recorded import Options, compact_session
     from autocompact.vocabulary import default_counter
 
     wanted = Options(**options)
-    with progress(f"Compacting {source.name}"):
+    with progress(f"Compacting {source.name}{f' with {model.name}' if model else ''}"):
         session = source.read()
-        return compact_session(session, wanted, counter=default_counter(session.model), clock=SystemClock())
+        counter = default_counter(session.model)
+        if model is None:
+            return compact_session(session, wanted, counter=counter, clock=SystemClock())
+        return run(_asked(model, session, options=wanted, counter=counter, fallback=fallback))
+
+
+async def _asked(
+    model: Model, session: Session, *, options: Options, counter: Counter, fallback: bool
+) -> Compacted:
+    from autocompact.ports import SystemClock
+    from autocompact.recorded import compact_with
+
+    try:
+        return await compact_with(
+            model, session, options=options, counter=counter, clock=SystemClock(), fallback=fallback
+        )
+    finally:
+        await model.aclose()

@@ -60,6 +60,8 @@ class Tape:
         match step:
             case Compacted():
                 yield self._compacted(step)
+                if problem := step.record.receipt.problem:
+                    yield from self._noted(step.place, f"without the model: {problem}")
             case Refused():
                 if not refusing:
                     yield from self._noted(step.place, f"refused: {step.reason}")
@@ -77,9 +79,8 @@ class Tape:
         checked = f"{receipt.kept:,}/{receipt.recoverable:,}/{receipt.lost:,}"
         if not step.record.summary:
             checked = plural(receipt.masked, "tool output") + " masked"
-        problem = f"  {receipt.problem}" if receipt.problem else ""
         tokens = f"{step.tokens_before:>8,} → {step.tokens_after:>8,}"
-        return f"{_where(step.place)}  {self._bar(step)}  {tokens}  {receipt.rung:<9}  {checked}{problem}"
+        return f"{_where(step.place)}  {self._bar(step)}  {tokens}  {receipt.rung:<9}  {checked}"
 
     def _bar(self, step: Compacted) -> str:
         """What stays, what went, and what is free, of the window."""

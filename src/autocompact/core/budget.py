@@ -93,7 +93,8 @@ class Policy:
             window has no room for comes down to 95 % of the limit.
         prepare: share of the threshold from which a compaction is prepared; the default is 0.65 of the window with
             the default ratio. 1.0 never prepares.
-        target: share of the threshold that the context takes after a compaction, at most.
+        target: share of the threshold, less system prompt and tools, that the rest of the context takes after a
+            compaction, at most.
         tail_tokens: recent messages that stay verbatim, at most half of the target.
         min_growth: share of the threshold by which the context must grow between two compactions.
         on_overflow: what to do when the next request would not fit; None compacts if ``enabled``, else refuses.

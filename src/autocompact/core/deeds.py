@@ -1,4 +1,4 @@
-"""What the agent did: files, commands, errors still open, the plan, and what is still running."""
+"""What the agent did: files, commands, the plan, and what is still running."""
 
 from __future__ import annotations
 
@@ -8,32 +8,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from autocompact.core.actions import Effect, todo_items
+from autocompact.core.commands import is_check, is_look, short
 from autocompact.core.entries import Entry, State
-from autocompact.core.outcomes import Outcome, error_lines, normal
+from autocompact.core.outcomes import Outcome, normal
 from autocompact.core.scan import Call, Said
 from autocompact.core.wrapping import task_notices
 
-LONGEST_COMMAND = 160
-RECENT_CALLS = 30
-_LOOKS = re.compile(
-    r"(?:ls|cat|head|tail|sed -n|grep|rg|find|wc|pwd|echo|which|tree|git (?:status|diff|log|show|branch|fetch|rev-parse"
-    r"|worktree list|stash list|blame)|gh (?:pr|issue|run) (?:view|list|diff|checks))\b"
-)
 _BACKGROUND = re.compile(
     r"running in (?:the )?background with ID: ?(?P<id>[\w-]+)|agentId: ?(?P<agent>[\w-]+)"
     r"|(?:session|process) (?:running with (?:session )?)?ID:? (?P<session>\d+)|\bshellId: (?P<shell>\d+) (?:is )?(?:still )?running"
     r"|Background PIDs: (?P<pid>\d+)",
     re.IGNORECASE,
-)
-_NO_ERROR = re.compile(
-    r"The user doesn't want to proceed|Sibling tool call errored|tool use was rejected|interrupted by user"
-    r"|Command aborted|doesn't want to take this action",
-    re.IGNORECASE,
-)
-_CHECKS = re.compile(
-    r"\b(?:test|tests|pytest|jest|vitest|mocha|rspec|phpunit|lint|eslint|ruff|golangci-lint|mypy|pyright|tsc|vet|clippy|check"
-    r"|build|compile|make|cargo|gradle|mvn|npm|pnpm|yarn|bun|tox|nox|deploy|migrate|install|docker|terraform|kubectl"
-    r"|commit|push|merge|rebase|cherry-pick|release|publish|pr create)\b"
 )
 _ENDED = re.compile(
     r"<status>(?:completed|failed|killed|stopped)</status>|exited with code|completed with exit code|with exit code"
@@ -110,7 +95,7 @@ def find_commands(calls: Sequence[Call], *, words: Mapping[str, str]) -> list[En
             continue
         key = normal(call.action.command)
         before = runs.pop(key, None)
-        if _LOOKS.match(key):
+        if is_look(key):
             continue
         runs[key] = _Run(command=key, seq=call.seq, outcome=outcome, times=before.times + 1 if before else 1)
     return [_command_entry(run, words=words) for run in runs.values()]
@@ -124,64 +109,12 @@ def _command_entry(run: _Run, *, words: Mapping[str, str]) -> Entry:
     times = f" {run.times}×" if run.times > 1 else ""
     return Entry(
         kind="command",
-        text=f"`{_short(run.command)}`{times} — {said}{code}{': ' if detail else ''}{detail}",
+        text=f"`{short(run.command)}`{times} — {said}{code}{': ' if detail else ''}{detail}",
         seq=run.seq,
         key=run.command,
         state="open" if outcome.failed else "done",
         state_seq=run.seq,
-        need=0.4 if _CHECKS.search(run.command) else 0.05,
-    )
-
-
-def _short(command: str) -> str:
-    return command if len(command) <= LONGEST_COMMAND else command[: LONGEST_COMMAND - 1] + "…"
-
-
-def find_errors(calls: Sequence[Call]) -> list[Entry]:
-    """Errors that nothing later has settled.
-
-    A later success of the same command settles one, or of the same command on more (fewer arguments), or of the
-    same tool on the same file. What the user refused or stopped is no error.
-    """
-    failing: dict[str, Entry] = {}
-    for index, call in enumerate(calls):
-        if not call.answered:
-            continue
-        action = call.action
-        key = normal(action.command) if action.command else f"{action.name} {call.subject}".strip()
-        failed, lines = _failure(call)
-        failing.pop(key, None)
-        if failed and not _NO_ERROR.search(call.output[:500]) and not (action.command and _LOOKS.match(key)):
-            recent = len(calls) - index <= RECENT_CALLS
-            failing[key] = _error_entry(call, key, lines=lines, recent=recent)
-        elif not failed and action.command:
-            words = _significant(key)
-            for other in [other for other in failing if words and words <= _significant(other)]:
-                del failing[other]
-    return list(failing.values())
-
-
-def _failure(call: Call) -> tuple[bool, tuple[str, ...]]:
-    if call.outcome is not None:
-        return call.outcome.failed, call.outcome.errors
-    return call.is_error, error_lines(call.output) if call.is_error else ()
-
-
-def _significant(command: str) -> frozenset[str]:
-    """The words of a command that is a check; a wildcard says nothing. Empty for anything else."""
-    return frozenset(command.split()) - {"./...", "."} if _CHECKS.search(command) else frozenset()
-
-
-def _error_entry(call: Call, key: str, *, lines: Sequence[str], recent: bool) -> Entry:
-    check = bool(call.action.command and _CHECKS.search(key))
-    return Entry(
-        kind="error",
-        text=f"{_short(key)}: {' / '.join(lines)}".rstrip(": "),
-        seq=call.answered,
-        key=f"error {key}",
-        state="open",
-        state_seq=call.answered,
-        need=0.7 if check and recent else 0.4 if check or recent else 0.05,
+        need=0.4 if is_check(run.command) else 0.05,
     )
 
 
@@ -261,7 +194,7 @@ def find_running(calls: Sequence[Call], said: Sequence[Said]) -> list[Entry]:
 
 def _running_entry(call: Call, task: str) -> Entry:
     what = str(call.action.arguments.get("description") or "") or call.action.command
-    what = _short(normal(what or call.action.name))
+    what = short(normal(what or call.action.name))
     return Entry(
         kind="running",
         text=f"{what} (id {task})" if task else what,

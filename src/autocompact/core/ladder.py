@@ -294,7 +294,9 @@ class _Attempt:
         ledger = self.ledger(head.through_seq)
         if reply is not None and reply.text:
             checked = verify(reply.text, ledger)
-            text = repair_summary(reply.text, ledger, checked, budget=tokens, counter=self.log.counter)
+            text = repair_summary(
+                reply.text, ledger, verification=checked, budget=tokens, counter=self.log.counter
+            )
         else:
             text = self._offline(head, ledger, tokens=tokens)
         text = self._with_fixed_words(text, head)

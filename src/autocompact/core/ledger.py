@@ -16,8 +16,9 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from autocompact.core.decisions import find_decisions
-from autocompact.core.deeds import find_commands, find_errors, find_files, find_running, find_todos
+from autocompact.core.deeds import find_commands, find_files, find_running, find_todos
 from autocompact.core.entries import Entry, Kind, Ledger, State
+from autocompact.core.failures import find_errors
 from autocompact.core.identifiers import chunks, names
 from autocompact.core.language import WORDS, detect
 from autocompact.core.ledger_text import render

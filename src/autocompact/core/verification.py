@@ -179,8 +179,8 @@ def content_words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.lower())) - _STOP
 
 
-def repair_summary(  # noqa: PLR0917 - a text, what it should say and what it does say: one thing in three parts
-    summary: str, ledger: Ledger, verification: Verification, *, budget: int, counter: Counter
+def repair_summary(
+    summary: str, ledger: Ledger, *, verification: Verification, budget: int, counter: Counter
 ) -> str:
     """``summary`` with the most needed of what it does not state, verbatim, at its end.
 

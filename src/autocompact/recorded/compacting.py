@@ -1,4 +1,4 @@
-"""Compact a recorded session, without a model.
+"""Compact a recorded session.
 
     compact_session(session, Options(to=12_000), counter=…, clock=…) -> Compacted
 
@@ -8,13 +8,14 @@ found in the originals of those earlier compactions as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from autocompact.core.budget import Budget
 from autocompact.core.compaction import Compaction, Receipt
 from autocompact.core.entries import Ledger
-from autocompact.core.ladder import SMALLEST_LEDGER, Goal, SummaryReply, answer, climb
+from autocompact.core.ladder import SMALLEST_LEDGER, Climb, Goal, SummaryReply, SummaryRequest, climb
 from autocompact.core.messages import Message, Text, ToolCall, ToolResult
 from autocompact.core.references import reference
 from autocompact.core.reply import parse_summary
@@ -133,11 +134,32 @@ class Compacted:
         return [text for message in self.after.messages for text in _words(message)]
 
 
+Compacting: TypeAlias = Generator[SummaryRequest, SummaryReply | None, Compacted]
+"""Asks for at most one summary; None has it made offline."""
+
+
 def compact_session(session: Session, options: Options, *, counter: Counter, clock: Clock) -> Compacted:
-    """Compact ``session``.
+    """Compact ``session`` without a model.
 
     Raises:
         InvalidInput: there is no message ``through`` or none of a pin's number, or the given summary is empty.
+        IncompressibleContext: what must stay is larger than ``to``, or than the window leaves.
+    """
+    given = _given(options)
+    steps = compacting(session, options, counter=counter, clock=clock)
+    try:
+        next(steps)
+        steps.send(given)
+    except StopIteration as end:
+        return end.value
+    raise RuntimeError("a climb asks once")  # pragma: no cover - climb() keeps this
+
+
+def compacting(session: Session, options: Options, *, counter: Counter, clock: Clock) -> Compacting:
+    """Compact ``session`` with a summary from whoever is asked.
+
+    Raises:
+        InvalidInput: there is no message ``through``, or none of a pin's number.
         IncompressibleContext: what must stay is larger than ``to``, or than the window leaves.
     """
     start = clock.monotonic()
@@ -147,7 +169,7 @@ def compact_session(session: Session, options: Options, *, counter: Counter, clo
     goal = _goal(options, before, log=then.log, budget=budget)
     record = None
     if options.asks_for_summary or before.cost.tokens > goal.target:
-        record = _climbed(goal, then, reply=_given(options))
+        record = yield from _climbed(goal, then)
     after = view(then.log, record, closed=True) if record else before
     receipt = _receipt(record, before, after=after, counter=counter)
     receipt = replace(receipt, seconds=clock.monotonic() - start, time=clock.now())
@@ -228,7 +250,7 @@ def _fixed(options: Options, before: Context, *, log: Transcript) -> int:
     return FRAME_TOKENS + words + sum(message_cost(message, log.counter).tokens for message in fixed)
 
 
-def _climbed(goal: Goal, then: Moment, *, reply: SummaryReply | None) -> Compaction | None:
+def _climbed(goal: Goal, then: Moment) -> Climb:
     """The record, made with room for what closes a context: "Understood." after a tool result."""
     context, closed = view(then.log, then.active), view(then.log, then.active, closed=True)
     closing = closed.cost.tokens - context.cost.tokens
@@ -236,8 +258,7 @@ def _climbed(goal: Goal, then: Moment, *, reply: SummaryReply | None) -> Compact
     if goal.first_rung == "mask" and (masked := _masked(smaller, then, total=closed.cost.tokens)):
         return masked
     try:
-        climbing = climb(then.log, replace(smaller, first_rung="summarise"), active=then.active)
-        return answer(climbing, reply)
+        return (yield from climb(then.log, replace(smaller, first_rung="summarise"), active=then.active))
     except IncompressibleContext as error:
         breakdown = {**error.breakdown, "the end": closing}
         raise IncompressibleContext(breakdown, limit=goal.limit) from error

@@ -1,0 +1,74 @@
+"""Compact a recorded session with a summary that a model writes."""
+
+from __future__ import annotations
+
+from autocompact.compactor.summariser import Summariser
+from autocompact.core.ladder import SummaryReply, SummaryRequest
+from autocompact.core.modes import DEFAULT
+from autocompact.core.tokens import Counter
+from autocompact.core.windows import DEFAULT_WINDOW, window_for
+from autocompact.errors import InvalidInput, ModelError, ModelUnavailable
+from autocompact.ports import Clock, Model
+from autocompact.recorded.compacting import Compacted, Options, compacting
+from autocompact.sessions import Session
+from autocompact.skills import load_skill
+
+
+async def compact_with(
+    model: Model,
+    session: Session,
+    *,
+    options: Options,
+    counter: Counter,
+    clock: Clock,
+    fallback: bool = False,
+) -> Compacted:
+    """Compact ``session``; ``model`` writes the summary, which is verified and repaired like any other.
+
+    What is to be summarised goes to the model as a document with shortened tool outputs, in several requests where
+    one would not fit: no cache of the provider holds a recorded session.
+
+    Args:
+        model: who is asked, at most for one summary.
+        session: what was recorded.
+        options: what is wanted.
+        counter: measures.
+        clock: for the receipt.
+        fallback: if the model fails, make the summary offline; the receipt says why.
+
+    Raises:
+        InvalidInput: the options give a summary already; else as `compact_session`.
+        ModelError: the model did not answer, or with nothing of use, and there is no ``fallback``.
+        IncompressibleContext: what must stay is too large.
+    """
+    if options.summary is not None:
+        raise InvalidInput("a summary is given: leave it out, or the model")
+    steps = compacting(session, options, counter=counter, clock=clock)
+    summariser = Summariser(
+        model=model,
+        skill=load_skill(DEFAULT.skill),
+        window=window_for(model.name) or DEFAULT_WINDOW,
+        counter=counter,
+        live=False,
+        cap_tokens=DEFAULT.cap_tokens,
+        output_tokens=DEFAULT.output_tokens,
+    )
+    try:
+        request = next(steps)
+        steps.send(await _reply(summariser, request, fallback=fallback))
+    except StopIteration as end:
+        return end.value
+    raise RuntimeError("a climb asks once")  # pragma: no cover - climb() keeps this
+
+
+async def _reply(summariser: Summariser, request: SummaryRequest, *, fallback: bool) -> SummaryReply:
+    name = summariser.model.name
+    try:
+        reply = await summariser.summarise(request)
+        if reply.problem:
+            raise ModelUnavailable(f"the summary of {name!r} is of no use: {reply.problem}")
+    except ModelError as error:
+        if not fallback:
+            raise
+        return SummaryReply(text="", model=name, problem=str(error))
+    return reply
