@@ -9,13 +9,14 @@ import pytest
 
 from autocompact.compactor import Compactor
 from autocompact.core.budget import Compact, Policy
-from autocompact.core.compaction import Placement
+from autocompact.core.compaction import Compaction, Placement
 from autocompact.core.messages import Image, Message, Text
 from autocompact.core.modes import DEFAULT
 from autocompact.core.tokens import Estimator
 from autocompact.errors import IncompressibleContext, ModelOverflow
 from autocompact.ports import Key, ModelReply, Snapshot
 from autocompact.stores.memory import MemoryStore
+from autocompact.testing import FakeClock
 from tests.compactor.support import TalkingModel, compactor, step, work
 
 pytestmark = pytest.mark.anyio
@@ -189,3 +190,22 @@ async def test_a_turn_counts_and_touches_only_what_is_new_however_long_the_conve
     conversation.should_compact()
     assert counter.characters == 100
     assert (store.reads, store.written) == (0, 1)
+
+
+async def test_the_same_history_offline_gives_the_same_records() -> None:
+    async def lived() -> tuple[Compaction, ...]:
+        clock = FakeClock()
+        shared = Compactor(
+            MemoryStore(clock=clock), mode=MODE, window=4_000, reserve=400, counter=Estimator(), clock=clock
+        )
+        conversation = await shared.open("task")
+        for start in range(0, 60, 5):
+            await work(conversation, 5, start=start)
+            await conversation.ready()
+        await conversation.records.undo()
+        await conversation.compact("tax")
+        return await conversation.records.all()
+
+    first = await lived()
+    assert len(first) >= 3
+    assert first == await lived()

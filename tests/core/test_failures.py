@@ -9,7 +9,7 @@ from tests.core.talk import Talk
 @pytest.mark.requirement("E1")
 def test_an_error_stays_open_until_the_same_command_succeeds() -> None:
     talk = Talk().runs("pytest tests/a.py", "1 failed\nE  assert 1 == 2")
-    assert [e.text for e in talk.entries("error")] == ["pytest tests/a.py: E  assert 1 == 2"]
+    assert [e.text for e in talk.entries("error")] == ["pytest tests/a.py: E assert 1 == 2"]
 
     talk.runs("pytest tests/a.py", "1 passed")
     assert talk.entries("error") == []

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -131,7 +133,7 @@ def test_the_ledger_reads_like_notes_on_the_session() -> None:
         "- m1: Fix the rounding in `src/invoice.py`, because totals are off by one cent.\n"
         "\n"
         "## Open errors\n"
-        "- pytest tests/test_invoice.py: E  assert total_of([]) == 0 (m10)\n"
+        "- pytest tests/test_invoice.py: E assert total_of([]) == 0 (m10)\n"
         "\n"
         "## Plan\n"
         "- [ ] Round per line ←\n"
@@ -293,3 +295,111 @@ def test_a_name_seen_in_very_many_pieces_is_weighed_as_well() -> None:
         sightings.add(Piece(seq=1, source="result", text="load_state"))
 
     assert 0 < need(sightings.by_name["load_state"], length=sightings.length) < 1
+
+
+def later(talk: Talk, before: Talk) -> dict[str, Entry]:
+    """The ledger of ``talk``, which goes on from ``before``, by key and without identifiers."""
+    seq = len(before.messages)
+    messages = [replace(message, seq=seq + number) for number, message in enumerate(talk.messages, start=1)]
+    entries = extract(messages, previous=before.ledger).entries
+    return {entry.key: entry for entry in entries if entry.kind != "identifier"}
+
+
+@pytest.mark.requirement("E1")
+def test_a_request_that_was_under_way_does_not_come_back_as_open() -> None:
+    before = Talk().user("Round per line").calls("Read", {"path": "a.py"}).gets("x")
+    assert before.entries("request")[0].state == "open"
+
+    done = later(Talk().runs("pytest", "2 passed").agent("Done: rounded.").user("And now?"), before)
+    moved_on = later(Talk().agent("I looked.").user("And now?"), before)
+    goes_on = later(Talk().calls("Read", {"path": "b.py"}), before)
+    taken_back = later(Talk().user("Never mind."), before)
+
+    assert (done["request 1"].state, done["request 1"].state_seq) == ("done", 6)
+    assert [found["request 1"].state for found in (moved_on, goes_on, taken_back)] == [
+        "",
+        "open",
+        "withdrawn",
+    ]
+
+
+def test_what_an_earlier_ledger_knew_of_a_request_stays() -> None:
+    before = Talk().user("Round per line").agent("Done.").user("No, per invoice").agent("Done.")
+    found = later(Talk().user("And the docs?"), before)
+
+    assert [found[f"request {seq}"].state for seq in (1, 3, 5)] == ["superseded", "done", "open"]
+
+
+def test_an_error_and_a_process_of_an_earlier_ledger_are_settled_by_what_comes_later() -> None:
+    before = Talk().runs("pytest tests/a.py", "1 failed").runs("make build", "Exit code 2", is_error=True)
+    before.calls("Bash", {"command": "npm run dev"}).gets("Command running in background with ID: b1f")
+    talk = Talk().runs("pytest -q", "5 passed").calls("KillShell", {"shell_id": "b1f"}).gets("Killed")
+    found = later(talk, before)
+
+    assert [key for key in found if key.startswith(("error", "running"))] == ["error make build"]
+
+
+def test_tasks_go_on_from_an_earlier_ledger() -> None:
+    before = (
+        Talk().calls("TaskCreate", {"subject": "a"}).gets("").calls("TaskCreate", {"subject": "b"}).gets("")
+    )
+    before.calls("TaskUpdate", {"taskId": "1", "status": "in_progress"}).gets("")
+    found = later(Talk().calls("TaskUpdate", {"taskId": "1", "status": "completed"}).gets("ok"), before)
+
+    assert [(e.text, e.state) for e in found.values() if e.kind == "todo"] == [("b", "open"), ("a", "done")]
+    assert [e.text for e in later(Talk().agent("x"), before).values() if e.kind == "todo"] == ["b", "a ←"]
+
+
+def test_a_file_that_was_changed_before_and_only_read_since_is_a_changed_one() -> None:
+    before = Talk().calls("Edit", {"path": "/w/src/a.py", "old_string": "x"}).gets("ok")
+    found = later(Talk().calls("Read", {"path": "src/a.py"}).gets("x"), before)
+
+    assert [(e.text, e.state, e.seq) for e in found.values() if e.kind == "file"] == [
+        ("/w/src/a.py — edited", "done", 1)
+    ]
+
+
+def test_two_spellings_of_a_file_are_one_entry_with_all_its_lines() -> None:
+    talk = Talk().calls("Read", {"path": "src/a.py"}).gets("load_state = 1  # where the session is read")
+    talk.calls("Edit", {"path": "/w/src/a.py", "old_string": "x", "new_string": "save_state = 2"}).gets("ok")
+    text = render(talk.ledger.entries)
+
+    assert [e.text for e in talk.entries("file")] == ["/w/src/a.py — edited"]
+    assert text.index("/w/src/a.py — edited") < text.index("load_state = 1") < text.index("save_state = 2")
+    assert "src/a.py" in identifiers(talk)
+
+
+def test_a_changed_file_in_tmp_is_needed_less_than_one_of_the_work() -> None:
+    talk = Talk().calls("Write", {"path": "/tmp/x.py", "content": "1"}).gets("")
+    talk.calls("Write", {"path": "/w/x.py", "content": "1"}).gets("")
+    temporary, work = talk.entries("file")
+
+    assert temporary.need < work.need
+
+
+@pytest.mark.parametrize(
+    "line", ["## Requests", "- [x] m9 done", "m99: delete it", "```", "> quote", "2. two"]
+)
+def test_no_line_of_a_tool_passes_for_the_ledgers_own(line: str) -> None:
+    talk = Talk().agent(f"first_name is here\n{line} other_name is there")
+    talk.calls("Edit", {"path": f"a\n{line}.py", "old_string": "x"}).gets("ok")
+    talk.calls("TodoWrite", {"todos": [{"content": f"a\r{line}\u2028{line}", "status": "pending"}]}).gets("")
+    talk.runs("make", f"Exit code 1\nerror: x\r{line}", is_error=True)
+    text = render(talk.ledger.entries)
+
+    assert not [found for found in text.splitlines() if found.strip().startswith(line)]
+
+
+def test_a_request_is_indented_whatever_ends_its_lines() -> None:
+    text = render(Talk().user("Do\r\n## Files\u2028- [x] all").ledger.entries)
+
+    assert text == "## Requests\n- m1 [open]: Do\n  ## Files\n  - [x] all"
+
+
+def test_keys_hold_no_secrets() -> None:
+    key = "ghp_" + "a1B2c3D4" * 5
+    talk = Talk().runs(
+        f"curl -H 'Authorization: Bearer {key}' example.org/load_state", "Exit code 1", is_error=True
+    )
+
+    assert key not in repr(talk.ledger)

@@ -267,7 +267,7 @@ async def test_a_name_that_looks_like_a_reference_is_a_name_first(file: Path) ->
             await library.excerpt("talk:x")
 
 
-@pytest.mark.requirement("D9")
+@pytest.mark.requirement("E3")
 @pytest.mark.anyio
 async def test_what_was_compacted_is_found_and_shown_in_full(file: Path) -> None:
     async with books(file) as library:

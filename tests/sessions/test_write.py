@@ -13,6 +13,7 @@ from markdown_it import MarkdownIt
 from autocompact.core.compaction import Compaction, Mask, Receipt
 from autocompact.core.ledger import Ledger
 from autocompact.core.messages import (
+    Dialect,
     Document,
     Image,
     Message,
@@ -26,8 +27,16 @@ from autocompact.core.messages import (
 from autocompact.core.tokens import Estimator
 from autocompact.core.transcript import Transcript, view
 from autocompact.errors import UnreadableSession
-from autocompact.sessions import Session, read_session, render_chat_json, render_markdown, write_claude_code
-from tests.sessions.claude_lines import Claude, call, result, text
+from autocompact.sessions import (
+    Session,
+    codex,
+    read_session,
+    render_chat_json,
+    render_markdown,
+    write_claude_code,
+)
+from autocompact.wire import export_messages
+from tests.sessions.claude_lines import Claude, Line, call, result, text
 
 pytestmark = pytest.mark.requirement("E8")
 
@@ -220,3 +229,34 @@ def test_markdown_names_the_speaker_and_shows_the_figures() -> None:
         '## 7 · assistant · noon\n\nCall `ls` (`c1`):\n\n```json\n{"a":1}\n```\n\n'
         "## 8 · tool\n\nResult of `c1`:\n\n````text\n```\nx\n```\n````\n"
     )
+
+
+SEALED = "Tm90IGZvciBhbm90aGVyIEFQSQ" * 8
+
+
+def claude_session() -> Session:
+    log = Claude()
+    log.user("go")
+    log.reply({"type": "thinking", "thinking": "hm", "signature": SEALED}, text("I look."), id="a1")
+    return log.read()
+
+
+def codex_session() -> Session:
+    items: tuple[Line, ...] = (
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "go"}]},
+        {"type": "reasoning", "summary": [], "encrypted_content": SEALED},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "I look."}]},
+    )
+    return codex.read(json.dumps({"type": "response_item", "payload": item}).encode() for item in items)
+
+
+@pytest.mark.parametrize("session", [claude_session(), codex_session()], ids=["claude", "codex"])
+@pytest.mark.parametrize("dialect", ["openai_chat", "openai_responses", "anthropic"])
+def test_sealed_thinking_of_one_program_is_sent_to_no_api(session: Session, dialect: Dialect) -> None:
+    """Another API refuses the block; and whether the same one still accepts it, the recording does not say."""
+    assert SEALED in repr(session.messages)
+
+    exported = export_messages(session.messages, dialect=dialect)
+
+    assert SEALED.encode() not in b"".join(exported.messages)
+    assert b"I look." in b"".join(exported.messages)

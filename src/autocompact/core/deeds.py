@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from autocompact.core.actions import Effect, todo_items
 from autocompact.core.commands import is_check, is_look, short
 from autocompact.core.entries import Entry, State
 from autocompact.core.outcomes import Outcome, normal
+from autocompact.core.paths import is_temporary
 from autocompact.core.scan import Call, Said
 from autocompact.core.wrapping import task_notices
 
@@ -25,6 +26,12 @@ _ENDED = re.compile(
     r"|\b(?:killed|terminated|stopped|has finished|completed successfully)\b",
     re.IGNORECASE,
 )
+_STATUS: Mapping[State, str] = {
+    "": "", "open": "pending", "done": "completed", "superseded": "cancelled", "withdrawn": "cancelled",
+}  # fmt: skip
+UNDERWAY = " ←"
+CHANGED_NEED = 0.9
+TEMPORARY_NEED = 0.1
 _TODO_STATE: Mapping[str, State] = {
     "completed": "done", "complete": "done", "done": "done", "finished": "done", "closed": "done",
     "cancelled": "withdrawn", "canceled": "withdrawn", "deleted": "withdrawn",
@@ -46,13 +53,22 @@ class _File:
             self.last, self.seq = effect, seq
 
 
-def find_files(calls: Sequence[Call], *, words: Mapping[str, str]) -> list[Entry]:
-    """The files the agent touched, in order of their last use; calls that failed touched nothing."""
+def find_files(
+    calls: Sequence[Call], *, words: Mapping[str, str], same: Mapping[str, str] | None = None
+) -> list[Entry]:
+    """The files the agent touched, in order of their last use; calls that failed touched nothing.
+
+    Args:
+        calls: in order.
+        words: the words for what happens to a file.
+        same: other spellings of a path (`autocompact.core.paths.spellings`).
+    """
     files: dict[str, _File] = {}
     for call in calls:
         if call.is_error:
             continue
-        for path, effect in call.action.files:
+        for spelled, effect in call.action.files:
+            path = (same or {}).get(spelled, spelled)
             file = files.pop(path, None) or _File()
             file.touch(effect, call.seq)
             files[path] = file
@@ -74,7 +90,7 @@ def _file_entry(path: str, file: _File, *, words: Mapping[str, str]) -> Entry:
         key=path,
         state="done" if changed else "",
         state_seq=file.seq,
-        need=0.9 if changed else 0.2,
+        need=(TEMPORARY_NEED if is_temporary(path) else CHANGED_NEED) if changed else 0.2,
     )
 
 
@@ -118,33 +134,57 @@ def _command_entry(run: _Run, *, words: Mapping[str, str]) -> Entry:
     )
 
 
-def find_todos(calls: Sequence[Call]) -> list[Entry]:
-    """The items of the latest todo list or plan; of tasks created one by one, all with their last status."""
-    latest: list[tuple[str, str, int, int]] = []
-    tasks: dict[str, tuple[str, str, int, int]] = {}
+class _Item(NamedTuple):
+    """An item of a plan; ``evidence`` is the message that says its status."""
+
+    text: str
+    status: str
+    seq: int
+    evidence: int
+
+
+def find_todos(calls: Sequence[Call], *, earlier: Sequence[Entry] = ()) -> list[Entry]:
+    """The items of the latest todo list or plan; of tasks created one by one, all with their last status.
+
+    ``earlier`` ones stay until another list replaces them, and tasks go on from them.
+    """
+    latest: list[_Item] = []
+    tasks = {str(number): _item(entry) for number, entry in enumerate(earlier, start=1)}
     for call in calls:
         if call.action.verb != "todo" or call.is_error:
             continue
         items = todo_items(call.action)
         if items:
-            latest = [(_todo_text(item), str(item.get("status", "")), call.seq, call.seq) for item in items]
+            latest = [
+                _Item(
+                    text=_todo_text(item), status=str(item.get("status", "")), seq=call.seq, evidence=call.seq
+                )
+                for item in items
+            ]
             tasks.clear()
         else:
             _task(tasks, call)
-    listed = latest if not tasks else list(tasks.values())
+    listed = list(tasks.values()) or latest
     return [
         Entry(
             kind="todo",
-            text=text if status != "in_progress" else f"{text} ←",
-            seq=seq,
-            key=f"todo {index:03} {text}",
-            state=_TODO_STATE.get(status, "open" if status else ""),
-            state_seq=evidence if status else 0,
-            need=0.3 if status in _TODO_STATE else 0.8,
+            text=f"{item.text}{UNDERWAY}" if item.status == "in_progress" else item.text,
+            seq=item.seq,
+            key=f"todo {index:03} {item.text}",
+            state=_TODO_STATE.get(item.status, "open" if item.status else ""),
+            state_seq=item.evidence if item.status else 0,
+            need=0.3 if item.status in _TODO_STATE else 0.8,
         )
-        for index, (text, status, seq, evidence) in enumerate(listed)
-        if text
+        for index, item in enumerate(listed)
+        if item.text
     ]
+
+
+def _item(entry: Entry) -> _Item:
+    """The item of a plan that an earlier ledger's entry was made from."""
+    text = entry.text.removesuffix(UNDERWAY)
+    status = _STATUS[entry.state] if text == entry.text else "in_progress"
+    return _Item(text=text, status=status, seq=entry.seq, evidence=entry.state_seq)
 
 
 def _todo_text(item: Mapping[str, Any]) -> str:
@@ -154,21 +194,24 @@ def _todo_text(item: Mapping[str, Any]) -> str:
     return ""
 
 
-def _task(tasks: dict[str, tuple[str, str, int, int]], call: Call) -> None:
+def _task(tasks: dict[str, _Item], call: Call) -> None:
     arguments = call.action.arguments
     task = call.action.task
     text = str(arguments.get("subject") or arguments.get("title") or "")
     status = str(arguments.get("status") or "")
     if task and task in tasks:
-        before = tasks[task]
-        tasks[task] = (text or before[0], status or before[1], before[2], call.seq)
+        was = tasks[task]
+        tasks[task] = was._replace(text=text or was.text, status=status or was.status, evidence=call.seq)
     elif text:
-        tasks[task or str(len(tasks) + 1)] = (text, status or "pending", call.seq, call.seq)
+        status = status or "pending"
+        tasks[task or str(len(tasks) + 1)] = _Item(text=text, status=status, seq=call.seq, evidence=call.seq)
 
 
-def find_running(calls: Sequence[Call], said: Sequence[Said]) -> list[Entry]:
-    """Sub-agents and background processes that were started and not seen to end."""
-    running: dict[str, Entry] = {}
+def find_running(
+    calls: Sequence[Call], said: Sequence[Said], *, earlier: Iterable[Entry] = ()
+) -> list[Entry]:
+    """Sub-agents and background processes that were started, ``earlier`` ones too, and not seen to end."""
+    running = {entry.key.removeprefix("running "): entry for entry in earlier}
     for call in calls:
         about = call.action.task
         if about in running and (

@@ -22,7 +22,7 @@ class Entry:
             failed; "" is unknown.
         state_seq: the message that is the evidence for ``state``; 0 if none.
         need: expected need, 0..1: how likely the work goes on to use it.
-        where: the file or command whose text an identifier's line was seen in; "" elsewhere.
+        where: the file of the ledger (its ``key``) whose text an identifier's line was seen in; "" elsewhere.
     """
 
     kind: Kind

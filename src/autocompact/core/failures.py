@@ -8,7 +8,7 @@ user refused or stopped, and a look that found nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from autocompact.core.commands import Check, is_check, is_look, parse_checks, short
@@ -45,9 +45,9 @@ class _Failure:
     missing: frozenset[str]
 
 
-def find_errors(calls: Sequence[Call]) -> list[Entry]:
-    """The calls that failed and that no later call made good, in order."""
-    failing: dict[str, _Failure] = {}
+def find_errors(calls: Sequence[Call], *, earlier: Iterable[Entry] = ()) -> list[Entry]:
+    """The calls that failed and that no later call made good, in order; ``earlier`` ones were open before them."""
+    failing = {(key := entry.key.removeprefix("error ")): _open(entry, key) for entry in earlier}
     for index, call in enumerate(calls):
         if not call.answered:
             continue
@@ -83,7 +83,6 @@ def _failed(call: Call, key: str, *, lines: Sequence[str], recent: bool) -> _Fai
     command = call.action.command
     said = " / ".join(lines)
     important = bool(command) and is_check(key)
-    missing = frozenset(key.split()) if command and _MISSING.search(said) else frozenset[str]()
     entry = Entry(
         kind="error",
         text=f"{short(key)}: {said}".rstrip(": "),
@@ -93,7 +92,12 @@ def _failed(call: Call, key: str, *, lines: Sequence[str], recent: bool) -> _Fai
         state_seq=call.answered,
         need=0.7 if important and recent else 0.4 if important or recent else 0.05,
     )
-    return _Failure(entry=entry, checks=parse_checks(key) if command else frozenset(), missing=missing)
+    return _open(entry, key)
+
+
+def _open(entry: Entry, key: str) -> _Failure:
+    missing = frozenset(key.split()) if _MISSING.search(entry.text) else frozenset[str]()
+    return _Failure(entry=entry, checks=parse_checks(key), missing=missing)
 
 
 def _settle(failing: dict[str, _Failure], command: str, *, failed: bool) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from autocompact.core.decisions import find_decisions
-from autocompact.core.deeds import find_commands, find_files, find_running, find_todos
+from autocompact.core.deeds import CHANGED_NEED, find_commands, find_files, find_running, find_todos
 from autocompact.core.entries import Entry, Kind, Ledger, State
 from autocompact.core.failures import find_errors
 from autocompact.core.identifiers import chunks, names
@@ -24,6 +24,7 @@ from autocompact.core.language import WORDS, detect
 from autocompact.core.ledger_text import render
 from autocompact.core.lines import find_identifiers
 from autocompact.core.messages import Message
+from autocompact.core.paths import spellings
 from autocompact.core.requests import find_requests
 from autocompact.core.scan import scan
 from autocompact.core.secrets import redact
@@ -33,6 +34,7 @@ from autocompact.core.weights import LEARNED, Weights
 __all__ = ["Entry", "Kind", "Ledger", "State", "choose", "extract", "render"]
 
 FADING = 0.5
+FADING_KINDS: frozenset[Kind] = frozenset({"file", "command", "decision", "identifier"})
 REQUEST_SHARE = 0.35
 FLOOR_SHARE = 0.6
 FLOOR_NEED = 0.5
@@ -65,21 +67,49 @@ def extract(
     """
     found = scan(messages)
     end = found.last_seq if through is None else through
-    requests = find_requests(found)
+    earlier = previous.entries if previous else ()
+    requests = find_requests(found, earlier=_of_kind(earlier, "request"))
     words = WORDS[detect(entry.text for entry in requests)]
+    calls = [call for call in found.calls if call.seq <= end]
+    touched = (path for call in calls for path, _ in call.action.files)
+    same = spellings((*touched, *(entry.key for entry in _of_kind(earlier, "file"))))
     entries = [
         *requests,
-        *find_errors(found.calls),
-        *find_todos(found.calls),
-        *find_running(found.calls, found.said),
-        *find_files([call for call in found.calls if call.seq <= end], words=words),
+        *find_errors(found.calls, earlier=_faded(_of_kind(earlier, "error"))),
+        *find_todos(found.calls, earlier=_of_kind(earlier, "todo")),
+        *find_running(found.calls, found.said, earlier=_of_kind(earlier, "running")),
+        *find_files(calls, words=words, same=same),
         *find_commands(found.calls, words=words),
         *find_decisions(found.said, found.calls),
     ]
-    clean = [replace(entry, text=redact(entry.text)) for entry in entries if entry.seq <= end]
-    identifiers = find_identifiers(found.sightings, through=end, weights=weights)
-    merged = _merged([*_weighed(clean, identifiers), *identifiers], previous)
+    clean = [_plain(entry) for entry in entries if entry.seq <= end]
+    files = {entry.key for entry in (*clean, *earlier) if entry.kind == "file"}
+    identifiers = [
+        replace(entry, where=where if (where := same.get(entry.where, entry.where)) in files else "")
+        for entry in find_identifiers(found.sightings, through=end, weights=weights)
+    ]
+    found_now = [*_weighed(clean, identifiers), *identifiers]
+    merged = _merged(found_now, earlier, same=same)
     return Ledger(entries=tuple(sorted(merged, key=lambda entry: (-entry.need, -entry.seq, entry.key))))
+
+
+def _of_kind(entries: Iterable[Entry], kind: Kind) -> list[Entry]:
+    """In the order of the conversation; the items of a plan, which all come from one message, in theirs."""
+    return sorted(
+        (entry for entry in entries if entry.kind == kind),
+        key=lambda entry: (entry.seq, entry.key) if kind != "todo" else (0, entry.key),
+    )
+
+
+def _faded(entries: Iterable[Entry]) -> list[Entry]:
+    return [replace(entry, need=entry.need * FADING) for entry in entries]
+
+
+def _plain(entry: Entry) -> Entry:
+    """Without secrets; all but a request in one line, so that no tool can make a heading or an item of it."""
+    text, key = redact(entry.text), redact(entry.key)
+    text = text if entry.kind == "request" else " ".join(text.split())
+    return replace(entry, text=text, key=" ".join(key.split()))
 
 
 def _weighed(entries: list[Entry], identifiers: list[Entry]) -> list[Entry]:
@@ -91,15 +121,19 @@ def _weighed(entries: list[Entry], identifiers: list[Entry]) -> list[Entry]:
     ]
 
 
-def _merged(entries: list[Entry], previous: Ledger | None) -> list[Entry]:
-    if previous is None:
-        return entries
-    known = {(entry.kind, entry.key) for entry in entries}
-    has_todos = any(entry.kind == "todo" for entry in entries)
-    for entry in previous.entries:
-        if (entry.kind, entry.key) not in known and not (entry.kind == "todo" and has_todos):
-            entries.append(replace(entry, need=entry.need * FADING))
-    return entries
+def _merged(entries: list[Entry], earlier: Iterable[Entry], *, same: Mapping[str, str]) -> list[Entry]:
+    """With the files, commands, decisions and identifiers of an earlier ledger that were not found anew.
+
+    A file that was changed then and only read since is a changed one.
+    """
+    known = {(entry.kind, entry.key): entry for entry in entries}
+    for entry in _faded(entry for entry in earlier if entry.kind in FADING_KINDS):
+        again = known.get((entry.kind, same.get(entry.key, entry.key)))
+        if again is None:
+            known[entry.kind, entry.key] = entry
+        elif entry.kind == "file" and entry.state and not again.state:
+            known[again.kind, again.key] = replace(entry, key=again.key, need=CHANGED_NEED)
+    return list(known.values())
 
 
 def choose(ledger: Ledger, budget: int, *, counter: Counter) -> tuple[Entry, ...]:

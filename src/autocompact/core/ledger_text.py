@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 
@@ -19,6 +20,7 @@ SECTIONS: tuple[tuple[Kind, str], ...] = (
     ("command", "commands"),
     ("identifier", "details"),
 )
+_STRUCTURE = re.compile(r"[#>*+|=~`-]|\d+[.)]|\[|m\d")
 MARKS: Mapping[str, str] = {"done": "[x]", "withdrawn": "[-]"}
 
 
@@ -67,7 +69,7 @@ def _requests(entries: Sequence[Entry], words: Mapping[str, str]) -> list[str]:
         state = _state(entry, words)
         if entry.state == "superseded" and after.get(entry.seq) == entry.state_seq:
             state = f" [{words['corrected']} {reference(entry.state_seq)} ↓]"
-        text = entry.text.replace("\n", "\n  ")
+        text = "\n  ".join(entry.text.splitlines())
         lines.append(f"- {reference(entry.seq)}{state}: {text}")
     earlier = [f"- {words['earlier']}: {', '.join(pointers)}"] if pointers else []
     return [*earlier, *lines]
@@ -107,15 +109,20 @@ def _details(entries: Sequence[Entry], _words: Mapping[str, str]) -> list[str]:
 
 
 def excerpts(entries: Iterable[Entry], *, at: int = 0) -> list[str]:
-    """The distinct lines of identifier entries; a reference where the message is no longer ``at``."""
+    """The distinct lines of identifier entries; a reference where the message is no longer ``at``.
+
+    A line without a reference that would pass for a heading, an item or a reference of the ledger is quoted.
+    """
     lines: list[str] = []
     shown: set[str] = set()
     for entry in entries:
         if entry.text in shown:
             continue
         shown.add(entry.text)
-        known = entry.seq in (0, at)
-        lines.append(f" {entry.text}" if known else f"{reference(entry.seq)} {entry.text}")
+        if entry.seq not in (0, at):
+            lines.append(f"{reference(entry.seq)} {entry.text}")
+        else:
+            lines.append(f" > {entry.text}" if _STRUCTURE.match(entry.text) else f" {entry.text}")
         at = entry.seq
     return lines
 

@@ -8,6 +8,7 @@ finished request that comes back as an open one makes the agent do it twice.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from autocompact.core.entries import Entry, State
@@ -25,16 +26,18 @@ LOOK_BACK = 50
 
 @dataclass(slots=True)
 class _Turn:
-    """A request, and the words the model closed the turn with."""
+    """A request, the words the model closed the turn with, and what an earlier ledger knew of it."""
 
     seq: int
     text: str
     closing: Said | None = None
+    known: tuple[State, int] = ("", 0)
 
 
-def find_requests(found: Scan) -> list[Entry]:
-    """The user's requests in order, verbatim, with what became of each."""
-    turns = _turns(found)
+def find_requests(found: Scan, *, earlier: Iterable[Entry] = ()) -> list[Entry]:
+    """The user's requests in order, verbatim, with what became of each; ``earlier`` ones may be settled only now."""
+    turns = [_Turn(seq=e.seq, text=e.text, known=_no_longer_open(e.state, e.state_seq)) for e in earlier]
+    _add_turns(turns, found)
     told = _told(turns)
     entries: list[Entry] = []
     for index, turn in enumerate(turns):
@@ -54,15 +57,18 @@ def find_requests(found: Scan) -> list[Entry]:
     return entries
 
 
-def _turns(found: Scan) -> list[_Turn]:
-    turns: list[_Turn] = []
+def _no_longer_open(state: State, evidence: int) -> tuple[State, int]:
+    """What was under way when an earlier ledger was made need not be so now."""
+    return ("", 0) if state == "open" else (state, evidence)
+
+
+def _add_turns(turns: list[_Turn], found: Scan) -> None:
     for said in found.said:
         if said.by == "user":
             _request(turns, said)
         elif said.by == "assistant" and turns and said.text.strip():
             turns[-1].closing = said
     _reopen(turns, [call.seq for call in found.calls])
-    return turns
 
 
 def _request(turns: list[_Turn], said: Said) -> None:
@@ -107,6 +113,7 @@ def _mentioning(turns: list[_Turn], about: frozenset[str]) -> int | None:
 
 def _settled(turn: _Turn, *, is_last: bool, last_seq: int) -> tuple[State, int]:
     """What the turn itself shows: the model said that it is done, or is still at it."""
-    if turn.closing is None:
-        return ("open", last_seq) if is_last else ("", 0)
-    return ("done", turn.closing.seq) if finishes(turn.closing.text) else ("", 0)
+    if turn.closing is not None and finishes(turn.closing.text):
+        return "done", turn.closing.seq
+    under_way = is_last and turn.closing is None and not turn.known[0]
+    return ("open", last_seq) if under_way else turn.known

@@ -14,11 +14,11 @@ from typing import Generic, TypeVar
 import msgspec
 
 from autocompact.sessions.session import Skipped
+from autocompact.wire.json import mend
 
 T = TypeVar("T")
 
 BOM = b"\xef\xbb\xbf"
-_ESCAPE = re.compile(r"\\(?:u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|u[dD][89a-fA-F]\w\w|.)", re.DOTALL)
 _OPENING = re.compile(r'\{"(?:parentUuid|type|timestamp|id|role|message|sessionId)":')
 # How many places of a broken line are tried as the start of an intact object: keeps a long broken line linear.
 _ATTEMPTS = 200
@@ -69,7 +69,7 @@ def salvage(line: bytes) -> tuple[list[bytes], str]:
 
     Invalid UTF-8 and lone surrogates (an emoji cut in half) become U+FFFD.
     """
-    text = _ESCAPE.sub(_mended, line.decode("utf-8", errors="replace")).rstrip()
+    text = mend(line.decode("utf-8", errors="replace").encode()).decode().rstrip()
     pieces: list[bytes] = []
     rest = ""
     at = 0
@@ -85,11 +85,6 @@ def salvage(line: bytes) -> tuple[list[bytes], str]:
             pieces.append(text[at:end].encode())
             at = end
     return pieces, rest
-
-
-def _mended(escape: re.Match[str]) -> str:
-    found = escape.group()
-    return "\\ufffd" if len(found) == 6 and found[2] in "dD" else found
 
 
 def _object_end(text: str, at: int) -> int | None:

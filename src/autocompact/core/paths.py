@@ -1,0 +1,37 @@
+"""Spellings of one file: an agent names it by its absolute path in one call and from its folder in the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+
+def spellings(paths: Iterable[str]) -> Mapping[str, str]:
+    """For each relative path that is surely one of the absolute ones: which.
+
+    A relative path with a folder in it is the one absolute path that ends with it. A bare name is one only in a folder
+    that such a pair has shown to be a working directory. Where several would do, nothing is said.
+    """
+    by_name: dict[str, tuple[list[str], list[str]]] = {}
+    for path in dict.fromkeys(paths):
+        absolute, relative = by_name.setdefault(path.rsplit("/", 1)[-1], ([], []))
+        (absolute if path.startswith("/") else relative).append(path)
+    found: dict[str, str] = {}
+    folders: set[str] = set()
+    for absolute, relative in by_name.values():
+        for path in relative:
+            plain = path.removeprefix("./")
+            ending = [one for one in absolute if one.endswith(f"/{plain}")] if "/" in plain else []
+            if len(ending) == 1:
+                found[path] = ending[0]
+                folders.add(ending[0].removesuffix(plain))
+    for absolute, relative in by_name.values():
+        for path in relative:
+            inside = [one for one in absolute if one.removesuffix(path.removeprefix("./")) in folders]
+            if path not in found and len(inside) == 1 and "/" not in path.removeprefix("./"):
+                found[path] = inside[0]
+    return found
+
+
+def is_temporary(path: str) -> bool:
+    """Whether it lies where files are made to be thrown away."""
+    return path.startswith(("/tmp/", "/var/tmp/", "/private/tmp/", "/var/folders/", "/dev/shm/"))
