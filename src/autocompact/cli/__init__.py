@@ -15,6 +15,7 @@ import click
 from autocompact.cli.compact import compact
 from autocompact.cli.inspect import inspect
 from autocompact.cli.replay import replay
+from autocompact.cli.serve import serve, wrap
 from autocompact.cli.store import (
     compactions,
     export,
@@ -50,6 +51,8 @@ program.add_command(compact)
 program.add_command(inspect)
 for kept in (replay, list_conversations, show, export, import_session, search, undo, compactions):
     program.add_command(kept)
+program.add_command(serve)
+program.add_command(wrap)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

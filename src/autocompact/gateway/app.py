@@ -1,0 +1,288 @@
+"""The ASGI application: ``/v1/…`` goes upstream on the shortest path, ``/autocompact/…`` is administration.
+
+A request that a model answers is read whole, prepared by `Turns`, and forwarded; any other below ``/v1`` is passed
+through piece by piece. What fails on our side never keeps a request from going upstream as it came, unless the
+gateway is told to fail closed.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import AsyncIterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from autocompact.compactor.compactor import ConversationStore
+from autocompact.core.messages import Dialect
+from autocompact.errors import IncompressibleContext, InvalidRequest
+from autocompact.gateway.config import Config
+from autocompact.gateway.exchange import Exchange, Header, Scope
+from autocompact.gateway.metrics import Metrics
+from autocompact.gateway.namespaces import namespace_of
+from autocompact.gateway.refusals import Refusal, Refused
+from autocompact.gateway.relay import Event, Head, Receive, Send, UsageReader, relay, while_connected
+from autocompact.gateway.turns import Turn, Turns
+from autocompact.gateway.upstream import Upstream
+from autocompact.models.overflow import is_overflow
+from autocompact.ports import Model
+from autocompact.wire import Request, parse_request
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+_UNPREPARED = (b"x-autocompact-action", b"failed-open")
+
+log = logging.getLogger("autocompact.gateway")
+
+
+class Gateway:
+    """The application. Its lifespan opens the way upstream, and closes the store in the end.
+
+    Args:
+        config: how it runs.
+        store: where conversations are kept.
+        summaries: the model that makes summaries; None makes them offline.
+
+    Attributes:
+        turns: prepares requests; its conversations are those of the gateway.
+        metrics: what it counts.
+    """
+
+    def __init__(self, config: Config, *, store: ConversationStore, summaries: Model | None = None) -> None:
+        from autocompact.gateway.admin import administration
+
+        self.config = config
+        self.metrics = Metrics()
+        self.turns = Turns(config, store=store, summaries=summaries, metrics=self.metrics)
+        self._upstream = Upstream(config)
+        self._running = 0
+        self._administration: ASGIApp = administration(self)
+
+    async def __call__(self, scope: Scope, *channels: Any) -> None:
+        """One connection's request, or the lifespan; ``channels`` are ASGI's ``receive`` and ``send``."""
+        receive: Receive
+        send: Send
+        receive, send = channels
+        match scope["type"]:
+            case "http":
+                await self._http(scope, receive=receive, send=send)
+            case "lifespan":
+                await self._lifespan(receive, send)
+            case _:
+                await send({"type": "websocket.close", "code": 1000})
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        await receive()
+        await self._upstream.start()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await self._upstream.aclose()
+        await self.turns.aclose()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _http(self, scope: Scope, *, receive: Receive, send: Send) -> None:
+        exchange = Exchange.of(scope, configured=self.config.upstreams)
+        sending = _Sending(send)
+        self._running += 1
+        try:
+            self._check(exchange)
+            if exchange.path.startswith("/autocompact"):
+                await self._administration(dict(scope), receive, send)
+            elif exchange.dialect is not None:
+                await self._answered(exchange, exchange.dialect, receive=receive, send=sending)
+            else:
+                await self._passed(exchange, receive=receive, send=sending)
+        except Refused as refused:
+            await _refuse(refused.refusal, exchange, send=sending)
+        except Exception as error:
+            if not _is_broken_upstream(error):
+                raise
+            log.warning("an upstream broke off", extra={"reason": type(error).__name__})
+            if sending.begun:
+                raise  # the server closes the connection: the client must not take this for the end
+            await _refuse(Refusal(status=502, message="the upstream broke off"), exchange, send=sending)
+        finally:
+            self._running -= 1
+
+    def _check(self, exchange: Exchange) -> None:
+        """What can be refused by the head alone."""
+        host = exchange.header(b"host").decode("latin-1").lower()
+        name = host[: host.index("]") + 1] if host.startswith("[") and "]" in host else host.partition(":")[0]
+        if "*" not in self.config.hosts and name not in self.config.hosts:
+            raise Refused(
+                Refusal(status=403, message=f"the gateway is not known as {name!r}: see --allow-host")
+            )
+        if exchange.header(b"sec-fetch-site") in (b"cross-site", b"same-site"):
+            raise Refused(Refusal(status=403, message="web pages of other sites may not use the gateway"))
+        if exchange.path.startswith("/autocompact/") or exchange.path == "/autocompact":
+            return
+        if not exchange.path.startswith("/v1/") or ".." in exchange.path.split("/"):
+            raise Refused(
+                Refusal(status=404, message=f"there is nothing at {exchange.path!r}, only below /v1")
+            )
+        if self._running > self.config.limits.concurrent:
+            busy = "too many requests are running at the same time: try again in a second"
+            raise Refused(Refusal(status=503, message=busy, headers=[(b"retry-after", b"1")]))
+
+    # What is only forwarded
+
+    async def _passed(self, exchange: Exchange, *, receive: Receive, send: Send) -> None:
+        namespace_of(exchange, config=self.config)
+        body = _pieces(receive) if exchange.has_body else None
+        response = await self._upstream.send(exchange, body)
+        try:
+            await while_connected(relay(Head(response), send=send, ours=(), reader=None), receive=receive)
+        finally:
+            response.close()
+
+    # What a model answers
+
+    async def _answered(self, exchange: Exchange, dialect: Dialect, *, receive: Receive, send: Send) -> None:
+        namespace = namespace_of(exchange, config=self.config)
+        body = await _whole(exchange, receive=receive, most=self.config.limits.body_bytes)
+        begun = time.perf_counter()
+        request = self._parsed(body, dialect=dialect)
+        turn, ours = await self._prepared(request, body=body, namespace=namespace)
+        self.metrics.requested(dialect, action=turn.action, seconds=time.perf_counter() - begun)
+        work = self._exchanged(exchange, turn, request=request, namespace=namespace, ours=ours, send=send)
+        await while_connected(work, receive=receive)
+
+    def _parsed(self, body: bytes, *, dialect: Dialect) -> Request | None:
+        """The request; None for one that we cannot read: the provider says what is wrong with it."""
+        try:
+            request = parse_request(body, dialect=dialect)
+        except InvalidRequest as error:
+            if isinstance(error.__cause__, RecursionError):
+                raise Refused(Refusal(status=400, message="the request is nested too deeply")) from None
+            return None
+        most = self.config.limits.messages
+        if len(request.raws) > most:
+            raise Refused(
+                Refusal(
+                    status=413,
+                    message=f"the request has {len(request.raws):,} messages, {most:,} are allowed",
+                )
+            )
+        return request
+
+    async def _prepared(
+        self, request: Request | None, *, body: bytes, namespace: str
+    ) -> tuple[Turn, Sequence[Header]]:
+        if request is None:
+            return Turn(body=body), ()
+        try:
+            turn = await self.turns.prepare(request, namespace=namespace)
+        except InvalidRequest:
+            return Turn(body=body), ()
+        except Exception as error:  # noqa: BLE001 - whatever fails here must not cost the client its answer
+            self._failed(error)
+            return Turn(body=body), (_UNPREPARED,)
+        return turn, tuple(turn.headers())
+
+    def _failed(self, error: Exception) -> None:
+        """Count it; raises `Refused` where the gateway is told to fail closed."""
+        kind = type(error).__name__
+        self.metrics.failed(kind)
+        log.warning("a request could not be prepared", extra={"reason": kind})
+        if not self.config.fail_closed:
+            return
+        if isinstance(error, IncompressibleContext):
+            raise Refused(Refusal(status=400, message=str(error), code="context_length_exceeded")) from error
+        raise Refused(
+            Refusal(
+                status=503, message=f"the gateway could not compact this conversation ({kind}): try again"
+            )
+        ) from error
+
+    async def _exchanged(
+        self,
+        exchange: Exchange,
+        turn: Turn,
+        *,
+        request: Request | None,
+        namespace: str,
+        ours: Sequence[Header],
+        send: Send,
+    ) -> None:
+        """Send it, once more in a smaller form if it was too large, and relay the answer."""
+        response = await self._upstream.send(exchange, turn.body)
+        try:
+            head = Head(response)
+            smaller = await self._smaller(head, request, namespace=namespace)
+            if smaller is not None:
+                response.close()
+                turn, ours = smaller, tuple(smaller.headers())
+                response = await self._upstream.send(exchange, turn.body)
+                head = Head(response)
+            reader = None
+            if turn.kept is not None and exchange.dialect is not None:
+                reader = UsageReader(exchange.dialect, response, streams=head.streams)
+            await relay(head, send=send, ours=ours, reader=reader)
+            if reader is not None and (usage := reader.usage()) is not None:
+                turn.report(usage)
+        finally:
+            response.close()
+
+    async def _smaller(self, head: Head, request: Request | None, *, namespace: str) -> Turn | None:
+        """What to send instead, if the provider says that the request was too large."""
+        told = await head.look()
+        overflow = is_overflow(head.response.status, told) if told else None
+        if overflow is None or request is None:
+            return None
+        try:
+            return await self.turns.shrunk(request, namespace=namespace, overflow=overflow)
+        except Exception as error:  # noqa: BLE001 - then the client gets the provider's own answer
+            self.metrics.failed(type(error).__name__)
+            log.warning("a retry could not be prepared", extra={"reason": type(error).__name__})
+            return None
+
+
+class _Sending:
+    """Sends, and knows whether the response has begun."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.begun = False
+
+    async def __call__(self, event: Event) -> None:
+        self.begun = True
+        await self._send(event)
+
+
+async def _refuse(refusal: Refusal, exchange: Exchange, *, send: Send) -> None:
+    body = refusal.body(exchange.provider)
+    length = str(len(body)).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", length), *refusal.headers]
+    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _pieces(receive: Receive) -> AsyncIterator[bytes]:
+    more = True
+    while more:
+        event = await receive()
+        if event["type"] == "http.disconnect":
+            raise ConnectionResetError("the client went away")
+        more = event.get("more_body", False)
+        if piece := event.get("body", b""):
+            yield piece
+
+
+async def _whole(exchange: Exchange, *, receive: Receive, most: int) -> bytes:
+    too_large = Refused(Refusal(status=413, message=f"the request is larger than {most:,} bytes"))
+    if exchange.header(b"content-length").isdigit() and int(exchange.header(b"content-length")) > most:
+        raise too_large
+    pieces: list[bytes] = []
+    size = 0
+    async for piece in _pieces(receive):
+        pieces.append(piece)
+        size += len(piece)
+        if size > most:
+            raise too_large
+    return b"".join(pieces)
+
+
+def _is_broken_upstream(error: Any) -> bool:
+    import aiohttp
+
+    return isinstance(error, aiohttp.ClientError | TimeoutError | ConnectionError)

@@ -1,0 +1,118 @@
+"""What a gateway is told once, when it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
+from urllib.parse import urlsplit
+
+from autocompact.core.modes import DEFAULT, Mode
+from autocompact.errors import InvalidInput
+
+Provider: TypeAlias = Literal["openai", "anthropic"]
+
+PROVIDERS: tuple[Provider, ...] = ("openai", "anthropic")
+
+DEFAULT_UPSTREAMS: Mapping[Provider, str] = {
+    "openai": "https://api.openai.com",
+    "anthropic": "https://api.anthropic.com",
+}
+
+LOCAL_HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
+
+_LEAST_KEY = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a client may ask for.
+
+    Attributes:
+        body_bytes: of a request for an answer of a model.
+        messages: in one request.
+        concurrent: requests at the same time, all clients together.
+        conversations: that are held in memory; the others are in the store, and found again.
+    """
+
+    body_bytes: int = 64_000_000
+    messages: int = 50_000
+    concurrent: int = 512
+    conversations: int = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """How a gateway runs.
+
+    Attributes:
+        upstreams: base address of each provider, without ``/v1``. Requests go nowhere else.
+        namespace_key: secret with which clients' credentials are hashed into namespaces, at least 16 bytes.
+        window: tokens of the models' window; None looks each model up.
+        windows: windows of models by the beginning of their names; they go before the table of known models.
+        mode: when and how to compact. The summary stands in a user message whatever it says.
+        fail_closed: refuse a request that could not be compacted, instead of forwarding it as it came.
+        keep_from: bytes per token of the threshold from which a conversation is kept. No text has more tokens than
+            bytes, so with 1.0 a smaller request cannot reach the threshold; with 0 every conversation is kept.
+        hosts: host names by which a client may address the gateway, without ports (DNS rebinding); "*" is any.
+        upstream_keys: key of each provider, which then replaces the credential that the client sends.
+        access_tokens: credentials that clients must have where there are ``upstream_keys``.
+        limits: what a client may ask for.
+
+    Raises:
+        InvalidInput: an address, a key or a token that cannot be used.
+    """
+
+    upstreams: Mapping[Provider, str]
+    namespace_key: bytes = field(repr=False)
+    window: int | None = None
+    windows: Mapping[str, int] = field(default_factory=dict[str, int])
+    mode: Mode = DEFAULT
+    fail_closed: bool = False
+    keep_from: float = 1.0
+    hosts: frozenset[str] = LOCAL_HOSTS
+    upstream_keys: Mapping[Provider, str] = field(default_factory=dict[Provider, str], repr=False)
+    access_tokens: frozenset[str] = field(default=frozenset(), repr=False)
+    limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        for name, address in self.upstreams.items():
+            _check_address(name, address)
+        if len(self.namespace_key) < _LEAST_KEY:
+            raise InvalidInput(
+                f"the namespace key has {len(self.namespace_key)} bytes, at least 16 are needed"
+            )
+        if bool(self.upstream_keys) != bool(self.access_tokens):
+            raise InvalidInput(
+                "upstream keys and access tokens belong together: with a key of yours, say which clients may use it"
+            )
+        object.__setattr__(self, "mode", replace(self.mode, placement="user"))
+
+
+def parse_upstreams(text: str) -> dict[Provider, str]:
+    """The upstreams of ``openai=https://…,anthropic=https://…``.
+
+    Raises:
+        InvalidInput: it is not written like that.
+    """
+    found: dict[Provider, str] = {}
+    for item in filter(None, (part.strip() for part in text.split(","))):
+        name, equals, address = item.partition("=")
+        if not equals or name not in PROVIDERS:
+            raise InvalidInput(f"{item!r} is no upstream: write openai=https://… or anthropic=https://…")
+        address = address.rstrip("/")
+        _check_address(name, address)
+        found[name] = address
+    if not found:
+        raise InvalidInput("no upstream is given: write openai=https://…,anthropic=https://…")
+    return found
+
+
+def _check_address(name: str, address: str) -> None:
+    parts = urlsplit(address)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise InvalidInput(f"the address of {name} is {address!r}, it must be http(s)://host[:port][/path]")
+    if parts.username is not None:
+        raise InvalidInput(f"the address of {name} holds a password: keys are given apart")
+    if parts.path.rstrip("/").endswith("/v1"):
+        raise InvalidInput(f"the address of {name} is {address!r}: leave out /v1, the requests bring it")

@@ -1,0 +1,122 @@
+"""One request of a client: what it asks for, whose it is, and the headers both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from autocompact.core.messages import Dialect
+from autocompact.gateway.config import Provider
+
+Header: TypeAlias = tuple[bytes, bytes]
+Scope: TypeAlias = Mapping[str, Any]
+
+GENERATING: Mapping[str, Dialect] = {
+    "/v1/chat/completions": "openai_chat",
+    "/v1/responses": "openai_responses",
+    "/v1/messages": "anthropic",
+}
+"""The paths of requests that a model answers; the others are only forwarded."""
+
+CREDENTIALS = (b"authorization", b"x-api-key", b"api-key")
+
+_HOP = frozenset(
+    b"connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer "
+    b"transfer-encoding upgrade".split()
+)
+"""They concern one connection, not the request (RFC 9110, 7.6.1)."""
+
+_OURS = frozenset((b"host", b"content-length", b"expect"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """A request as its head says.
+
+    Attributes:
+        method: of HTTP.
+        path: decoded, without query.
+        target: path and query as they came.
+        headers: names in lower case, in the order in which they came.
+        provider: whom it is for.
+        dialect: the API, if a model is to answer; else None.
+    """
+
+    method: str
+    path: str
+    target: str
+    headers: tuple[Header, ...]
+    provider: Provider
+    dialect: Dialect | None
+
+    @classmethod
+    def of(cls, scope: Scope, *, configured: Collection[Provider]) -> Exchange:
+        """What the ASGI scope describes."""
+        path: str = scope["path"]
+        raw: bytes = scope.get("raw_path") or path.encode()
+        query: bytes = scope["query_string"]
+        headers = tuple((bytes(name), bytes(value)) for name, value in scope["headers"])
+        method: str = scope["method"]
+        return cls(
+            method=method,
+            path=path,
+            target=(raw + b"?" + query if query else raw).decode("latin-1"),
+            headers=headers,
+            provider=_provider(path, headers, configured=configured),
+            dialect=GENERATING.get(path) if method == "POST" else None,
+        )
+
+    def header(self, name: bytes) -> bytes:
+        """The first value of a header, b"" without."""
+        return next((value for key, value in self.headers if key == name), b"")
+
+    @property
+    def credential(self) -> bytes:
+        """What the client identifies itself with, b"" if nothing."""
+        given = next((value for name in CREDENTIALS if (value := self.header(name))), b"")
+        return given[7:].strip() if given[:7].lower() == b"bearer " else given
+
+    @property
+    def has_body(self) -> bool:
+        """Whether one follows the head."""
+        return bool(self.header(b"transfer-encoding")) or self.header(b"content-length") not in (b"", b"0")
+
+
+def _provider(path: str, headers: tuple[Header, ...], *, configured: Collection[Provider]) -> Provider:
+    if path == "/v1/messages" or path.startswith("/v1/messages/"):
+        return "anthropic"
+    if path in GENERATING or path.startswith("/v1/responses/"):
+        return "openai"
+    if len(configured) == 1:
+        return next(iter(configured))
+    names = {name for name, _ in headers}
+    return "anthropic" if b"anthropic-version" in names or b"x-api-key" in names else "openai"
+
+
+def forwarded(headers: Iterable[Header], *, without: Collection[bytes] = ()) -> list[Header]:
+    """The headers that go on to the other side, in their order."""
+    headers = tuple(headers)
+    named = {
+        item.strip().lower()
+        for name, value in headers
+        if name.lower() == b"connection"
+        for item in value.split(b",")
+    }
+    dropped = _HOP | named | frozenset(without)
+    return [(name, value) for name, value in headers if name.lower() not in dropped]
+
+
+def to_upstream(exchange: Exchange, *, key: str | None) -> list[Header]:
+    """The headers of the request to the provider.
+
+    Args:
+        exchange: the client's request.
+        key: replaces the client's credential; None sends that on.
+    """
+    if key is None:
+        return forwarded(exchange.headers, without=_OURS)
+    name, value = (
+        (b"x-api-key", key) if exchange.provider == "anthropic" else (b"authorization", f"Bearer {key}")
+    )
+    return [*forwarded(exchange.headers, without=(*_OURS, *CREDENTIALS)), (name, value.encode())]

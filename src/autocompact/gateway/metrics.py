@@ -1,0 +1,55 @@
+"""What a gateway counts, for Prometheus. Labels hold kinds, never names of clients or conversations."""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+
+_BUCKETS = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5, 30)
+
+
+class Metrics:
+    """The counters of one gateway, in a registry of their own."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self._requests = Counter(
+            "autocompact_requests",
+            "Requests that a model answers.",
+            ["api", "action"],
+            registry=self._registry,
+        )
+        self._saved = Counter(
+            "autocompact_tokens_saved",
+            "Tokens that compactions took out of contexts.",
+            registry=self._registry,
+        )
+        self._compactions = Counter(
+            "autocompact_compactions", "Compactions that took effect.", ["trigger"], registry=self._registry
+        )
+        self._failures = Counter(
+            "autocompact_failures", "Failures of the gateway's own.", ["kind"], registry=self._registry
+        )
+        self._overhead = Histogram(
+            "autocompact_overhead_seconds",
+            "From the last byte of a request to its first byte upstream.",
+            registry=self._registry,
+            buckets=_BUCKETS,
+        )
+
+    def requested(self, api: str, *, action: str, seconds: float) -> None:
+        """A request went upstream, ``seconds`` after it was here."""
+        self._requests.labels(api, action).inc()
+        self._overhead.observe(seconds)
+
+    def compacted(self, trigger: str, *, saved: int) -> None:
+        """A compaction took effect."""
+        self._compactions.labels(trigger).inc()
+        self._saved.inc(max(0, saved))
+
+    def failed(self, kind: str) -> None:
+        """Something of ours failed; the name of the error."""
+        self._failures.labels(kind).inc()
+
+    def text(self) -> bytes:
+        """All of it in Prometheus' format."""
+        return generate_latest(self._registry)

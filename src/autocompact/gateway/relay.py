@@ -1,0 +1,158 @@
+"""The answer on its way back: byte for byte as it comes, read along for its usage."""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, MutableMapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from autocompact.core.messages import Dialect, Usage
+from autocompact.errors import AutocompactError
+from autocompact.gateway.exchange import Header, forwarded
+from autocompact.wire import StreamReader, parse_reply
+
+if TYPE_CHECKING:
+    import aiohttp
+
+Event: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Event]]
+Send: TypeAlias = Callable[[Event], Awaitable[None]]
+
+MOST_ERROR_BYTES = 1_000_000
+_MOST_REPLY_BYTES = 64_000_000
+_ERRORS = 400
+
+
+class Head:
+    """The beginning of a response, held back until it is clear that it is not an overflow.
+
+    Attributes:
+        response: the provider's.
+        held: bytes of its body that were read already.
+    """
+
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
+        self.response = response
+        self.held = b""
+
+    @property
+    def streams(self) -> bool:
+        """Whether the body is a stream of events."""
+        return self.response.headers.get("Content-Type", "").startswith("text/event-stream")
+
+    async def look(self) -> bytes:
+        """What may say that the request was too large: an error's body, or a first event that is one; else b""."""
+        if self.response.status >= _ERRORS:
+            self.held = await self._read(MOST_ERROR_BYTES)
+        elif self.streams:
+            self.held = await self.response.content.readany()
+            while b"error" in self.held[:200] and b"\n\n" not in self.held.replace(b"\r", b""):
+                more = await self.response.content.readany()
+                if not more:
+                    break
+                self.held += more
+        return plain(self.held, self.response) if b"error" in self.held or self._encoded else b""
+
+    @property
+    def _encoded(self) -> bool:
+        return "Content-Encoding" in self.response.headers
+
+    async def _read(self, most: int) -> bytes:
+        pieces: list[bytes] = []
+        size = 0
+        while size < most and (piece := await self.response.content.readany()):
+            pieces.append(piece)
+            size += len(piece)
+        return b"".join(pieces)
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The body."""
+        if self.held:
+            yield self.held
+        while chunk := await self.response.content.readany():
+            yield chunk
+
+
+class UsageReader:
+    """Reads the usage of an answer along the way; what it cannot read it leaves."""
+
+    def __init__(self, dialect: Dialect, response: aiohttp.ClientResponse, *, streams: bool) -> None:
+        self._dialect: Dialect = dialect
+        self._reader = StreamReader(dialect) if streams else None
+        self._inflate = _inflater(response)
+        self._readable = self._inflate is not None
+        self._whole: list[bytes] = []
+        self._size = 0
+
+    def feed(self, chunk: bytes) -> None:
+        """The next bytes."""
+        if self._inflate is None or not self._readable:
+            return
+        try:
+            chunk = self._inflate(chunk)
+        except zlib.error:
+            self._readable = False
+            return
+        if self._reader is not None:
+            self._reader.feed(chunk)
+        elif self._size < _MOST_REPLY_BYTES:
+            self._size += len(chunk)
+            self._whole.append(chunk)
+
+    def usage(self) -> Usage | None:
+        """What was reported."""
+        if self._reader is not None:
+            return self._reader.usage
+        try:
+            return parse_reply(b"".join(self._whole), dialect=self._dialect).usage
+        except AutocompactError:
+            return None
+
+
+def _inflater(response: aiohttp.ClientResponse) -> Callable[[bytes], bytes] | None:
+    """What makes plain bytes of the body's; None for an encoding that we do not read."""
+    encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
+    if encoding == "identity":
+        return bytes
+    return zlib.decompressobj(wbits=47).decompress if encoding in ("gzip", "deflate") else None
+
+
+def plain(body: bytes, response: aiohttp.ClientResponse) -> bytes:
+    """The body without its content encoding; b"" for one that we do not read."""
+    inflate = _inflater(response)
+    try:
+        return inflate(body) if inflate else b""
+    except zlib.error:
+        return b""
+
+
+async def relay(head: Head, *, send: Send, ours: Sequence[Header], reader: UsageReader | None) -> None:
+    """Send the response on; each chunk goes to the client first."""
+    headers = [*forwarded(head.response.raw_headers), *ours]
+    await send({"type": "http.response.start", "status": head.response.status, "headers": headers})
+    async for chunk in head.chunks():
+        await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        if reader is not None:
+            reader.feed(chunk)
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def while_connected(work: Coroutine[Any, Any, None], *, receive: Receive) -> None:
+    """Do ``work``, and give it up as soon as the client goes away."""
+    doing = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(_disconnected(receive))
+    try:
+        await asyncio.wait({doing, gone}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        gone.cancel()
+        if not doing.done():
+            doing.cancel()
+        await asyncio.wait({doing, gone})
+    if not doing.cancelled():
+        doing.result()
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,238 @@
+"""One request to a model: what of it goes upstream. Everything here may fail; then the request goes as it came."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from autocompact.compactor import Compactor, Conversation
+from autocompact.compactor.compactor import ConversationStore
+from autocompact.core.budget import Budget
+from autocompact.core.ladder import Goal
+from autocompact.core.messages import Message, Usage
+from autocompact.core.usage import Load
+from autocompact.core.windows import DEFAULT_WINDOW, budget_for, default_reserve, window_for
+from autocompact.errors import IncompressibleContext
+from autocompact.gateway.config import Config
+from autocompact.gateway.conversations import Conversations, Incoming, Kept
+from autocompact.gateway.metrics import Metrics
+from autocompact.models.overflow import Overflow
+from autocompact.ports import Model
+from autocompact.vocabulary import default_counter
+from autocompact.wire import Request, render_request
+
+Action: TypeAlias = Literal["forwarded", "compacted", "retried"]
+
+_NATIVE_MEMBERS = ("context_management", "previous_response_id", "conversation", "prompt")
+_NATIVE_BLOCK = re.compile(rb'"type"\s*:\s*"compaction')
+_MOST_COMPACTORS = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """What goes upstream.
+
+    Attributes:
+        body: of the request.
+        action: what was done to it.
+        kept: the conversation, None if it is not kept.
+        load: what the request weighs, for the usage that its reply reports.
+        used: tokens of it, 0 where nobody counted.
+    """
+
+    body: bytes
+    action: Action = "forwarded"
+    kept: Kept | None = None
+    load: Load | None = None
+    used: int = 0
+
+    def report(self, usage: Usage) -> None:
+        """What the provider reported with the reply."""
+        if self.kept is not None and self.load is not None:
+            self.kept.conversation.meter.report(usage, sent=self.load)
+
+    def headers(self) -> Iterator[tuple[bytes, bytes]]:
+        """What the client is told."""
+        yield b"x-autocompact-action", self.action.encode()
+        if self.kept is not None:
+            conversation = self.kept.conversation
+            yield b"x-autocompact-conversation", conversation.key.conversation.encode()
+            yield b"x-autocompact-compaction", (conversation.active_id or "none").encode()
+            yield b"x-autocompact-tokens", str(self.used).encode()
+
+
+class NamedCompactor(Compactor):
+    """A compactor of conversations whose model is the client's, known by name alone."""
+
+    def __init__(
+        self, store: ConversationStore, *, name: str, budget: Budget, config: Config, summaries: Model | None
+    ) -> None:
+        super().__init__(
+            store,
+            summary_model=summaries,
+            mode=config.mode,
+            windows=config.windows,
+            counter=default_counter(name),
+        )
+        self.budget = budget
+        self._name = name
+
+    @property
+    def model_name(self) -> str:
+        """The client's model."""
+        return self._name
+
+
+class Turns:
+    """Prepares requests, and remembers what their conversations are.
+
+    Args:
+        config: when and how to compact.
+        store: where conversations are kept.
+        summaries: the model that makes summaries; None makes them offline.
+        metrics: counts what happens.
+    """
+
+    def __init__(
+        self, config: Config, *, store: ConversationStore, summaries: Model | None, metrics: Metrics
+    ) -> None:
+        self.conversations = Conversations(store, size=config.limits.conversations)
+        self._config = config
+        self._store = store
+        self._summaries = summaries
+        self._metrics = metrics
+        self._compactors: dict[tuple[str, int], Compactor] = {}
+
+    def compactor(self, model: str, *, max_output: int | None = None) -> Compactor:
+        """The compactor for a model, with the room that a request asks for its reply."""
+        window = self._config.window or window_for(model, overrides=self._config.windows) or DEFAULT_WINDOW
+        reserve = min(max(default_reserve(window), max_output or 0), window // 2)
+        known = self._compactors.get((model, reserve))
+        if known is None:
+            while len(self._compactors) >= _MOST_COMPACTORS:
+                del self._compactors[next(iter(self._compactors))]
+            budget = budget_for(model, window=window, reserve=reserve)
+            known = self._compactors[model, reserve] = NamedCompactor(
+                self._store, name=model, budget=budget, config=self._config, summaries=self._summaries
+            )
+        return known
+
+    async def prepare(self, request: Request, *, namespace: str) -> Turn:
+        """What of ``request`` goes upstream, compacted where that is due.
+
+        Raises:
+            AutocompactError: it could not be compacted, or not be kept.
+        """
+        compactor = self.compactor(request.model, max_output=request.max_output)
+        threshold = self._config.mode.policy.threshold(compactor.budget)
+        if (
+            is_native(request)
+            or len(request.raw) < threshold * self._config.keep_from
+            or not request.messages.listed
+        ):
+            return Turn(body=request.raw)
+        incoming = Incoming.of(request, namespace=namespace)
+        async with self._held(incoming, compactor=compactor) as kept:
+            with self._counted(kept.conversation):
+                await kept.conversation.ready()
+            return self._turn(kept, request, action="compacted")
+
+    async def shrunk(self, request: Request, *, namespace: str, overflow: Overflow) -> Turn | None:
+        """A smaller request after the provider said that it was too large; None if nothing can be gained."""
+        if is_native(request) or not request.messages.listed:
+            return None
+        compactor = self.compactor(request.model, max_output=request.max_output)
+        incoming = Incoming.of(request, namespace=namespace)
+        async with self._held(incoming, compactor=compactor) as kept:
+            conversation = kept.conversation
+            await conversation.ahead.settled()
+            try:
+                with self._counted(conversation):
+                    record = await conversation.execution.run(
+                        lambda: _smaller(conversation, overflow), model_free=True, must_fit=True
+                    )
+            except IncompressibleContext:
+                return None
+            return self._turn(kept, request, action="retried") if record is not None else None
+
+    @asynccontextmanager
+    async def _held(self, incoming: Incoming, *, compactor: Compactor) -> AsyncGenerator[Kept]:
+        async with self.conversations.held(incoming, compactor=compactor) as kept:
+            request = incoming.request
+            system = request.messages[0].text if request.messages.has_system else ""
+            kept.conversation.use_tools(request.tools, system=system)
+            yield kept
+
+    def _counted(self, conversation: Conversation) -> _Counting:
+        return _Counting(conversation, self._metrics)
+
+    def _turn(self, kept: Kept, request: Request, *, action: Action) -> Turn:
+        conversation = kept.conversation
+        body = request.raw
+        if conversation.active is not None:
+            body = render_request(request, _as_sent(request, conversation))
+        return Turn(
+            body=body,
+            action=action if body is not request.raw else "forwarded",
+            kept=kept,
+            load=conversation.meter.load(),
+            used=conversation.usage().used,
+        )
+
+    async def aclose(self) -> None:
+        """End what runs in the background, then close the store and the model."""
+        running = [task for compactor in self._compactors.values() for task in tuple(compactor.tasks)]
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        await self._store.aclose()
+        if self._summaries is not None:
+            await self._summaries.aclose()
+
+
+class _Counting:
+    """Counts the compaction that takes effect within a block."""
+
+    def __init__(self, conversation: Conversation, metrics: Metrics) -> None:
+        self._conversation = conversation
+        self._metrics = metrics
+        self._before = conversation.active_id
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        active = self._conversation.active
+        if active is not None and active.id != self._before:
+            receipt = active.receipt
+            self._metrics.compacted(receipt.trigger, saved=receipt.tokens_before - receipt.tokens_after)
+
+
+def is_native(request: Request) -> bool:
+    """Whether the provider manages this context itself; then it is left alone."""
+    if any(request.fields.get(name, b"null") != b"null" for name in _NATIVE_MEMBERS):
+        return True
+    return b'"compaction' in request.raw and _NATIVE_BLOCK.search(request.raw) is not None
+
+
+def _as_sent(request: Request, conversation: Conversation) -> list[Message]:
+    """The context, with what stayed as it was in the bytes of this request."""
+    offset = request.messages.listed.start
+    messages = list(request.messages[:offset])
+    for message in conversation.context().messages:
+        as_it_came = message.seq > 0 and not message.changed
+        messages.append(request.messages[message.seq - 1 + offset] if as_it_came else message)
+    return messages
+
+
+def _smaller(conversation: Conversation, overflow: Overflow) -> Goal:
+    """Three quarters of the context at most, less where the provider's figures say so."""
+    share = 0.75
+    if overflow.limit and overflow.requested:
+        share = min(share, 0.9 * overflow.limit / overflow.requested)
+    limit = int(min(conversation.shared.budget.limit, conversation.cost().tokens) * share)
+    return replace(conversation.goal(0, trigger="overflow"), limit=limit, target=limit * 2 // 3)
