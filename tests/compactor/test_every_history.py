@@ -234,6 +234,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule()
     def unpin(self) -> None:
+        self.run(self.one.sync())  # the other handle may have let go of some
         for pinned in (*self.one.state.pins, *self.one.state.notes):
             self.run(self.one.records.unpin(pinned))
 
