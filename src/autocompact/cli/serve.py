@@ -96,9 +96,9 @@ def serve(*, host: str, port: int, allow_host: tuple[str, ...], **settings: Unpa
     It speaks OpenAI's Chat Completions and Responses and Anthropic's Messages. Clients send their own keys, which go
     upstream and are not kept.
     """
+    gateway = _gateway(frozenset({host, *allow_host}), **settings)
     from autocompact.gateway.server import address_of, listening, run, served
 
-    gateway = _gateway(frozenset({host, *allow_host}), **settings)
     bound = listening(host, port)
     address = address_of(bound)
     tell(f"Listening on {address}  (OPENAI_BASE_URL={address}/v1  ANTHROPIC_BASE_URL={address})")

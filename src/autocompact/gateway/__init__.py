@@ -4,7 +4,12 @@
 ``gateway``: ``pip install "autocompact[gateway]"``.
 """
 
-from autocompact.gateway.app import Gateway
-from autocompact.gateway.config import Config, Limits
+try:
+    from autocompact.gateway.app import Gateway
+    from autocompact.gateway.config import Config, Limits
+except ModuleNotFoundError as error:
+    raise ImportError(
+        f'the gateway needs {error.name}: pip install "autocompact[gateway]"', name=error.name
+    ) from error
 
 __all__ = ["Config", "Gateway", "Limits"]
