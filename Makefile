@@ -11,7 +11,7 @@ export UV_PYTHON_DOWNLOADS := never
 export UV_PROJECT_ENVIRONMENT := .venv
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench format docs lint types layers clean
+.PHONY: help run test browser check bench format docs lint types layers clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -29,10 +29,14 @@ run: $(SYNCED)  ## Compact the example session and show what came of it
 	@echo '  compact a session of your own            $(BIN)/autocompact compact SESSION --preview'
 	@echo '  where agents keep their sessions         docs/guides/compact-a-session.md'
 
-test: $(SYNCED)  ## Run all tests; core and wire must be covered branch by branch
+test: $(SYNCED) browser  ## Run all tests; core and wire must be covered branch by branch
 	$(BIN)/coverage erase
 	$(BIN)/pytest -n 2 --cov --cov-report=
 	$(BIN)/coverage report --include='src/autocompact/core/*,src/autocompact/wire/*' --fail-under=100
+
+browser:  ## Install Chromium, for the tests of the page, where it is missing (Debian, as root)
+	@command -v chromium >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } \
+		|| { echo 'the tests of the page need Chromium on the PATH: install it, then run this again' >&2; exit 1; }
 
 check: lint types layers test  ## The gate: format, lint, types, layers, tests
 
