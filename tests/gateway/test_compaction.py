@@ -9,6 +9,7 @@ import openai
 import pytest
 
 from autocompact.core.messages import ToolCall
+from autocompact.gateway import AccessToken
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.testing import Answer, FakeProvider, Received
@@ -247,7 +248,7 @@ async def test_keys_go_upstream_and_nowhere_else(tmp_path: Path, caplog: pytest.
 
 
 async def test_with_an_upstream_key_clients_need_an_access_token() -> None:
-    settings: Any = {"upstream_keys": {"openai": "sk-real"}, "access_tokens": frozenset({"token-1"})}
+    settings: Any = {"upstream_keys": {"openai": "sk-real"}, "access_tokens": (AccessToken.of("token-1"),)}
     async with (
         FakeProvider("Fine.", window=WINDOW, api_key="sk-real") as provider,
         gateway_before(provider, window=WINDOW, **settings) as url,

@@ -6,10 +6,10 @@
 
 try:
     from autocompact.gateway.app import Gateway
-    from autocompact.gateway.config import Config, Limits
+    from autocompact.gateway.config import AccessToken, Config, Limits
 except ModuleNotFoundError as error:
     raise ImportError(
         f'the gateway needs {error.name}: pip install "autocompact[gateway]"', name=error.name
     ) from error
 
-__all__ = ["Config", "Gateway", "Limits"]
+__all__ = ["AccessToken", "Config", "Gateway", "Limits"]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from hashlib import sha256
+from typing import Literal, Self, TypeAlias
 from urllib.parse import urlsplit
 
 from autocompact.core.modes import DEFAULT, Mode
@@ -22,6 +24,7 @@ DEFAULT_UPSTREAMS: Mapping[Provider, str] = {
 LOCAL_HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
 
 _LEAST_KEY = 16
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +45,42 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AccessToken:
+    """A credential of the gateway's own. Each is a namespace; the token itself is not held, only its digest.
+
+    Attributes:
+        digest: SHA-256 of the token, in hexadecimal digits.
+        name: whose it is, for the operator; clients never see it.
+        expire_after_days: of this namespace; None is as the gateway's, 0 is never.
+
+    Raises:
+        InvalidInput: no such digest, or fewer than 0 days.
+    """
+
+    digest: str = field(repr=False)
+    name: str = ""
+    expire_after_days: int | None = None
+
+    def __post_init__(self) -> None:
+        if not _DIGEST.fullmatch(self.digest):
+            raise InvalidInput(
+                f"the access token {self.name!r} is no SHA-256: 64 hexadecimal digits in lower case"
+            )
+        _check_days(self.expire_after_days)
+
+    @classmethod
+    def of(cls, token: str, *, name: str = "", expire_after_days: int | None = None) -> Self:
+        """The access token that clients send as ``token``.
+
+        Raises:
+            InvalidInput: it is empty.
+        """
+        if not token:
+            raise InvalidInput(f"the access token {name!r} is empty")
+        return cls(digest=sha256(token.encode()).hexdigest(), name=name, expire_after_days=expire_after_days)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """How a gateway runs.
 
@@ -57,10 +96,11 @@ class Config:
         hosts: host names by which a client may address the gateway, without ports (DNS rebinding); "*" is any.
         upstream_keys: key of each provider, which then replaces the credential that the client sends.
         access_tokens: credentials that clients must have where there are ``upstream_keys``.
+        expire_after_days: conversations that were not updated for so long are removed; None and 0 are never.
         limits: what a client may ask for.
 
     Raises:
-        InvalidInput: an address, a key or a token that cannot be used.
+        InvalidInput: an address, a key, a token or a number of days that cannot be used.
     """
 
     upstreams: Mapping[Provider, str]
@@ -72,7 +112,8 @@ class Config:
     keep_from: float = 1.0
     hosts: frozenset[str] = LOCAL_HOSTS
     upstream_keys: Mapping[Provider, str] = field(default_factory=dict[Provider, str], repr=False)
-    access_tokens: frozenset[str] = field(default=frozenset(), repr=False)
+    access_tokens: tuple[AccessToken, ...] = field(default=(), repr=False)
+    expire_after_days: int | None = None
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
@@ -86,6 +127,7 @@ class Config:
             raise InvalidInput(
                 "upstream keys and access tokens belong together: with a key of yours, say which clients may use it"
             )
+        _check_days(self.expire_after_days)
         object.__setattr__(self, "mode", replace(self.mode, placement="user"))
 
 
@@ -116,3 +158,8 @@ def _check_address(name: str, address: str) -> None:
         raise InvalidInput(f"the address of {name} holds a password: keys are given apart")
     if parts.path.rstrip("/").endswith("/v1"):
         raise InvalidInput(f"the address of {name} is {address!r}: leave out /v1, the requests bring it")
+
+
+def _check_days(days: int | None) -> None:
+    if days is not None and days < 0:
+        raise InvalidInput(f"conversations cannot expire after {days} days: write 1 or more, or 0 for never")

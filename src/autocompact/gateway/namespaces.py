@@ -5,11 +5,12 @@ from __future__ import annotations
 import hmac
 import os
 import secrets
-from hashlib import blake2b
+from collections.abc import Sequence
+from hashlib import blake2b, sha256
 from pathlib import Path
 
 from autocompact.errors import InvalidInput, StoreUnavailable
-from autocompact.gateway.config import Config
+from autocompact.gateway.config import AccessToken, Config
 from autocompact.gateway.exchange import Exchange
 from autocompact.gateway.refusals import Refusal, Refused
 
@@ -24,20 +25,36 @@ def namespace_of(exchange: Exchange, *, config: Config) -> str:
         Refused: access tokens are asked for, and the client has none of them.
     """
     credential = exchange.credential
-    if config.access_tokens and not _is_known(credential, config.access_tokens):
-        raise Refused(
-            Refusal(
-                status=401, message="this gateway asks for an access token of its own", code="invalid_api_key"
-            )
-        )
+    if config.access_tokens:
+        return namespace_of_token(_known(credential, config.access_tokens), config=config)
     if not credential:
         return ANONYMOUS
-    return blake2b(credential, key=config.namespace_key[:64], digest_size=16).hexdigest()
+    return _hashed(credential, config=config)
 
 
-def _is_known(credential: bytes, tokens: frozenset[str]) -> bool:
-    """Compared with every token, each in a time that says nothing about it."""
-    return sum(hmac.compare_digest(credential, token.encode()) for token in tokens) > 0
+def namespace_of_token(token: AccessToken, *, config: Config) -> str:
+    """The namespace of an access token."""
+    return _hashed(bytes.fromhex(token.digest), config=config)
+
+
+def _hashed(secret: bytes, *, config: Config) -> str:
+    return blake2b(secret, key=config.namespace_key[:64], digest_size=16).hexdigest()
+
+
+def _known(credential: bytes, tokens: Sequence[AccessToken]) -> AccessToken:
+    """The token that the credential is: its digest is compared with every one, in a time that says nothing of them."""
+    digest = sha256(credential).hexdigest()
+    found = [token for token in tokens if hmac.compare_digest(digest, token.digest)]
+    if not found:
+        raise Refused(
+            Refusal(
+                status=401,
+                message="this gateway asks for an access token of its own: send it as Authorization: Bearer",
+                code="invalid_api_key",
+                headers=[(b"www-authenticate", b'Bearer realm="autocompact"')],
+            )
+        )
+    return found[0]
 
 
 def passing_key() -> bytes:
