@@ -121,7 +121,8 @@ class Store(Protocol):
             state: the engine's state to keep; None leaves it.
 
         Raises:
-            Conflict: another compaction is in force than ``expected``, or a newer lease than ``fence`` was given.
+            Conflict: another compaction is in force than ``expected``, a newer lease than ``fence`` was given, or the
+                conversation was deleted since.
         """
         ...
 
@@ -129,8 +130,16 @@ class Store(Protocol):
         """Every record of the conversation, oldest first, undone ones included."""
         ...
 
-    async def conversations(self, namespace: str) -> tuple[ConversationInfo, ...]:
-        """All conversations of the namespace, the last updated first."""
+    async def conversations(
+        self, namespace: str, *, limit: int | None = None, after: ConversationInfo | None = None
+    ) -> tuple[ConversationInfo, ...]:
+        """The conversations of the namespace, the last updated first.
+
+        Args:
+            namespace: whose.
+            limit: how many at most; None for all.
+            after: the last one of the page before, of which key and ``updated`` count.
+        """
         ...
 
     async def delete(self, key: Key) -> bool:
@@ -205,6 +214,29 @@ class Leases(Protocol):
 
     async def release(self, lease: Lease) -> None:
         """Give it back; nothing happens if it was lost."""
+        ...
+
+
+class Retention(Protocol):
+    """Forgetting what nobody has used for long. Stores implement it beside `Store`."""
+
+    async def namespaces(self) -> tuple[str, ...]:
+        """Those that have conversations, in the order of their names."""
+        ...
+
+    async def idle(self, namespace: str, *, before: str) -> tuple[Key, ...]:
+        """Conversations that were last updated before a stamp, and that nobody compacts now; the oldest first."""
+        ...
+
+    async def expire(self, key: Key, *, before: str) -> bool:
+        """Do what `Store.delete` does, if the conversation is still idle; whether it was."""
+        ...
+
+    async def purge(self) -> None:
+        """Clear the files of what deleted conversations left behind (index segments, copies of rows, write-ahead log).
+
+        It takes time in proportion to all that is stored, and who writes may have to wait.
+        """
         ...
 
 

@@ -35,6 +35,9 @@ class Lengths:
         first, last = row_id(conversation, 0), row_id(conversation + 1, 0)
         connection.execute("DELETE FROM lengths WHERE id BETWEEN ? AND ?", (first, last))
 
+    def tidy(self, connection: Connection, *, begun: bool) -> bool:
+        return False
+
 
 def _indexed(connection: Connection) -> list[int]:
     return [length for (length,) in connection.execute("SELECT length FROM lengths ORDER BY id")]

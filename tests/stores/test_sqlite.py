@@ -87,13 +87,16 @@ async def test_every_commit_is_flushed_to_the_disk(tmp_path: Path) -> None:
         def index(self, connection: Connection, *_: object, **__: object) -> None:
             settings.extend(
                 connection.execute(f"PRAGMA {name}").get
-                for name in ("journal_mode", "synchronous", "foreign_keys")
+                for name in ("journal_mode", "synchronous", "foreign_keys", "secure_delete")
             )
 
         def delete(self, connection: Connection, *, conversation: int) -> None:
             raise NotImplementedError
 
+        def tidy(self, connection: Connection, *, begun: bool) -> bool:
+            raise NotImplementedError
+
     store = SqliteStore(tmp_path / "chats.db", indexer=Asked())
     await store.append(KEY, [text_message(1, "user", "hello")], after=0)
     await store.aclose()
-    assert settings == ["wal", 2, 1]
+    assert settings == ["wal", 2, 1, 1]

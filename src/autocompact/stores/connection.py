@@ -38,6 +38,10 @@ class Connection(Protocol):
         """Whether a transaction is open."""
         ...
 
+    def total_changes(self) -> int:
+        """Rows that were inserted, changed or deleted since it was opened."""
+        ...
+
     def readonly(self, name: str, /) -> bool:
         """Whether the database of that name was opened for reading only."""
         ...

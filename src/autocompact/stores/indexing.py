@@ -31,6 +31,15 @@ class SqliteIndexer(Protocol):
         """Remove everything of a conversation; its messages are still in their table."""
         ...
 
+    def tidy(self, connection: Connection, *, begun: bool) -> bool:
+        """Take one step of clearing the file of what was deleted; whether there are more.
+
+        Args:
+            connection: the writer, in a transaction.
+            begun: whether a step was taken before, since the last deletion.
+        """
+        ...
+
 
 class MemoryIndexer(Protocol):
     """An index beside `autocompact.stores.memory.MemoryStore`."""

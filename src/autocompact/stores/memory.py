@@ -35,7 +35,7 @@ class _Log:
 
 
 class MemoryStore:
-    """Implements `Store` and `Leases`. No method ever waits, so each is atomic.
+    """Implements `Store`, `Leases` and `Retention`. No method ever waits, so each is atomic.
 
     Args:
         clock: stamps, and when a lease expires.
@@ -126,7 +126,9 @@ class MemoryStore:
         log = self._logs.get(key)
         return tuple(log.records.values()) if log else ()
 
-    async def conversations(self, namespace: str) -> tuple[ConversationInfo, ...]:
+    async def conversations(
+        self, namespace: str, *, limit: int | None = None, after: ConversationInfo | None = None
+    ) -> tuple[ConversationInfo, ...]:
         """See `Store.conversations`."""
         found = [
             ConversationInfo(
@@ -138,10 +140,11 @@ class MemoryStore:
                 compressed_context=log.compressed_context,
                 compressed_at=log.compressed_at,
             )
-            for key, log in reversed(self._logs.items())
+            for key, log in self._logs.items()
             if key.namespace == namespace
         ]
-        return tuple(sorted(found, key=lambda info: info.updated, reverse=True))
+        found.sort(key=_place, reverse=True)
+        return tuple(info for info in found if after is None or _place(info) < _place(after))[:limit]
 
     async def delete(self, key: Key) -> bool:
         """See `Store.delete`."""
@@ -151,6 +154,28 @@ class MemoryStore:
         if self._indexer is not None:
             self._indexer.delete(key)
         return True
+
+    async def namespaces(self) -> tuple[str, ...]:
+        """See `Retention.namespaces`."""
+        return tuple(sorted({key.namespace for key in self._logs}))
+
+    async def idle(self, namespace: str, *, before: str) -> tuple[Key, ...]:
+        """See `Retention.idle`."""
+        found = [
+            key for key in self._logs if key.namespace == namespace and self._is_idle(key, before=before)
+        ]
+        return tuple(sorted(found, key=lambda key: (self._logs[key].updated, key.conversation)))
+
+    async def expire(self, key: Key, *, before: str) -> bool:
+        """See `Retention.expire`."""
+        return key in self._logs and self._is_idle(key, before=before) and await self.delete(key)
+
+    def _is_idle(self, key: Key, *, before: str) -> bool:
+        held = self._leases.get(key)
+        return self._logs[key].updated < before and (held is None or held[1] <= milliseconds(self._clock))
+
+    async def purge(self) -> None:
+        """See `Retention.purge`: no files, nothing to do."""
 
     async def aclose(self) -> None:
         """See `Store.aclose`."""
@@ -179,6 +204,11 @@ class MemoryStore:
         held = self._leases.get(lease.key)
         if held is not None and held[0] == lease:
             self._leases[lease.key] = (lease, 0)
+
+
+def _place(info: ConversationInfo) -> tuple[str, str]:
+    """Where it stands in the list."""
+    return info.updated, info.key.conversation
 
 
 def _with_records(known: dict[str, Compaction], new: Sequence[Compaction]) -> dict[str, Compaction]:

@@ -49,16 +49,17 @@ def check_commit(key: Key, *, in_force: str | None, expected: str | None, newest
         fence: the caller's; 0 where no lease is needed.
 
     Raises:
-        Conflict: another compaction is in force, or a newer lease was given.
+        Conflict: another compaction is in force, a newer lease was given, or the lease went with the conversation.
     """
     if in_force != expected:
         raise Conflict(
             f"conversation {key.conversation!r} has compaction {in_force!r} in force, not {expected!r}: "
             "load it again and decide anew"
         )
-    if 0 < fence < newest:
+    if fence not in (0, newest):
+        instead = f"the newest one is {newest}" if newest else "the conversation was deleted"
         raise Conflict(
-            f"the lease {fence} on conversation {key.conversation!r} was lost, the newest one is {newest}: "
+            f"the lease {fence} on conversation {key.conversation!r} was lost, {instead}: "
             "load it again and decide anew"
         )
 

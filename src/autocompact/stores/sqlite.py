@@ -25,7 +25,7 @@ from autocompact.stores.indexing import SqliteIndexer
 from autocompact.stores.lanes import Lane
 from autocompact.stores.rows import LAST_SEQ
 from autocompact.stores.rules import check_commit, check_end, check_numbers, title_of, unknown_record
-from autocompact.stores.sqlite_file import errors, open_reader, open_writer, transaction
+from autocompact.stores.sqlite_file import errors, open_reader, open_writer, rewrite, transaction
 from autocompact.stores.sqlite_tables import Tables
 from autocompact.stores.stamps import milliseconds
 
@@ -35,7 +35,7 @@ _INDEX_BATCH = 500
 
 
 class SqliteStore:
-    """Implements `Store` and `Leases`. Nothing is opened before the first use.
+    """Implements `Store`, `Leases` and `Retention`. Nothing is opened before the first use.
 
     Args:
         path: the file; made if there is none, its folder must exist.
@@ -224,25 +224,72 @@ class SqliteStore:
 
         return await self.reading(compactions)
 
-    async def conversations(self, namespace: str) -> tuple[ConversationInfo, ...]:
+    async def conversations(
+        self, namespace: str, *, limit: int | None = None, after: ConversationInfo | None = None
+    ) -> tuple[ConversationInfo, ...]:
         """See `Store.conversations`."""
-        return await self.reading(lambda connection: Tables(connection).conversations(namespace))
+        return await self.reading(
+            lambda connection: Tables(connection).conversations(namespace, limit=limit, after=after)
+        )
 
     async def delete(self, key: Key) -> bool:
         """See `Store.delete`."""
 
         def delete(connection: Connection) -> bool:
             with self._writing(connection, "delete") as tables:
-                tables.delete_lease(key)
-                row = tables.find(key)
-                if row is None:
-                    return False
-                if self._indexer is not None:
-                    self._indexer.delete(connection, conversation=row.id)
-                tables.delete(row.id)
-                return True
+                return self._delete(tables, key)
 
         return await self._writer.run(delete)
+
+    def _delete(self, tables: Tables, key: Key) -> bool:
+        tables.delete_lease(key)
+        row = tables.find(key)
+        if row is None:
+            return False
+        if self._indexer is not None:
+            self._indexer.delete(tables.connection, conversation=row.id)
+        tables.delete(row.id)
+        return True
+
+    # Retention
+
+    async def namespaces(self) -> tuple[str, ...]:
+        """See `Retention.namespaces`."""
+        return await self.reading(lambda connection: Tables(connection).namespaces())
+
+    async def idle(self, namespace: str, *, before: str) -> tuple[Key, ...]:
+        """See `Retention.idle`."""
+        now = milliseconds(self._clock)
+        return await self.reading(
+            lambda connection: Tables(connection).idle(namespace, before=before, now=now)
+        )
+
+    async def expire(self, key: Key, *, before: str) -> bool:
+        """See `Retention.expire`."""
+
+        def expire(connection: Connection) -> bool:
+            with self._writing(connection, "expire") as tables:
+                now = milliseconds(self._clock)
+                return tables.is_idle(key, before=before, now=now) and self._delete(tables, key)
+
+        return await self._writer.run(expire)
+
+    async def purge(self) -> None:
+        """See `Retention.purge`.
+
+        Raises:
+            StoreUnavailable: another program reads or writes without a pause; traces may be left.
+        """
+        begun = False
+        while await self._writer.run(partial(self._tidied, begun=begun)):
+            begun = True
+        await self._writer.run(partial(rewrite, self.path))
+
+    def _tidied(self, connection: Connection, *, begun: bool) -> bool:
+        if self._indexer is None:
+            return False
+        with self._writing(connection, "purge"):
+            return self._indexer.tidy(connection, begun=begun)
 
     # Leases
 

@@ -23,6 +23,12 @@ APPLICATION_ID = 0x41435054
 
 _HEADER_BYTES = 100
 _WAL_BYTES = 16 * 1024 * 1024
+_PRAGMAS = (
+    "synchronous = FULL",
+    "foreign_keys = ON",
+    "secure_delete = ON",  # what is deleted is overwritten with zeros
+    f"journal_size_limit = {_WAL_BYTES}",
+)
 
 
 def open_writer(path: Path, *, busy_seconds: float) -> Connection:
@@ -43,12 +49,27 @@ def open_writer(path: Path, *, busy_seconds: float) -> Connection:
         connection.set_busy_timeout(round(busy_seconds * 1000))
         _migrate(connection, path)
         _use_wal(connection)
-        for pragma in ("synchronous = FULL", "foreign_keys = ON", f"journal_size_limit = {_WAL_BYTES}"):
+        for pragma in _PRAGMAS:
             connection.execute(f"PRAGMA {pragma}")
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def rewrite(path: Path, connection: Connection) -> None:
+    """Write the file anew without what was deleted, and empty the write-ahead log.
+
+    ``secure_delete`` alone is not enough: where SQLite moved rows between pages, copies of them stay in the unused
+    middle of a page.
+
+    Raises:
+        StoreUnavailable: others use the file without a pause.
+    """
+    connection.execute("VACUUM")
+    busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").get
+    if busy:
+        raise StoreUnavailable(f"{str(path)!r} is read by another program: try again when that has ended")
 
 
 def open_reader(path: Path, *, busy_seconds: float) -> Connection:

@@ -12,7 +12,8 @@ Every term is stored with the number of its namespace in front (``3_login``): a 
 nothing of another one is read, counted or found.
 
 What a passage is and which terms it has: `autocompact.core.search.passages`. The table is contentless: the text is
-read from the log. A deleted conversation's terms are marked and leave the file when FTS5 next merges its segments.
+read from the log. A deleted conversation's terms are marked and leave the file when FTS5 next merges its segments, at
+the latest with `SqliteIndexer.tidy`.
 """
 
 from __future__ import annotations
@@ -35,6 +36,9 @@ from autocompact.stores.sqlite import SqliteStore
 BUDGET = 1_500
 """Places that are read for the rare terms together, and for each common one: about a millisecond each time. Reading
 ten times as many finds no more in an archive of 100,000 messages (``benchmarks/retrieval.py``)."""
+
+MERGED_PAGES = 500
+"""Pages of the index that one step of `SqliteIndexer.tidy` writes, so that others need not wait long."""
 
 MOST_COMMON = 2
 """Common terms of a query that count, the first ones."""
@@ -68,6 +72,13 @@ class SqliteIndexer:
         tables.run("count_passages", name=namespace, more=-held)
         tables.run("delete_terms", first=first, last=last)
         tables.run("delete_passages", first=first, last=last)
+        tables.run("drop_space", name=namespace)
+
+    def tidy(self, connection: Connection, *, begun: bool) -> bool:
+        """See `autocompact.stores.indexing.SqliteIndexer.tidy`: FTS5 merges its segments without what was deleted."""
+        before = connection.total_changes()
+        _Tables(connection).run("merge", pages=MERGED_PAGES if begun else -MERGED_PAGES)
+        return connection.total_changes() - before > 1
 
 
 class SqliteIndex:

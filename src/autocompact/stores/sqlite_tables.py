@@ -53,8 +53,15 @@ class Tables:
             id=self._run("add_conversation", namespace=key.namespace, name=key.conversation, now=now).get
         )
 
-    def conversations(self, namespace: str) -> tuple[ConversationInfo, ...]:
+    def conversations(
+        self, namespace: str, *, limit: int | None, after: ConversationInfo | None
+    ) -> tuple[ConversationInfo, ...]:
         """The last updated first."""
+        page: dict[str, Value] = {
+            "limit": -1 if limit is None else limit,
+            "updated": after.updated if after else None,
+            "name": after.key.conversation if after else None,
+        }
         return tuple(
             ConversationInfo(
                 key=Key(conversation=row[0], namespace=namespace),
@@ -65,8 +72,22 @@ class Tables:
                 compressed_context=row[5],
                 compressed_at=row[6],
             )
-            for row in self._run("conversations", namespace=namespace)
+            for row in self._run("conversations", namespace=namespace, **page)
         )
+
+    def namespaces(self) -> tuple[str, ...]:
+        """In order."""
+        return tuple(name for (name,) in self._run("namespaces"))
+
+    def idle(self, namespace: str, *, before: str, now: int) -> tuple[Key, ...]:
+        """Conversations last updated before a stamp that nobody has a lease on, the oldest first."""
+        rows = self._run("idle", namespace=namespace, before=before, now=now)
+        return tuple(Key(conversation=name, namespace=namespace) for (name,) in rows)
+
+    def is_idle(self, key: Key, *, before: str, now: int) -> bool:
+        """Whether the conversation is one of those."""
+        row = self._run("is_idle", namespace=key.namespace, name=key.conversation, before=before, now=now)
+        return row.get is not None
 
     def delete(self, conversation: int) -> None:
         """The row with its log and records."""

@@ -6,7 +6,24 @@ INSERT INTO conversations (namespace, name, created, updated) VALUES (:namespace
 
 -- name: conversations
 SELECT name, last_seq, created, updated, title, compressed_context, compressed_at
-FROM conversations WHERE namespace = :namespace ORDER BY updated DESC, id DESC;
+FROM conversations
+WHERE namespace = :namespace AND (:updated IS NULL OR (updated, name) < (:updated, :name))
+ORDER BY updated DESC, name DESC LIMIT :limit;
+
+-- name: namespaces
+SELECT DISTINCT namespace FROM conversations ORDER BY namespace;
+
+-- name: idle
+SELECT name FROM conversations AS one
+WHERE namespace = :namespace AND updated < :before AND NOT EXISTS (
+    SELECT 1 FROM leases WHERE namespace = one.namespace AND name = one.name AND expires > :now
+) ORDER BY updated, name;
+
+-- name: is_idle
+SELECT 1 FROM conversations AS one
+WHERE namespace = :namespace AND name = :name AND updated < :before AND NOT EXISTS (
+    SELECT 1 FROM leases WHERE namespace = one.namespace AND name = one.name AND expires > :now
+);
 
 -- name: extend_conversation
 UPDATE conversations SET last_seq = :last_seq, indexed_seq = :indexed_seq, title = :title, updated = :now

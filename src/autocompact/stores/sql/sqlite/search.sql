@@ -16,6 +16,12 @@ INSERT INTO search_namespaces (name) VALUES (:name) ON CONFLICT (name) DO UPDATE
 -- name: count_passages
 UPDATE search_namespaces SET passages = passages + :more WHERE name = :name;
 
+-- name: drop_space
+DELETE FROM search_namespaces WHERE name = :name AND passages <= 0;
+
+-- name: merge
+INSERT INTO passage_terms (passage_terms, rank) VALUES ('merge', :pages);
+
 -- name: last_passage
 SELECT coalesce(max(id), :first) FROM passages WHERE id BETWEEN :first AND :last;
 
