@@ -7,7 +7,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from autocompact.core.compaction import Compaction
-from autocompact.core.ladder import Goal, LogOrder, SummaryReply, SummaryRequest, answer, climb, climb_offline
+from autocompact.core.cuts import LogOrder
+from autocompact.core.ladder import Goal, SummaryReply, SummaryRequest, answer, climb, climb_offline
 from autocompact.core.messages import Message, Text, text_message
 from autocompact.core.repair import problems
 from autocompact.core.tokens import Cost, Estimator
@@ -173,6 +174,15 @@ def test_a_models_summary_is_asked_for_once_verified_and_repaired():
     assert record.receipt.kept > 0
     assert record.receipt.recoverable > 0
     assert record.receipt.lost == 0
+
+
+def test_a_model_is_asked_about_the_head_that_can_reach_the_target_not_about_a_smaller_one():
+    log = log_of(work(60))
+    goal = replace(GOAL, first_rung="summarise", tail_tokens=8_000, summary_tokens=300)
+    request = next(climb(log, goal))
+    assert request is not None
+    rest = sum(log.cost(seq).tokens for seq in range(request.messages[-1].seq + 1, len(log) + 1))
+    assert GOAL.target < rest <= goal.tail_tokens // 2  # old outputs of a smaller tail become stubs
 
 
 def test_without_a_usable_reply_the_offline_summary_serves_and_the_receipt_says_why():

@@ -123,6 +123,22 @@ class Pins:
         return set(range(next(held, len(messages)) + 1))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogOrder:
+    """Only where all that is before the cut stands before all that is after it in the log as well.
+
+    Repair moves late results to their call; a record names what it covers by one ``seq``.
+    """
+
+    def allowed(self, messages: Sequence[Message]) -> set[int]:
+        """The cuts at which log and context agree; messages that are not in the log (``seq`` 0) do not count."""
+        seqs = [message.seq for message in messages]
+        latest = list(accumulate(seqs, max, initial=0))
+        end = max(seqs, default=0) + 1
+        earliest = list(accumulate(reversed(seqs), lambda low, seq: min(low, seq or low), initial=end))[::-1]
+        return {index for index in range(len(seqs) + 1) if latest[index] < earliest[index]}
+
+
 DEFAULT: tuple[Rule, ...] = (ToolPairs(), ParallelGroups(), ReasoningBlocks(), UserTurn(split=True))
 
 

@@ -17,37 +17,21 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
+from functools import cached_property
 from typing import TypeAlias
 
 from autocompact.core.compaction import Compaction, Mask, Placement, Receipt, Rung, Trigger
-from autocompact.core.cuts import DEFAULT, Rule, tail_cut
+from autocompact.core.cuts import DEFAULT, LogOrder, Rule, tail_cut
 from autocompact.core.entries import Ledger
-from autocompact.core.ledger import extract
+from autocompact.core.ledger import ledger_of
 from autocompact.core.masking import mask_old_results
 from autocompact.core.messages import Message, Text, ToolCall, ToolResult
+from autocompact.core.scan import Scan, scan
 from autocompact.core.summary import frame, offline_summary
 from autocompact.core.tokens import Cost, message_cost
 from autocompact.core.transcript import Context, Transcript, view
 from autocompact.core.verification import repair_summary, verify
 from autocompact.errors import IncompressibleContext
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogOrder:
-    """Only where all that is before the cut stands before all that is after it in the log as well.
-
-    Repair moves late results to their call; a record names what it covers by one ``seq``.
-    """
-
-    def allowed(self, messages: Sequence[Message]) -> set[int]:
-        """The cuts at which log and context agree; messages that are not in the log (``seq`` 0) do not count."""
-        seqs = [message.seq for message in messages]
-        latest = list(accumulate(seqs, max, initial=0))
-        end = max(seqs, default=0) + 1
-        earliest = list(accumulate(reversed(seqs), lambda low, seq: min(low, seq or low), initial=end))[::-1]
-        return {index for index in range(len(seqs) + 1) if latest[index] < earliest[index]}
-
 
 RULES: tuple[Rule, ...] = (*DEFAULT, LogOrder())
 
@@ -158,8 +142,8 @@ def climb(log: Transcript, goal: Goal, *, active: Compaction | None = None) -> C
     asked = False
     for rung, tail_tokens, summary_tokens in _steps(goal):
         head = attempt.head(tail_tokens)
-        if head is None:
-            continue
+        if head is None or (tail_tokens and not attempt.may_reach(rung, head)):
+            continue  # a later step leaves less verbatim
         if not asked:
             reply = yield attempt.request(head, summary_tokens)
             asked = True
@@ -273,11 +257,18 @@ class _Attempt:
     def ledger(self, through_seq: int) -> Ledger:
         """Everything worth keeping through ``through_seq``, earlier ledgers merged in."""
         if through_seq not in self._ledgers:
-            known = _unfaded(self.active.ledger) if self.active and self.active.ledger.entries else None
-            start = self._covered + 1 if known else 1
             # the tail is evidence (what was done, settled, or stays verbatim), though it has no entries
-            self._ledgers[through_seq] = extract(self.log.live(start), previous=known, through=through_seq)
+            self._ledgers[through_seq] = ledger_of(self._scan, previous=self._known, through=through_seq)
         return self._ledgers[through_seq]
+
+    @cached_property
+    def _known(self) -> Ledger | None:
+        """What the compaction in force has kept."""
+        return _unfaded(self.active.ledger) if self.active and self.active.ledger.entries else None
+
+    @cached_property
+    def _scan(self) -> Scan:
+        return scan(self.log.live(self._covered + 1 if self._known else 1))
 
     def mask_only(self) -> Compaction | None:
         """Old tool outputs as stubs, nothing summarised; None if that makes nothing smaller."""
@@ -300,11 +291,20 @@ class _Attempt:
         else:
             text = self._offline(head, ledger, tokens=tokens)
         text = self._with_fixed_words(text, head)
-        masks = (
-            () if rung == "summarise" else self._masks(head.index, protect_tokens=self.goal.tail_tokens // 4)
-        )
+        masks = self._tail_masks(rung, head)
         return self._record(
             rung, through_seq=head.through_seq, summary=text, ledger=ledger, masks=masks, reply=reply
+        )
+
+    def may_reach(self, rung: Rung, head: _Head) -> bool:
+        """Whether what this step leaves verbatim is below the target: the cheap question before the summary."""
+        masks = self._tail_masks(rung, head)
+        bare = self._shape(rung, through_seq=head.through_seq, summary="", ledger=Ledger(), masks=masks)
+        return _within(view(self.log, bare).cost + self.goal.overhead, self.goal, tokens=self.goal.target)
+
+    def _tail_masks(self, rung: Rung, head: _Head) -> tuple[Mask, ...]:
+        return (
+            () if rung == "summarise" else self._masks(head.index, protect_tokens=self.goal.tail_tokens // 4)
         )
 
     def _offline(self, head: _Head, ledger: Ledger, *, tokens: int) -> str:
@@ -395,8 +395,25 @@ class _Attempt:
         reply: SummaryReply | None = None,
     ) -> Compaction:
         """The record, weighed and verified against the context it gives."""
+        record = self._shape(rung, through_seq=through_seq, summary=summary, ledger=ledger, masks=masks)
+        weighed = weigh(record, self.log, before=self.before, overhead=self.goal.overhead)
+        return replace(
+            weighed,
+            receipt=replace(
+                weighed.receipt,
+                model=reply.model if reply is not None and reply.text else "offline",
+                trigger=self.goal.trigger,
+                cost=reply.cost if reply is not None else None,
+                problem=reply.problem if reply is not None else "",
+            ),
+        )
+
+    def _shape(
+        self, rung: Rung, *, through_seq: int, summary: str, ledger: Ledger, masks: tuple[Mask, ...]
+    ) -> Compaction:
+        """The record before anybody weighed it."""
         keep = self._keep(through_seq)
-        record = Compaction(
+        return Compaction(
             id=f"c{self._covered}-{through_seq}",
             from_seq=self._covered + 1,
             through_seq=through_seq,
@@ -408,17 +425,6 @@ class _Attempt:
             prefix=self.log.prefix(through_seq),
             focus=self.goal.focus,
             receipt=Receipt(tokens_before=0, tokens_after=0, bytes_before=0, bytes_after=0, rung=rung),
-        )
-        weighed = weigh(record, self.log, before=self.before, overhead=self.goal.overhead)
-        return replace(
-            weighed,
-            receipt=replace(
-                weighed.receipt,
-                model=reply.model if reply is not None and reply.text else "offline",
-                trigger=self.goal.trigger,
-                cost=reply.cost if reply is not None else None,
-                problem=reply.problem if reply is not None else "",
-            ),
         )
 
 

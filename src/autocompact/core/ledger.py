@@ -26,7 +26,7 @@ from autocompact.core.lines import find_identifiers
 from autocompact.core.messages import Message
 from autocompact.core.paths import spellings
 from autocompact.core.requests import find_requests
-from autocompact.core.scan import scan
+from autocompact.core.scan import Scan, scan
 from autocompact.core.secrets import redact
 from autocompact.core.tokens import Counter
 from autocompact.core.weights import LEARNED, Weights
@@ -65,7 +65,13 @@ def extract(
             there is not open, a name that stands there need not be kept), but give no entries.
         weights: how the need for a name is foreseen.
     """
-    found = scan(messages)
+    return ledger_of(scan(messages), previous=previous, through=through, weights=weights)
+
+
+def ledger_of(
+    found: Scan, *, previous: Ledger | None = None, through: int | None = None, weights: Weights = LEARNED
+) -> Ledger:
+    """`extract` of messages that were read already: the heads that a ladder tries are told from one reading."""
     end = found.last_seq if through is None else through
     earlier = previous.entries if previous else ()
     requests = find_requests(found, earlier=_of_kind(earlier, "request"))
