@@ -8,97 +8,20 @@ import anthropic
 import openai
 import pytest
 
-from autocompact.core.messages import ToolCall
 from autocompact.gateway import AccessToken
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.sqlite import SqliteStore
-from autocompact.testing import Answer, FakeProvider, Received
+from autocompact.testing import FakeProvider
 from tests.gateway.serving import gateway_before
 from tests.gateway.test_passing import post
 
 pytestmark = pytest.mark.anyio
 
 WINDOW = 16_000
-TOOL: Any = {
-    "type": "function",
-    "function": {
-        "name": "read",
-        "description": "Read a file.",
-        "parameters": {"type": "object", "properties": {}},
-    },
-}
 
 
 def words(number: int) -> str:
     return f"The build of module {number} printed line after line and nothing of interest to anybody. " * 12
-
-
-def tool_then_words(asked: Received) -> Answer:
-    """Two calls for every request of the user, and after their results the number that was asked for."""
-    last = asked.messages[-1]
-    if last["role"] == "user":
-        calls = [
-            ToolCall(id=f"call_{len(last['content'])}_{n}", name="read", arguments=json.dumps({"n": n}))
-            for n in (1, 2)
-        ]
-        return Answer(calls=tuple(calls))
-    users = [message for message in asked.messages if message["role"] == "user"]
-    return Answer(text=f"Answer to {users[-1]['content'].split()[-1]}")
-
-
-async def chat(client: Any, messages: list[Any], *, stream: bool) -> dict[str, Any]:
-    """What the official client makes of the answer."""
-    asked: Any = {"model": "m", "messages": messages, "tools": [TOOL], "max_tokens": 500}
-    if stream:
-        async with client.chat.completions.stream(**asked) as events:
-            message = (await events.get_final_completion()).choices[0].message
-    else:
-        message = (await client.chat.completions.create(**asked)).choices[0].message
-    calls = [
-        {
-            "id": call.id,
-            "type": "function",
-            "function": {"name": call.function.name, "arguments": call.function.arguments},
-        }
-        for call in message.tool_calls or ()
-        if call.type == "function"
-    ]
-    return {"role": "assistant", "content": message.content} | ({"tool_calls": calls} if calls else {})
-
-
-async def plainly(url: str, messages: list[Any]) -> dict[str, Any]:
-    """The same over plain HTTP: the client's own work grows with the square of the conversation."""
-    _, told = await send(url, messages, tools=[TOOL])
-    return json.loads(told)["choices"][0]["message"]
-
-
-@pytest.mark.requirement("E7")
-async def test_a_conversation_of_400_turns_with_tools_never_overflows_and_every_reply_is_right(
-    tmp_path: Path,
-) -> None:
-    messages: list[Any] = [{"role": "system", "content": "You build modules."}]
-    async with (
-        FakeProvider(tool_then_words, window=WINDOW) as provider,
-        gateway_before(provider, window=WINDOW, store=SqliteStore(tmp_path / "gw.db")) as url,
-        openai.AsyncOpenAI(api_key="k", base_url=f"{url}/v1", max_retries=0) as client,
-    ):
-        for turn in range(200):
-            official = turn % 10 == 0
-            messages.append({"role": "user", "content": f"Please build module {turn}"})
-            asked = await (chat(client, messages, stream=True) if official else plainly(url, messages))
-            messages.append(asked)
-            messages += [
-                {"role": "tool", "tool_call_id": call["id"], "content": words(turn)}
-                for call in asked["tool_calls"]
-            ]
-            said = await (chat(client, messages, stream=False) if official else plainly(url, messages))
-            assert said["content"] == f"Answer to {turn}"
-            messages.append(said)
-        kept = await listed(url)
-    sizes = [asked.tokens for asked in provider.requests]
-    assert len(sizes) == 400  # nothing was refused and sent again
-    assert max(sizes) <= WINDOW - 500
-    assert [info["messages"] for info in kept] == [len(messages) - 1]
 
 
 async def test_a_compacted_anthropic_conversation_keeps_the_marks_of_its_last_request() -> None:

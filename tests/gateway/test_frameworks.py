@@ -1,0 +1,148 @@
+"""Agents of the frameworks, their base URL at the gateway: long conversations with tools, whole and streamed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import anthropic
+import openai
+import pytest
+
+from autocompact.testing import FakeProvider
+from tests.gateway.serving import gateway_before
+from tests.gateway.test_long_conversations import builder, log_of
+
+pytestmark = pytest.mark.anyio
+
+WINDOW = 6_000
+TURNS = 32
+"""Each has two requests and 2 KB of tool results: four windows in all."""
+
+OUTPUT = 500
+
+
+def expected(turn: int) -> str:
+    return f"Module {turn}: {turn}-1, {turn}-2"
+
+
+class Tools:
+    """The tool of the agent: it knows which module is being built."""
+
+    turn = 0
+
+    def read(self, n: int) -> str:
+        """Read a file."""
+        return log_of(self.turn, n)
+
+
+def pydantic_chat(url: str) -> tuple[Any, Any]:
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    client = openai.AsyncOpenAI(api_key="k", base_url=f"{url}/v1", max_retries=0)
+    return OpenAIChatModel("m", provider=OpenAIProvider(openai_client=client)), client
+
+
+def pydantic_responses(url: str) -> tuple[Any, Any]:
+    from pydantic_ai.models.openai import OpenAIResponsesModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    client = openai.AsyncOpenAI(api_key="k", base_url=f"{url}/v1", max_retries=0)
+    return OpenAIResponsesModel("m", provider=OpenAIProvider(openai_client=client)), client
+
+
+def pydantic_messages(url: str) -> tuple[Any, Any]:
+    from pydantic_ai.models.anthropic import AnthropicModel
+    from pydantic_ai.providers.anthropic import AnthropicProvider
+
+    client = anthropic.AsyncAnthropic(api_key="k", base_url=url, max_retries=0)
+    return AnthropicModel("m", provider=AnthropicProvider(anthropic_client=client)), client
+
+
+@pytest.mark.requirement("E7")
+@pytest.mark.parametrize("opened", [pydantic_chat, pydantic_responses, pydantic_messages])
+async def test_a_pydantic_ai_agent_outlives_its_window(opened: Callable[[str], tuple[Any, Any]]) -> None:
+    from pydantic_ai import Agent
+
+    tools, history = Tools(), []
+    async with (
+        FakeProvider(builder, window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW) as url,
+    ):
+        model, client = opened(url)
+        settings: Any = {"max_tokens": OUTPUT}
+        agent: Any = Agent(
+            model, instructions="You build modules.", tools=[tools.read], model_settings=settings
+        )
+        async with client:
+            for tools.turn in range(TURNS):
+                asked = f"Please build module {tools.turn}"
+                if tools.turn % 2:
+                    done = await agent.run(asked, message_history=history)
+                    assert done.output == expected(tools.turn)
+                else:
+                    async with agent.run_stream(asked, message_history=history) as done:
+                        assert await done.get_output() == expected(tools.turn)
+                history = done.all_messages()
+    sent(provider)
+
+
+def langchain_chat(url: str, *, responses: bool = False) -> tuple[Any, Any]:
+    import httpx
+    from langchain_openai import ChatOpenAI
+
+    client = httpx.AsyncClient()
+    members: Any = {"base_url": f"{url}/v1", "api_key": "k", "max_retries": 0, "max_tokens": OUTPUT}
+    model = ChatOpenAI(model="m", http_async_client=client, use_responses_api=responses, **members)
+    return model, client
+
+
+def langchain_responses(url: str) -> tuple[Any, Any]:
+    return langchain_chat(url, responses=True)
+
+
+def langchain_messages(url: str) -> tuple[Any, Any]:
+    from langchain_anthropic import ChatAnthropic
+
+    members: Any = {"base_url": url, "api_key": "k", "max_retries": 0, "max_tokens": OUTPUT}
+    model: Any = ChatAnthropic(model_name="m", **members)
+    return model, model._async_client  # the model itself cannot be closed
+
+
+@pytest.mark.requirement("E7")
+@pytest.mark.parametrize("opened", [langchain_chat, langchain_responses, langchain_messages])
+async def test_a_langchain_model_with_tools_outlives_its_window(
+    opened: Callable[[str], tuple[Any, Any]],
+) -> None:
+    from langchain_core.messages import HumanMessage, SystemMessage, ToolMessage
+
+    tools = Tools()
+    history: list[Any] = [SystemMessage("You build modules.")]
+    async with (
+        FakeProvider(builder, window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW) as url,
+    ):
+        chat, client = opened(url)
+        model = chat.bind_tools([tools.read])
+        async with client:
+            for tools.turn in range(TURNS):
+                history.append(HumanMessage(f"Please build module {tools.turn}"))
+                called = await model.ainvoke(history)
+                history.append(called)
+                for call in called.tool_calls:
+                    history.append(ToolMessage(tools.read(**call["args"]), tool_call_id=call["id"]))
+                pieces = [piece async for piece in model.astream(history)]
+                done: Any = sum(pieces[1:], start=pieces[0])
+                assert done.text == expected(tools.turn)
+                history.append(done)
+    sent(provider)
+
+
+def sent(provider: FakeProvider) -> None:
+    """What the provider saw: every request once, none refused, several times compacted."""
+    assert len(provider.requests) == 2 * TURNS
+    sizes = [asked.tokens for asked in provider.requests]
+    assert max(sizes) <= WINDOW - OUTPUT
+    assert sum(after < before for before, after in pairwise(sizes)) >= 3

@@ -1,0 +1,103 @@
+"""An agent's conversation that is many times as long as the window: every reply right, nothing ever refused."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from autocompact.core.messages import ToolCall
+from autocompact.stores.sqlite import SqliteStore
+from autocompact.testing import Answer, FakeProvider, Received
+from tests.gateway.serving import gateway_before
+from tests.gateway.speakers import SPEAKERS, Speaker, Wire, official
+
+pytestmark = pytest.mark.anyio
+
+WINDOW = 16_000
+ASKED = re.compile(r"Please build module (\d+)")
+MADE = re.compile(r"\[made (\d+)-(\d)\]")
+
+
+def log_of(turn: int, n: int) -> str:
+    """What a tool prints: 1 KB of no interest, and one mark that only this result has."""
+    return (
+        f"The build of module {turn} printed line after line. " * 10
+        + f"[made {turn}-{n}] "
+        + "It went on. " * 40
+    )
+
+
+def results(item: Mapping[str, Any]) -> list[str]:
+    """The tool results that an item of a history holds, in any of the APIs."""
+    if item.get("role") == "tool":
+        return [item["content"]]
+    if item.get("type") == "function_call_output":
+        return [item["output"]]
+    blocks: Any = item.get("content")
+    if item.get("role") != "user" or isinstance(blocks, str):
+        return []
+    return [str(block["content"]) for block in blocks if block["type"] == "tool_result"]
+
+
+def builder(asked: Received) -> Answer:
+    """Two calls for a request of the user; with their results, which of them it got for which request."""
+    given: list[str] = []
+    for item in reversed(asked.messages):
+        found = results(item)
+        if not found:
+            break
+        given = found + given
+    request = ASKED.findall(json.dumps(asked.messages))[-1]
+    if given:
+        marks = [f"{turn}-{n}" for text in given for turn, n in MADE.findall(text)]
+        return Answer(text=f"Module {request}: {', '.join(marks)}")
+    calls = (
+        ToolCall(id=f"call_{request}_{n}", name="read", arguments=json.dumps({"n": n}, separators=(",", ":")))
+        for n in (1, 2)
+    )
+    return Answer(calls=tuple(calls))
+
+
+@pytest.mark.requirement("E7")
+@pytest.mark.parametrize("speaker", SPEAKERS, ids=lambda speaker: speaker.dialect)
+async def test_400_turns_with_tools_never_overflow_and_every_reply_is_right(
+    speaker: Speaker, tmp_path: Path
+) -> None:
+    history = speaker.begun()
+    async with AsyncExitStack() as stack:
+        provider = await stack.enter_async_context(FakeProvider(builder, window=WINDOW))
+        store = SqliteStore(tmp_path / "gw.db")
+        url = await stack.enter_async_context(gateway_before(provider, window=WINDOW, store=store))
+        session = await stack.enter_async_context(aiohttp.ClientSession())
+        own, opened = official(speaker, url)
+        await stack.enter_async_context(opened)
+        plain = Wire(session, url, path=speaker.path)
+        for turn in range(200):
+            # the client's own work grows with the square of the conversation, so it takes every twentieth turn
+            client, stream = (own, turn % 40 == 0) if turn % 20 == 0 else (plain, False)
+            history.append(speaker.user(f"Please build module {turn}"))
+            called = speaker.heard(await client.ask(speaker.request(history), stream=stream))
+            assert called.calls == [f"call_{turn}_1", f"call_{turn}_2"]
+            history += called.items
+            history += speaker.results(called.calls, [log_of(turn, n) for n in (1, 2)])
+            done = speaker.heard(await client.ask(speaker.request(history), stream=stream))
+            assert done.text == f"Module {turn}: {turn}-1, {turn}-2"
+            history += done.items
+        (kept,) = await conversations(session, url)
+    sizes = [asked.tokens for asked in provider.requests]
+    assert len(sizes) == 400  # nothing was refused and sent again
+    assert max(sizes) <= WINDOW - 500
+    assert kept["messages"] == len(history) - 1
+
+
+async def conversations(session: aiohttp.ClientSession, url: str, key: str = "k") -> Sequence[Any]:
+    headers = {"Authorization": f"Bearer {key}"}
+    async with session.get(f"{url}/autocompact/conversations", headers=headers) as told:
+        return (await told.json())["conversations"]
