@@ -1,0 +1,182 @@
+"""The slash commands, the same in the page, the terminal and the notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from autocompact.core.references import parse_reference, reference
+from autocompact.errors import AutocompactError, InvalidInput
+
+if TYPE_CHECKING:
+    from autocompact.chat.session import ChatSession
+
+Kind: TypeAlias = Literal["text", "error", "found", "turn"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandReply:
+    """What a slash command answers.
+
+    Attributes:
+        kind: "text"; "error"; "found", search results; "turn", the agent works now.
+        text: Markdown for the person; it is no part of the conversation.
+    """
+
+    kind: Kind
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """A slash command: its name with the slash, what follows it, and what it does."""
+
+    name: str
+    arguments: str
+    help: str
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command(name="/help", arguments="", help="Show the commands."),
+    Command(name="/compact", arguments="[FOCUS]", help="Compact now; say what to concentrate on."),
+    Command(name="/undo", arguments="", help="Take the last compaction back."),
+    Command(name="/search", arguments="WORDS", help="Search this conversation and the memory files."),
+    Command(
+        name="/open", arguments="REFERENCE", help="Show the original that a reference such as m12 names."
+    ),
+    Command(name="/pin", arguments="REFERENCE or TEXT", help="Keep a message or a text through compactions."),
+    Command(name="/unpin", arguments="REFERENCE or TEXT", help="Let go of it."),
+    Command(name="/context", arguments="", help="Show what fills the context."),
+    Command(name="/tasks", arguments="", help="Show the agent's task list."),
+    Command(name="/model", arguments="[NAME]", help="Show the models, or talk to another one."),
+    Command(name="/title", arguments="TEXT", help="Give the conversation a title."),
+    Command(name="/retry", arguments="", help="Ask for the last answer again."),
+)
+
+
+def complete(line: str) -> tuple[Command, ...]:
+    """The commands that ``line`` may become; none once the name is written out and something follows it."""
+    if not line.startswith("/") or " " in line:
+        return ()
+    return tuple(command for command in COMMANDS if command.name.startswith(line))
+
+
+async def run_command(session: ChatSession, line: str) -> CommandReply:
+    """Carry out a line that begins with a slash; what is wrong with it is the answer."""
+    name, _, rest = line.strip().partition(" ")
+    run = _RUNS.get(name)
+    if run is None:
+        names = ", ".join(command.name for command in COMMANDS)
+        return CommandReply(kind="error", text=f"There is no command {name!r}. There are: {names}.")
+    try:
+        return await run(session, rest.strip())
+    except AutocompactError as error:
+        return CommandReply(kind="error", text=str(error))
+
+
+def _text(text: str) -> CommandReply:
+    return CommandReply(kind="text", text=text)
+
+
+async def _help(_session: ChatSession, _rest: str) -> CommandReply:
+    rows = (f"| `{each.name} {each.arguments}`".rstrip("` ") + f"` | {each.help} |" for each in COMMANDS)
+    return _text("\n".join(["| command | what it does |", "|---|---|", *rows]))
+
+
+async def _compact(session: ChatSession, rest: str) -> CommandReply:
+    result = await session.compact(rest)
+    return CommandReply(kind="text" if result.success else "error", text=result.message)
+
+
+async def _undo(session: ChatSession, _rest: str) -> CommandReply:
+    restored = await session.undo()
+    now = (
+        f"compaction {restored.id} is in force again" if restored else "the model is sent the whole log again"
+    )
+    return _text(f"Undone: {now}.")
+
+
+async def _search(session: ChatSession, rest: str) -> CommandReply:
+    found = await session.search(rest)
+    if not found:
+        return CommandReply(kind="found", text=f"Nothing found for {rest!r}.")
+    return CommandReply(kind="found", text="\n\n".join(one.render() for one in found))
+
+
+async def _open(session: ChatSession, rest: str) -> CommandReply:
+    return CommandReply(kind="found", text=(await session.expand(rest)).render())
+
+
+async def _pin(session: ChatSession, rest: str) -> CommandReply:
+    pinned = _pinned(rest)
+    await session.pin(pinned)
+    return _text(f"Pinned {reference(pinned) if isinstance(pinned, int) else repr(pinned)}.")
+
+
+async def _unpin(session: ChatSession, rest: str) -> CommandReply:
+    pinned = _pinned(rest)
+    await session.unpin(pinned)
+    return _text(f"Let go of {reference(pinned) if isinstance(pinned, int) else repr(pinned)}.")
+
+
+def _pinned(rest: str) -> int | str:
+    if not rest:
+        raise InvalidInput("say what: a reference such as m12, or a text")
+    try:
+        return parse_reference(rest)
+    except InvalidInput:
+        return rest
+
+
+async def _context(session: ChatSession, _rest: str) -> CommandReply:
+    meter = session.meter()
+    rows = (f"| {name} | {tokens:,} |" for name, tokens in meter.breakdown.items() if tokens)
+    threshold = f"compaction at {meter.threshold:,}" if meter.threshold else "automatic compaction is off"
+    head = f"{meter.used:,} of {meter.window:,} tokens ({meter.ratio:.0%}), {threshold}."
+    return _text(
+        "\n".join([head, "", "| part | tokens |", "|---|--:|", *rows, *([meter.note] if meter.note else [])])
+    )
+
+
+async def _tasks(session: ChatSession, _rest: str) -> CommandReply:
+    signs = {"open": " ", "doing": "~", "done": "x"}
+    return _text("\n".join(f"- [{signs[task.state]}] {task.text}" for task in session.tasks) or "No tasks.")
+
+
+async def _model(session: ChatSession, rest: str) -> CommandReply:
+    if rest:
+        await session.choose_model(rest)
+        return _text(f"You talk to {session.model} now.")
+    choices = await session.service.models(probe=True)
+    rows = (
+        f"- `{choice.name}`{' (now)' if choice.name == session.model else ''}: {choice.label}"
+        for choice in choices
+    )
+    return _text("\n".join(rows))
+
+
+async def _title(session: ChatSession, rest: str) -> CommandReply:
+    await session.service.rename(session.id, title=rest)
+    return _text(f"The title is {session.title!r} now.")
+
+
+async def _retry(session: ChatSession, _rest: str) -> CommandReply:
+    await session.retry()
+    return CommandReply(kind="turn", text="")
+
+
+_RUNS: dict[str, Callable[[ChatSession, str], Awaitable[CommandReply]]] = {
+    "/help": _help,
+    "/compact": _compact,
+    "/undo": _undo,
+    "/search": _search,
+    "/open": _open,
+    "/pin": _pin,
+    "/unpin": _unpin,
+    "/context": _context,
+    "/tasks": _tasks,
+    "/model": _model,
+    "/title": _title,
+    "/retry": _retry,
+}

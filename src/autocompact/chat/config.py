@@ -1,0 +1,84 @@
+"""What a chat is set to, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from autocompact.core.modes import DEFAULT, Mode
+from autocompact.errors import InvalidInput
+
+OFFLINE_WINDOW = 16_000
+"""Tokens of the offline model's window, so that a compaction can be seen without an account."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandRules:
+    """Whether and which commands the agent may run in the workspace.
+
+    A rule is a pattern of words: ``git status`` allows ``git status`` and ``git status --short``; ``*`` stands for any
+    one word or part of one. A command that a rule of ``deny`` matches is never run. One that ``allow`` matches runs at
+    once, any other only after the person said yes.
+
+    Attributes:
+        enabled: False offers no such tool.
+        allow: patterns of commands that need no question.
+        deny: patterns of commands that are refused; they go before ``allow``.
+        seconds: how long a command may run.
+        output_bytes: of its output that the model is shown, its beginning and its end.
+    """
+
+    enabled: bool = False
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    seconds: float = 60.0
+    output_bytes: int = 30_000
+
+    def __post_init__(self) -> None:
+        if self.seconds <= 0 or self.output_bytes < 1:
+            raise InvalidInput(
+                f"seconds is {self.seconds!r} and output_bytes {self.output_bytes!r}: both must be positive"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatConfig:
+    """How the conversations of one service are held.
+
+    Attributes:
+        model: what new conversations talk to, as `ModelChoice.name` has it ("anthropic:claude-haiku-4-5", "offline");
+            None is the first that the environment offers, else the offline model.
+        summary_model: another model for summaries, named likewise; None is the conversation's own.
+        mode: when and how to compact.
+        window: tokens of the model's window; None goes by the model.
+        reserve: tokens kept for the reply; None takes a share of the window.
+        workspace: the folder that file tools and commands work in and cannot leave; None offers no such tools.
+        memory_folder: the folder of the memory files; None offers no ``remember`` and reads none.
+        skill_folders: folders that hold skills, each a folder with a ``SKILL.md``; of equal names the last one counts.
+        mcp_file: a JSON file with ``mcpServers``.
+        commands: whether and which commands may be run.
+        instructions: what the system prompt says besides its own words.
+        steps: model calls that one turn may take.
+        namespace: whose conversations (a tenant).
+        extra: further members of each model request, e.g. ``{"reasoning_effort": "low"}``.
+    """
+
+    model: str | None = None
+    summary_model: str | None = None
+    mode: Mode = DEFAULT
+    window: int | None = None
+    reserve: int | None = None
+    workspace: Path | None = None
+    memory_folder: Path | None = None
+    skill_folders: tuple[Path, ...] = ()
+    mcp_file: Path | None = None
+    commands: CommandRules = field(default_factory=CommandRules)
+    instructions: str = ""
+    steps: int = 100
+    namespace: str = "default"
+    extra: Mapping[str, object] = field(default_factory=dict[str, object])
+
+    def __post_init__(self) -> None:
+        if self.steps < 1:
+            raise InvalidInput(f"steps is {self.steps!r}: a turn takes one model call at least")

@@ -1,0 +1,154 @@
+"""What a running turn has said so far, kept so that the end of the program loses none of it.
+
+The pieces lie in a log of their own, in a namespace that no conversation uses. Each says after which message it
+stands: once that answer is in the conversation's log, its pieces are of no use any more. The log goes when the turn
+ends. If it is still there when a conversation is opened, and nobody works on it, the program ended in the midst.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from dataclasses import dataclass
+
+import msgspec
+
+from autocompact.core.messages import Message, Part, Reasoning, Text, text_message
+from autocompact.ports import Clock, Key, Lease, Store
+
+FLUSH_SECONDS = 0.5
+"""How much of a stream may be lost with the power, in time,"""
+FLUSH_CHARACTERS = 400
+"""and in characters."""
+
+
+class _Worker(msgspec.Struct, frozen=True, kw_only=True):
+    """Who runs the turn."""
+
+    host: str
+    pid: int
+    holder: str
+    fence: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """What a turn left behind that did not end.
+
+    Attributes:
+        parts: of the half answer that belongs after the last message; empty if there is none.
+        lease: under which it ran.
+        dead: its process is known to have ended.
+    """
+
+    parts: tuple[Part, ...]
+    lease: Lease | None
+    dead: bool
+
+
+def draft_key(key: Key) -> Key:
+    """Where the draft of a conversation's running turn is."""
+    return Key(conversation=key.conversation, namespace=f"{key.namespace}#drafts")
+
+
+def turn_key(key: Key) -> Key:
+    """Under which name a turn of a conversation is leased. Not the draft's: a lease goes with what is deleted."""
+    return Key(conversation=key.conversation, namespace=f"{key.namespace}#turns")
+
+
+class Draft:
+    """The draft of one running turn."""
+
+    def __init__(self, store: Store, key: Key, *, clock: Clock) -> None:
+        self._store = store
+        self._key = draft_key(key)
+        self._clock = clock
+        self._last = 0
+        self._after = 0
+        self._new = {"reasoning": "", "text": ""}
+        self._flushed = 0.0
+
+    async def begin(self, lease: Lease) -> None:
+        """Say who works."""
+        worker = _Worker(host=socket.gethostname(), pid=os.getpid(), holder=lease.holder, fence=lease.fence)
+        await self._store.delete(self._key)
+        await self._append(text_message(0, "system", msgspec.json.encode(worker).decode(), synthetic=True))
+
+    def answer(self, *, after: int) -> None:
+        """What comes now belongs after message ``after``, and nothing that came before does."""
+        self._after, self._new, self._flushed = after, {"reasoning": "", "text": ""}, -FLUSH_SECONDS
+
+    async def grow(self, kind: str, text: str) -> None:
+        """More of the answer; stored now and then."""
+        self._new[kind] += text
+        due = self._clock.monotonic() - self._flushed >= FLUSH_SECONDS
+        if due or sum(map(len, self._new.values())) >= FLUSH_CHARACTERS:
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Store what is new."""
+        new, self._new = self._new, {"reasoning": "", "text": ""}
+        self._flushed = self._clock.monotonic()
+        parts = _parts(new["reasoning"], new["text"])
+        if parts:
+            await self._append(Message(seq=0, role="assistant", parts=parts, id=str(self._after)))
+
+    async def _append(self, message: Message) -> None:
+        stored = Message(
+            seq=self._last + 1,
+            role=message.role,
+            parts=message.parts,
+            id=message.id,
+            synthetic=message.synthetic,
+        )
+        await self._store.append(self._key, [stored], after=self._last)
+        self._last += 1
+
+    async def end(self) -> None:
+        """The turn is over: nothing of it needs to be kept beside the log."""
+        await self._store.delete(self._key)
+
+
+def _parts(reasoning: str, text: str) -> tuple[Part, ...]:
+    parts: list[Part] = []
+    if reasoning:
+        parts.append(Reasoning(text=reasoning))
+    if text:
+        parts.append(Text(text=text))
+    return tuple(parts)
+
+
+async def left_behind(store: Store, key: Key, *, last_seq: int) -> Left | None:
+    """What of a turn that did not end stands beside the log; None if the last one did end."""
+    drafted = await store.read(draft_key(key))
+    if not drafted:
+        return None
+    worker = _worker(drafted[0])
+    mine = [message for message in drafted[1:] if message.id == str(last_seq)]
+    parts = _parts(
+        "".join(part.text for message in mine for part in message.parts if isinstance(part, Reasoning)),
+        "".join(part.text for message in mine for part in message.parts if isinstance(part, Text)),
+    )
+    lease = worker and Lease(key=turn_key(key), holder=worker.holder, fence=worker.fence)
+    return Left(parts=parts, lease=lease, dead=worker is not None and _is_dead(worker))
+
+
+def _worker(message: Message) -> _Worker | None:
+    try:
+        return msgspec.json.decode(message.text, type=_Worker)
+    except msgspec.DecodeError:
+        return None
+
+
+def _is_dead(worker: _Worker) -> bool:
+    """Whether the process surely is gone; on Windows it cannot be asked without harm."""
+    if worker.host != socket.gethostname() or sys.platform == "win32":
+        return False
+    try:
+        os.kill(worker.pid, 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False

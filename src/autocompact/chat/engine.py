@@ -1,0 +1,89 @@
+"""One model and the compactor that keeps its conversations within its window."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+from autocompact.chat.config import OFFLINE_WINDOW, ChatConfig
+from autocompact.chat.finding import Access, ModelChoice, access, choice_of, summariser_of
+from autocompact.chat.offline import OfflineResponder
+from autocompact.chat.responder import Responder
+from autocompact.compactor import Compactor, Conversation
+from autocompact.compactor.compactor import ConversationStore
+from autocompact.errors import InvalidInput
+from autocompact.events import Event
+from autocompact.ports import Clock, Model
+
+
+class Engine:
+    """A model with everything around it.
+
+    Attributes:
+        choice: which model.
+        responder: answers in turns.
+        compactor: holds its conversations within the window.
+
+    Args:
+        choice: which model.
+        store: where conversations are.
+        config: how they are held.
+        environ: where keys are found.
+        clock: what time it is.
+        hear: told of compactions.
+
+    Raises:
+        InvalidInput: the environment lacks what the model needs.
+    """
+
+    def __init__(
+        self,
+        choice: ModelChoice,
+        *,
+        store: ConversationStore,
+        config: ChatConfig,
+        environ: Mapping[str, str] | None,
+        clock: Clock,
+        hear: Callable[[Event], None],
+    ) -> None:
+        self.choice = choice
+        found = None if choice.is_offline else access(choice, environ=environ)
+        self._config = config
+        self._model = found and summariser_of(found, window=config.window)
+        self._summary_model = _summary_model(config, environ)
+        self.responder: Responder = _remote(found) if found else OfflineResponder()
+        self.compactor = Compactor(
+            store,
+            model=self._model,
+            summary_model=self._summary_model,
+            mode=config.mode,
+            window=config.window or (OFFLINE_WINDOW if choice.is_offline else None),
+            reserve=config.reserve,
+            memory_folder=config.memory_folder,
+            clock=clock,
+        )
+        self.compactor.subscribe(hear)
+
+    async def open(self, conversation_id: str) -> Conversation:
+        """A conversation, kept for this model."""
+        return await self.compactor.open(conversation_id, namespace=self._config.namespace)
+
+    async def aclose(self) -> None:
+        """Give back what the model opened. The store stays open: others use it."""
+        running = tuple(self.compactor.tasks)
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        for each in (self.responder, self._model, self._summary_model):
+            if each is not None:
+                await each.aclose()
+
+
+def _remote(found: Access) -> Responder:
+    raise InvalidInput(f"{found.choice.name!r} cannot be talked to yet: choose offline")
+
+
+def _summary_model(config: ChatConfig, environ: Mapping[str, str] | None) -> Model | None:
+    if config.summary_model is None or config.summary_model == "offline":
+        return None
+    return summariser_of(access(choice_of(config.summary_model), environ=environ))

@@ -1,0 +1,201 @@
+"""Which models there are to talk to: by the environment, by what runs on this machine, and the offline one."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from autocompact.errors import InvalidInput
+from autocompact.models.anthropic import ANTHROPIC_URL, Anthropic
+from autocompact.models.environment import DEFAULT_ANTHROPIC, DEFAULT_OPENAI
+from autocompact.models.openai_compatible import OPENAI_URL, OpenAICompatible
+from autocompact.ports import Model
+
+Provider: TypeAlias = Literal[
+    "offline", "anthropic", "openai", "responses", "compatible", "ollama", "llamacpp"
+]
+
+OLLAMA_URL = "http://127.0.0.1:11434"
+LLAMACPP_URL = "http://127.0.0.1:8080"
+OFFLINE = "offline"
+PROBE_SECONDS = 0.5
+"""How long a server on this machine has to answer."""
+
+_LISTS: Mapping[Provider, tuple[str, str]] = {
+    "ollama": ("OLLAMA_HOST", OLLAMA_URL),
+    "llamacpp": ("LLAMACPP_HOST", LLAMACPP_URL),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelChoice:
+    """A model that can be talked to.
+
+    Attributes:
+        name: what `ChatSession.choose_model` takes: ``offline``, or the provider, a colon and the model.
+        provider: whose API it speaks. "openai" is Chat Completions, "responses" OpenAI's Responses, "compatible" any
+            server behind ``OPENAI_BASE_URL``.
+        model: as the provider knows it.
+        label: for people.
+    """
+
+    name: str
+    provider: Provider
+    model: str
+    label: str
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether no model answers, but what the conversation and the memory hold."""
+        return self.provider == "offline"
+
+
+OFFLINE_CHOICE = ModelChoice(
+    name=OFFLINE, provider="offline", model=OFFLINE, label="Offline (no model: answers from what is stored)"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Access:
+    """Where a model is and how it is reached. It has no readable form: it holds a key."""
+
+    choice: ModelChoice
+    base_url: str
+    api_key: str
+
+
+def choice_of(name: str) -> ModelChoice:
+    """The choice that ``name`` says.
+
+    Raises:
+        InvalidInput: it names no provider that there is.
+    """
+    if name == OFFLINE:
+        return OFFLINE_CHOICE
+    provider, colon, model = name.partition(":")
+    match provider:
+        case "anthropic" | "openai" | "responses" | "compatible" | "ollama" | "llamacpp" if colon and model:
+            return ModelChoice(name=name, provider=provider, model=model, label=f"{model} ({provider})")
+        case _:
+            raise InvalidInput(
+                f"{name!r} names no model: write offline, or PROVIDER:MODEL with one of anthropic, openai, "
+                "responses, compatible, ollama, llamacpp"
+            )
+
+
+def offered(environ: Mapping[str, str] | None = None) -> tuple[ModelChoice, ...]:
+    """What the environment offers, the likeliest first; the offline model always comes last.
+
+    ``AUTOCOMPACT_MODEL`` names the model, in place of a small one of the provider.
+    """
+    given = os.environ if environ is None else environ
+    wanted = given.get("AUTOCOMPACT_MODEL", "")
+    names: list[str] = []
+    if ":" in wanted and wanted.split(":")[0] in ("anthropic", "openai", "responses", "compatible", "ollama"):
+        names.append(wanted)
+        wanted = ""
+    if given.get("OPENAI_BASE_URL") and wanted:
+        names.append(f"compatible:{wanted}")
+    if given.get("ANTHROPIC_API_KEY"):
+        names.append(f"anthropic:{wanted if wanted.startswith('claude') else DEFAULT_ANTHROPIC}")
+    if given.get("OPENAI_API_KEY") and not given.get("OPENAI_BASE_URL"):
+        names.append(f"openai:{DEFAULT_OPENAI if wanted.startswith('claude') else wanted or DEFAULT_OPENAI}")
+    if given.get("OLLAMA_HOST") and wanted:
+        names.append(f"ollama:{wanted}")
+    return (*(choice_of(name) for name in dict.fromkeys(names)), OFFLINE_CHOICE)
+
+
+class _Listed(msgspec.Struct):
+    id: str
+
+
+class _List(msgspec.Struct):
+    data: list[_Listed]
+
+
+async def probed(environ: Mapping[str, str] | None = None) -> tuple[ModelChoice, ...]:
+    """The models of an Ollama (port 11434) and a llama.cpp (port 8080) on this machine; none that does not answer."""
+    given = os.environ if environ is None else environ
+    found = await asyncio.gather(*(_served(provider, given) for provider in _LISTS))
+    return tuple(choice for choices in found for choice in choices)
+
+
+async def _served(provider: Provider, environ: Mapping[str, str]) -> list[ModelChoice]:
+    import aiohttp
+
+    url = f"{_local_url(provider, environ)}/v1/models"
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=PROBE_SECONDS)) as client,
+            client.get(url) as response,
+        ):
+            listed = msgspec.json.decode(await response.read(), type=_List)
+    except (aiohttp.ClientError, TimeoutError, ValueError, OSError):
+        return []
+    return [choice_of(f"{provider}:{model.id}") for model in listed.data if model.id]
+
+
+def _local_url(provider: Provider, environ: Mapping[str, str]) -> str:
+    variable, default = _LISTS[provider]
+    given = environ.get(variable, "").rstrip("/")
+    if not given:
+        return default
+    return given if "://" in given else f"http://{given}"
+
+
+def access(choice: ModelChoice, *, environ: Mapping[str, str] | None = None) -> Access:
+    """How to reach ``choice``, with the keys of the environment.
+
+    Raises:
+        InvalidInput: the environment lacks what it needs.
+    """
+    given = os.environ if environ is None else environ
+    match choice.provider:
+        case "anthropic":
+            return _keyed(
+                choice, given, key="ANTHROPIC_API_KEY", url=given.get("ANTHROPIC_BASE_URL") or ANTHROPIC_URL
+            )
+        case "openai" | "responses":
+            return _keyed(choice, given, key="OPENAI_API_KEY", url=given.get("OPENAI_BASE_URL") or OPENAI_URL)
+        case "compatible":
+            url = given.get("OPENAI_BASE_URL")
+            if not url:
+                raise InvalidInput(f"{choice.name!r} needs OPENAI_BASE_URL: set it to the server's address")
+            return Access(choice=choice, base_url=url, api_key=given.get("OPENAI_API_KEY", ""))
+        case "ollama" | "llamacpp":
+            return Access(choice=choice, base_url=f"{_local_url(choice.provider, given)}/v1", api_key="")
+        case "offline":
+            raise InvalidInput("the offline model is not reached anywhere")
+
+
+def _keyed(choice: ModelChoice, environ: Mapping[str, str], *, key: str, url: str) -> Access:
+    value = environ.get(key)
+    if not value:
+        raise InvalidInput(f"{choice.name!r} needs {key}: set it in the environment, or choose another model")
+    return Access(choice=choice, base_url=url, api_key=value)
+
+
+def summariser_of(found: Access, *, window: int | None = None) -> Model:
+    """The model as the engine asks it for summaries and counts."""
+    match found.choice.provider:
+        case "anthropic":
+            return Anthropic(
+                found.choice.model, base_url=found.base_url, api_key=found.api_key, window=window
+            )
+        case "responses":
+            return OpenAICompatible(
+                found.choice.model,
+                base_url=found.base_url,
+                api_key=found.api_key,
+                window=window,
+                api="responses",
+            )
+        case _:
+            return OpenAICompatible(
+                found.choice.model, base_url=found.base_url, api_key=found.api_key, window=window
+            )

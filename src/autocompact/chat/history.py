@@ -1,0 +1,83 @@
+"""Pages of the history, and what usage was over time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from autocompact.chat.views import Divider, Entry, HistoryPage, UsagePoint
+from autocompact.core.compaction import Compaction
+from autocompact.core.messages import Message
+
+if TYPE_CHECKING:
+    from autocompact.chat.session import ChatSession
+
+_READ = 200
+"""Messages read at once: what is no longer shown may lie between what is."""
+
+
+async def history_page(
+    session: ChatSession, *, before_seq: int | None, limit: int, replaced: bool
+) -> HistoryPage:
+    """See `ChatSession.history`."""
+    last = len(session.conversation)
+    end = last if before_seq is None else min(before_seq - 1, last)
+    gone = session.replaced_seqs
+    entries: list[Entry] = []
+    start = end + 1
+    while start > 1 and not _enough(entries, limit):
+        first = max(1, start - _READ)
+        for message in reversed(await session.conversation.history(from_seq=first, through_seq=start - 1)):
+            if _enough(entries, limit):
+                break
+            start = message.seq
+            if message.seq not in gone:
+                entries.append(session.entry(message))
+            elif replaced:
+                entries.append(replace(session.entry(message), standing="replaced"))
+    dividers = _dividers(
+        await session.compactions(), active=session.conversation.active_id, first=start, last=end
+    )
+    return HistoryPage(
+        entries=tuple(reversed(entries)),
+        dividers=tuple(dividers),
+        earlier=start if start > 1 else None,
+        last_seq=last,
+    )
+
+
+def _enough(entries: Sequence[Entry], limit: int) -> bool:
+    """Whether the page is full, and does not begin with the result of a call that it does not show."""
+    return len(entries) >= max(1, limit) and entries[-1].message.role != "tool"
+
+
+def _dividers(records: Sequence[Compaction], *, active: str, first: int, last: int) -> Iterable[Divider]:
+    known = {record.id: record for record in records}
+    for record in records:
+        if record.status == "prepared":
+            continue
+        before = known.get(record.parent)
+        begin = before.through_seq + 1 if before else 1
+        divider = Divider(
+            record=record,
+            in_force=record.id == active,
+            left=(begin, record.through_seq) if record.through_seq >= begin else None,
+        )
+        if first <= divider.after_seq <= last:
+            yield divider
+
+
+def usage_points(messages: Iterable[Message]) -> tuple[UsagePoint, ...]:
+    """What the provider reported for each answer."""
+    return tuple(
+        UsagePoint(
+            seq=message.seq,
+            time=message.time,
+            prompt=message.usage.prompt,
+            completion=message.usage.completion,
+            model=message.model,
+        )
+        for message in messages
+        if message.usage is not None
+    )

@@ -1,0 +1,65 @@
+"""The meter's figures, from the engine."""
+
+from __future__ import annotations
+
+from autocompact.chat.views import MeterReading
+from autocompact.compactor import Conversation
+from autocompact.core.budget import Compact
+from autocompact.core.messages import Message, Role
+from autocompact.core.tokens import message_cost
+
+_NAMES: dict[Role, str] = {
+    "system": "system prompt",
+    "user": "your messages",
+    "assistant": "answers",
+    "tool": "tool results",
+}
+
+
+def read_meter(conversation: Conversation, *, system: str) -> MeterReading:
+    """How full the context is.
+
+    Args:
+        conversation: whose.
+        system: the system prompt that its requests carry.
+    """
+    shared, reading = conversation.shared, conversation.usage()
+    policy, budget = shared.mode.policy, shared.budget
+    automatic = policy.automatic
+    return MeterReading(
+        used=reading.used,
+        window=budget.window,
+        reserve=budget.reserve,
+        threshold=policy.threshold(budget) if automatic else 0,
+        prepare=policy.prepare_tokens(budget) if automatic and shared.mode.background else 0,
+        breakdown=_breakdown(conversation, system=system),
+        prepared=conversation.ahead.prepared is not None,
+        preparing=conversation.ahead.running,
+        reported=reading.reported,
+        note=_note(conversation),
+    )
+
+
+def _breakdown(conversation: Conversation, *, system: str) -> dict[str, int]:
+    """Tokens by part. The log measured each message once, so this only adds up."""
+    prompt = conversation.shared.counter.count(system)
+    parts = {"system prompt": prompt, "tools": max(0, conversation.meter.overhead.tokens - prompt)}
+    for message in conversation.context().messages:
+        made = message.seq == 0 and message.synthetic
+        name = "summary" if made else _NAMES[message.role]
+        parts[name] = parts.get(name, 0) + _tokens(conversation, message)
+    return {name: tokens for name, tokens in parts.items() if tokens}
+
+
+def _tokens(conversation: Conversation, message: Message) -> int:
+    log = conversation.transcript
+    if message.seq >= log.first and log[message.seq] is message:
+        return log.cost(message.seq).tokens
+    return message_cost(message, conversation.shared.counter).tokens
+
+
+def _note(conversation: Conversation) -> str:
+    """Why nothing happens although the threshold is reached."""
+    decision = conversation.decide()
+    reached = decision.pressure.used >= decision.pressure.threshold
+    return decision.reason if reached and not isinstance(decision, Compact) else ""

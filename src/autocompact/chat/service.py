@@ -1,0 +1,363 @@
+"""The conversations of one person (or tenant) and what answers in them. One instance per process."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Self
+
+from autocompact.chat import events
+from autocompact.chat.config import ChatConfig
+from autocompact.chat.drafts import draft_key
+from autocompact.chat.engine import Engine
+from autocompact.chat.finding import ModelChoice, choice_of, offered, probed
+from autocompact.chat.notes import Notes, Titled, notes_key, titles_key
+from autocompact.chat.prompt import MemoryFiles, system_prompt
+from autocompact.chat.running import recover_dead
+from autocompact.chat.session import UNTITLED, ChatSession
+from autocompact.chat.tools import Toolbox
+from autocompact.chat.tools.memory import memory_tools
+from autocompact.chat.views import ConversationLine
+from autocompact.compactor.compactor import ConversationStore
+from autocompact.errors import InvalidInput
+from autocompact.events import Event
+from autocompact.library.archive import Archive
+from autocompact.library.outgoing import ExportFormat, render
+from autocompact.library.place import database_path
+from autocompact.ports import Clock, Index, Key, SystemClock
+from autocompact.recall import RESULTS, Found, Recall
+from autocompact.stores.sqlite import SqliteStore
+from autocompact.stores.sqlite_index import SqliteIndex
+
+LONGEST_TITLE = 200
+
+log = logging.getLogger("autocompact")
+
+
+class ChatService:
+    """Conversations with an agent: the list of them, and a `ChatSession` for each that is in use.
+
+    Args:
+        store: keeps the conversations; it stays open when the service is closed.
+        index: finds messages in it.
+        config: how conversations are held.
+        environ: where models and keys are found; None is the process's environment, read when it is needed.
+        clock: what time it is.
+    """
+
+    def __init__(
+        self,
+        store: ConversationStore,
+        index: Index,
+        *,
+        config: ChatConfig | None = None,
+        environ: Mapping[str, str] | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.store = store
+        self.index = index
+        self.config = config or ChatConfig()
+        self.clock = clock or SystemClock()
+        self.holder = uuid.uuid4().hex
+        self.memory = MemoryFiles(self.config.memory_folder)
+        self._environ = environ
+        self._engines: dict[str, Engine] = {}
+        self._sessions: dict[str, ChatSession] = {}
+        self._opening: dict[str, asyncio.Task[ChatSession]] = {}
+        self._titles = Notes(store, titles_key(self.config.namespace))
+        self._listeners: list[Callable[[events.ConversationChanged], None]] = []
+
+    # Conversations
+
+    async def conversations(self) -> tuple[ConversationLine, ...]:
+        """All of them, the last used first; new ones without a message at the beginning."""
+        await self._titles.catch_up()
+        stored = await self.store.conversations(self.config.namespace)
+        lines = [
+            ConversationLine(
+                id=info.key.conversation,
+                title=self._titles.titles.get(info.key.conversation) or info.title or UNTITLED,
+                messages=info.last_seq,
+                created=info.created,
+                updated=info.updated,
+                compacted=info.compressed_at is not None,
+                running=self._is_running(info.key.conversation),
+            )
+            for info in stored
+        ]
+        return (*self._new_ones({line.id for line in lines}), *lines)
+
+    def _new_ones(self, stored: set[str]) -> Iterator[ConversationLine]:
+        now = self.clock.now()
+        for id, session in reversed(self._sessions.items()):
+            if id not in stored:
+                yield ConversationLine(id=id, title=session.title, messages=0, created=now, updated=now)
+
+    def _is_running(self, id: str) -> bool:
+        return id in self._sessions and self._sessions[id].running
+
+    async def create(self, title: str = "") -> ChatSession:
+        """A new conversation. It is stored with its first message."""
+        day = self.clock.now()[:10]
+        session = await self._opened(f"{day}-{uuid.uuid4().hex[:8]}")
+        if title.strip():
+            await self.rename(session.id, title=title)
+        return session
+
+    async def open(self, id: str) -> ChatSession:
+        """The session of a conversation, the same one for everybody who opens it.
+
+        Raises:
+            InvalidInput: there is none of that id.
+        """
+        if id not in self._sessions and id not in self._opening:
+            await self._check(id)
+        return await self._opened(id)
+
+    async def _check(self, id: str) -> None:
+        known = {info.key.conversation for info in await self.store.conversations(self.config.namespace)}
+        if id not in known and id not in self._sessions:
+            raise InvalidInput(f"there is no conversation {id!r}: it was deleted, or never was")
+
+    async def _opened(self, id: str) -> ChatSession:
+        if id in self._sessions:
+            return self._sessions[id]
+        task = self._opening.get(id)
+        if task is None:
+            task = self._opening[id] = asyncio.create_task(self._load(id))
+            task.add_done_callback(lambda _: self._opening.pop(id, None))
+        return await asyncio.shield(task)
+
+    async def _load(self, id: str) -> ChatSession:
+        key = Key(conversation=id, namespace=self.config.namespace)
+        await self._titles.catch_up()
+        notes = await Notes.load(self.store, notes_key(key))
+        engine = self._engine_or_offline(notes.model)
+        stored = await self.store.conversations(self.config.namespace)
+        first_words = next((info.title for info in stored if info.key == key), "")
+        session = ChatSession(
+            self,
+            await engine.open(id),
+            engine=engine,
+            notes=notes,
+            title=self._titles.titles.get(id) or first_words,
+        )
+        await session.begin()
+        await recover_dead(session)
+        self._sessions[id] = session
+        return session
+
+    async def rename(self, id: str, *, title: str) -> None:
+        """Give a conversation a title.
+
+        Raises:
+            InvalidInput: it is empty or longer than 200 characters, or there is no such conversation.
+        """
+        title = " ".join(title.split())
+        if not 0 < len(title) <= LONGEST_TITLE:
+            raise InvalidInput(f"a title has 1 to {LONGEST_TITLE} characters, this one has {len(title)}")
+        await self._check(id)
+        await self._titles.add(Titled(conversation=id, title=title))
+        self.tell_changed(id, title=title)
+
+    def is_titled(self, id: str) -> bool:
+        """Whether the person gave it a title."""
+        return bool(self._titles.titles.get(id))
+
+    async def delete(self, id: str) -> None:
+        """Remove a conversation with all that belongs to it; a running turn is ended.
+
+        Raises:
+            InvalidInput: there is none of that id.
+        """
+        await self._check(id)
+        session = self._sessions.get(id)
+        if session is not None:
+            await session.aclose()
+            del self._sessions[id]
+        key = Key(conversation=id, namespace=self.config.namespace)
+        await self.store.delete(key)
+        for beside in (notes_key(key), draft_key(key)):
+            await self.store.delete(beside)
+        if self.is_titled(id):
+            await self._titles.add(Titled(conversation=id, title=""))
+        self._tell(events.ConversationChanged(conversation_id=id, deleted=True), session)
+
+    async def export(self, id: str, *, format: ExportFormat = "markdown") -> bytes:
+        """The whole conversation; compactions change nothing of it.
+
+        Args:
+            id: of the conversation.
+            format: "markdown" for people, "json" an archive from which nothing is missing (`autocompact import` reads
+                it), "jsonl", "openai" and "anthropic" messages.
+
+        Raises:
+            InvalidInput: there is none of that id.
+        """
+        await self._check(id)
+        key = Key(conversation=id, namespace=self.config.namespace)
+        snapshot = await self.store.load(key)
+        archive = Archive(
+            name=id,
+            messages=await self.store.read(key),
+            compactions=await self.store.compactions(key),
+            active=snapshot.active.id if snapshot.active else None,
+            state=snapshot.state,
+        )
+        return b"".join(render(archive, format))
+
+    async def search(self, query: str, *, k: int = RESULTS) -> tuple[Found, ...]:
+        """The likeliest places in all conversations and the memory files; references name the conversation.
+
+        Raises:
+            InvalidInput: an empty query.
+        """
+        key = Key(conversation="", namespace=self.config.namespace)
+        recall = Recall(self.store, self.index, key=key, documents=self.memory_documents, across=True)
+        return await recall.search(query, k, scope="all")
+
+    # Models
+
+    async def models(self, *, probe: bool = False) -> tuple[ModelChoice, ...]:
+        """What can be talked to, the likeliest first, the offline model last.
+
+        Args:
+            probe: ask this machine too whether an Ollama or a llama.cpp runs on it.
+        """
+        wanted = (choice_of(self.config.model),) if self.config.model else ()
+        *from_environment, offline = offered(self._environ)
+        local = await probed(self._environ) if probe else ()
+        choices = (*wanted, *from_environment, *local, offline)
+        return tuple({choice.name: choice for choice in choices}.values())
+
+    def engine(self, name: str) -> Engine:
+        """The engine of the model called ``name``.
+
+        Raises:
+            InvalidInput: there is no such model, or its key is missing.
+        """
+        if name not in self._engines:
+            self._engines[name] = Engine(
+                choice_of(name),
+                store=self.store,
+                config=self.config,
+                environ=self._environ,
+                clock=self.clock,
+                hear=self._hear,
+            )
+        return self._engines[name]
+
+    def _engine_or_offline(self, name: str) -> Engine:
+        """A conversation whose model is not there any more can be opened all the same."""
+        wanted = name or self.config.model or offered(self._environ)[0].name
+        try:
+            return self.engine(wanted)
+        except InvalidInput as error:
+            if not name:
+                raise
+            log.warning(
+                "a conversation's model is not available", extra={"model": name, "reason": str(error)}
+            )
+            return self.engine("offline")
+
+    # What sessions use
+
+    def memory_documents(self) -> Sequence[tuple[str, str]]:
+        """The memory files as they are now."""
+        return self.memory.documents()
+
+    def toolbox_for(self, session: ChatSession) -> Toolbox:
+        """What the agent may use in ``session``."""
+        return Toolbox(memory_tools(session))
+
+    async def system_prompt(self, session: ChatSession) -> str:
+        """The system prompt as it is now."""
+        del session
+        return system_prompt(
+            self.memory, instructions=self.config.instructions, workspace=self.config.workspace, skills=()
+        )
+
+    # Listening
+
+    def listen(self, listener: Callable[[events.ConversationChanged], None]) -> Callable[[], None]:
+        """Call ``listener`` whenever the list of conversations is to be read again; returns what ends that."""
+        self._listeners.append(listener)
+
+        def stop() -> None:
+            if listener in self._listeners:
+                self._listeners.remove(listener)
+
+        return stop
+
+    def tell_changed(self, id: str, *, title: str | None = None) -> None:
+        """Title, model or messages of a conversation changed."""
+        session = self._sessions.get(id)
+        if session is not None and title is not None:
+            session.title, session.titled = title, True
+        shown = title if title is not None else session.title if session else ""
+        model = session.model if session else ""
+        self._tell(events.ConversationChanged(conversation_id=id, title=shown, model=model), session)
+
+    def _tell(self, event: events.ConversationChanged, session: ChatSession | None) -> None:
+        if session is not None:
+            session.tell(event)
+        for listener in tuple(self._listeners):
+            try:
+                listener(event)
+            except Exception:
+                log.exception("a listener failed", extra={"event": type(event).__name__})
+
+    def _hear(self, event: Event) -> None:
+        session = self._sessions.get(event.conversation_id)
+        if session is not None:
+            session.hear(event)
+
+    # The end
+
+    async def aclose(self) -> None:
+        """End running turns (their half answers stay, marked as interrupted) and give back what models opened."""
+        for session in tuple(self._sessions.values()):
+            await session.aclose()
+        self._sessions.clear()
+        for engine in self._engines.values():
+            await engine.aclose()
+        self._engines.clear()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+@asynccontextmanager
+async def opened(
+    path: Path | None = None,
+    *,
+    config: ChatConfig | None = None,
+    environ: Mapping[str, str] | None = None,
+    clock: Clock | None = None,
+) -> AsyncGenerator[ChatService]:
+    """The service over a store file, made if there is none; both are closed at the end.
+
+    Args:
+        path: the file; None is `autocompact.library.place.database_path`.
+        config: how conversations are held.
+        environ: in place of the process's environment.
+        clock: what time it is.
+
+    Raises:
+        StoreError: the file cannot be used.
+    """
+    file = path or database_path()
+    if path is None:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    async with (
+        SqliteStore(file, clock=clock) as store,
+        ChatService(store, SqliteIndex(store), config=config, environ=environ, clock=clock) as service,
+    ):
+        yield service

@@ -1,0 +1,65 @@
+"""What the agent remembers: search and expansion of everything said, notes in the memory files, the task list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, get_args
+
+import msgspec
+
+from autocompact.chat.tools.box import Asking, Tool, ToolError, tool
+from autocompact.chat.views import Task, TaskState
+
+if TYPE_CHECKING:
+    from autocompact.chat.session import ChatSession
+
+MOST_TASKS = 100
+_SIGNS: Mapping[TaskState, str] = {"open": " ", "doing": "~", "done": "x"}
+
+
+class TaskArgument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One task."""
+
+    text: Annotated[str, msgspec.Meta(min_length=1, max_length=500, description="What is to be done")]
+    state: Annotated[TaskState, msgspec.Meta(description="/".join(get_args(TaskState)))] = "open"
+
+
+class TasksArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Keep a task list for work of several steps; the person sees it. Give the whole list each time it changes.
+
+    Without arguments it shows the list as it is.
+    """
+
+    tasks: Annotated[
+        Annotated[tuple[TaskArgument, ...], msgspec.Meta(max_length=MOST_TASKS)] | None,
+        msgspec.Meta(description="All tasks, in order"),
+    ] = None
+
+
+def memory_tools(session: ChatSession) -> list[Tool]:
+    """``memory_search``, ``memory_expand`` and ``tasks``."""
+
+    async def tasks(asked: TasksArguments, _asking: Asking) -> str:
+        if asked.tasks is not None:
+            await session.set_tasks(tuple(Task(text=each.text, state=each.state) for each in asked.tasks))
+        return (
+            "\n".join(f"[{_SIGNS[task.state]}] {task.text}" for task in session.tasks) or "The list is empty."
+        )
+
+    recalling = (_recall_tool(session, schema) for schema in session.recall.tools("anthropic"))
+    return [*recalling, tool("tasks", TasksArguments, run=tasks)]
+
+
+def _recall_tool(session: ChatSession, schema: Mapping[str, Any]) -> Tool:
+    async def run(given: Mapping[str, Any], _asking: Asking) -> str:
+        answer = await session.recall.call(schema["name"], given)
+        if answer.startswith("Error: "):
+            raise ToolError(answer.removeprefix("Error: "))
+        return answer
+
+    return Tool(
+        name=schema["name"],
+        description=schema["description"],
+        parameters=schema["input_schema"],
+        run=run,
+    )
