@@ -49,6 +49,7 @@ format: $(SYNCED)  ## Format the code and mend what the linter can mend
 
 docs: $(SYNCED)  ## Write anew what documents take from the program (help, example output)
 	$(BIN)/python docs/generate_reference.py
+	$(BIN)/python docs/generate_engine_reference.py
 
 lint: $(SYNCED)  ## Check format and style
 	$(BIN)/ruff format --check .

@@ -1,4 +1,4 @@
-"""Writes what documents say about the engine's settings and events from the program itself.
+"""Writes what documents say about settings and events from the program itself, and the schema of settings.json.
 
     python docs/generate_engine_reference.py
 
@@ -14,16 +14,25 @@ from inspect import getdoc, signature
 from pathlib import Path
 from typing import Any, get_args
 
+import msgspec
+
 from autocompact.compactor import Compactor
 from autocompact.core.budget import HIGHEST_RATIO, LOWEST_RATIO, PRESETS, Policy
 from autocompact.core.compaction import Placement, Receipt
 from autocompact.core.modes import MODES, Mode
 from autocompact.core.prompts import BUILT_IN
 from autocompact.events import Event
+from autocompact.settings import Setting, all_settings, made_schema
 from autocompact.skills import load_skill
 
 FOLDER = Path(__file__).parent / "reference"
+SCHEMA = Path(__file__).parents[1] / "src" / "autocompact" / "settings" / "settings.schema.json"
 _WRITTEN = "<!-- Written by docs/generate_engine_reference.py: change the program, not this page. -->"
+_SETTINGS = """## settings.json
+
+A value comes from the first of these that has it: an option of the command, `.autocompact/settings.json` of the project,
+`settings.json` in the user's data folder, the environment variable, the default. `autocompact settings --explain` shows
+which. In a variable, a list is written `a,b` and values by name `a=1,b=2`."""
 _ENTRY = re.compile(r"^    (\w+): (.*(?:\n {5,}.*)*)", re.MULTILINE)
 
 
@@ -93,17 +102,58 @@ def placements() -> str:
     return table(rows, "placement", "where the summary goes")
 
 
+def accepted(setting: Setting) -> str:
+    """What a setting accepts, and what else there is to know."""
+    told = setting.expected.replace("|", "\\|")
+    return f"{told}; not from a project's file" if setting.own else told
+
+
+def file_settings() -> str:
+    """What a settings.json may hold: a table for each section."""
+    tables = [_SETTINGS]
+    for section in dict.fromkeys(each.path.partition(".")[0] for each in all_settings()):
+        rows = (
+            (
+                f"`{each.path}`<br>`{each.variable}`",
+                accepted(each),
+                f"`{msgspec.json.encode(each.default).decode()}`",
+                each.meaning,
+            )
+            for each in all_settings()
+            if each.path.partition(".")[0] == section
+        )
+        tables.append(
+            f"### {section}\n\n" + table(rows, "setting, variable", "accepts", "default", "meaning")
+        )
+    return "\n\n".join(tables)
+
+
+def presets() -> str:
+    """The thresholds that have a name."""
+    rows = ((f"`{name}`", f"{tokens:,}" if tokens else "off") for name, tokens in PRESETS.items())
+    return table(rows, "preset", "tokens")
+
+
+def skills() -> str:
+    """The prompts that come along."""
+    rows = ((f"`{name}`", load_skill(name).description) for name in BUILT_IN)
+    return table(rows, "skill", "what it is for")
+
+
 def settings_page() -> str:
     """docs/reference/settings.md."""
-    presets = ((f"`{name}`", f"{tokens:,}" if tokens else "off") for name, tokens in PRESETS.items())
-    skills = ((f"`{name}`", load_skill(name).description) for name in BUILT_IN)
     return f"""# Settings
 
 {_WRITTEN}
 
-Everything is set where a `Compactor` is made: `Compactor(store, mode=dataclasses.replace(MODES["default"], ...))`.
+The programs read `settings.json`; [the guide](../guides/settings.md) shows how. The library reads nothing by itself:
+there everything is set where a `Compactor` is made.
+
+{file_settings()}
 
 ## Compactor
+
+`Compactor(store, mode=dataclasses.replace(MODES["default"], ...))`.
 
 {arguments()}
 
@@ -127,13 +177,13 @@ Everything is set where a `Compactor` is made: `Compactor(store, mode=dataclasse
 
 `at_preset(mode, name)` and `preset(name)` take an absolute threshold by its name.
 
-{table(presets, "preset", "tokens")}
+{presets()}
 
 ## Skills
 
 The prompts that come along. A path takes a file of your own: front matter with `name` and `description`, then the prompt.
 
-{table(skills, "skill", "what it is for")}
+{skills()}
 
 ## Placements
 
@@ -175,3 +225,4 @@ PAGES = {"settings.md": settings_page, "events.md": events_page}
 if __name__ == "__main__":
     for name, page in PAGES.items():
         (FOLDER / name).write_text(page(), encoding="utf-8")
+    SCHEMA.write_bytes(made_schema())

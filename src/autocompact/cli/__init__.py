@@ -16,6 +16,7 @@ from autocompact.cli.compact import compact
 from autocompact.cli.inspect import inspect
 from autocompact.cli.replay import replay
 from autocompact.cli.serve import serve, wrap
+from autocompact.cli.settings import settings
 from autocompact.cli.store import (
     compactions,
     export,
@@ -53,6 +54,7 @@ for kept in (replay, list_conversations, show, export, import_session, search, u
     program.add_command(kept)
 program.add_command(serve)
 program.add_command(wrap)
+program.add_command(settings)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

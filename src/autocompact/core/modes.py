@@ -19,7 +19,8 @@ class Mode:
     Attributes:
         name: what it is called.
         policy: when.
-        skill: name of a shipped prompt (``compact``, ``session``, ``handoff``), or the path of a file of yours.
+        skill: name of a shipped prompt (``compact``, ``session``, ``handoff``), the path of a file of yours, or a
+            prompt of your own as text.
         placement: where the summary goes.
         summary_tokens: size of summary plus ledger in the context.
         cap_tokens: longest summary asked of a model.

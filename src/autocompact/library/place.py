@@ -1,4 +1,4 @@
-"""Where conversations are kept unless somebody says otherwise."""
+"""Where conversations and settings are kept unless somebody says otherwise."""
 
 from __future__ import annotations
 
@@ -13,7 +13,14 @@ FILE = "conversations.db"
 def database_path(
     *, environ: Mapping[str, str] | None = None, platform: str | None = None, home: Path | None = None
 ) -> Path:
-    """The file in the user's data folder; it need not exist.
+    """The file in the user's data folder; it need not exist. Arguments are those of `data_folder`."""
+    return data_folder(environ=environ, platform=platform, home=home) / FILE
+
+
+def data_folder(
+    *, environ: Mapping[str, str] | None = None, platform: str | None = None, home: Path | None = None
+) -> Path:
+    """Autocompact's folder among the user's data; it need not exist.
 
     ``XDG_DATA_HOME`` or ``~/.local/share`` on Linux and other systems, ``~/Library/Application Support`` on macOS,
     ``%LOCALAPPDATA%`` on Windows.
@@ -34,4 +41,4 @@ def database_path(
         # The XDG specification: a path that is not absolute is to be ignored.
         named = Path(given.get("XDG_DATA_HOME") or "")
         folder = named if named.is_absolute() else at_home / ".local" / "share"
-    return folder / "autocompact" / FILE
+    return folder / "autocompact"

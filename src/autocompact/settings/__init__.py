@@ -1,0 +1,27 @@
+"""Settings: one ``settings.json`` for everything, read from the project, the user's folder and the environment.
+
+`load_settings` gives all values with their origins; `mode_of` and `policy_of` are what they mean to the engine.
+"""
+
+from autocompact.settings.engine import mode_of, policy_of, threshold_of
+from autocompact.settings.fields import Setting, all_settings
+from autocompact.settings.loading import Loaded, Origin, load_settings, project_file, user_file, value_of
+from autocompact.settings.schema import made_schema, schema
+from autocompact.settings.values import Settings
+
+__all__ = [
+    "Loaded",
+    "Origin",
+    "Setting",
+    "Settings",
+    "all_settings",
+    "load_settings",
+    "made_schema",
+    "mode_of",
+    "policy_of",
+    "project_file",
+    "schema",
+    "threshold_of",
+    "user_file",
+    "value_of",
+]

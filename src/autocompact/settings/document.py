@@ -1,0 +1,121 @@
+"""One ``settings.json``: its settings, each with the line that it stands in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import msgspec
+
+from autocompact.errors import InvalidInput
+from autocompact.settings.fields import by_path, sections, suggestion
+
+SCHEMA = "$schema"
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]')
+_BYTE = re.compile(r" \(byte (\d+)\)$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """A value and where it stands."""
+
+    value: object
+    where: str
+
+
+def read_document(path: Path, *, project: bool = False) -> dict[str, Given]:
+    """The settings that the file gives, by their paths; none if there is no such file.
+
+    Args:
+        path: the file.
+        project: it is a project's file, in which some settings are not taken.
+
+    Raises:
+        InvalidInput: it cannot be read, is no JSON, or holds what is no setting; the message names file, line and path.
+    """
+    try:
+        content = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        raise InvalidInput(f"{path}: cannot be read: {error.strerror or error}") from error
+    try:
+        text = content.decode("utf-8-sig")
+        document: object = msgspec.json.decode(text)
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{path}: is no UTF-8 (byte {error.start})") from error
+    except msgspec.DecodeError as error:
+        raise InvalidInput(f"{path}{_told(str(error), content)}") from None
+    return dict(_settings(document, file=path, lines=_lines(text), project=project))
+
+
+def _told(message: str, content: bytes) -> str:
+    """A message that says "(byte 8)" with the line instead."""
+    byte = _BYTE.search(message)
+    if byte is None:
+        return f": {message}"
+    line = content.count(b"\n", 0, int(byte[1])) + 1
+    return f":{line}: {message[: byte.start()]}"
+
+
+def _settings(
+    document: object, *, file: Path, lines: Mapping[str, int], project: bool
+) -> Iterator[tuple[str, Given]]:
+    """Walk the sections; what is below a setting is its value."""
+
+    def walk(value: object, path: str) -> Iterator[tuple[str, Given]]:
+        place = f"{file}:{lines.get(path, 1)}"
+        if setting := by_path().get(path):
+            if setting.own and project:
+                raise InvalidInput(
+                    f"{place}: {path}: is not taken from a project's file, which may have come with a repository; "
+                    f"write it to your own settings.json, or set {setting.variable}"
+                )
+            yield path, Given(value=setting.accept(value, where=f"{place}: {path}"), where=place)
+            return
+        if not isinstance(value, dict):
+            label = f"{path}: " if path else ""
+            raise InvalidInput(f"{place}: {label}expected an object with {', '.join(sections()[path])}")
+        for name, member in cast("dict[str, object]", value).items():
+            if not path and name == SCHEMA:
+                continue
+            below = f"{path}.{name}" if path else name
+            if name not in sections()[path]:
+                there = sections()[path]
+                raise InvalidInput(
+                    f"{file}:{lines.get(below, 1)}: {below}: no such setting{suggestion(name, there)}; "
+                    f"there are {', '.join(there)}"
+                )
+            yield from walk(member, below)
+
+    yield from walk(document, "")
+
+
+def _lines(text: str) -> dict[str, int]:
+    """The line of each member of the objects in ``text``, by its path; ``text`` is known to be JSON."""
+    found: dict[str, int] = {}
+    path: list[str | None] = []
+    key, line, seen = "", 1, 0
+    for token in _TOKEN.finditer(text):
+        line += text.count("\n", seen, token.start())
+        seen = token.start()
+        match token[0]:
+            case "{" | "[":
+                path.append(key or None)
+                key = ""
+            case "}" | "]":
+                path.pop()
+                key = ""
+            case ",":
+                key = ""
+            case ":":
+                found[".".join((*filter(None, path), key))] = line
+            case string if not key:
+                key = cast("str", msgspec.json.decode(string))
+            case _:
+                pass
+    return found

@@ -1,0 +1,46 @@
+"""What the settings mean to the engine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from autocompact.core.budget import Policy, preset
+from autocompact.core.modes import MODES, Mode
+from autocompact.settings.values import Settings
+
+_OF_POLICY = ("target", "tail_tokens", "on_overflow")
+_OF_MODE = ("summary_tokens", "cap_tokens", "output_tokens", "placement", "background")
+
+
+def policy_of(settings: Settings) -> Policy:
+    """When to compact: the named mode's policy, with what the settings change."""
+    session = settings.compaction.triggers.session_tokens
+    policy = MODES[settings.engine.mode].policy
+    changes = _set(settings, _OF_POLICY)
+    if settings.engine.ratio is not None:
+        changes |= {"ratio": settings.engine.ratio, "tokens": None}
+    if session.threshold is not None:
+        changes["tokens"] = threshold_of(session.threshold)
+    enabled = policy.enabled and settings.compaction.enabled and session.enabled
+    return replace(policy, enabled=enabled, **changes)
+
+
+def mode_of(settings: Settings) -> Mode:
+    """When and how to compact: the named mode, with what the settings change."""
+    changes = _set(settings, _OF_MODE)
+    if settings.compaction.summary_prompt is not None:
+        changes["skill"] = settings.compaction.summary_prompt
+    return replace(MODES[settings.engine.mode], policy=policy_of(settings), **changes)
+
+
+def threshold_of(threshold: int | str) -> int:
+    """The tokens of a threshold: a figure, or a preset ("50k", "never"); 0 is never."""
+    if isinstance(threshold, int):
+        return threshold
+    return preset(threshold if threshold == "never" else f"session-{threshold}").tokens or 0
+
+
+def _set(settings: Settings, names: tuple[str, ...]) -> dict[str, Any]:
+    values = {name: getattr(settings.engine, name) for name in names}
+    return {name: value for name, value in values.items() if value is not None}

@@ -1,0 +1,211 @@
+"""Settings from everywhere, one by one: command line, project, user, environment, defaults, in this order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, cast
+
+import msgspec
+
+from autocompact.core.prompts import BUILT_IN
+from autocompact.errors import InvalidInput
+from autocompact.library.place import data_folder
+from autocompact.settings.document import Given, read_document
+from autocompact.settings.fields import Setting, all_settings, by_path, sections, suggestion
+from autocompact.settings.values import Settings
+from autocompact.skills import is_text
+
+Source: TypeAlias = Literal["option", "project", "user", "environment", "default"]
+
+FILE = "settings.json"
+FOLDER = ".autocompact"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where a value comes from.
+
+    Attributes:
+        source: the kind of place.
+        where: ``FILE:LINE``, the name of the variable or the option; "" for a default.
+    """
+
+    source: Source
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """What is set, and by whom.
+
+    Attributes:
+        settings: all values.
+        origins: of each value, by the path of the setting.
+        files: that were looked for, the project's before the user's.
+    """
+
+    settings: Settings
+    origins: Mapping[str, Origin]
+    files: tuple[Path, ...]
+
+    def value(self, path: str) -> object:
+        """The value of one setting.
+
+        Raises:
+            InvalidInput: there is no such setting.
+        """
+        return value_of(self.settings, path)
+
+    def is_set(self, *prefixes: str) -> bool:
+        """Whether anything but defaults sets a setting whose path begins with one of ``prefixes``."""
+        return any(
+            origin.source != "default" and path.startswith(prefixes) for path, origin in self.origins.items()
+        )
+
+
+def value_of(settings: Settings, path: str) -> object:
+    """The value of one setting.
+
+    Raises:
+        InvalidInput: there is no such setting.
+    """
+    if path not in by_path():
+        raise InvalidInput(f"{path}: no such setting{suggestion(path, by_path())}; see autocompact settings")
+    value: Any = msgspec.to_builtins(settings)
+    for name in path.split("."):
+        value = value[name]
+    return tuple(cast("list[object]", value)) if isinstance(value, list) else value
+
+
+def project_file(folder: Path | None = None) -> Path | None:
+    """``.autocompact/settings.json`` of ``folder`` (the current one by default) or of the nearest folder above.
+
+    The search ends at the root of a repository. Without one it is None.
+    """
+    for each in (start := (folder or Path.cwd()).resolve(), *start.parents):
+        if (file := each / FOLDER / FILE).is_file():
+            return file
+        if (each / ".git").exists():
+            break
+    return None
+
+
+def user_file(environ: Mapping[str, str] | None = None) -> Path:
+    """``settings.json`` in the user's data folder; it need not exist."""
+    return data_folder(environ=environ) / FILE
+
+
+def load_settings(
+    folder: Path | None = None,
+    *,
+    options: Mapping[str, tuple[str, object]] | None = None,
+    environ: Mapping[str, str] | None = None,
+    user: Path | None = None,
+) -> Loaded:
+    """All settings as they hold in ``folder``.
+
+    Each setting comes from the first of these that has it: ``options``, the project's file, the user's file, the
+    environment, its default. A path in a file is relative to the folder of the project, or of the user's file.
+
+    Args:
+        folder: whose project; the current one by default.
+        options: values from the command line, by path, each with the name of its option.
+        environ: in place of the process's environment.
+        user: in place of the user's file.
+
+    Raises:
+        InvalidInput: a value that cannot be used; the message names its place.
+    """
+    given = os.environ if environ is None else environ
+    project, own = project_file(folder), user or user_file(given)
+    layers: list[tuple[Source, dict[str, Given], Path | None]] = [
+        ("option", _from_options(options or {}), None)
+    ]
+    if project is not None and project != own:
+        layers.append(("project", read_document(project, project=True), project.parent.parent))
+    layers.append(("user", read_document(own), own.parent))
+    layers.append(("environment", _from_environment(given), None))
+    return _merged(layers, files=tuple(filter(None, (project, own))))
+
+
+def _merged(
+    layers: Iterable[tuple[Source, dict[str, Given], Path | None]], *, files: tuple[Path, ...]
+) -> Loaded:
+    document: dict[str, Any] = {}
+    origins = {each.path: Origin(source="default") for each in all_settings()}
+    for source, found, base in reversed(list(layers)):
+        for path, given in found.items():
+            origins[path] = Origin(source=source, where=given.where)
+            *above, name = path.split(".")
+            members = document
+            for each in above:
+                members = members.setdefault(each, {})
+            members[name] = _placed(by_path()[path], given.value, base=base)
+    return Loaded(settings=msgspec.convert(document, Settings), origins=origins, files=files)
+
+
+def _placed(setting: Setting, value: object, *, base: Path | None) -> object:
+    """``value`` with the paths in it as seen from anywhere."""
+    match setting.kind, value:
+        case "path", tuple():
+            return tuple(_path(each, base=base) for each in cast("tuple[str, ...]", value))
+        case "path", str() if value != ":memory:":
+            return _path(value, base=base)
+        case "prompt", str() if value not in BUILT_IN and not is_text(value):
+            return _path(value, base=base)
+        case "key", str() if value.startswith("file:"):
+            return f"file:{_path(value.removeprefix('file:'), base=base)}"
+        case _:
+            return value
+
+
+def _path(text: str, *, base: Path | None) -> str:
+    path = Path(text).expanduser()
+    return str(path if base is None else base / path)
+
+
+def _from_options(options: Mapping[str, tuple[str, object]]) -> dict[str, Given]:
+    return {
+        path: Given(value=by_path()[path].accept(value, where=name), where=name)
+        for path, (name, value) in options.items()
+    }
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, Given]:
+    """Variables that name no setting are refused where they begin like one: they are misspelled."""
+    known = {each.variable: each for each in all_settings()}
+    begin = tuple(f"AUTOCOMPACT_{section.upper()}_" for section in sections()[""])
+    for name in environ:
+        if name.startswith(begin) and name not in known:
+            raise InvalidInput(
+                f"environment variable {name}: no such setting{suggestion(name, known)}; see autocompact settings"
+            )
+    return {
+        setting.path: Given(value=_read(setting, environ[name]), where=name)
+        for name, setting in known.items()
+        if environ.get(name, "").strip()
+    }
+
+
+def _read(setting: Setting, text: str) -> object:
+    """Lists are written ``a,b``, values by name ``a=1,b=2``."""
+    value: object = None if text.strip() == "null" else text.strip()
+    items = [item.strip() for item in text.split(",") if item.strip()]
+    if setting.is_list:
+        value = items
+    elif setting.is_table:
+        value = dict(_pairs(items, setting))
+    return setting.accept(value, where=f"environment variable {setting.variable}", strict=False)
+
+
+def _pairs(items: Iterable[str], setting: Setting) -> Iterator[tuple[str, str]]:
+    for item in items:
+        name, equals, value = item.rpartition("=")
+        if not equals:
+            raise InvalidInput(
+                f"environment variable {setting.variable}: expected NAME=VALUE,NAME=VALUE, got {item!r}"
+            )
+        yield name.strip(), value.strip()
