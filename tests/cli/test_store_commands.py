@@ -17,7 +17,16 @@ from autocompact.cli.shelf import visible
 from tests.cli.program import ANTHROPIC, CODING, OPENAI, Ended, Program, environment, started
 from tests.sessions.claude_lines import Claude, call, result, text
 
-COMMANDS = ("list", "show x", "export x", "search x", "undo x", "compactions x")
+COMMANDS = (
+    "list",
+    "show x",
+    "export x",
+    "search x",
+    "undo x",
+    "restore x",
+    "compactions x",
+    "delete x --yes",
+)
 
 
 class Shelf:
@@ -261,7 +270,30 @@ SECOND  in force  2026-03-01 10:00
     assert (undone["undone"], undone["in_force"]) == (first["id"], None)
     assert undone["tokens_before"] < undone["tokens_after"]
     assert "the whole log" not in shelf.refused("undo", "pump")
+    assert f"compaction {first['id']} is in force again" in shelf.told("restore", "pump")
+    assert f"compaction {second['id']} is in force again" in shelf.told("restore", "pump", second["id"])
+    assert shelf.json("compactions", "pump")["in_force"] == second["id"]
+    assert f"compaction '{second['id']}' is in force already" in shelf.refused(
+        "restore", "pump", second["id"]
+    )
+    assert "nothing to restore" in shelf.refused("restore", "pump")
+    assert f"there are: {first['id']}, {second['id']}" in shelf.refused("restore", "pump", "none")
+    shelf.told("undo", "pump")
+    restored = shelf.json("restore", "pump")
+    assert restored["in_force"] == second["id"]
+    shelf.told("undo", "pump")
+    shelf.told("undo", "pump")
     assert "Mend the pump, please" in shelf.said("show", "pump", "--context")
+
+
+def test_a_conversation_is_deleted_when_the_person_means_it(shelf: Shelf) -> None:
+    shelf.told("import", OPENAI)
+    shelf.told("import", ANTHROPIC)
+    assert "'chat-openai' would be gone for good: say --yes" in shelf.refused("delete", "chat-openai")
+    assert "give the whole name to delete it: 'chat-openai'" in shelf.refused("delete", "chat-o", "--yes")
+    assert shelf.told("delete", "chat-openai", "--yes").startswith("chat-openai: deleted, ")
+    assert [each["name"] for each in shelf.json("list")["conversations"]] == ["chat-anthropic"]
+    assert "no conversation 'chat-openai'" in shelf.refused("delete", "chat-openai", "--yes")
 
 
 def test_a_conversation_without_compactions_says_so(shelf: Shelf) -> None:
@@ -361,7 +393,7 @@ def test_a_file_that_is_no_store_stays_as_it_was(shelf: Shelf, command: str) -> 
     assert shelf.file.read_bytes() == OPENAI.read_bytes()
 
 
-@pytest.mark.parametrize("command", ["show", "export", "undo", "compactions"])
+@pytest.mark.parametrize("command", ["show", "export", "undo", "restore", "compactions"])
 def test_a_name_that_is_not_there_is_refused_with_what_comes_near(shelf: Shelf, command: str) -> None:
     shelf.told("import", OPENAI)
     shelf.told("import", ANTHROPIC)

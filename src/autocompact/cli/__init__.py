@@ -19,9 +19,11 @@ from autocompact.cli.serve import serve, wrap
 from autocompact.cli.settings import settings
 from autocompact.cli.store import (
     compactions,
+    delete,
     export,
     import_session,
     list_conversations,
+    restore,
     search,
     show,
     undo,
@@ -50,7 +52,18 @@ def program() -> None:
 
 program.add_command(compact)
 program.add_command(inspect)
-for kept in (replay, list_conversations, show, export, import_session, search, undo, compactions):
+for kept in (
+    replay,
+    list_conversations,
+    show,
+    export,
+    import_session,
+    search,
+    undo,
+    restore,
+    compactions,
+    delete,
+):
     program.add_command(kept)
 program.add_command(serve)
 program.add_command(wrap)

@@ -26,7 +26,7 @@ from autocompact.core.messages import (
 )
 from autocompact.core.references import reference
 from autocompact.core.transcript import Context
-from autocompact.library import Excerpt, TakenIn, Undone
+from autocompact.library import Excerpt, Restored, TakenIn, Undone
 from autocompact.library.archive import encode, message_document
 from autocompact.ports import ConversationInfo
 from autocompact.recall import Found
@@ -237,7 +237,7 @@ def found_document(found: Sequence[Found]) -> bytes:
     return _document({"results": found})
 
 
-# autocompact undo, autocompact compactions
+# autocompact undo, autocompact restore, autocompact compactions
 
 
 def undone_text(undone: Undone) -> str:
@@ -260,6 +260,25 @@ def undone_document(undone: Undone, *, counter: str) -> bytes:
             "in_force": undone.restored.id if undone.restored else None,
             "tokens_before": undone.tokens_before,
             "tokens_after": undone.tokens_after,
+            "counter": counter,
+        }
+    )
+
+
+def restored_text(restored: Restored) -> str:
+    """What a restore did."""
+    tokens = f"{restored.tokens_before:,} tokens became {restored.tokens_after:,}"
+    return f"{_line(restored.name)}: compaction {_line(restored.record.id)} is in force again; {tokens}"
+
+
+def restored_document(restored: Restored, *, counter: str) -> bytes:
+    """The JSON of ``restore``."""
+    return _document(
+        {
+            "name": restored.name,
+            "in_force": restored.record.id,
+            "tokens_before": restored.tokens_before,
+            "tokens_after": restored.tokens_after,
             "counter": counter,
         }
     )

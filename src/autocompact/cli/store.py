@@ -1,4 +1,4 @@
-"""``autocompact list``, ``show``, ``export``, ``import``, ``search``, ``undo``, ``compactions``: kept conversations."""
+"""``autocompact list``, ``show``, ``export``, ``import``, ``search``, ``undo``, ``restore``, ``delete``, ``compactions``: kept conversations."""
 
 from __future__ import annotations
 
@@ -239,6 +239,43 @@ def undo(name: str, *, as_json: bool, **where: Unpack[Where]) -> None:
         deliver([shelf.undone_document(undone, counter=counter.name)], None)
     else:
         tell(shelf.undone_text(undone))
+
+
+@click.command()
+@click.argument("name")
+@click.argument("compaction", default="")
+@json_option
+@_where
+def restore(name: str, *, compaction: str, as_json: bool, **where: Unpack[Where]) -> None:
+    """Put a compaction in force again: COMPACTION, or the one that the last undo took back.
+
+    NAME is the conversation's name, or the beginning of its name; `autocompact compactions NAME` shows the ids.
+    """
+    from autocompact.cli import shelf
+
+    counter = _counter()
+    restored = ask(lambda books: books.restore(name, compaction, counter=counter), **where)
+    if as_json:
+        deliver([shelf.restored_document(restored, counter=counter.name)], None)
+    else:
+        tell(shelf.restored_text(restored))
+
+
+@click.command()
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@_where
+def delete(name: str, *, yes: bool, **where: Unpack[Where]) -> None:
+    """Delete a conversation for good: its messages, its compactions, and what the search knows of it.
+
+    NAME is its whole name. `autocompact export NAME --out FILE` keeps a copy.
+    """
+    if not yes:
+        if not sys.stdin.isatty():
+            raise InvalidInput(f"{name!r} would be gone for good: say --yes")
+        click.confirm(f"Delete {name!r} with all its messages?", abort=True, err=True)
+    info = ask(lambda books: books.delete(name), **where)
+    tell(f"{info.key.conversation}: deleted, {info.last_seq:,} messages")
 
 
 @click.command()

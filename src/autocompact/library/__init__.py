@@ -12,7 +12,7 @@ Messages and compactions come and go through `autocompact.library.incoming` and 
 from __future__ import annotations
 
 from autocompact.library.incoming import Incoming, read_incoming
-from autocompact.library.library import Excerpt, Library, TakenIn, Undone, opened
+from autocompact.library.library import Excerpt, Library, Restored, TakenIn, Undone, opened
 from autocompact.library.outgoing import ExportFormat, render
 from autocompact.library.place import database_path
 
@@ -21,6 +21,7 @@ __all__ = [
     "ExportFormat",
     "Incoming",
     "Library",
+    "Restored",
     "TakenIn",
     "Undone",
     "database_path",

@@ -81,6 +81,16 @@ class Undone:
     tokens_after: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restored:
+    """A compaction put in force again, and the tokens of the context before and after."""
+
+    name: str
+    record: Compaction
+    tokens_before: int
+    tokens_after: int
+
+
 class Library:
     """What a person does with the conversations that a store keeps. Make it with `opened`.
 
@@ -268,6 +278,49 @@ class Library:
             tokens_before=before,
             tokens_after=after,
         )
+
+    async def restore(self, name: str, compaction_id: str = "", *, counter: Counter) -> Restored:
+        """Put a compaction in force again; without an id the one that the last undo took back.
+
+        Raises:
+            InvalidInput: there is none, it is in force, or the history it covers was edited since; see `find`.
+            CompactionRunning: one is being made.
+        """
+        info = await self.find(name)
+        conversation = await self._conversation(info.key, counter=counter)
+        wanted = compaction_id or await self._undone(conversation)
+        if wanted == conversation.active_id:
+            raise InvalidInput(f"compaction {wanted!r} is in force already")
+        before = conversation.context().cost.tokens
+        record = await conversation.records.restore(wanted)
+        return Restored(
+            name=info.key.conversation,
+            record=record,
+            tokens_before=before,
+            tokens_after=conversation.context().cost.tokens,
+        )
+
+    async def _undone(self, conversation: Conversation) -> str:
+        """The newest compaction that was made upon the one in force, and taken back."""
+        for record in reversed(await conversation.records.all()):
+            if record.status == "undone" and record.parent == conversation.active_id:
+                return record.id
+        raise InvalidInput(
+            f"nothing to restore: no compaction of {conversation.key.conversation!r} was undone. "
+            "`autocompact compactions NAME` lists them all."
+        )
+
+    async def delete(self, name: str) -> ConversationInfo:
+        """Remove a conversation with all that was kept of it: messages, compactions, index.
+
+        Raises:
+            InvalidInput: see `find`; only a whole name will do.
+        """
+        info = await self.find(name)
+        if info.key.conversation != name:
+            raise InvalidInput(f"give the whole name to delete it: {info.key.conversation!r}")
+        await self._store.delete(info.key)
+        return info
 
     async def _conversation(self, key: Key, *, counter: Counter) -> Conversation:
         compactor = Compactor(self._store, counter=counter)
