@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from autocompact.core.messages import Dialect, Usage
 from autocompact.errors import AutocompactError
 from autocompact.gateway.exchange import Header, forwarded
+from autocompact.gateway.opening import first_word
 from autocompact.wire import StreamReader, parse_reply
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ Send: TypeAlias = Callable[[Event], Awaitable[None]]
 MOST_ERROR_BYTES = 1_000_000
 _MOST_REPLY_BYTES = 64_000_000
 _ERRORS = 400
+_PATIENCE_SECONDS = 2.0
 
 
 class Head:
@@ -42,21 +44,26 @@ class Head:
         return self.response.headers.get("Content-Type", "").startswith("text/event-stream")
 
     async def look(self) -> bytes:
-        """What may say that the request was too large: an error's body, or a first event that is one; else b""."""
+        """What may say that the request was too large: an error's body, or what a stream says first; else b""."""
         if self.response.status >= _ERRORS:
             self.held = await self._read(MOST_ERROR_BYTES)
-        elif self.streams:
-            self.held = await self.response.content.readany()
-            while b"error" in self.held[:200] and b"\n\n" not in self.held.replace(b"\r", b""):
-                more = await self.response.content.readany()
-                if not more:
-                    break
-                self.held += more
-        return plain(self.held, self.response) if b"error" in self.held or self._encoded else b""
+            return plain(self.held, self.response)
+        told = await self._opening() if self.streams else b""
+        return told if b"error" in told else b""
 
-    @property
-    def _encoded(self) -> bool:
-        return "Content-Encoding" in self.response.headers
+    async def _opening(self) -> bytes:
+        """Hold back the stream until it says something, but not for long: then clients want to see that it is open."""
+        self.held = await self.response.content.readany()
+        more, told = self.held, first_word(plain(self.held, self.response))
+        try:
+            async with asyncio.timeout(_PATIENCE_SECONDS):
+                while told is None and more:
+                    more = await self.response.content.readany()
+                    self.held += more
+                    told = first_word(plain(self.held, self.response))
+        except TimeoutError:
+            return b""
+        return told or b""
 
     async def _read(self, most: int) -> bytes:
         pieces: list[bytes] = []
