@@ -23,7 +23,9 @@ from pathlib import Path
 
 from autocompact.core.compaction import Compaction
 from autocompact.core.ladder import Goal, climb_offline
-from autocompact.core.ledger import choose, extract, render
+from autocompact.core.ledger.choice import choose
+from autocompact.core.ledger.extraction import extract
+from autocompact.core.ledger.rendering import render
 from autocompact.core.masking import mask_old_results
 from autocompact.core.messages import Message, Part, ToolCall, ToolResult
 from autocompact.core.summary import offline_summary

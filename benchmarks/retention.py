@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from autocompact.core.ledger import Ledger
+from autocompact.core.ledger.entries import Ledger
 from autocompact.core.tokens import Counter
 from autocompact.core.verification import verify
 from autocompact.vocabulary import load_counter

@@ -8,7 +8,10 @@ import re
 from collections import Counter as Counted
 from collections.abc import Callable, Iterable, Mapping
 
-from autocompact.core.ledger import Ledger, choose, extract, render
+from autocompact.core.ledger.choice import choose
+from autocompact.core.ledger.entries import Ledger
+from autocompact.core.ledger.extraction import extract
+from autocompact.core.ledger.rendering import render
 from autocompact.core.messages import Message, ToolResult
 from autocompact.core.summary import offline_summary
 from autocompact.core.tokens import Counter

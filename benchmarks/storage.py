@@ -24,7 +24,7 @@ from statistics import median
 from time import perf_counter
 
 from autocompact.core.compaction import Compaction, Receipt
-from autocompact.core.ledger import Ledger
+from autocompact.core.ledger.entries import Ledger
 from autocompact.core.messages import Message, text_message
 from autocompact.errors import UnreadableSession
 from autocompact.ports import Key

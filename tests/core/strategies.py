@@ -9,7 +9,7 @@ from typing import Literal
 from hypothesis import strategies as st
 
 from autocompact.core.compaction import Compaction, Mask, Placement, Receipt
-from autocompact.core.ledger import Ledger
+from autocompact.core.ledger.entries import Ledger
 from autocompact.core.messages import (
     Image,
     Message,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Self
 
-from autocompact.core.entries import Entry, Kind, Ledger
-from autocompact.core.ledger import extract
+from autocompact.core.ledger.entries import Entry, Kind, Ledger
+from autocompact.core.ledger.extraction import extract
 from autocompact.core.messages import Message, Part, Reasoning, Role, Text, ToolCall, ToolResult
 
 

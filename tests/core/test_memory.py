@@ -1,7 +1,7 @@
 import pytest
 
 from autocompact.core.compaction import Compaction, Receipt
-from autocompact.core.entries import Entry, Ledger
+from autocompact.core.ledger.entries import Entry, Ledger
 from autocompact.core.memory import ArchiveEntry
 
 

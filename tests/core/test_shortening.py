@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autocompact.core.entries import Entry, Ledger
+from autocompact.core.ledger.entries import Entry, Ledger
 from autocompact.core.shortening import Shortened, fitted, shortened_text
 from autocompact.core.tokens import Estimator
 from tests.core.strategies import LengthCounter

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
-from autocompact.core.entries import Entry, Ledger
-from autocompact.core.ledger import extract
+from autocompact.core.ledger.entries import Entry, Ledger
+from autocompact.core.ledger.extraction import extract
 from autocompact.core.messages import Message, Role, text_message
 from autocompact.core.summary import HEADING, frame, offline_summary
 from autocompact.core.tokens import Estimator

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from autocompact.core.compaction import Compaction, Mask
-from autocompact.core.ledger import Ledger
+from autocompact.core.ledger.entries import Ledger
 from autocompact.core.messages import Image, Message, Text, ToolResult, text_message
 from autocompact.core.repair import NO_RESPONSE, UNDERSTOOD, problems
 from autocompact.core.summary import HEADING

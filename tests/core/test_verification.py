@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autocompact.core.entries import Entry, Kind, Ledger
 from autocompact.core.language import WORDS
-from autocompact.core.ledger import extract, render
+from autocompact.core.ledger.entries import Entry, Kind, Ledger
+from autocompact.core.ledger.extraction import extract
+from autocompact.core.ledger.rendering import render
 from autocompact.core.phrases import PHRASES
 from autocompact.core.tokens import Estimator
 from autocompact.core.verification import Verification, content_words, repair_summary, verify

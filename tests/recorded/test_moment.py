@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from autocompact.core.compaction import Compaction, Mask, Receipt
-from autocompact.core.entries import Ledger
+from autocompact.core.ledger.entries import Ledger
 from autocompact.core.messages import text_message
 from autocompact.core.tokens import Estimator
 from autocompact.errors import InvalidInput

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from autocompact.core.compaction import Compaction, Mask, Receipt
-from autocompact.core.ledger import Ledger
+from autocompact.core.ledger.entries import Ledger
 from autocompact.core.messages import Reasoning, Text, ToolCall, ToolResult
 from autocompact.core.transcript import Transcript, view
 from autocompact.errors import UnreadableSession

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from autocompact.core.entries import Ledger
+from autocompact.core.ledger.entries import Ledger
 
 Status: TypeAlias = Literal["prepared", "active", "undone"]
 Rung: TypeAlias = Literal["none", "repair", "mask", "summarise", "tighten", "floor"]

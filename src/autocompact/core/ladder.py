@@ -22,11 +22,11 @@ from typing import TypeAlias
 
 from autocompact.core.compaction import Compaction, Mask, Placement, Receipt, Rung, Trigger
 from autocompact.core.cuts import DEFAULT, LogOrder, Rule, tail_cut
-from autocompact.core.entries import Ledger
-from autocompact.core.ledger import ledger_of
+from autocompact.core.ledger.entries import Ledger
+from autocompact.core.ledger.extraction import ledger_of
+from autocompact.core.ledger.scan import Scan, scan
 from autocompact.core.masking import mask_old_results
 from autocompact.core.messages import Message, Text, ToolCall, ToolResult
-from autocompact.core.scan import Scan, scan
 from autocompact.core.summary import frame, offline_summary
 from autocompact.core.tokens import Cost, message_cost
 from autocompact.core.transcript import Context, Transcript, view

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from autocompact.core.actions import Action, interpret
 from autocompact.core.compaction import Mask
 from autocompact.core.content import Content, content_of
+from autocompact.core.ledger.actions import Action, interpret
+from autocompact.core.ledger.outcomes import normal, read_outcome
 from autocompact.core.messages import Message, ToolCall, ToolResult
-from autocompact.core.outcomes import normal, read_outcome
 from autocompact.core.references import reference
 from autocompact.core.secrets import redact
 from autocompact.core.tokens import Counter, message_cost

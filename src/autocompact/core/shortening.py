@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from autocompact.core.entries import Ledger
+from autocompact.core.ledger.entries import Ledger
 from autocompact.core.tokens import Counter, truncated
 
 _HEADING = re.compile(r"#{1,6} |\*\*[^*\n]+\*\*:?\s*$|(?:\d+\. )?[^\n.!?]{3,60}:\s*$")

@@ -14,9 +14,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from autocompact.core.entries import Entry, Kind, Ledger
-from autocompact.core.ledger import choose, render
-from autocompact.core.ledger_text import language_of
+from autocompact.core.ledger.choice import choose
+from autocompact.core.ledger.entries import Entry, Kind, Ledger
+from autocompact.core.ledger.rendering import language_of, render
 from autocompact.core.messages import Message, Role
 from autocompact.core.phrases import PHRASES
 from autocompact.core.references import reference

@@ -20,9 +20,9 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import assert_never
 
-from autocompact.core.entries import Entry, Ledger
-from autocompact.core.ledger import choose, render
-from autocompact.core.ledger_text import language_of
+from autocompact.core.ledger.choice import choose
+from autocompact.core.ledger.entries import Entry, Ledger
+from autocompact.core.ledger.rendering import language_of, render
 from autocompact.core.phrases import PHRASES
 from autocompact.core.shortening import shortened_text
 from autocompact.core.tokens import Counter

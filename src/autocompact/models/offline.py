@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from autocompact.core.ledger import extract
+from autocompact.core.ledger.extraction import extract
 from autocompact.core.messages import Message
 from autocompact.core.summary import offline_summary
 from autocompact.core.tokens import Counter, Estimator, message_cost

@@ -14,8 +14,8 @@ from typing import TypeAlias
 
 from autocompact.core.budget import Budget
 from autocompact.core.compaction import Compaction, Receipt
-from autocompact.core.entries import Ledger
 from autocompact.core.ladder import SMALLEST_LEDGER, Climb, Goal, SummaryReply, SummaryRequest, climb
+from autocompact.core.ledger.entries import Ledger
 from autocompact.core.messages import Message, Text, ToolCall, ToolResult
 from autocompact.core.references import reference
 from autocompact.core.reply import parse_summary

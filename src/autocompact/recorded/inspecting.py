@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from autocompact.core.actions import Action, interpret
 from autocompact.core.compaction import Compaction
+from autocompact.core.ledger.actions import Action, interpret
 from autocompact.core.messages import ToolCall, ToolResult
 from autocompact.core.summary import frame
 from autocompact.core.tokens import MESSAGE_TOKENS, Counter, breakdown

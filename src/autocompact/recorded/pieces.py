@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from autocompact.core.actions import Action, interpret
+from autocompact.core.ledger.actions import Action, interpret
 from autocompact.core.messages import Message, Part, Text, ToolCall, ToolResult
 from autocompact.core.secrets import redact
 from autocompact.core.tokens import MESSAGE_TOKENS, Counter, message_cost

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from autocompact.core.compaction import Compaction, Receipt, Status
-from autocompact.core.ledger import Ledger
+from autocompact.core.ledger.entries import Ledger
 from autocompact.core.messages import Message, Part, Role, Text, Usage
 
 _text = msgspec.json.Decoder(str).decode

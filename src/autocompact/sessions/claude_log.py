@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from autocompact.core.compaction import Compaction, Mask, Receipt, Rung
-from autocompact.core.ledger import Ledger
+from autocompact.core.ledger.entries import Ledger
 from autocompact.core.messages import Message, Part, Role, ToolCall, Usage
 
 # What Claude Code shows the model in place of a tool output that a micro-compaction cleared.

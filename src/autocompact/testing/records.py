@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autocompact.core.compaction import Compaction, Mask, Receipt, Status
-from autocompact.core.ledger import Entry, Ledger
+from autocompact.core.ledger.entries import Entry, Ledger
 from autocompact.core.messages import Message, Role, text_message
 from autocompact.ports import Key
 

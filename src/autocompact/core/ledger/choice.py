@@ -1,7 +1,4 @@
-"""The ledger: what must survive, found without a model, and what of it fits a budget.
-
-Three steps: `extract` finds every entry in one pass, `choose` takes the ones worth most for their size, `render`
-writes them for a reader.
+"""Which entries of a ledger fit a budget.
 
 What must not be missing comes first: the user's requests, errors still open, the plan, what is running, the files
 that were changed. The rest of the budget goes, line by line, where the expected need per token is greatest. A line
@@ -12,29 +9,14 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from autocompact.core.decisions import find_decisions
-from autocompact.core.deeds import CHANGED_NEED, find_commands, find_files, find_running, find_todos
-from autocompact.core.entries import Entry, Kind, Ledger, State
-from autocompact.core.failures import find_errors
-from autocompact.core.identifiers import chunks, names
-from autocompact.core.language import WORDS, detect
-from autocompact.core.ledger_text import render
-from autocompact.core.lines import find_identifiers
-from autocompact.core.messages import Message
-from autocompact.core.paths import spellings
-from autocompact.core.requests import find_requests
-from autocompact.core.scan import Scan, scan
-from autocompact.core.secrets import redact
+from autocompact.core.ledger.entries import Entry, Kind, Ledger
+from autocompact.core.ledger.identifiers import chunks, names
+from autocompact.core.ledger.rendering import render
 from autocompact.core.tokens import Counter
-from autocompact.core.weights import LEARNED, Weights
 
-__all__ = ["Entry", "Kind", "Ledger", "State", "choose", "extract", "render"]
-
-FADING = 0.5
-FADING_KINDS: frozenset[Kind] = frozenset({"file", "command", "decision", "identifier"})
 REQUEST_SHARE = 0.35
 FLOOR_SHARE = 0.6
 FLOOR_NEED = 0.5
@@ -47,99 +29,6 @@ _CAPS = (
     (160, 100, 16), (160, 100, 8), (160, 80, 4), (120, 60, 2), (120, 0, 0), (40, 0, 0), (0, 0, 0),
 )  # fmt: skip
 """How requests shrink: characters of the last one, of the ones before it, and how many of these keep any."""
-
-
-def extract(
-    messages: Iterable[Message],
-    *,
-    previous: Ledger | None = None,
-    through: int | None = None,
-    weights: Weights = LEARNED,
-) -> Ledger:
-    """All entries of these messages, merged with the ledger of an earlier compaction.
-
-    Args:
-        messages: in order; a system prompt among them is left out.
-        previous: what an earlier compaction kept: what these messages do not say anew fades, but stays.
-        through: the last message that will leave the context. Later ones are evidence (a request that was finished
-            there is not open, a name that stands there need not be kept), but give no entries.
-        weights: how the need for a name is foreseen.
-    """
-    return ledger_of(scan(messages), previous=previous, through=through, weights=weights)
-
-
-def ledger_of(
-    found: Scan, *, previous: Ledger | None = None, through: int | None = None, weights: Weights = LEARNED
-) -> Ledger:
-    """`extract` of messages that were read already: the heads that a ladder tries are told from one reading."""
-    end = found.last_seq if through is None else through
-    earlier = previous.entries if previous else ()
-    requests = find_requests(found, earlier=_of_kind(earlier, "request"))
-    words = WORDS[detect(entry.text for entry in requests)]
-    calls = [call for call in found.calls if call.seq <= end]
-    touched = (path for call in calls for path, _ in call.action.files)
-    same = spellings((*touched, *(entry.key for entry in _of_kind(earlier, "file"))))
-    entries = [
-        *requests,
-        *find_errors(found.calls, earlier=_faded(_of_kind(earlier, "error"))),
-        *find_todos(found.calls, earlier=_of_kind(earlier, "todo")),
-        *find_running(found.calls, found.said, earlier=_of_kind(earlier, "running")),
-        *find_files(calls, words=words, same=same),
-        *find_commands(found.calls, words=words),
-        *find_decisions(found.said, found.calls),
-    ]
-    clean = [_plain(entry) for entry in entries if entry.seq <= end]
-    files = {entry.key for entry in (*clean, *earlier) if entry.kind == "file"}
-    identifiers = [
-        replace(entry, where=where if (where := same.get(entry.where, entry.where)) in files else "")
-        for entry in find_identifiers(found.sightings, through=end, weights=weights)
-    ]
-    found_now = [*_weighed(clean, identifiers), *identifiers]
-    merged = _merged(found_now, earlier, same=same)
-    return Ledger(entries=tuple(sorted(merged, key=lambda entry: (-entry.need, -entry.seq, entry.key))))
-
-
-def _of_kind(entries: Iterable[Entry], kind: Kind) -> list[Entry]:
-    """In the order of the conversation; the items of a plan, which all come from one message, in theirs."""
-    return sorted(
-        (entry for entry in entries if entry.kind == kind),
-        key=lambda entry: (entry.seq, entry.key) if kind != "todo" else (0, entry.key),
-    )
-
-
-def _faded(entries: Iterable[Entry]) -> list[Entry]:
-    return [replace(entry, need=entry.need * FADING) for entry in entries]
-
-
-def _plain(entry: Entry) -> Entry:
-    """Without secrets; all but a request in one line, so that no tool can make a heading or an item of it."""
-    text, key = redact(entry.text), redact(entry.key)
-    text = text if entry.kind == "request" else " ".join(text.split())
-    return replace(entry, text=text, key=" ".join(key.split()))
-
-
-def _weighed(entries: list[Entry], identifiers: list[Entry]) -> list[Entry]:
-    """Files that were only read are as likely needed as their path is."""
-    needs = {entry.key: entry.need for entry in identifiers}
-    return [
-        replace(entry, need=needs.get(entry.key, 0.01)) if entry.kind == "file" and not entry.state else entry
-        for entry in entries
-    ]
-
-
-def _merged(entries: list[Entry], earlier: Iterable[Entry], *, same: Mapping[str, str]) -> list[Entry]:
-    """With the files, commands, decisions and identifiers of an earlier ledger that were not found anew.
-
-    A file that was changed then and only read since is a changed one.
-    """
-    known = {(entry.kind, entry.key): entry for entry in entries}
-    for entry in _faded(entry for entry in earlier if entry.kind in FADING_KINDS):
-        again = known.get((entry.kind, same.get(entry.key, entry.key)))
-        if again is None:
-            known[entry.kind, entry.key] = entry
-        elif entry.kind == "file" and entry.state and not again.state:
-            known[again.kind, again.key] = replace(entry, key=again.key, need=CHANGED_NEED)
-    return list(known.values())
 
 
 def choose(ledger: Ledger, budget: int, *, counter: Counter) -> tuple[Entry, ...]:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from autocompact.core.commands import LONGEST, is_check, is_look, parse_checks, short
+from autocompact.core.ledger.commands import LONGEST, is_check, is_look, parse_checks, short
 
 
 def covers(later: str, earlier: str) -> bool:

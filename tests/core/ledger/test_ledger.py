@@ -6,12 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autocompact.core.entries import Entry, Ledger
-from autocompact.core.ledger import choose, extract, render
-from autocompact.core.lines import LONGEST
+from autocompact.core.ledger.choice import choose
+from autocompact.core.ledger.entries import Entry, Ledger
+from autocompact.core.ledger.extraction import extract
+from autocompact.core.ledger.lines import LONGEST
+from autocompact.core.ledger.rendering import render
+from autocompact.core.ledger.sightings import Piece, Sightings
+from autocompact.core.ledger.weights import FACTS, LEARNED, facts, need
 from autocompact.core.messages import Message, text_message
-from autocompact.core.sightings import Piece, Sightings
-from autocompact.core.weights import FACTS, LEARNED, facts, need
 from tests.core.strategies import histories
 from tests.core.talk import Talk, Words
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from autocompact.core.paths import is_temporary, spellings
+from autocompact.core.ledger.paths import is_temporary, spellings
 
 
 @pytest.mark.parametrize(

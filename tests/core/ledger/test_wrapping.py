@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from autocompact.core.wrapping import spoken, task_notices, unnumbered
+from autocompact.core.ledger.wrapping import spoken, task_notices, unnumbered
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from autocompact.core.commands import Check, is_check, is_look, parse_checks, short
-from autocompact.core.entries import Entry
-from autocompact.core.outcomes import error_lines, normal
-from autocompact.core.scan import Call
+from autocompact.core.ledger.commands import Check, is_check, is_look, parse_checks, short
+from autocompact.core.ledger.entries import Entry
+from autocompact.core.ledger.outcomes import error_lines, normal
+from autocompact.core.ledger.scan import Call
 
 RECENT_CALLS = 30
 MOST = 100

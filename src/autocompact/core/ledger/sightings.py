@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from autocompact.core.identifiers import Shape, chunks, names
+from autocompact.core.ledger.identifiers import Shape, chunks, names
 
 Source: TypeAlias = Literal["result", "reasoning", "assistant", "call", "edit", "user", "summary"]
 SOURCES: tuple[Source, ...] = ("result", "reasoning", "assistant", "call", "edit", "user", "summary")

@@ -71,7 +71,7 @@ def _is_in(place: str, folders: frozenset[str]) -> bool:
 
 
 def parse_checks(command: str) -> frozenset[Check]:
-    """The checks in a command line (`autocompact.core.outcomes.normal`), one for each command that is one."""
+    """The checks in a command line (`autocompact.core.ledger.outcomes.normal`), one for each command that is one."""
     parts = _JOINT.split(_COMMIT.sub(r"\1", command))
     return frozenset(_check(part.split()) for part in parts if is_check(part) and not is_look(part))
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import heapq
 import re
 
-from autocompact.core.entries import Entry
+from autocompact.core.ledger.entries import Entry
+from autocompact.core.ledger.sightings import Piece, Sighting, Sightings
+from autocompact.core.ledger.weights import LEARNED, Weights, need
 from autocompact.core.secrets import redact
-from autocompact.core.sightings import Piece, Sighting, Sightings
-from autocompact.core.weights import LEARNED, Weights, need
 
 LONGEST = 200
 FEWEST, CHARACTERS_PER_NAME = 700, 400

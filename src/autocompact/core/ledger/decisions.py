@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from autocompact.core.entries import Entry
-from autocompact.core.scan import Call, Said
+from autocompact.core.ledger.entries import Entry
+from autocompact.core.ledger.scan import Call, Said
 
 _DECIDES = re.compile(
     r"\b(?:decided|decision|let's (?:use|go with|keep)|we(?:'ll| will) (?:use|keep|go with)|i(?:'ll| will) (?:use|keep|go with)"

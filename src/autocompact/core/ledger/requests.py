@@ -11,11 +11,11 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from autocompact.core.entries import Entry, State
-from autocompact.core.reactions import OPENING, finishes, reactions
-from autocompact.core.scan import Said, Scan
+from autocompact.core.ledger.entries import Entry, State
+from autocompact.core.ledger.reactions import OPENING, finishes, reactions
+from autocompact.core.ledger.scan import Said, Scan
+from autocompact.core.ledger.wrapping import spoken
 from autocompact.core.terms import terms
-from autocompact.core.wrapping import spoken
 
 MENTIONED = 0.6
 """Share of the terms of a thing that a request must hold to speak of it."""

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from autocompact.core.failures import MOST
+from autocompact.core.ledger.failures import MOST
 from tests.core.talk import Talk
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from autocompact.core.entries import State
+from autocompact.core.ledger.entries import State
 from autocompact.core.terms import terms
 
 OPENING = 1_500

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from autocompact.core.actions import Effect, Verb, interpret, patched_files, shell_files, strings
+from autocompact.core.ledger.actions import Effect, Verb, interpret, patched_files, shell_files, strings
 from autocompact.core.messages import ToolCall
 
 

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import mul
 
-from autocompact.core.identifiers import Shape
-from autocompact.core.sightings import Sighting
+from autocompact.core.ledger.identifiers import Shape
+from autocompact.core.ledger.sightings import Sighting
 
 FACTS = (
     "seen ago",  # distance to where it stood last

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from autocompact.core.outcomes import HEAD, TAIL, error_lines, normal, read_outcome
+from autocompact.core.ledger.outcomes import HEAD, TAIL, error_lines, normal, read_outcome
 
 
 @pytest.mark.parametrize(

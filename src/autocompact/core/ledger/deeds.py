@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from autocompact.core.actions import Effect, todo_items
-from autocompact.core.commands import is_check, is_look, short
-from autocompact.core.entries import Entry, State
-from autocompact.core.outcomes import Outcome, normal
-from autocompact.core.paths import is_temporary
-from autocompact.core.scan import Call, Said
-from autocompact.core.wrapping import task_notices
+from autocompact.core.ledger.actions import Effect, todo_items
+from autocompact.core.ledger.commands import is_check, is_look, short
+from autocompact.core.ledger.entries import Entry, State
+from autocompact.core.ledger.outcomes import Outcome, normal
+from autocompact.core.ledger.paths import is_temporary
+from autocompact.core.ledger.scan import Call, Said
+from autocompact.core.ledger.wrapping import task_notices
 
 _BACKGROUND = re.compile(
     r"running in (?:the )?background with ID: ?(?P<id>[\w-]+)|agentId: ?(?P<agent>[\w-]+)"
@@ -61,7 +61,7 @@ def find_files(
     Args:
         calls: in order.
         words: the words for what happens to a file.
-        same: other spellings of a path (`autocompact.core.paths.spellings`).
+        same: other spellings of a path (`autocompact.core.ledger.paths.spellings`).
     """
     files: dict[str, _File] = {}
     for call in calls:

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from autocompact.core.actions import Action, interpret
+from autocompact.core.ledger.actions import Action, interpret
+from autocompact.core.ledger.outcomes import Outcome, read_outcome
+from autocompact.core.ledger.sightings import Piece, Sightings
+from autocompact.core.ledger.wrapping import unnumbered
 from autocompact.core.messages import Message, Reasoning, Text, ToolCall, ToolResult
-from autocompact.core.outcomes import Outcome, read_outcome
-from autocompact.core.sightings import Piece, Sightings
-from autocompact.core.wrapping import unnumbered
 
 
 @dataclass(slots=True)

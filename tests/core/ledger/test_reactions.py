@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from autocompact.core.reactions import OPENING, finishes, reactions
+from autocompact.core.ledger.reactions import OPENING, finishes, reactions
 
 
 def states(text: str) -> list[tuple[str, str]]:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autocompact.core.identifiers import LONGEST, Shape, chunks, names
+from autocompact.core.ledger.identifiers import LONGEST, Shape, chunks, names
 
 
 def found(text: str) -> dict[str, Shape]:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 
-from autocompact.core.entries import Entry, Kind
 from autocompact.core.language import WORDS, detect
+from autocompact.core.ledger.entries import Entry, Kind
 from autocompact.core.references import reference
 
 SECTIONS: tuple[tuple[Kind, str], ...] = (
