@@ -36,12 +36,26 @@ class Limits:
         messages: in one request.
         concurrent: requests at the same time, all clients together.
         conversations: that are held in memory; the others are in the store, and found again.
+        connections: that are open.
+        head_bytes: of a request's line and headers.
+        headers: of a request.
+        head_seconds: from the first byte of a request's head to its last.
+        body_seconds: after each of these spans a body must have come at ``body_rate``.
+        body_rate: bytes a second.
+        idle_seconds: until a connection without a request is closed.
     """
 
     body_bytes: int = 64_000_000
     messages: int = 50_000
     concurrent: int = 512
     conversations: int = 256
+    connections: int = 2_048
+    head_bytes: int = 65_536
+    headers: int = 128
+    head_seconds: float = 20.0
+    body_seconds: float = 20.0
+    body_rate: int = 500
+    idle_seconds: float = 75.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +107,7 @@ class Config:
         fail_closed: refuse a request that could not be compacted, instead of forwarding it as it came.
         keep_from: bytes per token of the threshold from which a conversation is kept. No text has more tokens than
             bytes, so with 1.0 a smaller request cannot reach the threshold; with 0 every conversation is kept.
+        memory_tools: let the models search what left their contexts (`autocompact.gateway.memory_tools`).
         hosts: host names by which a client may address the gateway, without ports (DNS rebinding); "*" is any.
         upstream_keys: key of each provider, which then replaces the credential that the client sends.
         access_tokens: credentials that clients must have where there are ``upstream_keys``.
@@ -110,6 +125,7 @@ class Config:
     mode: Mode = DEFAULT
     fail_closed: bool = False
     keep_from: float = 1.0
+    memory_tools: bool = False
     hosts: frozenset[str] = LOCAL_HOSTS
     upstream_keys: Mapping[Provider, str] = field(default_factory=dict[Provider, str], repr=False)
     access_tokens: tuple[AccessToken, ...] = field(default=(), repr=False)

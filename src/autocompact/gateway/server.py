@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import socket
 from collections.abc import AsyncGenerator, Coroutine, Generator
 from contextlib import asynccontextmanager, contextmanager
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_IDLE_SECONDS = 75
 _GRACE_SECONDS = 10
 
 
@@ -50,8 +50,12 @@ def configuration(gateway: Gateway) -> uvicorn.Config:
     """How uvicorn serves: `uvicorn.Server` takes it."""
     import uvicorn
 
+    from autocompact.gateway.connections import limited
+
+    limits = gateway.config.limits
     return uvicorn.Config(
         gateway,
+        http=limited(limits),
         access_log=False,
         log_config=None,
         lifespan="on",
@@ -59,7 +63,7 @@ def configuration(gateway: Gateway) -> uvicorn.Config:
         date_header=False,
         proxy_headers=False,
         ws="none",
-        timeout_keep_alive=_IDLE_SECONDS,
+        timeout_keep_alive=math.ceil(limits.idle_seconds),
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
 

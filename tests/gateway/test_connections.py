@@ -1,0 +1,225 @@
+"""What is no request yet: heads and bodies that come slowly, large heads, many connections."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from autocompact.gateway import Limits
+from autocompact.testing import FakeProvider
+from tests.gateway.serving import gateway_before
+from tests.gateway.test_passing import ODD, post
+
+pytestmark = pytest.mark.anyio
+
+QUICK = Limits(head_seconds=0.05, body_seconds=0.05)
+HEAD = b"POST /v1/%s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+
+
+class Wire:
+    """A connection without a client."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    async def send(self, *pieces: bytes) -> None:
+        for piece in pieces:
+            self._writer.write(piece)
+            await self._writer.drain()
+
+    async def answer(self) -> tuple[int, Mapping[str, Any]]:
+        """The status and the JSON of a whole answer."""
+        head = (await self._reader.readuntil(b"\r\n\r\n")).decode().lower()
+        body = b""
+        if "transfer-encoding: chunked" in head:
+            while size := int(await self._reader.readline(), 16):
+                body += (await self._reader.readexactly(size + 2))[:-2]
+            await self._reader.readline()
+        else:
+            body = await self._reader.readexactly(int(head.partition("content-length: ")[2].split()[0]))
+        return int(head.split()[1]), json.loads(body)
+
+    async def rest(self) -> bytes:
+        """What comes until the other side closes; its wait ends only then."""
+        try:
+            return await self._reader.read()
+        except ConnectionResetError:
+            return b""
+
+
+@asynccontextmanager
+async def wire_to(url: str) -> AsyncGenerator[Wire]:
+    parts = urlsplit(url)
+    reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
+    try:
+        yield Wire(reader, writer)
+    finally:
+        writer.close()
+
+
+async def trickle(wire: Wire, line: bytes) -> None:
+    """Send ``line`` again and again, a byte at a time, until the other side has had enough."""
+    try:
+        while True:
+            for byte in line:
+                await wire.send(bytes([byte]))
+                await asyncio.sleep(0)
+    except ConnectionError:
+        pass
+
+
+@pytest.mark.parametrize("path, kind", [(b"messages", "anthropic"), (b"chat/completions", "openai")])
+async def test_a_head_that_trickles_is_answered_and_closed_while_others_are_served(
+    path: bytes, kind: str
+) -> None:
+    limits = Limits(head_seconds=0.5, head_bytes=100_000_000)
+    async with (
+        FakeProvider() as provider,
+        gateway_before(provider, limits=limits) as url,
+        wire_to(url) as wire,
+    ):
+        await wire.send(HEAD % path)
+        slow = asyncio.create_task(trickle(wire, b"X-More: and more\r\n"))
+        served, _, _ = await post(f"{url}/v1/chat/completions", ODD)
+        status, told = await wire.answer()
+        assert await wire.rest() == b""
+        slow.cancel()
+    assert (served, status) == (200, 408)
+    assert "did not come within 0.5 seconds" in told["error"]["message"]
+    assert (told.get("type") == "error") == (kind == "anthropic")
+
+
+async def test_a_body_that_trickles_is_answered_and_closed_while_others_are_served() -> None:
+    limits = Limits(body_seconds=0.5, body_rate=100_000_000)
+    async with (
+        FakeProvider() as provider,
+        gateway_before(provider, limits=limits) as url,
+        wire_to(url) as wire,
+    ):
+        await wire.send(HEAD % b"chat/completions", b"Content-Length: 50000000\r\n\r\n")
+        slow = asyncio.create_task(trickle(wire, b" "))
+        served, _, _ = await post(f"{url}/v1/chat/completions", ODD)
+        status, told = await wire.answer()
+        assert await wire.rest() == b""
+        slow.cancel()
+    assert (served, status) == (200, 408)
+    assert "slower than 100,000,000 bytes a second" in told["error"]["message"]
+
+
+async def test_a_body_that_keeps_its_rate_takes_as_long_as_it_takes() -> None:
+    limits = Limits(head_seconds=0.5, body_seconds=0.1, body_rate=0)
+    async with (
+        FakeProvider() as provider,
+        gateway_before(provider, limits=limits) as url,
+        wire_to(url) as wire,
+        wire_to(url) as silent,
+    ):
+        await wire.send(HEAD % b"chat/completions", b"Content-Length: %d\r\n\r\n" % len(ODD), ODD[:10])
+        assert await silent.rest() == b""  # by then, the body was looked at several times
+        await wire.send(ODD[10:])
+        assert (await wire.answer())[0] == 200
+
+
+async def test_one_who_says_nothing_is_told_nothing() -> None:
+    async with (
+        FakeProvider() as provider,
+        gateway_before(provider, limits=QUICK) as url,
+        wire_to(url) as wire,
+    ):
+        assert await wire.rest() == b""
+
+
+async def test_blank_lines_are_no_head() -> None:
+    async with (
+        FakeProvider() as provider,
+        gateway_before(provider, limits=QUICK) as url,
+        wire_to(url) as wire,
+    ):
+        slow = asyncio.create_task(trickle(wire, b"\r\n"))
+        assert (await wire.answer())[0] == 408
+        slow.cancel()
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [HEAD % b"messages", b"X-Long: ", b"x" * 5000],
+        [HEAD % b"messages" + b"X-Long: " + b"x" * 5000 + b"\r\nContent-Length: 2\r\n\r\n{}"],
+        [b"GET /v1/messages?" + b"x" * 5000],
+        [HEAD % b"messages" + b"".join(b"X-%d: y\r\n" % n for n in range(40)) + b"\r\n"],
+    ],
+)
+async def test_a_head_that_is_too_large_is_refused_in_the_words_of_the_api(pieces: list[bytes]) -> None:
+    limits = Limits(head_bytes=4000, headers=30)
+    async with (
+        FakeProvider() as provider,
+        gateway_before(provider, limits=limits) as url,
+        wire_to(url) as wire,
+    ):
+        await wire.send(*pieces)
+        status, told = await wire.answer()
+        assert await wire.rest() == b""
+        assert provider.requests == []
+    assert status == 431
+    assert "the request" in told["error"]["message"]
+
+
+async def test_what_is_no_http_is_refused_likewise() -> None:
+    async with FakeProvider() as provider, gateway_before(provider) as url, wire_to(url) as wire:
+        await wire.send(b"hello\r\n\r\n")
+        status, told = await wire.answer()
+    assert (status, told["error"]["type"]) == (400, "invalid_request_error")
+
+
+async def test_a_second_request_on_a_connection_has_its_own_time_and_size() -> None:
+    limits = Limits(head_bytes=300, head_seconds=0.5, idle_seconds=60)
+    request = HEAD % b"chat/completions" + b"Content-Length: %d\r\n\r\n" % len(ODD) + ODD
+    async with (
+        FakeProvider() as provider,
+        gateway_before(provider, limits=limits) as url,
+        wire_to(url) as wire,
+    ):
+        for _ in range(3):
+            await wire.send(request)
+            assert (await wire.answer())[0] == 200
+        await wire.send(request + request + b"POST /v1/")
+        assert (await wire.answer())[0] == 200
+        assert (await wire.answer())[0] == 200
+        await wire.send(b"late")
+        assert (await wire.answer())[0] == 408
+
+
+async def test_there_are_only_so_many_connections() -> None:
+    async with (
+        FakeProvider() as provider,
+        gateway_before(provider, limits=Limits(connections=1)) as url,
+        wire_to(url) as first,
+    ):
+        request = HEAD % b"chat/completions" + b"Content-Length: %d\r\n\r\n" % len(ODD) + ODD
+        await first.send(request)
+        assert (await first.answer())[0] == 200
+        async with wire_to(url) as second:
+            status, told = await second.answer()
+            assert await second.rest() == b""
+        assert (status, told["error"]["message"]) == (503, "too many connections are open")
+        await first.send(request)
+        assert (await first.answer())[0] == 200
+
+
+async def test_an_idle_connection_is_closed() -> None:
+    request = HEAD % b"chat/completions" + b"Content-Length: %d\r\n\r\n" % len(ODD) + ODD
+    async with (
+        FakeProvider() as provider,
+        gateway_before(provider, limits=Limits(idle_seconds=0.1)) as url,
+        wire_to(url) as wire,
+    ):
+        await wire.send(request)
+        assert (await wire.answer())[0] == 200
+        assert await wire.rest() == b""
