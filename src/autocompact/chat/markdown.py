@@ -1,0 +1,171 @@
+"""Markdown of models and tools as HTML that can do nothing: for the page and the notebook.
+
+What is rendered was written by a model, a tool or whoever wrote what a tool read. So there is no way through it to a
+script, a request or another place: HTML is shown as text, an image as a link, and a link only leads to ``http``,
+``https`` or ``mailto``, in a new window that learns nothing of this one. A reference such as ``[m12]`` becomes a link
+that the page handles (``data-seq``). The attributes of the result are all written here, none comes from the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import cache
+from html import escape
+from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+Highlight: TypeAlias = Callable[[str, str], str]
+"""Code and the name of its language to HTML, escaped and coloured; "" where the language is not known."""
+
+_SCHEMES = ("http", "https", "mailto")
+_BRACKETED = re.compile(r"\[(m[1-9][0-9]{0,17})\]", re.ASCII)
+_BARE = re.compile(r"\b(m[1-9][0-9]{0,17})\b", re.ASCII)
+_LANGUAGE = re.compile(r"[\w+#.-]{1,30}", re.ASCII)
+_NESTING = 20
+"""Quotes and lists within each other: deeper ones are shown as text."""
+
+
+def safe_html(
+    text: str, *, references: int = 0, bare: bool = False, highlight: Highlight | None = None
+) -> str:
+    """``text`` as HTML without script, image, foreign attribute or dangerous link.
+
+    Args:
+        text: Markdown (CommonMark with tables and strikethrough).
+        references: number of the last message: references up to it become links. 0 makes none.
+        bare: references need no brackets, and line breaks stay, as the summary and its ledger are written.
+        highlight: colours code blocks.
+    """
+    return _Writing(references=references, bare=bare, highlight=highlight).blocks(_parser().parse(text))
+
+
+def safe_link(url: str) -> bool:
+    """Whether a link to ``url`` is shown as one."""
+    if min(url, default=" ") <= " ":
+        return False
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in _SCHEMES and bool(parts.netloc or parts.scheme == "mailto")
+
+
+def reference_link(name: str) -> str:
+    """A reference such as ``m12`` as a link to that message."""
+    seq = name[1:]
+    return f'<a class="reference" href="#m{seq}" data-action="jump" data-seq="{seq}">{name}</a>'
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark", {"html": False, "maxNesting": _NESTING}).enable(
+        ["table", "strikethrough"]
+    )
+
+
+class _Writing:
+    """Tokens to HTML; what is not known is left out, its text is kept."""
+
+    def __init__(self, *, references: int, bare: bool, highlight: Highlight | None) -> None:
+        self._references = references
+        self._pattern = _BARE if bare else _BRACKETED
+        self._break = "<br>" if bare else "\n"
+        self._highlight = highlight
+        self._links: list[bool] = []
+
+    def blocks(self, tokens: Sequence[Token]) -> str:
+        return "".join(self._block(token) for token in tokens)
+
+    def _block(self, token: Token) -> str:
+        match token.type:
+            case "inline":
+                return self._inline(token.children or ())
+            case "fence" | "code_block":
+                return self._code(token)
+            case "paragraph_open" | "paragraph_close" if token.hidden:
+                return "\n"
+            case _ if token.tag:
+                return _tag(token)
+            case _:
+                return escape(token.content)
+
+    def _code(self, token: Token) -> str:
+        language = token.info.strip().split(" ")[0]
+        known = language if _LANGUAGE.fullmatch(language) else ""
+        body = self._highlight(token.content, known) if self._highlight and known else ""
+        label = f'<span class="language">{escape(known)}</span>' if known else ""
+        copy = '<button type="button" class="copy" data-action="copy-code">Copy</button>'
+        code = f'<pre tabindex="0"><code>{body or escape(token.content)}</code></pre>'
+        return f'<div class="code"><div class="code-head">{label}{copy}</div>{code}</div>\n'
+
+    def _inline(self, tokens: Sequence[Token]) -> str:
+        return "".join(self._piece(token) for token in tokens)
+
+    def _piece(self, token: Token) -> str:
+        match token.type:
+            case "text":
+                return self._text(token.content)
+            case "code_inline":
+                return f"<code>{escape(token.content)}</code>"
+            case "softbreak":
+                return self._break
+            case "link_open":
+                return self._link_open(str(token.attrGet("href") or ""))
+            case "link_close":
+                return "</a>" if self._links and self._links.pop() else ""
+            case "image":
+                return self._image(token)
+            case _ if token.tag:
+                return _tag(token)
+            case _:
+                return escape(token.content)
+
+    def _text(self, text: str) -> str:
+        if not self._references or any(self._links):
+            return escape(text)
+        pieces: list[str] = []
+        end = 0
+        for found in self._pattern.finditer(text):
+            if int(found[1][1:]) <= self._references:
+                pieces += escape(text[end : found.start()]), reference_link(found[1])
+                end = found.end()
+        return "".join([*pieces, escape(text[end:])])
+
+    def _link_open(self, url: str) -> str:
+        shown = safe_link(url) and not any(self._links)
+        self._links.append(shown)
+        return _anchor(url) if shown else ""
+
+    def _image(self, token: Token) -> str:
+        url, words = str(token.attrGet("src") or ""), token.content.strip()
+        label = f"[image: {words}]" if words else "[image]"
+        if any(self._links) or not safe_link(url):
+            return escape(label)
+        return f"{_anchor(url)}{escape(label)}</a>"
+
+
+def _anchor(url: str) -> str:
+    return (
+        f'<a href="{escape(url, quote=True)}" target="_blank" rel="noopener noreferrer nofollow" '
+        'referrerpolicy="no-referrer">'
+    )
+
+
+def _tag(token: Token) -> str:
+    """An opening or closing tag: its name is the parser's, its attributes ours."""
+    if token.nesting < 0:
+        return f"</{token.tag}>{'</div>' if token.tag == 'table' else ''}"
+    extra = ""
+    if token.tag in ("th", "td") and "right" in str(token.attrGet("style") or ""):
+        extra = ' class="right"'
+    elif token.tag == "ol" and isinstance(start := token.attrGet("start"), int):
+        extra = f' start="{start}"'
+    before = '<div class="table" tabindex="0">' if token.tag == "table" else ""
+    return f"{before}<{token.tag}{extra}>"
