@@ -1,33 +1,76 @@
 """Administration below ``/autocompact/``: health, metrics, and a client's own conversations.
 
-A client reaches what its credential reaches, and nothing else: there is no view over all namespaces.
+A client reaches what its credential reaches, and nothing else: there is no view over all namespaces. Errors have
+OpenAI's format. What there is: `autocompact.gateway.endpoints`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
-from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.datastructures import QueryParams
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.routing import Route
 
-from autocompact.compactor import Conversation
+from autocompact import compactor
 from autocompact.core.compaction import Compaction
 from autocompact.errors import AutocompactError, CompactionRunning, Conflict, InvalidInput
-from autocompact.gateway.exchange import Exchange
+from autocompact.gateway import endpoints as told
+from autocompact.gateway.endpoints import ENDPOINTS, MOST_CURSOR, MOST_LISTED, Endpoint
+from autocompact.gateway.exchange import Exchange, Scope
 from autocompact.gateway.namespaces import namespace_of
-from autocompact.gateway.refusals import Refused
-from autocompact.ports import Key
+from autocompact.gateway.openapi import described
+from autocompact.gateway.refusals import Refusal, Refused
+from autocompact.gateway.relay import Receive, Send
+from autocompact.ports import ConversationInfo, Key
 
 if TYPE_CHECKING:
     from autocompact.gateway.app import Gateway
 
-Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
+_MOST_BODY = 262_144
+_TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
-_MOST_FOCUS = 10_000
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One request.
+
+    Attributes:
+        namespace: whose it is, "" where that does not matter.
+        conversation: the one that the path names, "" for none.
+        query: its parameters.
+        body: what was sent.
+    """
+
+    namespace: str
+    conversation: str
+    query: QueryParams
+    body: bytes
+
+    @property
+    def key(self) -> Key:
+        """Of the conversation."""
+        return Key(conversation=self.conversation, namespace=self.namespace)
+
+    def number(self, name: str, *, most: int, default: int) -> int:
+        """A parameter that counts from 1.
+
+        Raises:
+            Refused: it is no such number.
+        """
+        given = self.query.get(name, str(default))
+        if not (given.isascii() and given.isdigit() and len(given) <= len(str(most))):
+            raise _bad(f"{name} is {given!r}: it must be a number from 1 to {most}")
+        if not 1 <= int(given) <= most:
+            raise _bad(f"{name} is {given}: it must be from 1 to {most}")
+        return int(given)
+
+
+Handler: TypeAlias = Callable[[Asked], Awaitable[Response]]
 
 
 class Administration:
@@ -36,152 +79,216 @@ class Administration:
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
         self._conversations = gateway.turns.conversations
+        self._store = gateway.turns.conversations.store
+        self._description = msgspec.json.encode(
+            described(version=version("autocompact"), closed=bool(gateway.config.access_tokens))
+        )
+        self.handlers: Mapping[str, Handler] = {
+            "health": self._health,
+            "ready": self._ready,
+            "metrics": self._metrics,
+            "metrics_too": self._metrics,
+            "description": self._describe,
+            "conversations": self._list,
+            "delete_all": self._delete_all,
+            "conversation": self._show,
+            "delete": self._delete,
+            "messages": self._messages,
+            "compact": self._compact,
+            "undo": self._undo,
+        }
 
-    async def health(self, request: Request) -> Response:
-        """The process answers."""
-        del request
-        return _json({"status": "ok"})
+    async def answer(self, exchange: Exchange, scope: Scope, *, receive: Receive, send: Send) -> None:
+        """Answer one request.
 
-    async def ready(self, request: Request) -> Response:
-        """The store answers."""
-        del request
-        await self._conversations.store.load(Key(conversation="ready", namespace="autocompact"))
-        return _json({"status": "ready", "upstreams": sorted(self._gateway.config.upstreams)})
+        Raises:
+            Refused: the answer is an error.
+        """
+        endpoint, conversation = _found(exchange)
+        request = Request(dict(scope), receive)
+        asked = Asked(
+            namespace="" if endpoint.open else namespace_of(exchange, config=self._gateway.config),
+            conversation=conversation,
+            query=request.query_params,
+            body=await _body(request) if endpoint.body else b"",
+        )
+        try:
+            response = await self.handlers[endpoint.name](asked)
+        except AutocompactError as error:
+            raise Refused(Refusal(status=_status(error), message=str(error))) from error
+        await response(request.scope, receive, send)
 
-    async def metrics(self, request: Request) -> Response:
-        """Counters for Prometheus."""
-        del request
-        return Response(self._gateway.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+    # The gateway
 
-    async def conversations(self, request: Request) -> Response:
-        """The client's conversations, the last updated first."""
-        infos = await self._conversations.store.conversations(self._namespace(request))
-        listed = [
-            {
-                "id": info.key.conversation,
-                "messages": info.last_seq,
-                "created": info.created,
-                "updated": info.updated,
-                "title": info.title,
-                "compressed_at": info.compressed_at,
-            }
-            for info in infos
-        ]
-        return _json({"conversations": listed})
+    async def _health(self, _: Asked) -> Response:
+        return _json(told.Health(version=version("autocompact")))
 
-    async def conversation(self, request: Request) -> Response:
-        """One conversation with the receipts of its compactions."""
-        key = await self._key(request)
-        snapshot = await self._conversations.store.load(key)
-        records = await self._conversations.store.compactions(key)
+    async def _ready(self, _: Asked) -> Response:
+        upstreams = sorted(self._gateway.config.upstreams)
+        problems = [] if upstreams else ["no upstream is configured: see --upstream"]
+        try:
+            await self._store.load(Key(conversation="ready", namespace="autocompact"))
+        except Exception as error:  # noqa: BLE001 - whatever it is, no conversation can be kept
+            self._gateway.metrics.failed(type(error).__name__)
+            problems.append(f"the store does not answer ({type(error).__name__})")
+        status = "not ready" if problems else "ready"
+        ready = told.Ready(status=status, upstreams=list(upstreams), problems=problems)
+        return _json(ready, status=503 if problems else 200)
+
+    async def _metrics(self, _: Asked) -> Response:
+        return Response(self._gateway.metrics.text(), media_type=_TEXT)
+
+    async def _describe(self, _: Asked) -> Response:
+        return Response(self._description, media_type="application/json")
+
+    # A client's conversations
+
+    async def _list(self, asked: Asked) -> Response:
+        limit = asked.number("limit", most=MOST_LISTED, default=100)
+        after = _position(asked)
+        found = await self._store.conversations(asked.namespace, limit=limit + 1, after=after)
+        page = found[:limit]
         return _json(
-            {
-                "id": key.conversation,
-                "messages": snapshot.last_seq,
-                "active": snapshot.active.id if snapshot.active else None,
-                "compactions": [_told(record) for record in records],
-            }
+            told.Page(
+                conversations=[_line(info) for info in page],
+                next=f"{page[-1].updated} {page[-1].key.conversation}" if len(found) > limit else None,
+                expire_after_days=self._gateway.retention.days(asked.namespace) or None,
+            )
         )
 
-    async def delete(self, request: Request) -> Response:
-        """Remove a conversation with everything that was kept of it."""
-        await self._conversations.delete(await self._key(request))
+    async def _delete_all(self, asked: Asked) -> Response:
+        deleted = await self._conversations.delete_all(asked.namespace)
+        self._gateway.retention.deleted(deleted, reason="asked")
+        return _json(told.Deleted(deleted=deleted))
+
+    async def _show(self, asked: Asked) -> Response:
+        snapshot = await self._store.load(await self._known(asked))
+        records = await self._store.compactions(asked.key)
+        return _json(
+            told.Conversation(
+                id=asked.conversation,
+                messages=snapshot.last_seq,
+                active=snapshot.active.id if snapshot.active else None,
+                compactions=[_record(record) for record in records],
+            )
+        )
+
+    async def _delete(self, asked: Asked) -> Response:
+        await self._conversations.delete(await self._known(asked))
+        self._gateway.retention.deleted(1, reason="asked")
         return Response(status_code=204)
 
-    async def compact(self, request: Request) -> Response:
-        """Compact now; ``{"focus": "…"}`` may say what the summary should concentrate on."""
-        body = await request.body()
-        focus = msgspec.json.decode(body, type=_Focus).focus[:_MOST_FOCUS] if body else ""
-        conversation = await self._open(request)
+    async def _messages(self, asked: Asked) -> Response:
+        limit = asked.number("limit", most=MOST_LISTED, default=100)
+        first = asked.number("from_seq", most=1 << 24, default=1)
+        key = await self._known(asked)
+        log = await self._store.read(key, from_seq=first, through_seq=first + limit)
+        shown = [
+            told.LoggedMessage(seq=each.seq, role=each.role, raw=msgspec.Raw(each.raw or b"null"))
+            for each in log[:limit]
+        ]
+        return _json(told.Messages(messages=shown, next=first + limit if len(log) > limit else None))
+
+    async def _compact(self, asked: Asked) -> Response:
+        try:
+            focus = msgspec.json.decode(asked.body, type=told.Focus).focus if asked.body else ""
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise _bad(f'the body must be {{"focus": "…"}} or empty: {error}') from error
+        conversation = await self._opened(asked)
         result = await conversation.compact(focus)
-        told = {"success": result.success, "message": result.message, "summary": result.summary}
-        return _json(told, status=200 if result.success else 409)
+        if not result.success:
+            raise Refused(Refusal(status=409, message=result.message))
+        return _json(told.Compacted(success=True, message=result.message, summary=result.summary))
 
-    async def undo(self, request: Request) -> Response:
-        """Take the compaction in force back."""
-        conversation = await self._open(request)
+    async def _undo(self, asked: Asked) -> Response:
+        conversation = await self._opened(asked)
         record = await conversation.records.undo()
-        return _json({"active": record.id if record else None})
+        return _json(told.Undone(active=record.id if record else None))
 
-    def _namespace(self, request: Request) -> str:
-        exchange = Exchange.of(request.scope, configured=self._gateway.config.upstreams)
-        return namespace_of(exchange, config=self._gateway.config)
+    async def _known(self, asked: Asked) -> Key:
+        if not (await self._store.load(asked.key)).last_seq:
+            raise Refused(Refusal(status=404, message=f"you have no conversation {asked.conversation!r}"))
+        return asked.key
 
-    async def _key(self, request: Request) -> Key:
-        key = Key(conversation=request.path_params["id"], namespace=self._namespace(request))
-        if not (await self._conversations.store.load(key)).last_seq:
-            raise _Unknown(f"you have no conversation {key.conversation!r}")
-        return key
-
-    async def _open(self, request: Request) -> Conversation:
-        key = await self._key(request)
+    async def _opened(self, asked: Asked) -> compactor.Conversation:
+        key = await self._known(asked)
         kept = self._conversations.in_memory(key)
         if kept is not None:
             return kept.conversation
         return await self._gateway.turns.compactor("").open(key.conversation, namespace=key.namespace)
 
 
-class _Focus(msgspec.Struct):
-    focus: str = ""
+def _found(exchange: Exchange) -> tuple[Endpoint, str]:
+    """The endpoint of a request, and the conversation that its path names."""
+    matching = [(one, id) for one in ENDPOINTS if (id := one.match(exchange.path)) is not None]
+    if not matching:
+        message = f"there is nothing at {exchange.path!r}: see /autocompact/openapi.json"
+        raise Refused(Refusal(status=404, message=message))
+    method = "GET" if exchange.method == "HEAD" else exchange.method
+    for endpoint, id in matching:
+        if endpoint.method == method:
+            return endpoint, id
+    allowed = ", ".join(endpoint.method for endpoint, _ in matching)
+    raise Refused(
+        Refusal(
+            status=405,
+            message=f"{exchange.path!r} takes {allowed}, not {exchange.method}",
+            headers=[(b"allow", allowed.encode())],
+        )
+    )
 
 
-class _Unknown(AutocompactError):
-    """There is no such conversation in this namespace."""
+async def _body(request: Request) -> bytes:
+    body = b""
+    try:
+        async for piece in request.stream():
+            body += piece
+            if len(body) > _MOST_BODY:
+                raise Refused(Refusal(status=413, message=f"the body is larger than {_MOST_BODY:,} bytes"))
+    except ClientDisconnect as error:
+        raise ConnectionResetError("the client went away") from error
+    return body
 
 
-def _told(record: Compaction) -> object:
-    return {
-        "id": record.id,
-        "status": record.status,
-        "from_seq": record.from_seq,
-        "through_seq": record.through_seq,
-        "summary": record.summary,
-        "receipt": msgspec.to_builtins(record.receipt),
-    }
+def _position(asked: Asked) -> ConversationInfo | None:
+    """Where the page before ended."""
+    given = asked.query.get("after", "")
+    if len(given) > MOST_CURSOR:
+        raise _bad("after is too long: it must be what `next` of the page before says")
+    updated, _, name = given.partition(" ")
+    key = Key(conversation=name, namespace=asked.namespace)
+    return ConversationInfo(key=key, last_seq=0, created="", updated=updated) if given else None
 
 
-def _json(value: object, *, status: int = 200) -> Response:
+def _line(info: ConversationInfo) -> told.Line:
+    return told.Line(
+        id=info.key.conversation,
+        messages=info.last_seq,
+        created=info.created,
+        updated=info.updated,
+        title=info.title,
+        compressed_at=info.compressed_at,
+    )
+
+
+def _record(record: Compaction) -> told.Record:
+    return told.Record(
+        id=record.id,
+        status=record.status,
+        from_seq=record.from_seq,
+        through_seq=record.through_seq,
+        summary=record.summary,
+        receipt=record.receipt,
+    )
+
+
+def _json(value: Any, *, status: int = 200) -> Response:
     return Response(msgspec.json.encode(value), status_code=status, media_type="application/json")
 
 
-def _guarded(endpoint: Endpoint) -> Endpoint:
-    async def guarded(request: Request) -> Response:
-        try:
-            return await endpoint(request)
-        except Refused as refused:
-            return _json({"error": refused.refusal.message}, status=refused.refusal.status)
-        except (_Unknown, AutocompactError, msgspec.DecodeError) as error:
-            return _json({"error": str(error)}, status=_status(error))
-
-    return guarded
+def _bad(message: str) -> Refused:
+    return Refused(Refusal(status=400, message=message))
 
 
-def _status(error: Exception) -> int:
-    match error:
-        case _Unknown():
-            return 404
-        case CompactionRunning() | Conflict() | InvalidInput():
-            return 409
-        case msgspec.DecodeError():
-            return 400
-        case _:
-            return 503
-
-
-def administration(gateway: Gateway) -> Starlette:
-    """The application below ``/autocompact/``."""
-    own = Administration(gateway)
-    one = "/autocompact/conversations/{id}"
-    routes = (
-        ("/autocompact/health", own.health, "GET"),
-        ("/autocompact/ready", own.ready, "GET"),
-        ("/autocompact/metrics", own.metrics, "GET"),
-        ("/autocompact/conversations", own.conversations, "GET"),
-        (one, own.conversation, "GET"),
-        (one, own.delete, "DELETE"),
-        (f"{one}/compact", own.compact, "POST"),
-        (f"{one}/undo", own.undo, "POST"),
-    )
-    return Starlette(
-        routes=[Route(path, _guarded(endpoint), methods=[method]) for path, endpoint, method in routes]
-    )
+def _status(error: AutocompactError) -> int:
+    return 409 if isinstance(error, CompactionRunning | Conflict | InvalidInput) else 503

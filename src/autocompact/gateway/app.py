@@ -10,27 +10,28 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import AsyncIterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from autocompact.compactor.compactor import ConversationStore
 from autocompact.core.messages import Dialect
 from autocompact.errors import IncompressibleContext, InvalidRequest
+from autocompact.gateway.admin import Administration
 from autocompact.gateway.config import Config
-from autocompact.gateway.exchange import Exchange, Header, Scope
+from autocompact.gateway.exchange import Exchange, Header, Scope, is_administration
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.namespaces import namespace_of
 from autocompact.gateway.refusals import Refusal, Refused
 from autocompact.gateway.relay import Event, Head, Receive, Send, UsageReader, relay, while_connected
+from autocompact.gateway.retention import Retention
 from autocompact.gateway.turns import Turn, Turns
 from autocompact.gateway.upstream import Upstream
 from autocompact.models.overflow import is_overflow
-from autocompact.ports import Model
+from autocompact.ports import Clock, Model
 from autocompact.wire import Request, parse_request
 
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp
-
+_FORWARDED = (b"x-autocompact-action", b"forwarded")
 _UNPREPARED = (b"x-autocompact-action", b"failed-open")
+_REFUSED = (b"x-autocompact-action", b"refused")
 
 log = logging.getLogger("autocompact.gateway")
 
@@ -42,21 +43,31 @@ class Gateway:
         config: how it runs.
         store: where conversations are kept.
         summaries: the model that makes summaries; None makes them offline.
+        clock: what time it is, for expiry.
 
     Attributes:
+        retention: removes what has expired.
         turns: prepares requests; its conversations are those of the gateway.
         metrics: what it counts.
     """
 
-    def __init__(self, config: Config, *, store: ConversationStore, summaries: Model | None = None) -> None:
-        from autocompact.gateway.admin import administration
-
+    def __init__(
+        self,
+        config: Config,
+        *,
+        store: ConversationStore,
+        summaries: Model | None = None,
+        clock: Clock | None = None,
+    ) -> None:
         self.config = config
         self.metrics = Metrics()
         self.turns = Turns(config, store=store, summaries=summaries, metrics=self.metrics)
+        self.retention = Retention(
+            config, conversations=self.turns.conversations, metrics=self.metrics, clock=clock
+        )
         self._upstream = Upstream(config)
         self._running = 0
-        self._administration: ASGIApp = administration(self)
+        self._administration = Administration(self)
 
     async def __call__(self, scope: Scope, *channels: Any) -> None:
         """One connection's request, or the lifespan; ``channels`` are ASGI's ``receive`` and ``send``."""
@@ -74,9 +85,11 @@ class Gateway:
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
         await self._upstream.start()
+        self.retention.start()
         await send({"type": "lifespan.startup.complete"})
         await receive()
         await self._upstream.aclose()
+        await self.retention.aclose()
         await self.turns.aclose()
         await send({"type": "lifespan.shutdown.complete"})
 
@@ -86,23 +99,44 @@ class Gateway:
         self._running += 1
         try:
             self._check(exchange)
-            if exchange.path.startswith("/autocompact"):
-                await self._administration(dict(scope), receive, send)
+            if is_administration(exchange.path):
+                await self._administration.answer(exchange, scope, receive=receive, send=sending)
             elif exchange.dialect is not None:
                 await self._answered(exchange, exchange.dialect, receive=receive, send=sending)
             else:
                 await self._passed(exchange, receive=receive, send=sending)
         except Refused as refused:
-            await _refuse(refused.refusal, exchange, send=sending)
+            await self._refuse(refused.refusal, exchange, send=sending)
         except Exception as error:
-            if not _is_broken_upstream(error):
-                raise
-            log.warning("an upstream broke off", extra={"reason": type(error).__name__})
+            refusal = self._broken(error)
             if sending.begun:
                 raise  # the server closes the connection: the client must not take this for the end
-            await _refuse(Refusal(status=502, message="the upstream broke off"), exchange, send=sending)
+            await self._refuse(refusal, exchange, send=sending)
         finally:
             self._running -= 1
+
+    def _broken(self, error: Exception) -> Refusal:
+        """The answer after something went wrong in the middle of a request."""
+        kind = type(error).__name__
+        if _is_broken_upstream(error):
+            log.warning("an upstream broke off", extra={"reason": kind})
+            return Refusal(status=502, message="the upstream broke off")
+        self.metrics.failed(kind)
+        log.error("a request failed", exc_info=error)
+        return Refusal(status=500, message=f"the gateway failed ({kind}): its log says more")
+
+    async def _refuse(self, refusal: Refusal, exchange: Exchange, *, send: Send) -> None:
+        self.metrics.refused(refusal.status)
+        body = refusal.body(exchange.provider)
+        length = str(len(body)).encode()
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", length),
+            _REFUSED,
+            *refusal.headers,
+        ]
+        await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
 
     def _check(self, exchange: Exchange) -> None:
         """What can be refused by the head alone."""
@@ -114,7 +148,7 @@ class Gateway:
             )
         if exchange.header(b"sec-fetch-site") in (b"cross-site", b"same-site"):
             raise Refused(Refusal(status=403, message="web pages of other sites may not use the gateway"))
-        if exchange.path.startswith("/autocompact/") or exchange.path == "/autocompact":
+        if is_administration(exchange.path):
             return
         if not exchange.path.startswith("/v1/") or ".." in exchange.path.split("/"):
             raise Refused(
@@ -131,7 +165,9 @@ class Gateway:
         body = _pieces(receive) if exchange.has_body else None
         response = await self._upstream.send(exchange, body)
         try:
-            await while_connected(relay(Head(response), send=send, ours=(), reader=None), receive=receive)
+            await while_connected(
+                relay(Head(response), send=send, ours=(_FORWARDED,), reader=None), receive=receive
+            )
         finally:
             response.close()
 
@@ -169,11 +205,11 @@ class Gateway:
         self, request: Request | None, *, body: bytes, namespace: str
     ) -> tuple[Turn, Sequence[Header]]:
         if request is None:
-            return Turn(body=body), ()
+            return Turn(body=body), (_FORWARDED,)
         try:
             turn = await self.turns.prepare(request, namespace=namespace)
         except InvalidRequest:
-            return Turn(body=body), ()
+            return Turn(body=body), (_FORWARDED,)
         except Exception as error:  # noqa: BLE001 - whatever fails here must not cost the client its answer
             self._failed(error)
             return Turn(body=body), (_UNPREPARED,)
@@ -247,14 +283,6 @@ class _Sending:
     async def __call__(self, event: Event) -> None:
         self.begun = True
         await self._send(event)
-
-
-async def _refuse(refusal: Refusal, exchange: Exchange, *, send: Send) -> None:
-    body = refusal.body(exchange.provider)
-    length = str(len(body)).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", length), *refusal.headers]
-    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
 
 
 async def _pieces(receive: Receive) -> AsyncIterator[bytes]:

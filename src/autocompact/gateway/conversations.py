@@ -198,6 +198,24 @@ class Conversations:
             self._forget(kept)
             return await self.store.delete(key)
 
+    async def delete_all(self, namespace: str) -> int:
+        """Remove every conversation of a namespace; how many there were."""
+        infos = await self.store.conversations(namespace)
+        return sum([await self.delete(info.key) for info in infos])
+
+    async def expire(self, key: Key, *, before: str) -> bool:
+        """Remove a conversation if nobody uses it and it was last updated before a stamp; whether that was so."""
+        kept = self.in_memory(key)
+        if kept is None:
+            return await self.store.expire(key, before=before)
+        if kept.lock.locked() or kept.conversation.ahead.running:
+            return False
+        async with kept.lock:
+            expired = await self.store.expire(key, before=before)
+            if expired:
+                self._forget(kept)
+            return expired
+
 
 def _raws(log: Iterable[Message]) -> Iterable[bytes]:
     return (message.raw or b"" for message in log)

@@ -83,10 +83,15 @@ class Exchange:
         return bool(self.header(b"transfer-encoding")) or self.header(b"content-length") not in (b"", b"0")
 
 
+def is_administration(path: str) -> bool:
+    """Whether the gateway answers this path itself."""
+    return path in ("/autocompact", "/metrics") or path.startswith("/autocompact/")
+
+
 def _provider(path: str, headers: tuple[Header, ...], *, configured: Collection[Provider]) -> Provider:
     if path == "/v1/messages" or path.startswith("/v1/messages/"):
         return "anthropic"
-    if path in GENERATING or path.startswith("/v1/responses/"):
+    if path in GENERATING or path.startswith("/v1/responses/") or is_administration(path):
         return "openai"
     if len(configured) == 1:
         return next(iter(configured))

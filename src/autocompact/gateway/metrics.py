@@ -29,6 +29,18 @@ class Metrics:
         self._failures = Counter(
             "autocompact_failures", "Failures of the gateway's own.", ["kind"], registry=self._registry
         )
+        self._refusals = Counter(
+            "autocompact_refusals",
+            "Requests that the gateway answered itself, with an error.",
+            ["status"],
+            registry=self._registry,
+        )
+        self._deleted = Counter(
+            "autocompact_conversations_deleted",
+            "Conversations that were removed.",
+            ["reason"],
+            registry=self._registry,
+        )
         self._overhead = Histogram(
             "autocompact_overhead_seconds",
             "From the last byte of a request to its first byte upstream.",
@@ -49,6 +61,14 @@ class Metrics:
     def failed(self, kind: str) -> None:
         """Something of ours failed; the name of the error."""
         self._failures.labels(kind).inc()
+
+    def deleted(self, count: int, *, reason: str) -> None:
+        """Conversations were removed: "expired", or because a client "asked"."""
+        self._deleted.labels(reason).inc(count)
+
+    def refused(self, status: int) -> None:
+        """A request got an answer of the gateway's own instead of a provider's."""
+        self._refusals.labels(str(status)).inc()
 
     def text(self) -> bytes:
         """All of it in Prometheus' format."""

@@ -1,0 +1,321 @@
+"""What administration answers: one table of endpoints, of which both the routes and the OpenAPI document are made."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeAlias
+
+import msgspec
+
+from autocompact.core.compaction import Receipt
+
+MOST_LISTED = 1_000
+MOST_FOCUS = 10_000
+MOST_CURSOR = 400
+
+Method: TypeAlias = Literal["GET", "POST", "DELETE"]
+
+
+class Error(msgspec.Struct, kw_only=True):
+    """What is wrong.
+
+    Attributes:
+        message: what is wrong, and what to do.
+        type: kind of error.
+        param: always null.
+        code: kind of error for programs, null for most.
+    """
+
+    message: str
+    type: str
+    param: str | None = None
+    code: str | None = None
+
+
+class Refused(msgspec.Struct, kw_only=True):
+    """An error of the gateway's own, in OpenAI's format."""
+
+    error: Error
+
+
+class Health(msgspec.Struct, kw_only=True):
+    """The process answers; ``name`` and ``version`` say what it is."""
+
+    status: Literal["ok"] = "ok"
+    name: Literal["autocompact"] = "autocompact"
+    version: str
+
+
+class Ready(msgspec.Struct, kw_only=True):
+    """Whether requests can be served: ``problems`` is empty if they can."""
+
+    status: Literal["ready", "not ready"]
+    upstreams: list[str]
+    problems: list[str]
+
+
+class Line(msgspec.Struct, kw_only=True):
+    """A conversation in a list.
+
+    Attributes:
+        id: its name.
+        messages: how many its log has.
+        created: ISO 8601, UTC.
+        updated: of the last message or compaction.
+        title: first words of the first request.
+        compressed_at: since when the compaction in force is in force, null for none.
+    """
+
+    id: str
+    messages: int
+    created: str
+    updated: str
+    title: str
+    compressed_at: str | None
+
+
+class Page(msgspec.Struct, kw_only=True):
+    """Conversations, the last updated first.
+
+    Attributes:
+        conversations: of this page.
+        next: ``after`` of the next page, null on the last one.
+        expire_after_days: without an update, conversations are removed after so many days; null is never.
+    """
+
+    conversations: list[Line]
+    next: str | None
+    expire_after_days: int | None
+
+
+class Record(msgspec.Struct, kw_only=True):
+    """A compaction: what it covers, the summary, and the receipt."""
+
+    id: str
+    status: str
+    from_seq: int
+    through_seq: int
+    summary: str
+    receipt: Receipt
+
+
+class Conversation(msgspec.Struct, kw_only=True):
+    """A conversation with the receipts of its compactions; ``active`` is the one in force."""
+
+    id: str
+    messages: int
+    active: str | None
+    compactions: list[Record]
+
+
+class LoggedMessage(msgspec.Struct, kw_only=True):
+    """A message of the log; ``raw`` is the JSON in which the client sent it."""
+
+    seq: int
+    role: str
+    raw: Any
+
+
+class Messages(msgspec.Struct, kw_only=True):
+    """A part of the log; ``next`` is ``from_seq`` of the next one, null at the end."""
+
+    messages: list[LoggedMessage]
+    next: int | None
+
+
+class Compacted(msgspec.Struct, kw_only=True):
+    """A compaction that was asked for took effect."""
+
+    success: bool
+    message: str
+    summary: str
+
+
+class Undone(msgspec.Struct, kw_only=True):
+    """The compaction that is in force now, null for none."""
+
+    active: str | None
+
+
+class Deleted(msgspec.Struct, kw_only=True):
+    """How many conversations were removed."""
+
+    deleted: int
+
+
+class Focus(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """What the summary should concentrate on."""
+
+    focus: Annotated[str, msgspec.Meta(max_length=MOST_FOCUS)] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """A parameter of the query."""
+
+    name: str
+    schema: Mapping[str, object]
+    description: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """One method of one path.
+
+    Attributes:
+        method: of HTTP.
+        path: with ``{id}`` for a conversation.
+        name: of the operation, and of the method of `autocompact.gateway.admin.Administration`.
+        summary: one line.
+        answer: what comes with status 200; None is status 204 without a body.
+        media: content type.
+        parameters: of the query.
+        body: what may be sent.
+        refusals: statuses of the gateway's own errors, besides those that every request may get.
+        open: it needs no access token.
+    """
+
+    method: Method
+    path: str
+    name: str
+    summary: str
+    answer: type[msgspec.Struct] | Literal["text", "object"] | None = None
+    media: str = "application/json"
+    parameters: Sequence[Parameter] = ()
+    body: type[msgspec.Struct] | None = None
+    refusals: Sequence[int] = ()
+    open: bool = False
+
+    def match(self, path: str) -> str | None:
+        """The conversation that ``path`` names, "" for none; None if it is another path."""
+        before, braces, after = self.path.partition("{id}")
+        if not braces:
+            return "" if path == self.path else None
+        found = re.fullmatch(f"{re.escape(before)}([^/]+){re.escape(after)}", path)
+        return found[1] if found else None
+
+
+_ONE = "/autocompact/conversations/{id}"
+_LIMIT = Parameter(
+    name="limit",
+    schema={"type": "integer", "minimum": 1, "maximum": MOST_LISTED, "default": 100},
+    description="How many at most.",
+)
+
+ENDPOINTS: tuple[Endpoint, ...] = (
+    Endpoint(
+        method="GET",
+        path="/autocompact/health",
+        name="health",
+        summary="The process answers",
+        answer=Health,
+        open=True,
+    ),
+    Endpoint(
+        method="GET",
+        path="/autocompact/ready",
+        name="ready",
+        summary="The store answers and there is an upstream; status 503 if not",
+        answer=Ready,
+        open=True,
+    ),
+    Endpoint(
+        method="GET",
+        path="/autocompact/metrics",
+        name="metrics",
+        summary="Counters for Prometheus, of all clients together",
+        answer="text",
+        media="text/plain",
+        open=True,
+    ),
+    Endpoint(
+        method="GET",
+        path="/metrics",
+        name="metrics_too",
+        summary="The same",
+        answer="text",
+        media="text/plain",
+        open=True,
+    ),
+    Endpoint(
+        method="GET",
+        path="/autocompact/openapi.json",
+        name="description",
+        summary="This description",
+        answer="object",
+        open=True,
+    ),
+    Endpoint(
+        method="GET",
+        path="/autocompact/conversations",
+        name="conversations",
+        summary="Your conversations, the last updated first",
+        answer=Page,
+        parameters=(
+            _LIMIT,
+            Parameter(
+                name="after",
+                schema={"type": "string", "maxLength": MOST_CURSOR},
+                description="`next` of the page before.",
+            ),
+        ),
+        refusals=(400,),
+    ),
+    Endpoint(
+        method="DELETE",
+        path="/autocompact/conversations",
+        name="delete_all",
+        summary="Remove all your conversations with everything that was kept of them",
+        answer=Deleted,
+    ),
+    Endpoint(
+        method="GET",
+        path=_ONE,
+        name="conversation",
+        summary="One, with the receipts of its compactions",
+        answer=Conversation,
+        refusals=(404,),
+    ),
+    Endpoint(
+        method="DELETE",
+        path=_ONE,
+        name="delete",
+        summary="Remove its log, summaries, index and what memory holds of it",
+        refusals=(404,),
+    ),
+    Endpoint(
+        method="GET",
+        path=f"{_ONE}/messages",
+        name="messages",
+        summary="Its log, in the client's own JSON, whatever was compacted",
+        answer=Messages,
+        parameters=(
+            _LIMIT,
+            Parameter(
+                name="from_seq",
+                schema={"type": "integer", "minimum": 1, "maximum": 1 << 24, "default": 1},
+                description="Number of the first message.",
+            ),
+        ),
+        refusals=(400, 404),
+    ),
+    Endpoint(
+        method="POST",
+        path=f"{_ONE}/compact",
+        name="compact",
+        summary="Compact now; 409 if nothing could be gained, or another compaction runs",
+        answer=Compacted,
+        body=Focus,
+        refusals=(400, 404, 409, 413),
+    ),
+    Endpoint(
+        method="POST",
+        path=f"{_ONE}/undo",
+        name="undo",
+        summary="Take the compaction in force back; 409 if there is none",
+        answer=Undone,
+        refusals=(404, 409),
+    ),
+)
