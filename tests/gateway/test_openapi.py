@@ -26,6 +26,8 @@ pytestmark = pytest.mark.anyio
 
 EXAMPLES = 15
 OURS = ("--exclude-path-regex", "^/v1", "--checks", "all")
+EXISTING = ("--include-path-regex", "{id}", "--exclude-method", "DELETE", "--phases", "coverage,fuzzing")
+"""On a conversation that is there: most of the names that are made up are of none."""
 PROVIDERS = (
     "--phases",
     "coverage,fuzzing",
@@ -70,7 +72,9 @@ def _references(value: Any) -> list[str]:
     return []
 
 
-@pytest.mark.parametrize("chosen", [OURS, PROVIDERS], ids=["administration", "provider"])
+@pytest.mark.parametrize(
+    "chosen", [OURS, EXISTING, PROVIDERS], ids=["administration", "conversation", "provider"]
+)
 async def test_schemathesis_finds_nothing(tmp_path: Path, chosen: tuple[str, ...]) -> None:
     closed: Any = {
         "upstream_keys": {"openai": "sk-upstream", "anthropic": "sk-upstream"},
@@ -81,8 +85,13 @@ async def test_schemathesis_finds_nothing(tmp_path: Path, chosen: tuple[str, ...
             config(provider, window=WINDOW, **closed), store=SqliteStore(tmp_path / "conversations.db")
         )
         async with running(gateway) as url:
-            for number in range(5):
-                await send(url, big(50, first=f"Conversation {number}"), key="token")
+            names = [
+                (await send(url, big(50, first=f"Conversation {number}"), key="token"))[0]
+                for number in range(5)
+            ]
+            if chosen is EXISTING:
+                name: str = names[0]["x-autocompact-conversation"]
+                (tmp_path / "schemathesis.toml").write_text(f'[parameters]\n"path.id" = "{name}"\n')
             command = (
                 "-m schemathesis.cli run --no-color --generation-deterministic --continue-on-failure "
                 f"--max-examples {EXAMPLES} --warnings off"
