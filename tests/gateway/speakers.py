@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from typing import Any, Protocol
 
 import aiohttp
@@ -256,7 +257,7 @@ class Wire:
 
     async def post(self, body: bytes) -> tuple[int, Mapping[str, str], bytes]:
         """Status, headers and body of the answer, whatever it is."""
-        async with self._session.post(self._address, data=body, headers=self._headers) as told:
+        async with self._session.post(self._address, data=BytesIO(body), headers=self._headers) as told:
             return told.status, told.headers, await told.read()
 
     async def ask(self, body: Json, *, stream: bool = False) -> Any:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from io import BytesIO
 from typing import Any
 
 import aiohttp
@@ -36,6 +37,20 @@ async def test_what_is_not_changed_goes_upstream_byte_for_byte() -> None:
     assert asked.headers["x-beta"] == "one,two"
     assert asked.headers["content-type"] == "application/json"
     assert headers["x-autocompact-action"] == "forwarded"
+
+
+async def test_a_body_of_many_megabytes_goes_upstream_whole() -> None:
+    picture = b"A" * 5_000_000
+    body = b'{"model":"m","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"%b"}}]}]}'
+    async with (
+        FakeProvider("Fine.") as provider,
+        gateway_before(provider) as url,
+        aiohttp.ClientSession() as session,
+        session.post(f"{url}/v1/chat/completions", data=BytesIO(body % picture), headers=JSON) as told,
+    ):
+        assert told.status == 200
+    assert provider.requests[0].raw == body % picture
+    assert provider.requests[0].headers["content-length"] == str(len(body % picture))
 
 
 async def test_answers_and_errors_come_back_as_they_are() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, Sequence
+from io import BytesIO
 from typing import TYPE_CHECKING
 
 from autocompact.gateway.config import Config
@@ -16,6 +17,8 @@ _NOT_OURS = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 _CONNECT_SECONDS = 10
 _SILENT_SECONDS = 600
 _IDLE_SECONDS = 10
+_PIECE_BYTES = 1 << 20
+"""Larger bodies are sent in pieces, so that one of many megabytes holds up nobody else's answer."""
 
 
 class Upstream:
@@ -70,7 +73,7 @@ class Upstream:
                 exchange.method,
                 URL(address + exchange.target, encoded=True),
                 headers=_decoded(headers),
-                data=body,
+                data=BytesIO(body) if isinstance(body, bytes) and len(body) > _PIECE_BYTES else body,
                 allow_redirects=False,
             )
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:
