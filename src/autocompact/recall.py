@@ -301,17 +301,7 @@ class Recall:
 
     def tools(self, dialect: Dialect = "openai_chat") -> list[dict[str, Any]]:
         """The two tools as a request of that API names them."""
-        tools = [_tool(SearchArguments), _tool(ExpandArguments)]
-        if not self._across:
-            tools[0]["parameters"]["properties"]["scope"]["enum"].remove("all")
-        if dialect == "openai_chat":
-            return [{"type": "function", "function": tool} for tool in tools]
-        if dialect == "openai_responses":
-            return [{"type": "function", **tool} for tool in tools]
-        return [
-            {"name": tool["name"], "description": tool["description"], "input_schema": tool["parameters"]}
-            for tool in tools
-        ]
+        return tool_schemas(dialect, across=self._across)
 
     async def call(self, name: str, arguments: str | Mapping[str, object]) -> str:
         """Answer a tool call of the model; what is wrong with it is the answer, so that the model can mend it."""
@@ -360,6 +350,26 @@ class ExpandArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         int, msgspec.Meta(ge=0, le=MOST_AROUND, description="Messages before and after it to show too")
     ] = 0
     offset: Annotated[int, msgspec.Meta(ge=0, description="First character, to go on in a long original")] = 0
+
+
+def tool_schemas(dialect: Dialect = "openai_chat", *, across: bool = False) -> list[dict[str, Any]]:
+    """The two tools as a request of that API names them.
+
+    Args:
+        dialect: the API.
+        across: whether the search may go to other conversations.
+    """
+    tools = [_tool(SearchArguments), _tool(ExpandArguments)]
+    if not across:
+        tools[0]["parameters"]["properties"]["scope"]["enum"].remove("all")
+    if dialect == "openai_chat":
+        return [{"type": "function", "function": tool} for tool in tools]
+    if dialect == "openai_responses":
+        return [{"type": "function", **tool} for tool in tools]
+    return [
+        {"name": tool["name"], "description": tool["description"], "input_schema": tool["parameters"]}
+        for tool in tools
+    ]
 
 
 _T = TypeVar("_T", SearchArguments, ExpandArguments)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import AsyncIterator, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from autocompact.compactor.compactor import ConversationStore
 from autocompact.core.messages import Dialect
@@ -21,13 +22,21 @@ from autocompact.gateway.exchange import Exchange, Header, Scope, is_administrat
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.namespaces import namespace_of
 from autocompact.gateway.refusals import Refusal, Refused
-from autocompact.gateway.relay import Event, Head, Receive, Send, UsageReader, relay, while_connected
+from autocompact.gateway.relay import Event, Head, Receive, Send, UsageReader, plain, relay, while_connected
 from autocompact.gateway.retention import Retention
+from autocompact.gateway.rounds import Rounds, readable
 from autocompact.gateway.turns import Turn, Turns
 from autocompact.gateway.upstream import Upstream
 from autocompact.models.overflow import is_overflow
 from autocompact.ports import Clock, Model
 from autocompact.wire import Request, parse_request
+
+if TYPE_CHECKING:
+    from aiohttp import ClientResponse
+
+_OK, _FAILED = 200, 500
+_TOOL_ERRORS = frozenset({400, 422, 500, 501})
+"""What servers answer to tools that they do not know."""
 
 _FORWARDED = (b"x-autocompact-action", b"forwarded")
 _UNPREPARED = (b"x-autocompact-action", b"failed-open")
@@ -241,15 +250,22 @@ class Gateway:
         send: Send,
     ) -> None:
         """Send it, once more in a smaller form if it was too large, and relay the answer."""
-        response = await self._upstream.send(exchange, turn.body)
+        response = await self._sent(exchange, turn)
         try:
             head = Head(response)
             smaller = await self._smaller(head, request, namespace=namespace)
             if smaller is not None:
                 response.close()
                 turn, ours = smaller, tuple(smaller.headers())
-                response = await self._upstream.send(exchange, turn.body)
+                response = await self._sent(exchange, turn)
                 head = Head(response)
+            if turn.memory is not None and _may_refuse_tools(head):
+                response.close()
+                turn, response = await self._without_tools(exchange, turn, told=response.status)
+                head = Head(response)
+            if turn.memory is not None:
+                await self._in_rounds(exchange, turn, head=head, ours=ours, send=send)
+                return
             reader = None
             if turn.kept is not None and exchange.dialect is not None:
                 reader = UsageReader(exchange.dialect, response, streams=head.streams)
@@ -258,6 +274,37 @@ class Gateway:
                 turn.report(usage)
         finally:
             response.close()
+
+    # With tools of ours
+
+    async def _sent(self, exchange: Exchange, turn: Turn) -> ClientResponse:
+        """The answer to the request, which brings the memory tools if the turn has them."""
+        if turn.memory is None:
+            return await self._upstream.send(exchange, turn.body)
+        return await self._upstream.send(readable(exchange), turn.memory.body())
+
+    async def _without_tools(
+        self, exchange: Exchange, turn: Turn, *, told: int
+    ) -> tuple[Turn, ClientResponse]:
+        """The same once more without our tools; if that is taken, the model's server takes no tools at all."""
+        without = replace(turn, memory=None)
+        response = await self._sent(exchange, without)
+        if response.status == _OK and told != _FAILED and turn.memory is not None:
+            self.turns.without_tools.add(turn.memory.model)
+            log.warning("a model takes no tools", extra={"model": turn.memory.model})
+        return without, response
+
+    async def _in_rounds(
+        self, exchange: Exchange, turn: Turn, *, head: Head, ours: Sequence[Header], send: Send
+    ) -> None:
+        assert turn.memory is not None, "only a turn with tools has rounds"
+        asking = readable(exchange)
+        rounds = Rounds(
+            turn.memory, exchange, ask=lambda body: self._upstream.send(asking, body), metrics=self.metrics
+        )
+        usage = await rounds.relay(head, send=send, ours=ours)
+        if usage is not None:
+            turn.report(usage)
 
     async def _smaller(self, head: Head, request: Request | None, *, namespace: str) -> Turn | None:
         """What to send instead, if the provider says that the request was too large."""
@@ -283,6 +330,11 @@ class _Sending:
     async def __call__(self, event: Event) -> None:
         self.begun = True
         await self._send(event)
+
+
+def _may_refuse_tools(head: Head) -> bool:
+    status = head.response.status
+    return status in _TOOL_ERRORS and is_overflow(status, plain(head.held, head.response)) is None
 
 
 async def _pieces(receive: Receive) -> AsyncIterator[bytes]:

@@ -48,6 +48,23 @@ class Metrics:
             buckets=_BUCKETS,
         )
 
+        self._recalls = Counter(
+            "autocompact_memory_calls",
+            "Calls of the memory tools that were answered.",
+            ["tool"],
+            registry=self._registry,
+        )
+        self._rounds = Counter(
+            "autocompact_memory_rounds",
+            "Requests sent after the first of a turn, with answers of the memory tools.",
+            registry=self._registry,
+        )
+        self._round_tokens = Counter(
+            "autocompact_memory_prompt_tokens",
+            "Prompt tokens that providers reported for these requests.",
+            registry=self._registry,
+        )
+
     def requested(self, api: str, *, action: str, seconds: float) -> None:
         """A request went upstream, ``seconds`` after it was here."""
         self._requests.labels(api, action).inc()
@@ -69,6 +86,18 @@ class Metrics:
     def refused(self, status: int) -> None:
         """A request got an answer of the gateway's own instead of a provider's."""
         self._refusals.labels(str(status)).inc()
+
+    def recalled(self, tool: str) -> None:
+        """A memory tool was called."""
+        self._recalls.labels(tool).inc()
+
+    def asked_again(self) -> None:
+        """The model was asked again with what the memory tools answered."""
+        self._rounds.inc()
+
+    def paid_again(self, tokens: int) -> None:
+        """What the prompt of such a request took, as the provider reports it."""
+        self._round_tokens.inc(tokens)
 
     def text(self) -> bytes:
         """All of it in Prometheus' format."""

@@ -46,7 +46,7 @@ class Head:
     async def look(self) -> bytes:
         """What may say that the request was too large: an error's body, or what a stream says first; else b""."""
         if self.response.status >= _ERRORS:
-            self.held = await self._read(MOST_ERROR_BYTES)
+            self.held = await self.read(MOST_ERROR_BYTES)
             return plain(self.held, self.response)
         told = await self._opening() if self.streams else b""
         return told if b"error" in told else b""
@@ -65,13 +65,18 @@ class Head:
             return b""
         return told or b""
 
-    async def _read(self, most: int) -> bytes:
+    async def read(self, most: int) -> bytes:
+        """The next bytes of the body, hardly more than so many."""
         pieces: list[bytes] = []
         size = 0
         while size < most and (piece := await self.response.content.readany()):
             pieces.append(piece)
             size += len(piece)
         return b"".join(pieces)
+
+    async def whole(self) -> bytes:
+        """All of the body."""
+        return b"".join([chunk async for chunk in self.chunks()])
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """The body."""
@@ -87,7 +92,7 @@ class UsageReader:
     def __init__(self, dialect: Dialect, response: aiohttp.ClientResponse, *, streams: bool) -> None:
         self._dialect: Dialect = dialect
         self._reader = StreamReader(dialect) if streams else None
-        self._inflate = _inflater(response)
+        self._inflate = inflater(response)
         self._readable = self._inflate is not None
         self._whole: list[bytes] = []
         self._size = 0
@@ -117,7 +122,7 @@ class UsageReader:
             return None
 
 
-def _inflater(response: aiohttp.ClientResponse) -> Callable[[bytes], bytes] | None:
+def inflater(response: aiohttp.ClientResponse) -> Callable[[bytes], bytes] | None:
     """What makes plain bytes of the body's; None for an encoding that we do not read."""
     encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
     if encoding == "identity":
@@ -127,7 +132,7 @@ def _inflater(response: aiohttp.ClientResponse) -> Callable[[bytes], bytes] | No
 
 def plain(body: bytes, response: aiohttp.ClientResponse) -> bytes:
     """The body without its content encoding; b"" for one that we do not read."""
-    inflate = _inflater(response)
+    inflate = inflater(response)
     try:
         return inflate(body) if inflate else b""
     except zlib.error:

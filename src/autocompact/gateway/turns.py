@@ -16,9 +16,10 @@ from autocompact.core.ladder import Goal
 from autocompact.core.messages import Message, Usage
 from autocompact.core.usage import Load
 from autocompact.core.windows import DEFAULT_WINDOW, budget_for, default_reserve, window_for
-from autocompact.errors import IncompressibleContext
+from autocompact.errors import IncompressibleContext, InvalidInput
 from autocompact.gateway.config import Config
 from autocompact.gateway.conversations import Conversations, Incoming, Kept
+from autocompact.gateway.memory_tools import Memory, index_of, may_offer, offered_tools
 from autocompact.gateway.metrics import Metrics
 from autocompact.models.overflow import Overflow
 from autocompact.ports import Model
@@ -42,6 +43,7 @@ class Turn:
         kept: the conversation, None if it is not kept.
         load: what the request weighs, for the usage that its reply reports.
         used: tokens of it, 0 where nobody counted.
+        memory: the tools with which the model may search what left its context; None if they are not offered.
     """
 
     body: bytes
@@ -49,6 +51,7 @@ class Turn:
     kept: Kept | None = None
     load: Load | None = None
     used: int = 0
+    memory: Memory | None = None
 
     def report(self, usage: Usage) -> None:
         """What the provider reported with the reply."""
@@ -95,6 +98,12 @@ class Turns:
         store: where conversations are kept.
         summaries: the model that makes summaries; None makes them offline.
         metrics: counts what happens.
+
+    Attributes:
+        without_tools: models whose server takes no tools.
+
+    Raises:
+        InvalidInput: the memory tools are wanted, and the store keeps no search index.
     """
 
     def __init__(
@@ -106,6 +115,10 @@ class Turns:
         self._summaries = summaries
         self._metrics = metrics
         self._compactors: dict[tuple[str, int], Compactor] = {}
+        self._index = index_of(store) if config.memory_tools else None
+        if config.memory_tools and self._index is None:
+            raise InvalidInput("the memory tools need a store that keeps a search index")
+        self.without_tools: set[str] = set()
 
     def compactor(self, model: str, *, max_output: int | None = None) -> Compactor:
         """The compactor for a model, with the room that a request asks for its reply."""
@@ -164,23 +177,45 @@ class Turns:
         async with self.conversations.held(incoming, compactor=compactor) as kept:
             request = incoming.request
             system = request.messages[0].text if request.messages.has_system else ""
-            kept.conversation.use_tools(request.tools, system=system)
+            kept.conversation.use_tools(self._tools(kept.conversation, request), system=system)
             yield kept
+
+    def _offers(self, conversation: Conversation, request: Request) -> bool:
+        """Whether the request gets the memory tools."""
+        return (
+            self._index is not None
+            and conversation.active is not None
+            and request.model not in self.without_tools
+            and may_offer(request)
+        )
+
+    def _tools(self, conversation: Conversation, request: Request) -> bytes | None:
+        """The tools that go upstream."""
+        if self._offers(conversation, request):
+            return offered_tools(request.tools, request.dialect)
+        return request.tools
 
     def _counted(self, conversation: Conversation) -> _Counting:
         return _Counting(conversation, self._metrics)
 
     def _turn(self, kept: Kept, request: Request, *, action: Action) -> Turn:
         conversation = kept.conversation
+        conversation.use_tools(self._tools(conversation, request), system=conversation.meter.system)
         body = request.raw
         if conversation.active is not None:
             body = render_request(request, _as_sent(request, conversation))
+        used = conversation.usage().used
+        memory = None
+        if self._index is not None and self._offers(conversation, request):
+            room = conversation.shared.budget.limit - used
+            memory = Memory(conversation, self._index, body=body, dialect=request.dialect, room=room)
         return Turn(
             body=body,
             action=action if body is not request.raw else "forwarded",
             kept=kept,
             load=conversation.meter.load(),
-            used=conversation.usage().used,
+            used=used,
+            memory=memory,
         )
 
     async def aclose(self) -> None:

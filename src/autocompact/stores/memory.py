@@ -40,11 +40,14 @@ class MemoryStore:
     Args:
         clock: stamps, and when a lease expires.
         indexer: keeps a search index up to date.
+
+    Attributes:
+        indexer: the same.
     """
 
     def __init__(self, *, clock: Clock | None = None, indexer: MemoryIndexer | None = None) -> None:
         self._clock = clock or SystemClock()
-        self._indexer = indexer
+        self.indexer = indexer
         self._logs: dict[Key, _Log] = {}
         self._leases: dict[Key, tuple[Lease, int]] = {}
         self._fence = 0
@@ -61,8 +64,8 @@ class MemoryStore:
         log.edits.extend((m.seq, m.replaces) for m in messages if m.replaces is not None)
         log.title = log.title or title_of(messages)
         log.updated = self._clock.now()
-        if self._indexer is not None:
-            self._indexer.index(key, messages)
+        if self.indexer is not None:
+            self.indexer.index(key, messages)
 
     def _begin(self, key: Key) -> _Log:
         now = self._clock.now()
@@ -151,8 +154,8 @@ class MemoryStore:
         self._leases.pop(key, None)
         if self._logs.pop(key, None) is None:
             return False
-        if self._indexer is not None:
-            self._indexer.delete(key)
+        if self.indexer is not None:
+            self.indexer.delete(key)
         return True
 
     async def namespaces(self) -> tuple[str, ...]:

@@ -201,7 +201,7 @@ def render_request(request: Request, messages: Sequence[Message]) -> bytes:
         values[codec.system_field] = exported.system
     elif request.messages.has_system:
         values[codec.system_field] = codec.no_system
-    return _with_members(request, values)
+    return with_members(request, values)
 
 
 def _same(request: Request, messages: Sequence[Message]) -> bool:
@@ -211,7 +211,7 @@ def _same(request: Request, messages: Sequence[Message]) -> bool:
     )
 
 
-def _with_members(request: Request, values: Mapping[str, bytes]) -> bytes:
+def with_members(request: Request, values: Mapping[str, bytes]) -> bytes:
     """The body with these values in place of the old ones; members that it did not have stand at its beginning."""
     body = request.raw
     start = json.space(body, 0) + 1

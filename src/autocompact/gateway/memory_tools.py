@@ -1,0 +1,232 @@
+"""``memory_search`` and ``memory_expand`` within a turn: the model searches what left its context, the client sees nothing.
+
+The two tools are offered from the first compaction of a conversation on, as long as a compaction is in force: the
+compaction begins a new prefix anyway, and from then on the list of tools stays the same, whatever a request's
+``tool_choice`` says, so the provider's prompt cache goes on working. A reply that calls nothing but them is answered
+here, and the model is asked again (`autocompact.gateway.rounds`). These rounds are no part of the client's history:
+the next request does not bring them, and the model searches again where it needs to.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Raw
+
+from autocompact.core.excerpts import page
+from autocompact.core.messages import Dialect, Message, ToolCall
+from autocompact.core.tokens import Counter
+from autocompact.errors import AutocompactError
+from autocompact.recall import Recall, tool_schemas
+from autocompact.stores.memory import MemoryStore
+from autocompact.stores.memory_index import MemoryIndex
+from autocompact.stores.sqlite import SqliteStore
+from autocompact.wire import Reply, Request, json, parse_request
+from autocompact.wire.request import with_members
+
+if TYPE_CHECKING:
+    from autocompact.compactor import Conversation
+    from autocompact.gateway.metrics import Metrics
+    from autocompact.ports import Index, Store
+
+NAMES = frozenset({"memory_search", "memory_expand"})
+
+MOST_ROUNDS = 6
+"""How often the model is asked again within one turn; the last time it cannot call the tools any more."""
+
+_QUOTED = tuple(f'"{name}"'.encode() for name in sorted(NAMES))
+_LEAST_ROOM = 100
+_CUT = "\n[cut: the context has no room for more]"
+_NO_ROOM = "Error: the context has no room for more results: go on with what you know."
+_BROKEN = "Error: the archive cannot be read at the moment: go on with what you know."
+_NO_CHOICE: dict[Dialect, bytes] = {
+    "openai_chat": b'"none"',
+    "openai_responses": b'"none"',
+    "anthropic": b'{"type":"none"}',
+}
+
+log = logging.getLogger("autocompact.gateway")
+
+
+def index_of(store: Store) -> Index | None:
+    """The search index that a store keeps up to date; None if it keeps none."""
+    if isinstance(store, SqliteStore):
+        from autocompact.stores.sqlite_index import SqliteIndex
+
+        return SqliteIndex(store)
+    if isinstance(store, MemoryStore) and isinstance(store.indexer, MemoryIndex):
+        return store.indexer
+    return None
+
+
+def may_offer(request: Request) -> bool:
+    """Whether the tools can be added to this request without the client's noticing.
+
+    Not if the client has a tool of that name itself, asks for several answers at once or for one in the background,
+    or uses the older ``functions``.
+    """
+    tools = request.fields.get("tools", b"null")
+    if tools != b"null" and (not json.is_array(tools) or names_a_tool(tools)):
+        return False
+    fields = request.fields
+    return (
+        fields.get("n", b"1") in (b"1", b"null")
+        and fields.get("functions", b"null") == b"null"
+        and fields.get("background", b"false") in (b"false", b"null")
+    )
+
+
+def names_a_tool(raw: bytes | Raw) -> bool:
+    """Whether this JSON holds the name of one of the tools as a string."""
+    return any(name in bytes(raw) for name in _QUOTED)
+
+
+def offered_tools(tools: bytes | None, dialect: Dialect) -> bytes:
+    """The value of ``tools`` with ours after the client's, whose bytes stay."""
+    ours = [json.encode(tool) for tool in tool_schemas(dialect)]
+    given = tools if tools is not None and tools != b"null" else b"[]"
+    return _appended(given, ours)
+
+
+def _appended(array: bytes, values: Sequence[bytes]) -> bytes:
+    """A JSON array with further values at its end."""
+    inner = array.rstrip()[:-1].rstrip()
+    return inner + (b"" if inner == b"[" else b",") + b",".join(values) + b"]"
+
+
+class Memory:
+    """The memory tools in one turn: the requests of its rounds, and the answers to their calls.
+
+    Args:
+        conversation: whose archive is searched, as it stands now; no other conversation can be reached.
+        index: the index of its store.
+        body: the request without the tools.
+        dialect: the API of the request.
+        room: tokens that the rounds of this turn may add to the context.
+    """
+
+    def __init__(
+        self, conversation: Conversation, index: Index, *, body: bytes, dialect: Dialect, room: int
+    ) -> None:
+        record, counter = conversation.active, conversation.shared.counter
+        self.dialect: Dialect = dialect
+        self.model = conversation.shared.model_name
+        self._recall = Recall(
+            conversation.shared.store,
+            index,
+            key=conversation.key,
+            compaction=lambda: record,
+            counter=counter,
+        )
+        self._counter: Counter = counter
+        self._request = parse_request(body, dialect=dialect)
+        self._added: list[bytes] = []
+        self._room = room
+
+    def body(self, *, last: bool = False) -> bytes:
+        """The request of the next round; in the last one the model can call none of our tools."""
+        request = self._request
+        values: dict[str, bytes] = {}
+        if not last:
+            values["tools"] = offered_tools(request.tools, self.dialect)
+        elif request.tools is None or not json.items(request.tools, path="tools"):
+            values["tools"] = offered_tools(request.tools, self.dialect)
+            values["tool_choice"] = _NO_CHOICE[self.dialect]
+        if self._added:
+            name = "input" if self.dialect == "openai_responses" else "messages"
+            values[name] = _appended(self._listed(name), self._added)
+        return with_members(request, values)
+
+    def _listed(self, name: str) -> bytes:
+        start, end = self._request.spans[name]
+        given = self._request.raw[start:end]
+        if json.is_array(given):
+            return given
+        return json.array([json.encode({"role": "user", "content": json.fragment(given)})])
+
+    async def answer(self, reply: Reply, *, metrics: Metrics) -> bool:
+        """Answer the calls of ``reply``, which are all ours, for the next round; False if there are none."""
+        calls = [call for message in reply.messages for call in message.calls]
+        if not calls:
+            return False
+        self._room -= reply.usage.completion if reply.usage is not None else 0
+        answers = [await self._answer(call, metrics=metrics) for call in calls]
+        stored = self._request.fields.get("store", b"null") != b"false"
+        self._added += _said(reply.messages, self.dialect, stored=stored)
+        self._added += _answered(calls, answers, dialect=self.dialect)
+        return True
+
+    async def _answer(self, call: ToolCall, *, metrics: Metrics) -> str:
+        if self._room < _LEAST_ROOM:
+            return _NO_ROOM
+        metrics.recalled(call.name)
+        try:
+            text = await self._recall.call(call.name, call.arguments)
+        except AutocompactError as error:
+            metrics.failed(type(error).__name__)
+            log.warning("a memory tool failed", extra={"reason": type(error).__name__})
+            text = _BROKEN
+        shown = page(text, offset=0, max_tokens=self._room, counter=self._counter)
+        self._room -= self._counter.count(shown.text)
+        return shown.text + (_CUT if shown.end is not None else "")
+
+
+def _said(messages: Sequence[Message], dialect: Dialect, *, stored: bool) -> list[bytes]:
+    """The model's reply as the next request gives it back, its reasoning included."""
+    match dialect:
+        case "openai_chat":
+            return [message.raw or b"{}" for message in messages]
+        case "anthropic":
+            return [_without_blanks(message.raw or b"{}") for message in messages]
+        case "openai_responses":
+            return list(_items((message.raw or b"{}" for message in messages), stored=stored))
+
+
+class _Block(msgspec.Struct, gc=False):
+    type: str = ""
+    text: str = ""
+
+
+_BLOCK = msgspec.json.Decoder(_Block)
+
+
+def _without_blanks(raw: bytes) -> bytes:
+    """Anthropic's answer without texts of white space alone, which it writes and does not take back."""
+    message = json.members(raw, path="message")
+    blocks = [
+        (block, json.decode(block, _BLOCK, path="content"))
+        for block in json.items(message["content"], path="content")
+    ]
+    kept = [block for block, read in blocks if read.type != "text" or read.text.strip()]
+    return json.encode(message | {"content": json.fragment(json.array(kept))})
+
+
+def _items(raws: Iterable[bytes], *, stored: bool) -> Iterable[bytes]:
+    """Items as they came; where the provider keeps nothing and sealed nothing, without what refers to its copy."""
+    items = [json.members(raw, path="output") for raw in raws]
+    sealed = [item for item in items if "encrypted_content" in item and item["encrypted_content"] != b"null"]
+    if stored or sealed or not any(item.get("type") == b'"reasoning"' for item in items):
+        return [json.encode(item) for item in items]
+    spoken = (item for item in items if item.get("type") != b'"reasoning"')
+    return [json.encode({name: item[name] for name in item if name != "id"}) for item in spoken]
+
+
+def _answered(calls: Sequence[ToolCall], answers: Sequence[str], *, dialect: Dialect) -> list[bytes]:
+    """The results as messages of the API."""
+    pairs = list(zip(calls, answers, strict=True))
+    match dialect:
+        case "openai_chat":
+            results = [{"role": "tool", "tool_call_id": call.id, "content": text} for call, text in pairs]
+        case "openai_responses":
+            results = [
+                {"type": "function_call_output", "call_id": call.id, "output": text} for call, text in pairs
+            ]
+        case "anthropic":
+            blocks = [
+                {"type": "tool_result", "tool_use_id": call.id, "content": text} for call, text in pairs
+            ]
+            return [json.encode({"role": "user", "content": blocks})]
+    return [json.encode(result) for result in results]

@@ -1,0 +1,196 @@
+"""A turn whose model may search: the answer is relayed, and where it calls our tools the model is asked again."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from autocompact.core.messages import Usage
+from autocompact.errors import AutocompactError
+from autocompact.gateway.config import Provider
+from autocompact.gateway.exchange import Exchange, Header, forwarded
+from autocompact.gateway.memory_tools import MOST_ROUNDS, Memory
+from autocompact.gateway.metrics import Metrics
+from autocompact.gateway.refusals import Refusal, Refused
+from autocompact.gateway.relay import MOST_ERROR_BYTES, Event, Head, Send, inflater, plain, relay
+from autocompact.gateway.tool_events import SIEVES
+from autocompact.gateway.tool_reply import REPLIES, Members, object_of, parts_of
+from autocompact.gateway.tool_stream import Sieve
+from autocompact.wire import Reply, StreamReader, parse_reply
+
+if TYPE_CHECKING:
+    import aiohttp
+
+Ask: TypeAlias = "Callable[[bytes], Awaitable[aiohttp.ClientResponse]]"
+
+_OK = 200
+_ERRORS = 400
+_OF_THE_BODY = frozenset({b"content-length", b"content-encoding"})
+
+
+def readable(exchange: Exchange) -> Exchange:
+    """The same request, which asks for an answer without content encoding."""
+    name = b"accept-encoding"
+    kept = tuple(header for header in exchange.headers if header[0] != name)
+    return replace(exchange, headers=(*kept, (name, b"identity")))
+
+
+class Rounds:
+    """Relays one answer that may take several rounds.
+
+    Args:
+        memory: the tools of this turn.
+        exchange: the client's request.
+        ask: sends the body of a request upstream.
+        metrics: counts what happens.
+    """
+
+    def __init__(self, memory: Memory, exchange: Exchange, *, ask: Ask, metrics: Metrics) -> None:
+        self._memory = memory
+        self._provider: Provider = exchange.provider
+        self._ask = ask
+        self._metrics = metrics
+        self._response: aiohttp.ClientResponse | None = None
+
+    async def relay(self, head: Head, *, send: Send, ours: Sequence[Header]) -> Usage | None:
+        """Send the answer on.
+
+        Returns:
+            The usage of the first round: that of the client's own context; None if it is not known.
+        """
+        try:
+            if head.response.status != _OK or inflater(head.response) is None:
+                await relay(head, send=send, ours=ours, reader=None)
+                return None
+            if head.streams:
+                return await self._stream(head, send=send, ours=ours)
+            return await self._whole(head, send=send, ours=ours)
+        finally:
+            if self._response is not None:
+                self._response.close()
+
+    async def _next(self, reply: Reply, *, number: int) -> Head:
+        """Answer the calls of round ``number``, and ask again.
+
+        Raises:
+            Refused: that cannot be done.
+        """
+        if not await self._memory.answer(reply, metrics=self._metrics):
+            raise Refused(Refusal(status=502, message="the model's call of a tool cannot be read"))
+        if self._response is not None:
+            self._response.close()
+        self._metrics.asked_again()
+        self._response = await self._ask(self._memory.body(last=number == MOST_ROUNDS))
+        return Head(self._response)
+
+    def _counted(self, reply: Reply | None, *, number: int) -> None:
+        if number > 1 and reply is not None and reply.usage is not None:
+            self._metrics.paid_again(reply.usage.prompt)
+
+    # An answer in one piece
+
+    async def _whole(self, head: Head, *, send: Send, ours: Sequence[Header]) -> Usage | None:
+        replies = REPLIES[self._memory.dialect]()
+        body = await head.whole()
+        reply = self._read(head, body)
+        first = reply.usage if reply is not None else None
+        number = 1
+        while reply is not None and replies.add(plain(body, head.response), last=number > MOST_ROUNDS):
+            head = await self._next(reply, number=number)
+            number += 1
+            body = await head.whole()
+            reply = self._read(head, body)
+            self._counted(reply, number=number)
+        # an error, or nothing that we know, goes to the client as it is
+        edits = replies.edits() if reply is not None else {}
+        await _sent(head, body, edits=edits, send=send, ours=ours)
+        return first
+
+    def _read(self, head: Head, body: bytes) -> Reply | None:
+        if head.response.status != _OK:
+            return None
+        try:
+            return parse_reply(plain(body, head.response), dialect=self._memory.dialect)
+        except AutocompactError:
+            return None
+
+    # A streamed answer
+
+    async def _stream(self, head: Head, *, send: Send, ours: Sequence[Header]) -> Usage | None:
+        await send(_start(head, ours=ours, without=_OF_THE_BODY))
+        sieve = SIEVES[self._memory.dialect]()
+        first: Usage | None = None
+        for number in range(1, MOST_ROUNDS + 2):
+            sieve.begin(last=number > MOST_ROUNDS)
+            reply = await self._round(head, sieve, send=send)
+            self._counted(reply, number=number)
+            first = first if number > 1 else reply.usage
+            if not sieve.again:
+                break
+            try:
+                head = await self._next(reply, number=number)
+                problem = await self._problem(head)
+            except Refused as refused:
+                problem = refused.refusal.body(self._provider)
+            if problem:
+                await send(_piece(sieve.error(problem)))
+                break
+        await send({"type": "http.response.body", "body": b""})
+        return first
+
+    async def _round(self, head: Head, sieve: Sieve, *, send: Send) -> Reply:
+        """Relay the events of one round; what the model said in it."""
+        reader = StreamReader(self._memory.dialect)
+        async for chunk in _decoded(head):
+            if piece := sieve.feed(chunk):
+                await send(_piece(piece))
+            reader.feed(chunk)
+        if piece := sieve.end():
+            await send(_piece(piece))
+        reader.close()
+        return reader.reply()
+
+    async def _problem(self, head: Head) -> bytes:
+        """The JSON of the error if a later round is no stream; else b""."""
+        if head.response.status == _OK and head.streams and inflater(head.response) is not None:
+            return b""
+        body = plain(await head.read(MOST_ERROR_BYTES), head.response)
+        try:
+            if head.response.status >= _ERRORS and "error" in parts_of(body):
+                return body
+        except AutocompactError:
+            pass  # not the format of the API: our own words for it then
+        message = f"the upstream answered {head.response.status} when the model was asked again"
+        return Refusal(status=502, message=message).body(self._provider)
+
+
+async def _decoded(head: Head) -> AsyncIterator[bytes]:
+    """The body without its content encoding."""
+    decode = inflater(head.response)
+    async for chunk in head.chunks():
+        try:
+            yield decode(chunk) if decode else chunk
+        except zlib.error as error:
+            raise ConnectionError("the upstream's answer is not encoded as it says") from error
+
+
+def _start(head: Head, *, ours: Sequence[Header], without: Collection[bytes] = ()) -> Event:
+    headers = [*forwarded(head.response.raw_headers, without=without), *ours]
+    return {"type": "http.response.start", "status": head.response.status, "headers": headers}
+
+
+def _piece(body: bytes) -> Event:
+    return {"type": "http.response.body", "body": body, "more_body": True}
+
+
+async def _sent(head: Head, body: bytes, *, edits: Members, send: Send, ours: Sequence[Header]) -> None:
+    """Send a whole answer, with some members changed; its very bytes if there are none to change."""
+    if not edits:
+        await send(_start(head, ours=ours))
+    else:
+        body = object_of(parts_of(plain(body, head.response)) | edits)
+        length = (b"content-length", str(len(body)).encode())
+        await send(_start(head, ours=(*ours, length), without=_OF_THE_BODY))
+    await send({"type": "http.response.body", "body": body})
