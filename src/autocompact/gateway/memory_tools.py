@@ -10,7 +10,7 @@ the next request does not bring them, and the model searches again where it need
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -20,6 +20,7 @@ from autocompact.core.excerpts import page
 from autocompact.core.messages import Dialect, Message, ToolCall
 from autocompact.core.tokens import Counter
 from autocompact.errors import AutocompactError
+from autocompact.gateway.members import items_of, object_of, parts_of
 from autocompact.recall import Recall, tool_schemas
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.memory_index import MemoryIndex
@@ -182,7 +183,7 @@ def _said(messages: Sequence[Message], dialect: Dialect, *, stored: bool) -> lis
         case "anthropic":
             return [_without_blanks(message.raw or b"{}") for message in messages]
         case "openai_responses":
-            return list(_items((message.raw or b"{}" for message in messages), stored=stored))
+            return _items([message.raw or b"{}" for message in messages], stored=stored)
 
 
 class _Block(msgspec.Struct, gc=False):
@@ -195,23 +196,20 @@ _BLOCK = msgspec.json.Decoder(_Block)
 
 def _without_blanks(raw: bytes) -> bytes:
     """Anthropic's answer without texts of white space alone, which it writes and does not take back."""
-    message = json.members(raw, path="message")
-    blocks = [
-        (block, json.decode(block, _BLOCK, path="content"))
-        for block in json.items(message["content"], path="content")
-    ]
+    message = parts_of(raw)
+    blocks = [(block, json.decode(block, _BLOCK, path="content")) for block in items_of(message["content"])]
     kept = [block for block, read in blocks if read.type != "text" or read.text.strip()]
-    return json.encode(message | {"content": json.fragment(json.array(kept))})
+    return object_of(message | {"content": json.array(kept)})
 
 
-def _items(raws: Iterable[bytes], *, stored: bool) -> Iterable[bytes]:
+def _items(raws: Sequence[bytes], *, stored: bool) -> list[bytes]:
     """Items as they came; where the provider keeps nothing and sealed nothing, without what refers to its copy."""
-    items = [json.members(raw, path="output") for raw in raws]
-    sealed = [item for item in items if "encrypted_content" in item and item["encrypted_content"] != b"null"]
-    if stored or sealed or not any(item.get("type") == b'"reasoning"' for item in items):
-        return [json.encode(item) for item in items]
-    spoken = (item for item in items if item.get("type") != b'"reasoning"')
-    return [json.encode({name: item[name] for name in item if name != "id"}) for item in spoken]
+    items = [parts_of(raw) for raw in raws]
+    thoughts = [item for item in items if item.get("type") == b'"reasoning"']
+    if stored or all(item.get("encrypted_content", b"null") != b"null" for item in thoughts):
+        return list(raws)
+    spoken = (item for item in items if item not in thoughts)
+    return [object_of({name: item[name] for name in item if name != "id"}) for item in spoken]
 
 
 def _answered(calls: Sequence[ToolCall], answers: Sequence[str], *, dialect: Dialect) -> list[bytes]:

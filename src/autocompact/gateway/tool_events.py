@@ -9,7 +9,8 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from autocompact.core.messages import Dialect
-from autocompact.gateway.tool_reply import Echo, Members, object_of, parts_of, read_item
+from autocompact.gateway.members import Members, object_of, parts_of
+from autocompact.gateway.tool_reply import Echo, read_item
 from autocompact.gateway.tool_stream import ChatSieve, Sieve, edited, with_payload
 from autocompact.wire import json
 
@@ -134,16 +135,14 @@ class AnthropicSieve(NumberedSieve):
 
 
 class ResponsesSieve(NumberedSieve):
-    """Events of Responses, numbered one after the other.
-
-    The response ends with the id of its last round: that is the one which the provider can go on with.
-    """
+    """Events of Responses, numbered one after the other. The response keeps the id with which it began."""
 
     number = "output_index"
 
     def __init__(self) -> None:
         super().__init__()
         self._echo = Echo()
+        self._head: Members = {}
         self._output: list[bytes] = []
         self._next = 0
         self._renumbered = False
@@ -202,17 +201,21 @@ class ResponsesSieve(NumberedSieve):
     def _told(self, event: Members, edits: Members) -> Members:
         """The edits of the event for these edits of its response."""
         response = parts_of(event["response"])
-        edits = self._echo.edits(response) | edits
+        if not self._later:
+            self._head = {name: response[name] for name in ("id", "created_at") if name in response}
+        changes = {name: value for name, value in self._head.items() if response.get(name) != value}
+        edits = self._echo.edits(response) | changes | edits
         return {"response": object_of(response | edits)} if edits else {}
 
     def error(self, body: bytes) -> bytes:
         """See `Sieve.error`."""
-        told = parts_of(parts_of(body).get("error", b"{}"))
+        error = parts_of(body).get("error", b"{}")
+        told = parts_of(error)
         names = ("code", "message", "param")
-        event = {"type": b'"error"', **{name: told.get(name, b"null") for name in names}}
-        return with_payload(
-            b"event: error\n", object_of(event | {"sequence_number": json.encode(self._next)})
-        )
+        event: Members = {"type": b'"error"', **{name: told.get(name, b"null") for name in names}}
+        # described is the flat form, sent is also the nested one, by which the official clients raise
+        event |= {"error": error, "sequence_number": json.encode(self._next)}
+        return with_payload(b"event: error\n", object_of(event))
 
 
 SIEVES: Mapping[Dialect, type[Sieve]] = MappingProxyType(

@@ -15,14 +15,12 @@ import msgspec
 from msgspec import Raw
 
 from autocompact.core.messages import Dialect
+from autocompact.gateway.members import Members, items_of, object_of, parts_of
 from autocompact.gateway.memory_tools import NAMES, names_a_tool
 from autocompact.wire import json
 
 Kind: TypeAlias = Literal["ours", "theirs", "thinking", "other"]
 """A call of our tools, one that the client has to answer, thinking, anything else."""
-
-Members: TypeAlias = dict[str, bytes]
-"""An object's members, each as its JSON."""
 
 Figures: TypeAlias = Mapping[str, object]
 
@@ -91,25 +89,6 @@ def read_item(raw: bytes | Raw) -> Item:
         InvalidRequest: it is no object, or not as the API describes it.
     """
     return json.decode(raw, _ITEM, path="item")
-
-
-def parts_of(raw: bytes | Raw) -> Members:
-    """The members of an object.
-
-    Raises:
-        InvalidRequest: it is no object.
-    """
-    return {name: bytes(value) for name, value in json.members(raw, path="answer").items()}
-
-
-def items_of(raw: bytes | None) -> list[bytes]:
-    """The items of an array; none where there is no array."""
-    return [bytes(item) for item in json.items(raw, path="answer")] if raw and json.is_array(raw) else []
-
-
-def object_of(members: Mapping[str, bytes]) -> bytes:
-    """The object with these members."""
-    return json.encode({name: json.fragment(value) for name, value in members.items()})
 
 
 def figures_of(usage: bytes | None) -> Figures:

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from autocompact.errors import InvalidRequest
+from autocompact.gateway.members import Members, items_of, object_of, parts_of
 from autocompact.gateway.memory_tools import NAMES
 from autocompact.gateway.tool_reply import (
     AGAIN,
@@ -22,11 +23,7 @@ from autocompact.gateway.tool_reply import (
     INSTEAD,
     TEXTS,
     Figures,
-    Members,
     figures_of,
-    items_of,
-    object_of,
-    parts_of,
     read_item,
     told_figures,
 )

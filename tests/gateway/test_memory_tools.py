@@ -1,0 +1,612 @@
+"""The model searches what left its context; the client sees one answer, and no trace of the tools."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import aiohttp
+import anthropic
+import openai
+import pytest
+
+from autocompact.core.messages import Dialect, ToolCall
+from autocompact.errors import InvalidInput
+from autocompact.gateway import Gateway
+from autocompact.gateway.memory_tools import MOST_ROUNDS
+from autocompact.stores.memory import MemoryStore
+from autocompact.stores.memory_index import MemoryIndex
+from autocompact.stores.sqlite import SqliteStore
+from autocompact.testing import Answer, FakeProvider, Received, Recorded
+from tests.gateway.serving import config, gateway_before
+from tests.gateway.test_compaction import WINDOW, words
+from tests.gateway.test_passing import post
+
+pytestmark = pytest.mark.anyio
+
+FACT = "Somebody remarked that the caterer wants to be paid in herons"
+SEARCH = ToolCall(id="call_mem1", name="memory_search", arguments='{"query":"caterer paid"}')
+READ = ToolCall(id="call_read1", name="read", arguments='{"path":"a.txt"}')
+SCHEMA: Any = {"type": "object", "properties": {"path": {"type": "string"}}}
+DIALECTS: list[Dialect] = ["openai_chat", "openai_responses", "anthropic"]
+PATHS = {"openai_chat": "chat/completions", "openai_responses": "responses", "anthropic": "messages"}
+
+Script: TypeAlias = Callable[[Received], Answer | Recorded]
+
+
+def indexed() -> MemoryStore:
+    return MemoryStore(indexer=MemoryIndex())
+
+
+def history(turns: int = 50) -> list[Any]:
+    """More than the window holds, with the fact in what an early reply says."""
+    said: list[Any] = [{"role": "user", "content": "Start"}]
+    for turn in range(turns):
+        fact = f" {FACT}." if turn == 4 else ""
+        said += [
+            {"role": "assistant", "content": f"{words(turn)}{fact} {words(turn + 100)}"},
+            {"role": "user", "content": f"Go on with step {turn}, please."},
+        ]
+    return said
+
+
+def tools_of(dialect: Dialect) -> list[Any]:
+    named = {"name": "read", "description": "Read a file."}
+    if dialect == "anthropic":
+        return [named | {"input_schema": SCHEMA}]
+    if dialect == "openai_chat":
+        return [{"type": "function", "function": named | {"parameters": SCHEMA}}]
+    return [{"type": "function", "parameters": SCHEMA, "strict": False} | named]
+
+
+def names(asked: Received) -> list[str]:
+    """The tools that a request brings."""
+    return [tool.get("function", tool)["name"] for tool in asked.body.get("tools", [])]
+
+
+def results(asked: Received) -> list[str]:
+    """What tools answered at the end of a request."""
+    last = asked.messages[-1]
+    if last.get("role") == "tool":
+        return [last["content"]]
+    if last.get("type") == "function_call_output":
+        return [last["output"]]
+    content = last.get("content")
+    blocks: Any = content if isinstance(content, list) else []
+    return [block["content"] for block in blocks if block.get("type") == "tool_result"]
+
+
+def searching(asked: Received) -> Answer:
+    """Looks the fact up, and says what it found."""
+    told = results(asked)
+    if told:
+        found = "caterer wants to be paid in herons" in told[-1]
+        return Answer(reasoning="It was there.", text="In herons." if found else "I do not know.")
+    return Answer(reasoning="I should look.", text="Let me look.", calls=(SEARCH,))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What an official client made of an answer."""
+
+    text: str
+    dump: str
+    calls: tuple[str, ...]
+    prompt: int
+    completion: int
+    ended: str
+
+
+Ask: TypeAlias = Callable[..., Awaitable[Seen]]
+
+
+async def ask_chat(url: str, *, stream: bool, **members: Any) -> Seen:
+    asked: Any = {"model": "m", "max_tokens": 500, "messages": history()} | members
+    client: Any = openai.AsyncOpenAI(api_key="k", base_url=f"{url}/v1", max_retries=0)
+    async with client:
+        if stream:
+            async with client.chat.completions.stream(
+                **asked, stream_options={"include_usage": True}
+            ) as events:
+                dumps: list[str] = [event.model_dump_json(warnings=False) async for event in events]
+                done: Any = await events.get_final_completion()
+        else:
+            dumps, done = [], await client.chat.completions.create(**asked)
+    message, usage = done.choices[0].message, done.usage
+    return Seen(
+        text=message.content,
+        dump="".join((*dumps, done.model_dump_json(warnings=False))),
+        calls=tuple(call.id for call in message.tool_calls or ()),
+        prompt=usage.prompt_tokens,
+        completion=usage.completion_tokens,
+        ended=done.choices[0].finish_reason,
+    )
+
+
+async def ask_responses(url: str, *, stream: bool, **members: Any) -> Seen:
+    asked: Any = {"model": "m", "max_output_tokens": 500, "store": False, "input": history()} | members
+    client: Any = openai.AsyncOpenAI(api_key="k", base_url=f"{url}/v1", max_retries=0)
+    async with client:
+        if stream:
+            async with client.responses.stream(**asked) as events:
+                told: list[Any] = [event async for event in events]
+                done: Any = await events.get_final_response()
+            numbers = [event.sequence_number for event in told]
+            assert numbers == list(range(len(numbers)))
+            assert [event.type for event in told].count("response.created") == 1
+            dumps: list[str] = [event.model_dump_json(warnings=False) for event in told]
+        else:
+            dumps, done = [], await client.responses.create(**asked)
+    return Seen(
+        text="\n\n".join(
+            item.content[0].text for item in done.output if item.type == "message" and item.content[0].text
+        ),
+        dump="".join((*dumps, done.model_dump_json(warnings=False))),
+        calls=tuple(item.call_id for item in done.output if item.type == "function_call"),
+        prompt=done.usage.input_tokens,
+        completion=done.usage.output_tokens,
+        ended=done.status,
+    )
+
+
+async def ask_anthropic(url: str, *, stream: bool, **members: Any) -> Seen:
+    asked: Any = {"model": "m", "max_tokens": 500, "messages": history()} | members
+    client: Any = anthropic.AsyncAnthropic(api_key="k", base_url=url, max_retries=0)
+    async with client:
+        if stream:
+            async with client.messages.stream(**asked) as events:
+                told: list[Any] = [event async for event in events]
+                done: Any = await events.get_final_message()
+            kinds = [event.type for event in told]
+            assert (kinds.count("message_start"), kinds.count("message_stop")) == (1, 1)
+            begun = [event.index for event in told if event.type == "content_block_start"]
+            assert begun == list(range(len(done.content)))
+            dumps: list[str] = [event.model_dump_json(warnings=False) for event in told]
+        else:
+            dumps, done = [], await client.messages.create(**asked)
+    return Seen(
+        text="\n\n".join(block.text for block in done.content if block.type == "text"),
+        dump="".join((*dumps, done.model_dump_json(warnings=False))),
+        calls=tuple(block.id for block in done.content if block.type == "tool_use"),
+        prompt=done.usage.input_tokens,
+        completion=done.usage.output_tokens,
+        ended=done.stop_reason,
+    )
+
+
+ASK: dict[Dialect, Ask] = {
+    "openai_chat": ask_chat,
+    "openai_responses": ask_responses,
+    "anthropic": ask_anthropic,
+}
+
+every_way = pytest.mark.parametrize(
+    "dialect, stream", [(dialect, stream) for dialect in DIALECTS for stream in (False, True)]
+)
+
+
+@pytest.mark.requirement("E3")
+@every_way
+async def test_the_model_finds_what_left_its_context_and_the_client_sees_nothing_of_it(
+    dialect: Dialect, stream: bool
+) -> None:
+    async with (
+        FakeProvider(searching, window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW, memory_tools=True, store=indexed()) as url,
+    ):
+        seen = await ASK[dialect](url, stream=stream, tools=tools_of(dialect))
+        metrics = await text_at(f"{url}/autocompact/metrics")
+    first, second = provider.requests
+    assert FACT.encode() not in first.raw  # it had left the context
+    assert names(first) == names(second) == ["read", "memory_search", "memory_expand"]
+    assert seen.text == "Let me look.\n\nIn herons."
+    assert seen.calls == ()
+    assert seen.ended in ("stop", "completed", "end_turn")
+    assert "memory_" not in seen.dump
+    assert "call_mem1" not in seen.dump
+    assert 'autocompact_memory_calls_total{tool="memory_search"} 1.0' in metrics
+    assert "autocompact_memory_rounds_total 1.0" in metrics
+    assert f"autocompact_memory_prompt_tokens_total {second.tokens}.0" in metrics
+
+
+async def text_at(url: str) -> str:
+    async with aiohttp.ClientSession() as session, session.get(url) as told:
+        return f"{await told.text()}"
+
+
+@every_way
+async def test_usage_is_the_prompt_of_the_clients_context_and_all_that_was_written(
+    dialect: Dialect, stream: bool
+) -> None:
+    def script(asked: Received) -> Answer:
+        return Answer(text="Done.", tokens=7) if results(asked) else Answer(calls=(SEARCH,), tokens=30)
+
+    async with (
+        FakeProvider(script, window=WINDOW, cache_minimum=10**9) as provider,
+        gateway_before(provider, window=WINDOW, memory_tools=True, store=indexed()) as url,
+    ):
+        seen = await ASK[dialect](url, stream=stream)
+    first, second = provider.requests
+    assert first.tokens < second.tokens
+    assert (seen.prompt, seen.completion) == (first.tokens, 37)
+
+
+@every_way
+async def test_the_follow_up_carries_the_reply_with_its_reasoning_and_nothing_else_changes(
+    dialect: Dialect, stream: bool
+) -> None:
+    async with (
+        FakeProvider(searching, window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW, memory_tools=True, store=indexed()) as url,
+    ):
+        await ASK[dialect](url, stream=stream, tools=tools_of(dialect))
+    first, second = provider.requests
+    added = second.messages[len(first.messages) :]
+    assert second.messages[: len(first.messages)] == first.messages
+    assert ("I should look." in json.dumps(added)) == (dialect != "openai_responses")
+    field = "input" if dialect == "openai_responses" else "messages"
+    assert {**second.body, field: []} == {**first.body, field: []}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+async def test_a_reply_with_a_call_of_the_client_gives_it_that_call_alone(dialect: Dialect) -> None:
+    mixed = Answer(text="Both.", calls=(SEARCH, READ))
+    for stream in (False, True):
+        async with (
+            FakeProvider([mixed], window=WINDOW) as provider,
+            gateway_before(provider, window=WINDOW, memory_tools=True, store=indexed()) as url,
+        ):
+            seen = await ASK[dialect](url, stream=stream, tools=tools_of(dialect))
+        assert seen.calls == ("call_read1",)
+        assert seen.ended in ("tool_calls", "completed", "tool_use")
+        assert "memory_" not in seen.dump
+        assert len(provider.requests) == 1
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+async def test_a_search_before_the_clients_call_leaves_a_history_that_the_api_takes(dialect: Dialect) -> None:
+    def script(asked: Received) -> Answer:
+        if READ.id in json.dumps(asked.messages[-4:]):
+            return Answer(text="All done.")
+        return Answer(reasoning="Then read.", calls=(READ,)) if results(asked) else searching(asked)
+
+    async with (
+        FakeProvider(script, window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW, memory_tools=True, store=indexed()) as url,
+    ):
+        body = {"tools": tools_of(dialect), "stream": False}
+        first = await plainly(url, dialect, history(), **body)
+        said = history() + answered(dialect, first)
+        second = await plainly(url, dialect, said, **body)
+    assert "All done." in json.dumps(second)
+    assert len(provider.requests) == 3
+
+
+def answered(dialect: Dialect, reply: Any) -> list[Any]:
+    """The reply as a client appends it, with the result of its one call."""
+    if dialect == "openai_chat":
+        return [reply["choices"][0]["message"], {"role": "tool", "tool_call_id": READ.id, "content": "text"}]
+    if dialect == "openai_responses":
+        return [*reply["output"], {"type": "function_call_output", "call_id": READ.id, "output": "text"}]
+    result = {"type": "tool_result", "tool_use_id": READ.id, "content": "text"}
+    return [{"role": "assistant", "content": reply["content"]}, {"role": "user", "content": [result]}]
+
+
+async def plainly(url: str, dialect: Dialect, said: list[Any], **members: Any) -> Any:
+    status, _, body = await posted(url, dialect, said, **members)
+    assert status == 200, body
+    return json.loads(body)
+
+
+async def posted(url: str, dialect: Dialect, said: list[Any], **members: Any) -> tuple[int, Any, bytes]:
+    field, limit = (
+        ("input", "max_output_tokens") if dialect == "openai_responses" else ("messages", "max_tokens")
+    )
+    body = json.dumps({"model": "m", limit: 500, field: said} | members).encode()
+    return await post(f"{url}/v1/{PATHS[dialect]}", body, **{"anthropic-version": "2023-06-01"})
+
+
+def always_searching(asked: Received) -> Answer:
+    return Answer(calls=(replace(SEARCH, id=f"call_{len(asked.messages)}"),))
+
+
+@every_way
+async def test_a_model_that_only_searches_is_stopped(dialect: Dialect, stream: bool) -> None:
+    async with (
+        FakeProvider(always_searching, window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW, memory_tools=True, store=indexed()) as url,
+    ):
+        seen = await ASK[dialect](url, stream=stream)
+    assert len(provider.requests) == MOST_ROUNDS + 1
+    assert provider.requests[-1].body["tool_choice"] in ("none", {"type": "none"})
+    assert (seen.text or "", seen.calls) == ("", ())
+    assert seen.ended in ("stop", "completed", "end_turn")
+
+
+async def test_in_the_last_round_a_client_keeps_its_own_tools() -> None:
+    async with (
+        FakeProvider(always_searching, window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW, memory_tools=True, store=indexed()) as url,
+    ):
+        await ask_chat(url, stream=True, tools=tools_of("openai_chat"))
+    assert names(provider.requests[-1]) == ["read"]
+    assert "tool_choice" not in provider.requests[-1].body
+
+
+@pytest.mark.parametrize("flag, window", [(False, WINDOW), (True, 1_000_000)])
+async def test_without_the_flag_or_a_compaction_nothing_is_added(flag: bool, window: int) -> None:
+    async with (
+        FakeProvider("Fine.") as provider,
+        gateway_before(provider, window=window, keep_from=0.0, memory_tools=flag, store=indexed()) as url,
+    ):
+        seen = await ask_chat(url, stream=False, tools=tools_of("openai_chat"))
+    assert seen.text == "Fine."
+    assert names(provider.requests[0]) == ["read"]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("stream", [False, True])
+async def test_where_the_model_calls_nothing_of_ours_the_answer_is_the_providers_byte_for_byte(
+    dialect: Dialect, stream: bool
+) -> None:
+    reply = Answer(reasoning="Hm.", text="Reading two files.", calls=(READ, ToolCall(id="c2", name="read")))
+    told: list[bytes] = []
+    async with FakeProvider([reply] * 2, window=WINDOW) as provider:
+        for flag in (True, False):
+            async with gateway_before(provider, window=WINDOW, memory_tools=flag, store=indexed()) as url:
+                _, headers, body = await posted(
+                    url, dialect, history(), stream=stream, tools=tools_of(dialect)
+                )
+            assert headers["x-autocompact-action"] == "compacted"
+            told.append(normal(body))
+    assert "memory_search" in names(provider.requests[0])
+    assert "memory_search" not in names(provider.requests[1])
+    assert told[0] == told[1]
+
+
+def normal(answer: bytes) -> bytes:
+    """The answer without what differs between any two: numbers in ids, stamps and usage."""
+    return re.sub(rb"(?<=[_:-])\d+|\d{2,}", b"#", answer)
+
+
+async def test_a_client_with_a_tool_of_that_name_is_left_alone() -> None:
+    own = [
+        {"type": "function", "function": {"name": "memory_search", "parameters": {"type": "object"}}},
+    ]
+    async with (
+        FakeProvider([Answer(calls=(SEARCH,))], window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW, memory_tools=True, store=indexed()) as url,
+    ):
+        seen = await ask_chat(url, stream=True, tools=own)
+    assert seen.calls == (SEARCH.id,)
+    assert names(provider.requests[0]) == ["memory_search"]
+
+
+@pytest.mark.parametrize("members", [{"n": 2}, {"functions": [{"name": "f"}]}])
+async def test_requests_that_could_not_hide_the_tools_get_none(members: dict[str, Any]) -> None:
+    async with (
+        FakeProvider("Fine.", window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW, memory_tools=True, store=indexed()) as url,
+    ):
+        await posted(url, "openai_chat", history(), **members)
+    assert names(provider.requests[0]) == []
+
+
+async def test_the_list_of_tools_stays_the_same_whatever_the_tool_choice() -> None:
+    choices: list[Any] = ["auto", "none", "required", {"type": "function", "function": {"name": "read"}}]
+    async with (
+        FakeProvider("Fine.", window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW, memory_tools=True, store=indexed()) as url,
+    ):
+        for choice in choices:
+            await posted(url, "openai_chat", history(), tools=tools_of("openai_chat"), tool_choice=choice)
+    assert len({json.dumps(asked.body["tools"]) for asked in provider.requests}) == 1
+    assert [asked.body["tool_choice"] for asked in provider.requests] == choices
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+async def test_an_error_of_a_later_round_reaches_the_client_as_an_error(dialect: Dialect) -> None:
+    for stream in (False, True):
+        async with (
+            FakeProvider(searching, window=WINDOW) as provider,
+            gateway_before(provider, window=WINDOW, memory_tools=True, store=indexed()) as url,
+        ):
+            provider.fail("slow", pause=0.0)  # the first request is answered
+            provider.fail("rate_limit", retry_after="3")
+            with pytest.raises((openai.APIError, anthropic.APIError)) as told:
+                await ASK[dialect](url, stream=stream)
+        assert isinstance(told.value, (openai.RateLimitError, anthropic.RateLimitError)) != stream
+        assert "ate limit" in str(told.value)
+        assert len(provider.requests) == 2
+
+
+async def test_a_server_that_knows_no_tools_gets_the_request_without_them() -> None:
+    async with (
+        FakeProvider("Fine.", window=WINDOW, refuses=["tools"]) as provider,
+        gateway_before(provider, window=WINDOW, memory_tools=True, store=indexed()) as url,
+    ):
+        first = await ask_chat(url, stream=False)
+        again = await ask_chat(url, stream=True)
+    assert (first.text, again.text) == ("Fine.", "Fine.")
+    assert [names(asked) != [] for asked in provider.requests] == [True, False, False]
+
+
+async def test_one_client_never_searches_what_another_one_said() -> None:
+    mine = history()
+    theirs = [{"role": "user", "content": "Mine"}, *mine[1:]]
+    theirs = json.loads(json.dumps(theirs).replace(FACT, "Nothing of interest"))
+    async with (
+        FakeProvider(searching, window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW, memory_tools=True, store=indexed()) as url,
+    ):
+        await post_as(url, "one", mine)
+        other = await post_as(url, "two", theirs)
+        own = await post_as(url, "one", theirs)
+    assert "I do not know." in other
+    assert "I do not know." in own  # another conversation of the same client
+
+
+async def post_as(url: str, key: str, said: list[Any]) -> str:
+    body = json.dumps({"model": "m", "max_tokens": 500, "messages": said}).encode()
+    status, _, told = await post(f"{url}/v1/chat/completions", body, Authorization=f"Bearer {key}")
+    assert status == 200, told
+    return told.decode()
+
+
+async def test_the_answers_of_the_tools_never_overflow_the_window(tmp_path: Path) -> None:
+    expand = [
+        ToolCall(id=f"call_{n}", name="memory_expand", arguments=f'{{"ref":"m{2 * n + 2}"}}')
+        for n in range(40)
+    ]
+
+    def script(asked: Received) -> Answer:
+        return Answer(text="Enough.") if results(asked) else Answer(calls=tuple(expand))
+
+    async with (
+        FakeProvider(script, window=WINDOW) as provider,
+        gateway_before(
+            provider, window=WINDOW, memory_tools=True, store=SqliteStore(tmp_path / "gw.db")
+        ) as url,
+    ):
+        seen = await ask_chat(url, stream=True)
+    assert seen.text == "Enough."
+    told = json.dumps(provider.requests[1].messages)
+    assert "no room for more" in told
+    assert max(asked.tokens for asked in provider.requests) <= WINDOW - 500
+
+
+async def test_what_is_wrong_with_a_call_is_for_the_model_to_mend() -> None:
+    def script(asked: Received) -> Answer:
+        told = results(asked)
+        if told:
+            return Answer(text=told[-1])
+        return Answer(
+            calls=(ToolCall(id="c", name="memory_search", arguments='{"scope":"all","query":"x"}'),)
+        )
+
+    async with (
+        FakeProvider(script, window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW, memory_tools=True, store=indexed()) as url,
+    ):
+        seen = await ask_chat(url, stream=False)
+    assert seen.text.startswith("Error: scope")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_client_that_goes_away_ends_the_round_that_runs(stream: bool) -> None:
+    async with (
+        FakeProvider(searching, window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW, memory_tools=True, store=indexed()) as url,
+    ):
+        provider.fail("slow", pause=0.0)
+        provider.fail("silent")
+        body = {"model": "m", "max_tokens": 500, "messages": history(), "stream": stream}
+
+        async def ask() -> None:
+            async with (
+                aiohttp.ClientSession() as session,
+                session.post(f"{url}/v1/chat/completions", json=body) as response,
+            ):
+                await response.read()
+
+        asking = asyncio.ensure_future(ask())
+        await provider.wait_for_requests(2)
+        asking.cancel()
+        await asyncio.wait([asking])
+        await asyncio.wait_for(provider.wait_for_abandoned(), 10)
+    assert len(provider.abandoned) == 1
+
+
+async def test_words_before_a_search_reach_the_client_before_the_search_is_answered() -> None:
+    async with (
+        FakeProvider(searching, window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW, memory_tools=True, store=indexed()) as url,
+    ):
+        provider.fail("slow", pause=0.0)
+        provider.fail("silent")
+        body = {"model": "m", "max_tokens": 500, "messages": history(), "stream": True}
+        async with (
+            aiohttp.ClientSession() as session,
+            session.post(f"{url}/v1/chat/completions", json=body) as response,
+        ):
+            told = b""
+            while b"look." not in told:
+                told += await response.content.readany()
+    assert b"memory_search" not in told
+
+
+async def test_what_responses_tell_of_their_request_is_what_the_client_sent() -> None:
+    def script(asked: Received) -> Recorded:
+        item: Any = {
+            "id": "fc_1",
+            "type": "function_call",
+            "status": "completed",
+            "arguments": SEARCH.arguments,
+        }
+        said: Any = {"type": "message", "role": "assistant", "id": "msg_1", "status": "completed"}
+        text: Any = {"type": "output_text", "text": "Done.", "annotations": []}
+        output = (
+            [said | {"content": [text]}] if results(asked) else [item | {"call_id": "c", "name": SEARCH.name}]
+        )
+        reply: Any = {
+            "id": f"resp_{len(results(asked))}",
+            "object": "response",
+            "created_at": 1,
+            "status": "completed",
+            "model": "m",
+            "output": output,
+            "tools": asked.body["tools"],
+            "tool_choice": "auto",
+            "parallel_tool_calls": True,
+        }
+        return Recorded(body=json.dumps(reply).encode())
+
+    async with (
+        FakeProvider(script, window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW, memory_tools=True, store=indexed()) as url,
+    ):
+        reply = await plainly(url, "openai_responses", history(), tools=tools_of("openai_responses"))
+    assert reply["tools"] == tools_of("openai_responses")
+    assert [item["type"] for item in reply["output"]] == ["message"]
+    assert reply["id"] == "resp_1"  # what `previous_response_id` can go on with
+
+
+async def test_an_encoded_answer_is_read_all_the_same() -> None:
+    def script(asked: Received) -> Recorded:
+        assert asked.headers["accept-encoding"] == "identity"
+        call = {
+            "id": "c",
+            "type": "function",
+            "function": {"name": SEARCH.name, "arguments": SEARCH.arguments},
+        }
+        message: Any = (
+            {"role": "assistant", "content": "In herons."}
+            if results(asked)
+            else {"role": "assistant", "content": None, "tool_calls": [call]}
+        )
+        choice: Any = {
+            "index": 0,
+            "message": message,
+            "finish_reason": "stop" if results(asked) else "tool_calls",
+        }
+        body = json.dumps({"id": "x", "object": "chat.completion", "choices": [choice]}).encode()
+        return Recorded(body=gzip.compress(body), headers={"Content-Encoding": "gzip"})
+
+    async with (
+        FakeProvider(script, window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW, memory_tools=True, store=indexed()) as url,
+    ):
+        reply = await plainly(url, "openai_chat", history())
+    assert reply["choices"][0]["message"]["content"] == "In herons."
+
+
+async def test_a_store_without_a_search_index_is_refused() -> None:
+    async with FakeProvider() as provider:
+        with pytest.raises(InvalidInput, match="search index"):
+            Gateway(config(provider, memory_tools=True), store=MemoryStore())
