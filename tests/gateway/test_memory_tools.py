@@ -78,7 +78,7 @@ def results(asked: Received) -> list[str]:
     if last.get("type") == "function_call_output":
         return [last["output"]]
     content = last.get("content")
-    blocks: Any = content if isinstance(content, list) else []
+    blocks: Any = [] if isinstance(content, str | None) else content
     return [block["content"] for block in blocks if block.get("type") == "tool_result"]
 
 

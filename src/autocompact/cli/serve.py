@@ -30,6 +30,7 @@ class Settings(TypedDict):
     summary_model: str
     upstream: str
     fail_closed: bool
+    memory_tools: bool
 
 
 _SHARED = (
@@ -68,6 +69,12 @@ _SHARED = (
         is_flag=True,
         envvar="AUTOCOMPACT_FAIL_CLOSED",
         help="Refuse a request that could not be compacted, instead of forwarding it as it came.",
+    ),
+    click.option(
+        "--memory-tools",
+        is_flag=True,
+        envvar="AUTOCOMPACT_MEMORY_TOOLS",
+        help="Let the models search what left their contexts; clients see nothing of it.",
     ),
 )
 
@@ -148,6 +155,7 @@ def _gateway(hosts: frozenset[str], **settings: Unpack[Settings]) -> Gateway:
     from autocompact.gateway.namespaces import key_beside, passing_key
     from autocompact.models.environment import model_from_environment
     from autocompact.stores.memory import MemoryStore
+    from autocompact.stores.memory_index import MemoryIndex
     from autocompact.stores.sqlite import SqliteStore
 
     name, db = settings["summary_model"], settings["db"]
@@ -159,6 +167,8 @@ def _gateway(hosts: frozenset[str], **settings: Unpack[Settings]) -> Gateway:
         namespace_key=key_beside(db) if db else passing_key(),
         window=settings["window"],
         fail_closed=settings["fail_closed"],
+        memory_tools=settings["memory_tools"],
         hosts=LOCAL_HOSTS | hosts,
     )
-    return Gateway(config, store=SqliteStore(db) if db else MemoryStore(), summaries=summaries)
+    store = SqliteStore(db) if db else MemoryStore(indexer=MemoryIndex() if config.memory_tools else None)
+    return Gateway(config, store=store, summaries=summaries)

@@ -107,7 +107,8 @@ class Sieve:
     def end(self) -> bytes:
         """What the client gets when the bytes of a round are over."""
         rest = self._frames.rest()
-        return (self._taken(rest) if rest else b"") + self._left()
+        taken = self._taken(rest) if rest else b""
+        return self._left() + taken
 
     def _taken(self, frame: bytes) -> bytes:
         data = payload(frame)
