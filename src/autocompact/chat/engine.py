@@ -11,7 +11,6 @@ from autocompact.chat.offline import OfflineResponder
 from autocompact.chat.responder import Responder
 from autocompact.compactor import Compactor, Conversation
 from autocompact.compactor.compactor import ConversationStore
-from autocompact.errors import InvalidInput
 from autocompact.events import Event
 from autocompact.ports import Clock, Model
 
@@ -51,7 +50,7 @@ class Engine:
         self._config = config
         self._model = found and summariser_of(found, window=config.window)
         self._summary_model = _summary_model(config, environ)
-        self.responder: Responder = _remote(found) if found else OfflineResponder()
+        self.responder: Responder = _remote(found, config=config) if found else OfflineResponder()
         self.compactor = Compactor(
             store,
             model=self._model,
@@ -79,8 +78,14 @@ class Engine:
                 await each.aclose()
 
 
-def _remote(found: Access) -> Responder:
-    raise InvalidInput(f"{found.choice.name!r} cannot be talked to yet: choose offline")
+def _remote(found: Access, *, config: ChatConfig) -> Responder:
+    try:
+        from autocompact.chat.remote import RemoteResponder
+    except ImportError as error:
+        raise ImportError(
+            'talking to models needs further packages: pip install "autocompact[chat]"'
+        ) from error
+    return RemoteResponder(found, extra=config.extra)
 
 
 def _summary_model(config: ChatConfig, environ: Mapping[str, str] | None) -> Model | None:

@@ -1,0 +1,163 @@
+"""What answers over the network: pydantic-ai's model layer, one streamed request at a time.
+
+To be imported only where the extra ``chat`` is installed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from typing import Any, TypeAlias
+from urllib.parse import urlsplit
+
+import msgspec
+from anthropic import AsyncAnthropic
+from openai import AsyncOpenAI
+from pydantic_ai.direct import model_request_stream
+from pydantic_ai.exceptions import AgentRunError, ModelHTTPError
+from pydantic_ai.messages import (
+    InstructionPart,
+    ModelResponseStreamEvent,
+    PartDeltaEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+    ThinkingPart,
+    ThinkingPartDelta,
+)
+from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.models.anthropic import AnthropicModel
+from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel, OpenAIResponsesModelSettings
+from pydantic_ai.providers.anthropic import AnthropicProvider
+from pydantic_ai.providers.openai import OpenAIProvider
+from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import ToolDefinition
+
+from autocompact.chat.finding import Access
+from autocompact.chat.responder import Asked, Delta, Piece
+from autocompact.chat.tools import Tool
+from autocompact.chat.translation import from_pydantic, to_pydantic
+from autocompact.core.messages import Dialect
+from autocompact.errors import ModelError, ModelUnavailable
+from autocompact.models.failures import Secret, failure
+
+AnyModel: TypeAlias = Model[Any]
+_DIALECTS: Mapping[str, Dialect] = {"anthropic": "anthropic", "responses": "openai_responses"}
+_NO_KEY = "none"
+"""The SDKs demand a key; servers of one's own ask for none."""
+
+
+class RemoteResponder:
+    """Implements `autocompact.chat.responder.Responder` with a provider's API.
+
+    Args:
+        found: where the model is.
+        extra: further members of each request.
+    """
+
+    def __init__(self, found: Access, *, extra: Mapping[str, object]) -> None:
+        self._name = found.choice.model
+        self._dialect: Dialect = _DIALECTS.get(found.choice.provider, "openai_chat")
+        self._model, self._close = _model(found)
+        self._secret = Secret(found.api_key)
+        self._where = urlsplit(found.base_url).hostname or found.base_url
+        self._extra = dict(extra)
+
+    async def answer(self, asked: Asked) -> AsyncGenerator[Piece]:
+        """See `Responder.answer`."""
+        messages = to_pydantic(
+            asked.messages, dialect=self._dialect, model=self._name, provider=self._model.system
+        )
+        parameters = ModelRequestParameters(
+            function_tools=[_definition(tool) for tool in asked.toolbox.tools],
+            instruction_parts=[InstructionPart(asked.system)] if asked.system else None,
+        )
+        settings = _settings(asked, self._dialect)
+        if self._extra:
+            settings["extra_body"] = self._extra
+        try:
+            async with model_request_stream(
+                self._model, messages, model_settings=settings, model_request_parameters=parameters
+            ) as stream:
+                async for event in stream:
+                    if (delta := _delta(event)) is not None:
+                        yield delta
+                response = stream.get()
+        except AgentRunError as error:
+            raise self._error(error) from error
+        if response.state != "complete":
+            raise ModelUnavailable(f"the answer of {self._name} broke off: try again")
+        yield from_pydantic(response, dialect=self._dialect, model=self._name)
+
+    def _error(self, error: AgentRunError) -> ModelError:
+        who = f"{self._name!r} at {self._where}"
+        if isinstance(error, ModelHTTPError):
+            return failure(
+                error.status_code,
+                _body(error.body),
+                who=who,
+                wait=error.retry_after,
+                clean=self._secret.hidden_in,
+            ).error
+        return ModelUnavailable(f"{who} did not answer: {self._secret.hidden_in(str(error))}")
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._close()
+
+
+def _model(found: Access) -> tuple[AnyModel, Callable[[], Awaitable[None]]]:
+    """The model, and what closes its connections."""
+    name, key = found.choice.model, found.api_key or _NO_KEY
+    if found.choice.provider == "anthropic":
+        claude = AsyncAnthropic(api_key=key, base_url=found.base_url.removesuffix("/").removesuffix("/v1"))
+        return AnthropicModel(name, provider=AnthropicProvider(anthropic_client=claude)), claude.close
+    url = found.base_url if urlsplit(found.base_url).path.strip("/") else f"{found.base_url.rstrip('/')}/v1"
+    client = AsyncOpenAI(api_key=key, base_url=url)
+    if found.choice.provider == "responses":
+        return OpenAIResponsesModel(name, provider=OpenAIProvider(openai_client=client)), client.close
+    provider = (
+        OpenAIProvider(openai_client=client)
+        if found.choice.provider == "openai"
+        else OpenAICompatibleProvider(found.choice.provider, openai_client=client)
+    )
+    return OpenAIChatModel(name, provider=provider), client.close
+
+
+def _settings(asked: Asked, dialect: Dialect) -> ModelSettings:
+    if dialect != "openai_responses":
+        return ModelSettings(max_tokens=asked.max_tokens, cache=True)
+    # nothing stays with the provider: reasoning travels sealed in the request
+    return OpenAIResponsesModelSettings(max_tokens=asked.max_tokens, openai_store=False)
+
+
+def _definition(tool: Tool) -> ToolDefinition:
+    return ToolDefinition(
+        name=tool.name,
+        description=tool.description,
+        parameters_json_schema=dict(tool.parameters),
+        strict=False,
+    )
+
+
+def _delta(event: ModelResponseStreamEvent) -> Delta | None:
+    match event:
+        case PartStartEvent(part=TextPart(content=text)) if text:
+            return Delta(kind="text", text=text)
+        case PartStartEvent(part=ThinkingPart(content=text)) if text:
+            return Delta(kind="reasoning", text=text)
+        case PartDeltaEvent(delta=TextPartDelta(content_delta=text)) if text:
+            return Delta(kind="text", text=text)
+        case PartDeltaEvent(delta=ThinkingPartDelta(content_delta=str(text))) if text:
+            return Delta(kind="reasoning", text=text)
+        case _:
+            return None
+
+
+def _body(body: object) -> bytes:
+    """An error's body as it was sent, as far as the SDK kept it: OpenAI's leaves out what is around ``error``."""
+    try:
+        encoded = msgspec.json.encode(body)
+    except (TypeError, ValueError):
+        return str(body).encode()
+    return encoded if b'"error"' in encoded else b'{"error":' + encoded + b"}"
