@@ -19,8 +19,13 @@ from autocompact.chat.notes import Notes, Titled, notes_key, titles_key
 from autocompact.chat.prompt import MemoryFiles, system_prompt
 from autocompact.chat.running import recover_dead
 from autocompact.chat.session import UNTITLED, ChatSession
-from autocompact.chat.tools import Toolbox
-from autocompact.chat.tools.memory import memory_tools
+from autocompact.chat.tools import Tool
+from autocompact.chat.tools.command import command_tool
+from autocompact.chat.tools.files import file_tools
+from autocompact.chat.tools.mcp import McpServers
+from autocompact.chat.tools.memory import memory_tools, remember_tool
+from autocompact.chat.tools.skills import find_skills, skill_tool
+from autocompact.chat.tools.workspace import Workspace
 from autocompact.chat.views import ConversationLine
 from autocompact.compactor.compactor import ConversationStore
 from autocompact.errors import InvalidInput
@@ -65,6 +70,7 @@ class ChatService:
         self.holder = uuid.uuid4().hex
         self.memory = MemoryFiles(self.config.memory_folder)
         self._environ = environ
+        self._servers = McpServers(self.config.mcp_file)
         self._engines: dict[str, Engine] = {}
         self._sessions: dict[str, ChatSession] = {}
         self._opening: dict[str, asyncio.Task[ChatSession]] = {}
@@ -238,17 +244,20 @@ class ChatService:
         """The engine of the model called ``name``.
 
         Raises:
-            InvalidInput: there is no such model, or its key is missing.
+            InvalidInput: there is no such model, its key is missing, or the extra ``chat`` is.
         """
         if name not in self._engines:
-            self._engines[name] = Engine(
-                choice_of(name),
-                store=self.store,
-                config=self.config,
-                environ=self._environ,
-                clock=self.clock,
-                hear=self._hear,
-            )
+            try:
+                self._engines[name] = Engine(
+                    choice_of(name),
+                    store=self.store,
+                    config=self.config,
+                    environ=self._environ,
+                    clock=self.clock,
+                    hear=self._hear,
+                )
+            except ImportError as error:
+                raise InvalidInput(str(error)) from error
         return self._engines[name]
 
     def _engine_or_offline(self, name: str) -> Engine:
@@ -270,15 +279,45 @@ class ChatService:
         """The memory files as they are now."""
         return self.memory.documents()
 
-    def toolbox_for(self, session: ChatSession) -> Toolbox:
-        """What the agent may use in ``session``."""
-        return Toolbox(memory_tools(session))
+    def own_tools(self, session: ChatSession) -> list[Tool]:
+        """What the agent may use in ``session``, but for what MCP servers offer."""
+        config = self.config
+        tools = memory_tools(session)
+        if config.memory_folder is not None:
+            tools.append(remember_tool(config.memory_folder, self.clock))
+        if config.skill_folders:
+            tools.append(skill_tool(config.skill_folders))
+        if config.workspace is not None:
+            tools += file_tools(Workspace(config.workspace))
+            if config.commands.enabled:
+                tools.append(command_tool(config.workspace, config.commands))
+        return tools
 
-    async def system_prompt(self, session: ChatSession) -> str:
-        """The system prompt as it is now."""
-        del session
+    async def served_tools(self) -> tuple[Tool, ...]:
+        """What the MCP servers offer; they are started when this is asked for first.
+
+        Raises:
+            InvalidInput: their configuration cannot be used.
+        """
+        try:
+            return await self._servers.tools()
+        except ImportError as error:
+            raise InvalidInput(str(error)) from error
+
+    @property
+    def server_problems(self) -> Mapping[str, str]:
+        """Why MCP servers were left out, by name."""
+        return self._servers.problems
+
+    def system_prompt(self) -> str:
+        """The system prompt as it is now: the same bytes unless a file changed that it shows."""
+        config = self.config
+        skills = find_skills(config.skill_folders).values()
         return system_prompt(
-            self.memory, instructions=self.config.instructions, workspace=self.config.workspace, skills=()
+            self.memory,
+            instructions=config.instructions,
+            workspace=config.workspace,
+            skills=[(each.skill.name, each.skill.description) for each in skills],
         )
 
     # Listening
@@ -326,6 +365,7 @@ class ChatService:
         for engine in self._engines.values():
             await engine.aclose()
         self._engines.clear()
+        await self._servers.aclose()
 
     async def __aenter__(self) -> Self:
         return self

@@ -16,6 +16,7 @@ from autocompact.chat.history import history_page, usage_points
 from autocompact.chat.metering import read_meter
 from autocompact.chat.notes import Chosen, Note, Notes, Tasked, TaskItem
 from autocompact.chat.running import Running
+from autocompact.chat.tools import Toolbox
 from autocompact.chat.views import Entry, HistoryPage, MeterReading, SessionView, Task, UsagePoint
 from autocompact.compactor import CompactionResult
 from autocompact.compactor.records import Comparison
@@ -75,7 +76,8 @@ class ChatSession:
             across=True,
             compaction=lambda: self.conversation.active,
         )
-        self.toolbox = service.toolbox_for(self)
+        self.toolbox = Toolbox(service.own_tools(self))
+        self._served = False
         self.system = ""
         self.title, self.titled = title or UNTITLED, bool(title)
         self.replaced_seqs: set[int] = set()
@@ -352,7 +354,7 @@ class ChatSession:
         self.conversation = await engine.open(self.id)
         self.engine = engine
         await self.notes.add(Chosen(model=engine.choice.name))
-        await self.prepare_request()
+        self._carry()
         self.tell(
             events.ConversationChanged(conversation_id=self.id, title=self.title, model=engine.choice.name)
         )
@@ -362,15 +364,25 @@ class ChatSession:
         """Read what only the whole log tells. To be called once, before anything else."""
         for message in await self.conversation.history():
             self._see(message)
-        await self.prepare_request()
+        self._carry()
 
     def _see(self, message: Message) -> None:
         if message.replaces is not None:
             self.replaced_seqs.update(range(message.replaces, message.seq))
 
     async def prepare_request(self) -> None:
-        """Say what the next request carries besides the messages: system prompt and tools."""
-        self.system = await self.service.system_prompt(self)
+        """Say what the next request carries besides the messages: system prompt and tools.
+
+        Raises:
+            InvalidInput: the configuration of the MCP servers cannot be used.
+        """
+        if not self._served:
+            served = await self.service.served_tools()
+            self.toolbox, self._served = Toolbox((*self.toolbox.tools, *served)), True
+        self._carry()
+
+    def _carry(self) -> None:
+        self.system = self.service.system_prompt()
         self.conversation.use_tools(self.toolbox.schemas(), system=self.system)
 
     async def add(self, message: Message, *, note: Callable[[int], Note] | None = None) -> Message:

@@ -1,0 +1,201 @@
+"""Tools for the files of the workspace: list, read, write, edit, search."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatch
+from typing import Annotated, TypeVar
+
+import msgspec
+
+from autocompact.chat.tools.box import Asking, Tool, ToolError, tool
+from autocompact.chat.tools.workspace import Workspace
+
+LINES = 1_000
+LONGEST_LINE = 2_000
+"""Characters of a line that are shown, or searched: longer ones are data, and a pattern can be slow on them."""
+PAGE_CHARACTERS = 60_000
+MOST_ITEMS = 500
+MOST_MATCHES = 100
+SEARCHED_FILES = 20_000
+SEARCHED_BYTES = 2_000_000
+"""Of one file; larger ones are data, too."""
+
+A = TypeVar("A")
+_Path = Annotated[str, msgspec.Meta(min_length=1, description="Path from the workspace, e.g. src/app.py")]
+
+
+class ListArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """List a folder of the workspace, or all files below it that match a pattern such as **/*.py."""
+
+    folder: Annotated[str, msgspec.Meta(description="Path from the workspace; empty is the workspace")] = ""
+    pattern: Annotated[str, msgspec.Meta(description="Only files below it that match, e.g. *.md")] = ""
+
+
+class ReadArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Read a text file of the workspace, with line numbers, page by page."""
+
+    path: _Path
+    from_line: Annotated[int, msgspec.Meta(ge=1, description="First line")] = 1
+    lines: Annotated[int, msgspec.Meta(ge=1, le=LINES, description="Lines at most")] = LINES
+
+
+class WriteArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Write a file of the workspace, new or in place of the old one. To change a part of a file use edit_file."""
+
+    path: _Path
+    content: Annotated[str, msgspec.Meta(description="All of the file")]
+
+
+class EditArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Replace a piece of text in a file of the workspace. The old text must be there exactly once."""
+
+    path: _Path
+    old: Annotated[
+        str, msgspec.Meta(min_length=1, description="Exact text, with enough around it to be unique")
+    ]
+    new: Annotated[str, msgspec.Meta(description="What takes its place")]
+
+
+class SearchArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Search the text files of the workspace for a regular expression; gives path, line number and line."""
+
+    pattern: Annotated[
+        str, msgspec.Meta(min_length=1, max_length=1_000, description="Regular expression (Python)")
+    ]
+    glob: Annotated[str, msgspec.Meta(description="Only files that match, e.g. *.py or src/**")] = ""
+    folder: Annotated[str, msgspec.Meta(description="Only below this folder")] = ""
+    ignore_case: bool = False
+
+
+def file_tools(workspace: Workspace) -> list[Tool]:
+    """``list_files``, ``read_file``, ``write_file``, ``edit_file`` and ``search_files``."""
+    return [
+        tool("list_files", ListArguments, run=_threaded(lambda asked: _list(workspace, asked))),
+        tool("read_file", ReadArguments, run=_threaded(lambda asked: _read(workspace, asked))),
+        tool("write_file", WriteArguments, run=_threaded(lambda asked: _write(workspace, asked))),
+        tool("edit_file", EditArguments, run=_threaded(lambda asked: _edit(workspace, asked))),
+        tool("search_files", SearchArguments, run=_threaded(lambda asked: _search(workspace, asked))),
+    ]
+
+
+def _threaded(work: Callable[[A], str]) -> Callable[[A, Asking], asyncio.Future[str]]:
+    def run(asked: A, _asking: Asking) -> asyncio.Future[str]:
+        return asyncio.ensure_future(asyncio.to_thread(work, asked))
+
+    return run
+
+
+def _list(workspace: Workspace, asked: ListArguments) -> str:
+    if asked.pattern:
+        found = (item for item in workspace.walk(asked.folder) if _matches(item.path, asked.pattern))
+        shown = [
+            f"{item.path} ({item.size:,} bytes)"
+            for item, _ in zip(found, range(MOST_ITEMS + 1), strict=False)
+        ]
+    else:
+        shown = [
+            f"{item.path}/" if item.kind == "folder" else f"{item.path} ({_described(item.kind, item.size)})"
+            for item in workspace.entries(asked.folder)
+        ]
+    if not shown:
+        return "Nothing is there."
+    more = f"\n[more than {MOST_ITEMS}: give a folder or a pattern]" if len(shown) > MOST_ITEMS else ""
+    return "\n".join(shown[:MOST_ITEMS]) + more
+
+
+def _described(kind: str, size: int) -> str:
+    return f"{size:,} bytes" if kind == "file" else f"a {kind}, not followed"
+
+
+def _matches(path: str, pattern: str) -> bool:
+    """Whether a path, or its last name where the pattern has no slash, matches; ``**/`` may stand for no folder."""
+    if "/" not in pattern:
+        return fnmatch(path.rpartition("/")[2], pattern)
+    return fnmatch(path, pattern) or fnmatch(path, pattern.replace("**/", ""))
+
+
+def _text(workspace: Workspace, path: str) -> str:
+    content = workspace.read(path)
+    if b"\0" in content[:8_192]:
+        raise ToolError(f"{path!r} is no text: {len(content):,} bytes of data")
+    return content.decode("utf-8", errors="replace")
+
+
+def _read(workspace: Workspace, asked: ReadArguments) -> str:
+    lines = _text(workspace, asked.path).splitlines()
+    if asked.from_line > max(1, len(lines)):
+        raise ToolError(f"{asked.path!r} has {len(lines):,} lines, none is number {asked.from_line:,}")
+    shown: list[str] = []
+    size, start = 0, asked.from_line - 1
+    for number, line in enumerate(lines[start : start + asked.lines], asked.from_line):
+        cut = (
+            line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]} [line of {len(line):,} characters]"
+        )
+        size += len(cut)
+        if size > PAGE_CHARACTERS and shown:
+            break
+        shown.append(f"{number:>6}\t{cut}")
+    end = start + len(shown)
+    if not lines:
+        return f"{asked.path} is empty."
+    rest = (
+        ""
+        if end >= len(lines)
+        else f"\n[lines {start + 1:,} to {end:,} of {len(lines):,}; from_line={end + 1} goes on]"
+    )
+    return "\n".join(shown) + rest
+
+
+def _write(workspace: Workspace, asked: WriteArguments) -> str:
+    content = asked.content.encode("utf-8", errors="replace")
+    new = workspace.write(asked.path, content)
+    return f"{'Made' if new else 'Replaced'} {asked.path}: {len(content):,} bytes, {asked.content.count(chr(10)):,} lines."
+
+
+def _edit(workspace: Workspace, asked: EditArguments) -> str:
+    content = workspace.read(asked.path)
+    old, new = asked.old.encode(), asked.new.encode()
+    if b"\r\n" in content and b"\r" not in old:
+        old, new = old.replace(b"\n", b"\r\n"), new.replace(b"\n", b"\r\n")
+    count = content.count(old)
+    if count != 1:
+        hint = "read the file again" if not count else "give more of what stands around it"
+        raise ToolError(f"the old text is {count:,} times in {asked.path!r}, it must be there once: {hint}")
+    workspace.write(asked.path, content.replace(old, new))
+    line = content[: content.index(old)].count(b"\n") + 1
+    return f"Changed {asked.path} at line {line:,}."
+
+
+def _search(workspace: Workspace, asked: SearchArguments) -> str:
+    try:
+        pattern = re.compile(asked.pattern, re.IGNORECASE if asked.ignore_case else 0)
+    except re.error as error:
+        raise ToolError(f"{asked.pattern!r} is no regular expression: {error}") from error
+    found = [
+        match
+        for match, _ in zip(_found(workspace, asked, pattern=pattern), range(MOST_MATCHES + 1), strict=False)
+    ]
+    if not found:
+        return f"Nothing matches {asked.pattern!r}."
+    more = (
+        f"\n[more than {MOST_MATCHES} matches: narrow the pattern or give a glob]"
+        if len(found) > MOST_MATCHES
+        else ""
+    )
+    return "\n".join(found[:MOST_MATCHES]) + more
+
+
+def _found(workspace: Workspace, asked: SearchArguments, *, pattern: re.Pattern[str]) -> Iterator[str]:
+    for item, _ in zip(workspace.walk(asked.folder), range(SEARCHED_FILES), strict=False):
+        if item.size > SEARCHED_BYTES or (asked.glob and not _matches(item.path, asked.glob)):
+            continue
+        try:
+            text = _text(workspace, item.path)
+        except ToolError:
+            continue  # no text, or gone meanwhile
+        for number, line in enumerate(text.splitlines(), 1):
+            if pattern.search(line[:LONGEST_LINE]):
+                yield f"{item.path}:{number}: {line[:300]}"

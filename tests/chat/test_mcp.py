@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from autocompact.chat import ChatConfig
+from autocompact.testing import FakeProvider
+from tests.chat.chatting import CHAT, asked, call, calling, chatting
+
+pytestmark = pytest.mark.anyio
+
+SERVER = Path(__file__).with_name("mcp_server.py")
+
+
+def configured(folder: Path, **servers: object) -> Path:
+    file = folder / "mcp.json"
+    file.write_text(json.dumps({"mcpServers": servers}))
+    return file
+
+
+async def test_the_agent_uses_the_tools_of_a_server_that_the_file_names(tmp_path: Path) -> None:
+    tides = {"command": sys.executable, "args": [str(SERVER)], "env": {"HIGH_WATER": "07:30"}}
+    config = ChatConfig(model=CHAT, mcp_file=configured(tmp_path, tides=tides))
+    replies = [
+        calling(call("tides_high_water", harbour="Bergen"), call("tides_breaks", "call_2")),
+        "High water is at half past seven.",
+    ]
+    async with FakeProvider(replies) as provider, chatting(tmp_path, provider, config=config) as service:
+        log = await asked(await service.create(), "When is the water high?")
+
+    results = {result.call_id: result for message in log for result in message.results}
+    assert results["call_1"].text == "High water in Bergen at 07:30."
+    assert results["call_2"].is_error
+    assert "the gauge is frozen" in results["call_2"].text
+    assert log[-1].text == "High water is at half past seven."
+
+
+async def test_a_server_that_cannot_be_started_is_left_out_and_named(tmp_path: Path) -> None:
+    config = ChatConfig(model="offline", mcp_file=configured(tmp_path, gone={"command": "/no/such/program"}))
+    async with chatting(tmp_path, config=config) as service:
+        log = await asked(await service.create(), "hello")
+
+        assert list(service.server_problems) == ["gone"]
+    assert log[-1].role == "assistant"
+
+
+async def test_a_file_that_is_no_list_of_servers_is_named_and_nothing_is_lost(tmp_path: Path) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text('{"mcpServers": {"tides": {}}}')
+    async with chatting(tmp_path, config=ChatConfig(model="offline", mcp_file=file)) as service:
+        session = await service.create()
+        await session.send("hello")
+        ended = await session.wait()
+
+        assert ended is not None
+        assert ended.outcome == "failed"
+        assert str(file) in ended.message
+        assert [message.text for message in await session.conversation.history()] == ["hello"]

@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from pathlib import Path
+
+import pytest
+
+from autocompact.chat import CommandRules
+from autocompact.chat.tools import Toolbox
+from autocompact.chat.tools.box import Answered
+from autocompact.chat.tools.command import command_tool, verdict
+from autocompact.chat.tools.files import file_tools
+from autocompact.chat.tools.skills import find_skills, skill_tool
+from autocompact.chat.tools.workspace import Workspace
+from tests.chat.chatting import call
+
+pytestmark = pytest.mark.anyio
+
+
+async def yes(_tool: str, _text: str) -> bool:
+    return True
+
+
+async def no(_tool: str, _text: str) -> bool:
+    return False
+
+
+async def used(box: Toolbox, tool: str, /, **arguments: object) -> Answered:
+    return await box.call(call(tool, **arguments), asking=yes)
+
+
+@pytest.fixture
+def box(tmp_path: Path) -> Toolbox:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "app.py").write_text("import os\n\nPORT = 8080\n")
+    (tmp_path / "notes.md").write_text("# Notes\nport 8080\r\n")
+    (tmp_path / "data.bin").write_bytes(b"\0\1\2")
+    return Toolbox(file_tools(Workspace(tmp_path)))
+
+
+async def test_a_folder_is_listed_with_sizes_and_files_are_found_by_pattern(box: Toolbox) -> None:
+    listed = await used(box, "list_files")
+    found = await used(box, "list_files", pattern="**/*.py")
+
+    assert listed.text.splitlines() == ["data.bin (3 bytes)", "notes.md (19 bytes)", "src/"]
+    assert found.text == "src/app.py (23 bytes)"
+
+
+async def test_a_file_is_read_with_line_numbers_page_by_page(box: Toolbox) -> None:
+    first = await used(box, "read_file", path="src/app.py", lines=1)
+    rest = await used(box, "read_file", path="src/app.py", from_line=2)
+
+    assert first.text == "     1\timport os\n[lines 1 to 1 of 3; from_line=2 goes on]"
+    assert rest.text == "     2\t\n     3\tPORT = 8080"
+
+
+async def test_a_page_has_a_size_and_a_long_line_is_cut(tmp_path: Path, box: Toolbox) -> None:
+    (tmp_path / "wide.txt").write_text(
+        "x" * 5_000 + "\n" + "y" * 1_990 + "\n" * 2 + ("z" * 1_990 + "\n") * 60
+    )
+
+    read = await used(box, "read_file", path="wide.txt")
+
+    assert "[line of 5,000 characters]" in read.text.splitlines()[0]
+    assert len(read.text) < 65_000
+    assert "goes on]" in read.text
+
+
+async def test_what_is_no_text_or_not_there_is_said(box: Toolbox) -> None:
+    data = await used(box, "read_file", path="data.bin")
+    gone = await used(box, "read_file", path="gone.txt")
+    late = await used(box, "read_file", path="notes.md", from_line=99)
+
+    assert (data.is_error, gone.is_error, late.is_error) == (True, True, True)
+    assert "is no text" in data.text
+    assert "list_files shows what there is" in gone.text
+    assert "has 2 lines" in late.text
+
+
+async def test_an_edit_changes_the_one_place_and_keeps_line_ends(tmp_path: Path, box: Toolbox) -> None:
+    done = await used(box, "edit_file", path="notes.md", old="port 8080\n", new="port 9090\n")
+    twice = await used(box, "edit_file", path="src/app.py", old="o", new="0")
+    missing = await used(box, "edit_file", path="src/app.py", old="nowhere", new="x")
+
+    assert done.text == "Changed notes.md at line 2."
+    assert (tmp_path / "notes.md").read_bytes() == b"# Notes\nport 9090\r\n"
+    assert "it must be there once: give more" in twice.text
+    assert "0 times" in missing.text
+    assert (tmp_path / "src" / "app.py").read_text() == "import os\n\nPORT = 8080\n"
+
+
+async def test_a_search_gives_path_line_and_text(box: Toolbox) -> None:
+    everywhere = await used(box, "search_files", pattern="port .*80", ignore_case=True)
+    python = await used(box, "search_files", pattern=r"PORT = \d+", glob="*.py")
+    wrong = await used(box, "search_files", pattern="(")
+
+    assert everywhere.text.splitlines() == ["notes.md:2: port 8080", "src/app.py:3: PORT = 8080"]
+    assert python.text == "src/app.py:3: PORT = 8080"
+    assert "no regular expression" in wrong.text
+
+
+async def test_wrong_arguments_and_unknown_tools_are_answered_not_raised(box: Toolbox) -> None:
+    missing = await used(box, "read_file")
+    unknown = await used(box, "format_disk")
+    broken = await box.call(call("read_file").__class__(id="1", name="read_file", arguments="{"), asking=yes)
+
+    assert "cannot be called like that" in missing.text
+    assert "There are: list_files, read_file" in unknown.text
+    assert "no JSON object" in broken.text
+    assert all(answer.is_error for answer in (missing, unknown, broken))
+
+
+@pytest.mark.parametrize(
+    "command, wanted",
+    [
+        ("git status --short", "run"),
+        ("git push", "refuse"),
+        ("/usr/bin/git push", "refuse"),
+        ("true; git push", "refuse"),
+        ("true && (git push)", "refuse"),
+        ("echo $(git push)", "refuse"),
+        ("git status; rm -r x", "ask"),
+        ("git status > /etc/passwd", "ask"),
+        ("git status `id`", "ask"),
+        ("git status\nid", "ask"),
+        ("make test", "run"),
+        ("make", "ask"),
+        ("./git status", "run"),
+        ("gitx status", "ask"),
+        ("git 'status", "ask"),
+    ],
+)
+def test_rules_for_commands(command: str, wanted: str) -> None:
+    rules = CommandRules(enabled=True, allow=("git status", "make test"), deny=("git push",))
+
+    assert verdict(command, rules) == wanted
+
+
+async def test_a_command_runs_in_the_workspace_without_the_keys_of_the_environment(tmp_path: Path) -> None:
+    (tmp_path / "here.txt").write_text("")
+    box = Toolbox([command_tool(tmp_path, CommandRules(enabled=True))])
+
+    answer = await used(box, "run_command", command="ls; exit 3")
+    environment = await used(box, "run_command", command="env")
+
+    assert answer.text == "Exit code 3.\nhere.txt"
+    names = {line.partition("=")[0] for line in environment.text.splitlines()}
+    assert "PATH" in names
+    assert not any("KEY" in name or "TOKEN" in name for name in names)
+
+
+async def test_a_command_that_the_person_forbids_does_not_run(tmp_path: Path) -> None:
+    box = Toolbox([command_tool(tmp_path, CommandRules(enabled=True))])
+
+    answer = await box.call(call("run_command", command="touch made"), asking=no)
+
+    assert answer.is_error
+    assert "the person said no" in answer.text
+    assert not (tmp_path / "made").exists()
+
+
+async def test_a_command_that_takes_too_long_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+    rules = CommandRules(enabled=True, seconds=0.3)
+    box = Toolbox([command_tool(tmp_path, rules)])
+
+    answer = await used(box, "run_command", command="sleep 600 & echo $!; sleep 600")
+
+    assert "stopped after 0.3 seconds" in answer.text
+    child = int(answer.text.split()[-1])
+    await asyncio.to_thread(_wait_until_gone, child)
+
+
+async def test_a_cancelled_command_is_ended(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pid")
+    box = Toolbox([command_tool(tmp_path, CommandRules(enabled=True))])
+    running = asyncio.create_task(used(box, "run_command", command="echo $$ > pid; sleep 600"))
+    pid = await asyncio.to_thread((tmp_path / "pid").read_text)
+    running.cancel()
+    await asyncio.wait([running])
+
+    await asyncio.to_thread(_wait_until_gone, int(pid))
+
+
+def _wait_until_gone(pid: int) -> None:
+    """Returns once the process is no more, or only waits to be fetched."""
+    status = Path(f"/proc/{pid}/stat")
+    while status.exists():
+        with contextlib.suppress(OSError):
+            if status.read_text().rpartition(")")[2].split()[0] == "Z":
+                return
+
+
+async def test_of_long_output_beginning_and_end_are_shown(tmp_path: Path) -> None:
+    box = Toolbox([command_tool(tmp_path, CommandRules(enabled=True, output_bytes=200))])
+
+    answer = await used(box, "run_command", command="seq 1 100000")
+
+    assert answer.text.startswith("Exit code 0.\n1\n2\n")
+    assert answer.text.endswith("99999\n100000")
+    assert "bytes left out]" in answer.text
+    assert len(answer.text) < 300
+
+
+async def test_skills_are_found_in_folders_and_a_users_own_goes_before_the_systems(tmp_path: Path) -> None:
+    for place, words in (("system", "old way"), ("user", "my way")):
+        folder = tmp_path / place / "release"
+        folder.mkdir(parents=True)
+        text = f"---\nname: release\ndescription: How to release, {words}\n---\nDo it {words}.\n"
+        (folder / "SKILL.md").write_text(text)
+    (tmp_path / "user" / "broken").mkdir()
+    (tmp_path / "user" / "broken" / "SKILL.md").write_text("nothing")
+    folders = (tmp_path / "system", tmp_path / "user")
+
+    found = find_skills(folders)
+    answer = await used(Toolbox([skill_tool(folders)]), "read_skill", name="release")
+    unknown = await used(Toolbox([skill_tool(folders)]), "read_skill", name="deploy")
+
+    assert [each.skill.description for each in found.values()] == ["How to release, my way"]
+    assert answer.text.endswith("Do it my way.")
+    assert "There are: release." in unknown.text
