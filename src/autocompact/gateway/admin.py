@@ -18,15 +18,18 @@ from starlette.responses import Response
 
 from autocompact import compactor
 from autocompact.core.compaction import Compaction
+from autocompact.core.references import parse_reference
 from autocompact.errors import AutocompactError, CompactionRunning, Conflict, InvalidInput
 from autocompact.gateway import endpoints as told
-from autocompact.gateway.endpoints import ENDPOINTS, MOST_CURSOR, MOST_LISTED, Endpoint
+from autocompact.gateway.endpoints import ENDPOINTS, MOST_CURSOR, MOST_LISTED, MOST_QUERY, Endpoint
 from autocompact.gateway.exchange import Exchange, Scope
+from autocompact.gateway.memory_tools import index_of
 from autocompact.gateway.namespaces import namespace_of
 from autocompact.gateway.openapi import described
 from autocompact.gateway.refusals import Refusal, Refused
 from autocompact.gateway.relay import Receive, Send
 from autocompact.ports import ConversationInfo, Key
+from autocompact.recall import MOST_RESULTS, RESULTS, Found, Recall
 
 if TYPE_CHECKING:
     from autocompact.gateway.app import Gateway
@@ -94,6 +97,7 @@ class Administration:
             "conversation": self._show,
             "delete": self._delete,
             "messages": self._messages,
+            "search": self._search,
             "compact": self._compact,
             "undo": self._undo,
         }
@@ -189,6 +193,21 @@ class Administration:
         ]
         return _json(told.Messages(messages=shown, next=first + limit if len(log) > limit else None))
 
+    async def _search(self, asked: Asked) -> Response:
+        query, k = asked.query.get("q"), asked.number("k", most=MOST_RESULTS, default=RESULTS)
+        if query is None or len(query) > MOST_QUERY:
+            raise _bad(f"q must say what to search for, in at most {MOST_QUERY} characters")
+        index = index_of(self._store)
+        if index is None:
+            message = "this gateway keeps no search index: start it with --db FILE"
+            raise Refused(Refusal(status=404, message=message))
+        name = asked.query.get("conversation", "")
+        key = Key(conversation=name, namespace=asked.namespace)
+        recall = Recall(self._store, index, key=key, across=not name)
+        scope = "conversation" if name else "all"
+        found = await recall.search(query, k, scope=scope) if query.strip() else ()
+        return _json(told.Results(results=[_result(each, default=name) for each in found]))
+
     async def _compact(self, asked: Asked) -> Response:
         try:
             focus = msgspec.json.decode(asked.body, type=told.Focus).focus if asked.body else ""
@@ -279,6 +298,16 @@ def _record(record: Compaction) -> told.Record:
         through_seq=record.through_seq,
         summary=record.summary,
         receipt=record.receipt,
+    )
+
+
+def _result(found: Found, *, default: str) -> told.Result:
+    conversation, _, reference = found.reference.rpartition(":")
+    return told.Result(
+        conversation=conversation or default,
+        seq=parse_reference(reference),
+        source=found.source,
+        excerpt=found.excerpt,
     )
 
 

@@ -10,10 +10,12 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 
 from autocompact.core.compaction import Receipt
+from autocompact.recall import MOST_RESULTS, RESULTS
 
 MOST_LISTED = 1_000
 MOST_FOCUS = 10_000
 MOST_CURSOR = 400
+MOST_QUERY = 2_000
 
 Method: TypeAlias = Literal["GET", "POST", "DELETE"]
 
@@ -125,6 +127,28 @@ class Messages(msgspec.Struct, kw_only=True):
     next: int | None
 
 
+class Result(msgspec.Struct, kw_only=True):
+    """A place that answers a search.
+
+    Attributes:
+        conversation: its name.
+        seq: the message.
+        source: whose words they are.
+        excerpt: the lines around the best match.
+    """
+
+    conversation: str
+    seq: int
+    source: str
+    excerpt: str
+
+
+class Results(msgspec.Struct, kw_only=True):
+    """What was found, the likeliest first."""
+
+    results: list[Result]
+
+
 class Compacted(msgspec.Struct, kw_only=True):
     """A compaction that was asked for took effect."""
 
@@ -158,6 +182,7 @@ class Parameter:
     name: str
     schema: Mapping[str, object]
     description: str
+    required: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,6 +294,32 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         name="delete_all",
         summary="Remove all your conversations with everything that was kept of them",
         answer=Deleted,
+    ),
+    Endpoint(
+        method="GET",
+        path="/autocompact/search",
+        name="search",
+        summary="Search all your conversations, or one of them; 404 if the store keeps no search index",
+        answer=Results,
+        parameters=(
+            Parameter(
+                name="q",
+                schema={"type": "string", "maxLength": MOST_QUERY},
+                description="Words, names, a question.",
+                required=True,
+            ),
+            Parameter(
+                name="conversation",
+                schema={"type": "string", "minLength": 1},
+                description="Only in this one.",
+            ),
+            Parameter(
+                name="k",
+                schema={"type": "integer", "minimum": 1, "maximum": MOST_RESULTS, "default": RESULTS},
+                description="Results at most.",
+            ),
+        ),
+        refusals=(400, 404),
     ),
     Endpoint(
         method="GET",

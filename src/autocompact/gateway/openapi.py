@@ -141,7 +141,13 @@ def _parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
             }
         ]
     query = [
-        {"name": each.name, "in": "query", "description": each.description, "schema": each.schema}
+        {
+            "name": each.name,
+            "in": "query",
+            "required": each.required,
+            "description": each.description,
+            "schema": each.schema,
+        }
         for each in endpoint.parameters
     ]
     return [*path, *query]
