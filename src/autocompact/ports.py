@@ -240,6 +240,10 @@ class Retention(Protocol):
         ...
 
 
+class ConversationStore(Store, Leases, Retention, Protocol):
+    """A store that also gives leases and forgets what is old, as all of ours do."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelReply:
     """A model's answer.

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from autocompact.core.budget import Policy
-from autocompact.core.messages import Message, Text, Usage
+from autocompact.core.messages import Message, Text, Usage, text_message
 from autocompact.core.modes import DEFAULT
 from autocompact.core.repair import problems
-from autocompact.errors import IncompressibleContext, ModelOverflow, ModelRefused
+from autocompact.errors import Conflict, IncompressibleContext, ModelOverflow, ModelRefused
 from autocompact.events import (
     BreakerOpened,
     CompactionCompleted,
@@ -296,3 +296,31 @@ async def test_the_meter_says_what_fills_the_context():
     parts = conversation.breakdown()
     assert set(parts) == {"system prompt", "tools", "user", "assistant", "tool results"}
     assert sum(parts.values()) == conversation.cost().tokens
+
+
+async def test_messages_added_together_are_one_append_and_count_as_if_added_one_by_one():
+    one, other = await compactor().open("one"), await compactor().open("other")
+    said = [
+        text_message(0, "user", "Please round item 1."),
+        replace(text_message(0, "assistant", "Item 1 is rounded."), usage=Usage(prompt=900, completion=9)),
+        replace(text_message(0, "user", "Item 2, I mean."), replaces=1),
+    ]
+    together = await one.extend(said)
+    singly = [await other.append(message) for message in said]
+    assert list(together) == singly
+    assert await one.history() == together
+    assert one.usage() == other.usage()
+    assert one.context() == other.context()
+    assert one.state.request == other.state.request == 3
+    assert await one.extend([]) == ()
+
+
+async def test_messages_that_must_follow_a_certain_one_are_added_there_or_not_at_all():
+    shared = compactor()
+    one, other = await shared.open("invoices"), await shared.open("invoices")
+    await one.say("Please round item 1.")
+    for stale in (other, one):
+        with pytest.raises(Conflict, match="ends at message 1, not at 0"):
+            await stale.extend([text_message(0, "user", "Item 2.")], after=0)
+    assert [message.text for message in await one.history()] == ["Please round item 1."]
+    assert [m.seq for m in await one.extend([text_message(0, "user", "Item 2.")], after=1)] == [2]

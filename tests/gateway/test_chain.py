@@ -14,6 +14,7 @@ HISTORIES = st.lists(st.sampled_from([b'{"a":1}', b'{"b":2}', b'{"c":3}']), min_
 @dataclass(slots=True, kw_only=True, eq=False)
 class Log:
     digests: list[bytes] = field(default_factory=list[bytes])
+    raws: list[bytes] = field(default_factory=list[bytes])
 
 
 @given(HISTORIES, HISTORIES)
@@ -56,13 +57,14 @@ def test_the_longest_known_prefix_is_found(histories: list[list[bytes]], asked: 
     for history in histories:
         known.add(Log(digests=list(chain(START, history))))
     digests = list(chain(START, asked))
-    lengths = [
+    shared = [
         max((n for n in range(1, len(asked) + 1) if history[:n] == asked[:n]), default=0)
         for history in histories
     ]
+    lengths = [0 if n == 1 < len(history) else n for n, history in zip(shared, histories, strict=True)]
     found = known.find(digests)
     assert (found[1] if found else 0) == max(lengths)
-    if found is not None and any(history == asked[: found[1]] for history in histories):
+    if found is not None and asked[: found[1]] in histories:
         assert len(found[0].digests) == found[1]
 
 
@@ -79,3 +81,64 @@ def test_two_branches_are_both_recognised_and_what_is_used_least_is_forgotten() 
     assert len(known) == 2
     assert known.find(list(chain(START, left))) == (one, 3)
     assert known.find(list(chain(START, right))) == (one, 2) or known.find(list(chain(START, right))) is None
+
+
+MARKED = b'{"role":"user","content":"a","cache_control":{"type":"ephemeral"}}'
+FORMS = st.sampled_from(
+    [
+        b'{"role":"user","content":"a"}',
+        b'{"role":"user","content":[{"type":"text","text":"a"}]}',
+        MARKED,
+        b'{"role":"assistant","content":"b"}',
+    ]
+)
+
+
+@given(st.lists(st.lists(FORMS, min_size=1, max_size=8), max_size=4), st.lists(FORMS, max_size=8))
+def test_what_is_remembered_gives_the_very_digests_that_hashing_gives(
+    histories: list[list[bytes]], asked: list[bytes]
+) -> None:
+    known: Known[Log] = Known(3, raw_bytes=400)
+    for history in histories:
+        digests = known.digests(START, history)
+        assert digests == list(chain(START, history))
+        found = known.find(digests)
+        if found is None or found[1] < len(found[0].digests):
+            known.add(log := Log(digests=digests))
+        else:
+            log = found[0]
+            known.extend(log, digests[found[1] :])
+        known.remember(log, history)
+    assert known.digests(START, asked) == list(chain(START, asked))
+
+
+def test_a_message_in_another_form_does_not_make_the_others_be_hashed_again() -> None:
+    known: Known[Log] = Known(1)
+    asked = [b"1", b"2", MARKED, b"4", b"5"]
+    log = Log(digests=list(chain(START, asked)))
+    known.add(log)
+    known.remember(log, asked)
+    moved = [b"1", b"2", without_marks(MARKED), b"4", b"5"]
+    assert known.digests(START, moved) == log.digests
+    known.remember(log, moved)
+    assert log.raws == moved
+    assert all(new is old for new, old in zip(log.raws[:2], asked, strict=False))
+
+
+def test_bytes_are_remembered_of_those_used_last_and_always_of_the_one_in_use() -> None:
+    known: Known[Log] = Known(10, raw_bytes=250)
+    logs: list[Log] = []
+    for number in range(3):
+        raws = [bytes([number]) * 100, b"same"]
+        log = Log(digests=list(chain(START, raws)))
+        known.add(log)
+        known.remember(log, raws)
+        logs.append(log)
+    assert [bool(log.raws) for log in logs] == [False, True, True]
+    known.remember(logs[2], [b"x" * 1000, b"same"])
+    assert [bool(log.raws) for log in logs] == [False, False, True]
+    known.drop(logs[2])
+    known.drop(logs[2])
+    assert (len(known), logs[2].raws) == (2, [])
+    assert known.find(logs[2].digests) is None
+    assert known.find(logs[0].digests) == (logs[0], 2)

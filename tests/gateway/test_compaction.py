@@ -210,8 +210,12 @@ async def test_an_overflow_that_no_compaction_cures_reaches_the_client_as_it_is(
 
 
 class BrokenStore(MemoryStore):
-    async def append(self, *_: Any, **__: Any) -> None:
-        raise OSError("the disk is gone")
+    broken = True
+
+    async def append(self, *place: Any, **rest: Any) -> None:
+        if self.broken:
+            raise OSError("the disk is gone")
+        await super().append(*place, **rest)
 
 
 async def test_what_fails_on_our_side_costs_nobody_the_answer() -> None:
@@ -224,6 +228,25 @@ async def test_what_fails_on_our_side_costs_nobody_the_answer() -> None:
         metrics = await post_get(f"{url}/autocompact/metrics")
     assert (status, headers["x-autocompact-action"]) == (200, "failed-open")
     assert provider.requests[0].raw == body
+    assert 'autocompact_failures_total{kind="OSError"} 1.0' in metrics
+
+
+async def test_what_could_not_be_stored_is_stored_with_the_next_request_that_can_be() -> None:
+    store, messages = BrokenStore(), big(3)
+    names: set[str] = set()
+    async with (
+        FakeProvider("Fine.") as provider,
+        gateway_before(provider, window=WINDOW, store=store, keep_from=0.0) as url,
+    ):
+        for broken in (False, True, False):
+            store.broken = broken
+            headers, _ = await send(url, messages)
+            names |= set() if broken else {headers["x-autocompact-conversation"]}
+            kept = await listed(url)  # who reads waits for what is being stored
+            assert [info["messages"] for info in kept] == [7 if broken else len(messages)]
+            messages += [{"role": "assistant", "content": "Fine."}, {"role": "user", "content": "More"}]
+        metrics = await post_get(f"{url}/autocompact/metrics")
+    assert len(names) == 1
     assert 'autocompact_failures_total{kind="OSError"} 1.0' in metrics
 
 

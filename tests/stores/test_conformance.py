@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from autocompact.ports import Clock
+from autocompact.core.messages import Message
+from autocompact.errors import Conflict
+from autocompact.ports import Clock, Key
+from autocompact.stores.behind import WriteBehind
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.sqlite import SqliteStore
-from autocompact.testing.stores import StoreConformance
+from autocompact.testing.records import KEY, talk
+from autocompact.testing.stores import StoreConformance, StoreUnderTest
 
 
 class TestMemoryStore(StoreConformance):
@@ -24,3 +29,35 @@ class TestSqliteStore(StoreConformance):
 
     async def make_store(self, clock: Clock) -> SqliteStore:
         return SqliteStore(self.folder / "chats.db", clock=clock)
+
+
+class Patient(WriteBehind):
+    """Waits for each append, so that it gets the stamp of its time."""
+
+    async def append(self, key: Key, messages: Sequence[Message], *, after: int) -> None:
+        await super().append(key, messages, after=after)
+        await self.settled(key)
+
+
+class TestWriteBehind(StoreConformance):
+    @pytest.fixture(autouse=True)
+    def _in_a_folder(self, tmp_path: Path) -> None:
+        self.folder = tmp_path
+        self.failures: list[type[Exception]] = []
+
+    async def make_store(self, clock: Clock) -> WriteBehind:
+        store = SqliteStore(self.folder / "chats.db", clock=clock)
+        return Patient(store, failed=lambda _, error: self.failures.append(type(error)))
+
+    async def test_appending_elsewhere_than_at_the_end_is_a_conflict(self, store: StoreUnderTest) -> None:
+        """And changes nothing; it is told later."""
+        log = talk("user", "assistant", "user")
+        await store.append(KEY, log[1:], after=1)
+        assert await store.read(KEY) == ()
+        await store.append(KEY, log, after=0)
+        assert await store.read(KEY) == tuple(log)
+        await store.append(KEY, log[2:], after=2)
+        assert await store.read(KEY) == tuple(log)
+        assert self.failures == [Conflict, Conflict]
+        with pytest.raises(Conflict):
+            await store.append(KEY, [], after=2)

@@ -79,6 +79,27 @@ def test_one_changed_message_leaves_every_other_byte_alone(data: st.DataObject, 
     assert raws == [raw for index, raw in enumerate(request.raws) if index != place]
 
 
+@given(st.data(), dialects)
+def test_messages_said_to_stand_as_they_came_go_out_as_if_they_were_looked_at(
+    data: st.DataObject, dialect: Dialect
+) -> None:
+    """After any beginning, and whatever the given ones have as their bytes."""
+    request = parse_request(data.draw(requests(dialect)), dialect=dialect)
+    standing = data.draw(st.integers(0, len(request.messages)))
+    own = request.messages[len(request.messages) - standing :]
+    dropped = data.draw(st.integers(0, len(request.messages) - standing))
+    head = [
+        text_message(0, data.draw(st.sampled_from(("system", "user", "assistant"))), "a summary"),
+        *request.messages[dropped : len(request.messages) - standing],
+    ]
+    head = head[data.draw(st.integers(0, 1)) :]
+    others = [replace(message, raw=b"{}") for message in own]
+
+    rendered = render_request(request, [*head, *others], standing=standing)
+
+    assert rendered == render_request(request, [*head, *own])
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_masked_result_differs_in_its_content_only(dialect: Dialect) -> None:
     body = samples.body(dialect)

@@ -15,13 +15,9 @@ from autocompact.core.modes import DEFAULT, Mode
 from autocompact.core.tokens import Counter
 from autocompact.core.windows import DEFAULT_WINDOW, budget_for, window_for
 from autocompact.events import Subscriber, Subscribers
-from autocompact.ports import Clock, Key, Leases, Model, Retention, Store, SystemClock
+from autocompact.ports import Clock, ConversationStore, Key, Model, SystemClock
 from autocompact.skills import load_skill
 from autocompact.vocabulary import default_counter
-
-
-class ConversationStore(Store, Leases, Retention, Protocol):
-    """A store that also gives leases and forgets what is old, as all of ours do."""
 
 
 class Compactor:

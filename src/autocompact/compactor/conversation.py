@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
@@ -32,6 +32,7 @@ from autocompact.core.transcript import Context, Transcript, View
 from autocompact.core.usage import Reading
 from autocompact.errors import AutocompactError, Conflict, IncompressibleContext, ModelError, ModelOverflow
 from autocompact.ports import Key, ModelReply, Snapshot
+from autocompact.stores.rules import check_end
 from autocompact.wire import export_messages, parse_message
 
 if TYPE_CHECKING:
@@ -158,32 +159,55 @@ class Conversation:
             InvalidInput: it replaces a message that is not before it.
             StoreError: it could not be stored; the log is as it was.
         """
-        return await finished(self._append(message))
-
-    async def _append(self, message: Message) -> Message:
-        async with self.changing:
-            stored = await self._store(message)
-            sent = self.meter.load()
-            if stored.replaces is not None and stored.replaces < self.transcript.first:
-                await self.take_over(await self.shared.store.load(self.key))
-                return stored
-            self.transcript.append(stored)
-            self.meter.hear(stored, sent=sent)
-            if stored.replaces is not None:
-                self._find_request()
-                self.ahead.review()
-            elif stored.is_request:
-                self.state = msgspec.structs.replace(self.state, request=stored.seq)
+        (stored,) = await self.extend((message,))
         return stored
 
-    async def _store(self, message: Message) -> Message:
-        """Add ``message`` after the last one, whoever wrote that."""
-        tries = TRIES
+    async def extend(self, messages: Iterable[Message], *, after: int | None = None) -> tuple[Message, ...]:
+        """Add messages at the end of the log, all or none, in one transaction; otherwise as `append`.
+
+        Args:
+            messages: none is nothing to do.
+            after: ``seq`` of the message that they have to follow directly; None is the last one, whoever wrote it.
+
+        Raises:
+            Conflict: the log does not end at ``after``.
+        """
+        messages = tuple(messages)
+        return await finished(self._extend(messages, after)) if messages else ()
+
+    async def _extend(self, messages: tuple[Message, ...], after: int | None) -> tuple[Message, ...]:
+        async with self.changing:
+            stored = await self._store(messages, after)
+            for message in stored:
+                if message.replaces is not None and message.replaces < self.transcript.first:
+                    await self.take_over(await self.shared.store.load(self.key))
+                    break
+                self._take(message)
+        return stored
+
+    def _take(self, message: Message) -> None:
+        """Hold a message that is in the store."""
+        sent = self.meter.load()
+        self.transcript.append(message)
+        self.meter.hear(message, sent=sent)
+        if message.replaces is not None:
+            self._find_request()
+            self.ahead.review()
+        elif message.is_request:
+            self.state = msgspec.structs.replace(self.state, request=message.seq)
+
+    async def _store(self, messages: tuple[Message, ...], after: int | None) -> tuple[Message, ...]:
+        """Add ``messages`` after message ``after``, or the last one, whoever wrote that."""
+        tries = TRIES if after is None else 1
         while True:
             last = len(self)
-            stored = replace(message, seq=last + 1)
+            check_end(self.key, last_seq=last, after=last if after is None else after)
+            stored = tuple(
+                message if message.seq == seq else replace(message, seq=seq)
+                for seq, message in enumerate(messages, last + 1)
+            )
             try:
-                await self.shared.store.append(self.key, [stored], after=last)
+                await self.shared.store.append(self.key, stored, after=last)
             except Conflict:
                 tries -= 1
                 if not tries:

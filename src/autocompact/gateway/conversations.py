@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from autocompact.compactor import Compactor, Conversation
 from autocompact.compactor.compactor import ConversationStore
 from autocompact.core.messages import Message
-from autocompact.errors import Conflict
-from autocompact.gateway.chain import Known, chain, seed, without_marks
+from autocompact.errors import Conflict, StoreUnavailable
+from autocompact.gateway.chain import Known, chain, common, seed, without_marks
 from autocompact.ports import Key
 from autocompact.stores.fork import copy_conversation
 from autocompact.wire import Request, parse_message
@@ -35,39 +35,41 @@ class Kept:
     Attributes:
         conversation: the engine's.
         digests: of the prefixes of its log, one per message.
+        raws: its messages as the last request brought them, as far as they are remembered.
         lock: held while a request extends, compacts or renders it.
         gone: it was deleted, or its log is no longer what the digests say.
     """
 
     conversation: Conversation
     digests: list[bytes]
+    raws: list[bytes] = field(default_factory=list[bytes])
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     gone: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Incoming:
-    """A request and the digests of its messages."""
+    """A request whose conversation is looked for.
+
+    Attributes:
+        request: of a client.
+        namespace: the client's.
+        seed: what the chain of its digests begins with.
+        raws: the messages of its list.
+        digests: of the prefixes of that list.
+    """
 
     request: Request
     namespace: str
+    seed: bytes
+    raws: Sequence[bytes]
     digests: Sequence[bytes]
 
-    @classmethod
-    def of(cls, request: Request, *, namespace: str) -> Incoming:
-        """Hash the messages of ``request``; none of them is parsed."""
-        offset = request.messages.listed.start
-        system = request.raws[0] if offset else b""
-        start = seed(namespace, request.dialect, system=system)
-        return cls(request=request, namespace=namespace, digests=list(chain(start, request.raws[offset:])))
-
-    def logged(self, start: int, end: int | None = None) -> list[Message]:
+    def logged(self, start: int) -> list[Message]:
         """The messages after the first ``start`` as the log holds them."""
-        offset = self.request.messages.listed.start
-        raws = self.request.raws[offset:][start:end]
         return [
             parse_message(without_marks(raw), seq=seq, dialect=self.request.dialect)
-            for seq, raw in enumerate(raws, start + 1)
+            for seq, raw in enumerate(self.raws[start:], start + 1)
         ]
 
     def key(self, root: bytes, number: int) -> Key:
@@ -92,6 +94,15 @@ class Conversations:
         self.store = store
         self.known: Known[Kept] = Known(size)
         self._opening = asyncio.Lock()
+        self._unstored: set[Key] = set()
+
+    def incoming(self, request: Request, *, namespace: str) -> Incoming:
+        """Hash the messages of ``request`` as far as they are new; none of them is parsed."""
+        offset = request.messages.listed.start
+        system = request.raws[0] if offset else b""
+        start, raws = seed(namespace, request.dialect, system=system), request.raws[offset:]
+        digests = self.known.digests(start, raws)
+        return Incoming(request=request, namespace=namespace, seed=start, raws=raws, digests=digests)
 
     @asynccontextmanager
     async def held(self, incoming: Incoming, *, compactor: Compactor) -> AsyncGenerator[Kept]:
@@ -104,8 +115,7 @@ class Conversations:
         for _ in range(_TRIES):
             kept = await self._found(incoming, compactor=compactor)
             async with kept.lock:
-                if not kept.gone and _leads_to(kept.digests, incoming.digests):
-                    await self._extend(kept, incoming, compactor=compactor)
+                if await self._up_to_date(kept, incoming, compactor=compactor):
                     yield kept
                     return
         raise Conflict("this conversation is changed by other requests all the time: try again")
@@ -127,22 +137,20 @@ class Conversations:
         source, shared = (found[0].conversation.key, found[1]) if found else (None, 0)
         digests: Sequence[bytes] = ()
         for key, stored in await self._stored(incoming) if shared <= 1 else ():
-            common = _common(stored, incoming.digests)
-            if (common, common == len(stored)) > (shared, bool(digests) and len(digests) == shared):
-                source, shared, digests = key, common, stored
-        if source is None or not digests or len(digests) != shared:
-            source = await self._begun(incoming, source=source if shared else None, shared=shared)
+            length = common(stored, incoming.digests)
+            if (length, length == len(stored)) > (shared, bool(digests) and len(digests) == shared):
+                source, shared, digests = key, length, stored
+        if source is not None and digests and len(digests) == shared:
+            conversation = await compactor.open(source.conversation, namespace=source.namespace)
+        else:
+            conversation = await self._begun(incoming, source, shared=shared, compactor=compactor)
             digests = incoming.digests
-        conversation = await compactor.open(source.conversation, namespace=source.namespace)
         kept = Kept(conversation=conversation, digests=list(digests))
         self.known.add(kept)
         return kept
 
     async def _stored(self, incoming: Incoming) -> list[tuple[Key, list[bytes]]]:
         """What the store holds that begins as the request does, with the digests of its log."""
-        offset = incoming.request.messages.listed.start
-        system = incoming.request.raws[0] if offset else b""
-        start = seed(incoming.namespace, incoming.request.dialect, system=system)
         found: list[tuple[Key, list[bytes]]] = []
         for root in incoming.roots:
             for number in range(MOST_SIBLINGS):
@@ -150,16 +158,22 @@ class Conversations:
                 log = await self.store.read(key)
                 if not log:
                     break
-                found.append((key, list(chain(start, _raws(log)))))
+                found.append((key, list(chain(incoming.seed, _raws(log)))))
         return found
 
-    async def _begun(self, incoming: Incoming, *, source: Key | None, shared: int) -> Key:
-        """A new conversation in the store with all messages of the request."""
+    async def _begun(
+        self, incoming: Incoming, source: Key | None, *, shared: int, compactor: Compactor
+    ) -> Conversation:
+        """A new conversation with all messages of the request, the first ``shared`` ones those of ``source``."""
         key = await self._free(incoming)
-        if source is not None:
+        if source is not None and shared:
             await copy_conversation(self.store, source, target=key, through_seq=shared)
-        await self.store.append(key, incoming.logged(shared), after=shared)
-        return key
+        conversation = await compactor.open(key.conversation, namespace=key.namespace)
+        self._unstored.clear()
+        await conversation.extend(incoming.logged(shared), after=shared)
+        if key in self._unstored:
+            raise StoreUnavailable("a new conversation could not be stored: see the log for the reason")
+        return conversation
 
     async def _free(self, incoming: Incoming) -> Key:
         root = incoming.roots[0]
@@ -169,20 +183,32 @@ class Conversations:
                 return key
         return Key(conversation=f"{root.hex()[:24]}-{uuid.uuid4().hex[:12]}", namespace=incoming.namespace)
 
-    async def _extend(self, kept: Kept, incoming: Incoming, *, compactor: Compactor) -> None:
-        """Append what the log does not have yet."""
-        conversation, length = kept.conversation, len(kept.digests)
-        conversation.shared = compactor
-        for message in incoming.logged(length):
-            stored = await conversation.append(message)
-            if stored.seq != message.seq:
-                self._forget(kept)
-                raise Conflict("another program writes to this conversation: it will be read anew")
-            self.known.extend(kept, [incoming.digests[message.seq - 1]])
+    async def _up_to_date(self, kept: Kept, incoming: Incoming, *, compactor: Compactor) -> bool:
+        """Append what the log does not have yet; False if the request does not go on from its end after all."""
+        length = len(kept.digests)
+        if kept.gone or not _leads_to(kept.digests, incoming.digests):
+            return False
+        kept.conversation.shared = compactor
+        try:
+            await kept.conversation.extend(incoming.logged(length), after=length)
+        except Conflict:  # another program writes to it: it is read anew
+            self._forget(kept)
+            return False
+        self.known.extend(kept, incoming.digests[length:])
+        self.known.remember(kept, incoming.raws)
+        return True
 
     def _forget(self, kept: Kept) -> None:
         kept.gone = True
         self.known.drop(kept)
+
+    def forget(self, key: Key) -> None:
+        """Let go of what memory holds of a conversation: the next request reads it anew."""
+        kept = self.in_memory(key)
+        if kept is not None:
+            self._forget(kept)
+        else:
+            self._unstored.add(key)
 
     def in_memory(self, key: Key) -> Kept | None:
         """The conversation of that name, if it is held in memory."""
@@ -224,11 +250,3 @@ def _raws(log: Iterable[Message]) -> Iterable[bytes]:
 def _leads_to(log: Sequence[bytes], request: Sequence[bytes]) -> bool:
     """Whether the request goes on from the end of the log."""
     return 0 < len(log) <= len(request) and request[len(log) - 1] == log[-1]
-
-
-def _common(log: Sequence[bytes], request: Sequence[bytes]) -> int:
-    """Messages that both begin with."""
-    length = min(len(log), len(request))
-    while length and log[length - 1] != request[length - 1]:
-        length -= 1
-    return length

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
@@ -13,16 +14,17 @@ from autocompact.compactor import Compactor, Conversation
 from autocompact.compactor.compactor import ConversationStore
 from autocompact.core.budget import Budget
 from autocompact.core.ladder import Goal
-from autocompact.core.messages import Message, Usage
+from autocompact.core.messages import Usage
 from autocompact.core.usage import Load
 from autocompact.core.windows import DEFAULT_WINDOW, budget_for, default_reserve, window_for
-from autocompact.errors import IncompressibleContext, InvalidInput
+from autocompact.errors import IncompressibleContext, InvalidInput, StoreUnavailable
 from autocompact.gateway.config import Config
 from autocompact.gateway.conversations import Conversations, Incoming, Kept
 from autocompact.gateway.memory_tools import Memory, index_of, may_offer, offered_tools
 from autocompact.gateway.metrics import Metrics
 from autocompact.models.overflow import Overflow
-from autocompact.ports import Model
+from autocompact.ports import Key, Model
+from autocompact.stores.behind import WriteBehind
 from autocompact.vocabulary import default_counter
 from autocompact.wire import Request, render_request
 
@@ -31,6 +33,8 @@ Action: TypeAlias = Literal["forwarded", "compacted", "retried"]
 _NATIVE_MEMBERS = ("context_management", "previous_response_id", "conversation", "prompt")
 _NATIVE_BLOCK = re.compile(rb'"type"\s*:\s*"compaction')
 _MOST_COMPACTORS = 64
+
+log = logging.getLogger("autocompact.gateway")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,9 +113,10 @@ class Turns:
     def __init__(
         self, config: Config, *, store: ConversationStore, summaries: Model | None, metrics: Metrics
     ) -> None:
-        self.conversations = Conversations(store, size=config.limits.conversations)
+        # Who is told to fail closed is refused what could not be stored, so that waits for the disk.
+        self._store = store if config.fail_closed else WriteBehind(store, failed=self._not_stored)
+        self.conversations = Conversations(self._store, size=config.limits.conversations)
         self._config = config
-        self._store = store
         self._summaries = summaries
         self._metrics = metrics
         self._compactors: dict[tuple[str, int], Compactor] = {}
@@ -148,7 +153,7 @@ class Turns:
             or not request.messages.listed
         ):
             return Turn(body=request.raw)
-        incoming = Incoming.of(request, namespace=namespace)
+        incoming = self.conversations.incoming(request, namespace=namespace)
         async with self._held(incoming, compactor=compactor) as kept:
             with self._counted(kept.conversation):
                 await kept.conversation.ready()
@@ -159,7 +164,7 @@ class Turns:
         if is_native(request) or not request.messages.listed:
             return None
         compactor = self.compactor(request.model, max_output=request.max_output)
-        incoming = Incoming.of(request, namespace=namespace)
+        incoming = self.conversations.incoming(request, namespace=namespace)
         async with self._held(incoming, compactor=compactor) as kept:
             conversation = kept.conversation
             await conversation.ahead.settled()
@@ -200,10 +205,10 @@ class Turns:
 
     def _turn(self, kept: Kept, request: Request, *, action: Action) -> Turn:
         conversation = kept.conversation
+        if kept.gone:
+            raise StoreUnavailable("the conversation could not be stored: see the log for the reason")
         conversation.use_tools(self._tools(conversation, request), system=conversation.meter.system)
-        body = request.raw
-        if conversation.active is not None:
-            body = render_request(request, _as_sent(request, conversation))
+        body = request.raw if conversation.active is None else _rendered(request, conversation)
         used = conversation.usage().used
         memory = None
         if self._index is not None and self._offers(conversation, request):
@@ -217,6 +222,13 @@ class Turns:
             used=used,
             memory=memory,
         )
+
+    def _not_stored(self, key: Key, error: Exception) -> None:
+        """Messages could not be stored: the next request, which brings them again, begins with what is."""
+        kind = type(error).__name__
+        self._metrics.failed(kind)
+        log.warning("messages could not be stored", extra={"reason": kind})
+        self.conversations.forget(key)
 
     async def aclose(self) -> None:
         """End what runs in the background, then close the store and the model."""
@@ -254,14 +266,18 @@ def is_native(request: Request) -> bool:
     return b'"compaction' in request.raw and _NATIVE_BLOCK.search(request.raw) is not None
 
 
-def _as_sent(request: Request, conversation: Conversation) -> list[Message]:
-    """The context, with what stayed as it was in the bytes of this request."""
+def _rendered(request: Request, conversation: Conversation) -> bytes:
+    """The request with the context, in which what stayed as it was has the bytes of this request."""
     offset = request.messages.listed.start
+    context = list(conversation.context().messages)
+    place, seq = len(context), len(conversation)
+    while place and context[place - 1].seq == seq and not context[place - 1].changed:
+        place, seq = place - 1, seq - 1
     messages = list(request.messages[:offset])
-    for message in conversation.context().messages:
+    for message in context[:place]:
         as_it_came = message.seq > 0 and not message.changed
         messages.append(request.messages[message.seq - 1 + offset] if as_it_came else message)
-    return messages
+    return render_request(request, [*messages, *context[place:]], standing=len(context) - place)
 
 
 def _smaller(conversation: Conversation, overflow: Overflow) -> Goal:

@@ -134,6 +134,10 @@ class Anthropic:
         merged = _opened_by_user(_merged(unit for unit in units if unit.raw is not None or unit.pieces))
         return Exported(messages=tuple(_render(unit) for unit in merged), system=_system(system, calls))
 
+    def joins(self, first: Message, second: Message) -> bool:
+        """Roles alternate: all that is not the model's is the user's side."""
+        return (first.role == "assistant") == (second.role == "assistant")
+
 
 def _is_system(message: Message) -> bool:
     own_object = message.dialect == Anthropic.name and message.raw is not None and json.is_object(message.raw)

@@ -160,6 +160,10 @@ class OpenAIChat:
         units = (unit for message in listed for unit in _units(message, calls))
         return Exported(messages=tuple(_render(unit) for unit in _merged(units)))
 
+    def joins(self, first: Message, second: Message) -> bool:
+        """Calls of one step share a message."""
+        return first.role == second.role == "assistant"
+
 
 def _pieces(raw: bytes | Raw, wire: _Wire, *, path: str) -> list[Piece]:
     role = _ROLES.get(wire.role)

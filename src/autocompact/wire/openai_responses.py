@@ -147,6 +147,11 @@ class OpenAIResponses:
         items = [item for message in listed[len(system) :] for item in _items(message, calls)]
         return Exported(messages=tuple(items), system=_instructions(system, calls))
 
+    def joins(self, first: Message, second: Message) -> bool:
+        """Each item stands for itself."""
+        del first, second
+        return False
+
 
 def _is_system(message: Message) -> bool:
     own_object = (

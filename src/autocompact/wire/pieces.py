@@ -88,6 +88,10 @@ class Codec(Protocol):
         """A list that the API accepts."""
         ...
 
+    def joins(self, first: Message, second: Message) -> bool:
+        """Whether `export` may make one message of these two, where one stands right after the other."""
+        ...
+
 
 def intact(message: Message, dialect: Dialect) -> bool:
     """Whether the message goes out as the bytes it came as: unchanged, or opaque as a whole."""

@@ -186,17 +186,30 @@ def _listed(listed: bytes | None, items: list[bytes] | None, *, codec: Codec) ->
     return raws
 
 
-def render_request(request: Request, messages: Sequence[Message]) -> bytes:
+def render_request(request: Request, messages: Sequence[Message], *, standing: int = 0) -> bytes:
     """The body of ``request`` with these messages in place of its own.
 
     Unchanged messages give ``request.raw`` itself. Otherwise everything outside of the messages and of the system
     prompt stays byte for byte, and so does each message that came with the request and was not changed.
+
+    Args:
+        request: what came.
+        messages: what the model is to see.
+        standing: the last so many are the last so many of the request itself. The request's bytes are taken for them,
+            and most of them are not looked at, however many they are.
     """
     codec = CODECS[request.dialect]
-    if messages is request.messages or _same(request, messages):
+    if messages is request.messages:
         return request.raw
-    exported = codec.export(messages)
-    values = {codec.list_field: _list(request, exported.messages)}
+    place = _standing_from(messages, len(messages) - standing, codec=codec)
+    behind = len(messages) - place
+    own = request.messages[len(request.raws) - standing : len(request.raws) - behind]
+    changed = (*messages[: len(messages) - standing], *own)
+    if len(messages) == len(request.raws) and _same(request, changed):
+        return request.raw
+    exported = codec.export(changed)
+    listed = [*exported.messages, *request.raws[len(request.raws) - behind :]]
+    values = {codec.list_field: _list(request, listed)}
     if exported.system is not None:
         values[codec.system_field] = exported.system
     elif request.messages.has_system:
@@ -204,10 +217,26 @@ def render_request(request: Request, messages: Sequence[Message]) -> bytes:
     return with_members(request, values)
 
 
+def _standing_from(messages: Sequence[Message], first: int, *, codec: Codec) -> int:
+    """The place from ``first`` on from which no message has to be joined with one before it; the end if there is none.
+
+    It is an answer of the model: what was put off until the results before it are complete stands there.
+    """
+    place = last = len(messages)
+    while place > first and (place == last or not codec.joins(messages[place - 1], messages[place])):
+        place -= 1
+    while place < last and (
+        not place or messages[place].role != "assistant" or codec.joins(messages[place - 1], messages[place])
+    ):
+        place += 1
+    return place
+
+
 def _same(request: Request, messages: Sequence[Message]) -> bool:
-    return len(messages) == len(request.raws) and all(
+    """Whether these are the first messages of the request."""
+    return all(
         message.raw == raw and intact(message, request.dialect)
-        for message, raw in zip(messages, request.raws, strict=True)
+        for message, raw in zip(messages, request.raws, strict=False)
     )
 
 

@@ -1,0 +1,214 @@
+"""A store whose appends are written behind: the caller goes on while the disk is still at it.
+
+For a log whose messages somebody else has as well and brings again, as the client of a gateway sends its whole history
+with every request. A crash loses what was appended in the last moments, and the next append of the caller's whole
+history brings it back. For a log that is the only copy this is the wrong store.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from autocompact.core.compaction import Compaction
+from autocompact.core.messages import Message
+from autocompact.errors import StoreError
+from autocompact.ports import ConversationInfo, ConversationStore, Key, Lease, Snapshot
+from autocompact.stores.rules import check_end, check_numbers
+
+MOST_BYTES = 64_000_000
+"""Raw bytes that may wait to be written; who appends more waits too."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Unwritten:
+    """What of one conversation is not stored yet: ``messages`` wait, the others are being written."""
+
+    end: int
+    messages: list[Message] = field(default_factory=list[Message])
+    settled: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class WriteBehind:
+    """Implements `Store`, `Leases` and `Retention` over another store. Use it from one event loop.
+
+    What is appended to one conversation while its last append is being written becomes one transaction. Every other
+    method waits until what was appended before is stored, so what is written here is read here, and no record covers
+    messages that are not stored.
+
+    An append that cannot be stored, because of the disk or because another program appended first, is told to
+    ``failed``, and dropped together with those that follow it: load the conversation anew.
+
+    Args:
+        store: what is written to; closed with this one.
+        failed: called with the conversation and the error.
+        most_bytes: raw bytes of messages that may wait.
+    """
+
+    def __init__(
+        self,
+        store: ConversationStore,
+        *,
+        failed: Callable[[Key, Exception], object],
+        most_bytes: int = MOST_BYTES,
+    ) -> None:
+        self.store = store
+        self._failed = failed
+        self._most_bytes = most_bytes
+        self._unwritten: dict[Key, _Unwritten] = {}
+        self._queue: dict[Key, None] = {}
+        self._lossy: set[Key] = set()
+        self._bytes = 0
+        self._writer: asyncio.Task[None] | None = None
+
+    async def append(self, key: Key, messages: Sequence[Message], *, after: int) -> None:
+        """See `Store.append`; returns before the messages are stored.
+
+        Raises:
+            Conflict: they do not follow what waits to be written; where nothing waits, ``failed`` is told later.
+        """
+        check_numbers(messages, after=after)
+        unwritten = self._unwritten.get(key)
+        if unwritten is not None:
+            check_end(key, last_seq=unwritten.end, after=after)
+        elif not messages:
+            return await self.store.append(key, messages, after=after)
+        else:
+            unwritten = self._unwritten[key] = _Unwritten(end=after)
+        unwritten.messages.extend(messages)
+        unwritten.end += len(messages)
+        self._bytes += _weight(messages)
+        self._queue.setdefault(key)
+        if self._writer is None:
+            self._writer = asyncio.create_task(self._write())
+        if self._bytes > self._most_bytes:
+            await unwritten.settled.wait()
+        return None
+
+    async def _write(self) -> None:
+        while self._queue:
+            key = next(iter(self._queue))
+            del self._queue[key]
+            unwritten = self._unwritten[key]
+            batch, unwritten.messages = unwritten.messages, []
+            try:
+                await self.store.append(key, batch, after=unwritten.end - len(batch))
+            except Exception as error:  # noqa: BLE001 - whatever it is, nobody waits for this append to hear of it
+                self._bytes -= _weight(unwritten.messages)
+                unwritten.messages = []
+                self._queue.pop(key, None)
+                self._lossy.add(key)
+                self._failed(key, error)
+            self._bytes -= _weight(batch)
+            if not unwritten.messages:
+                del self._unwritten[key]
+                unwritten.settled.set()
+        self._writer = None
+
+    async def settled(self, key: Key | None = None) -> None:
+        """Wait until what was appended so far is stored, or dropped; of one conversation, or of all."""
+        waiting = [*self._unwritten.values()] if key is None else [self._unwritten.get(key)]
+        for unwritten in waiting:
+            if unwritten is not None:
+                await unwritten.settled.wait()
+
+    async def load(self, key: Key) -> Snapshot:
+        """See `Store.load`."""
+        await self.settled(key)
+        return await self.store.load(key)
+
+    async def read(
+        self, key: Key, *, from_seq: int = 1, through_seq: int | None = None
+    ) -> tuple[Message, ...]:
+        """See `Store.read`."""
+        await self.settled(key)
+        return await self.store.read(key, from_seq=from_seq, through_seq=through_seq)
+
+    async def commit(
+        self,
+        key: Key,
+        *,
+        records: Sequence[Compaction] = (),
+        active: str | None,
+        expected: str | None,
+        fence: int,
+        state: bytes | None = None,
+    ) -> None:
+        """See `Store.commit`.
+
+        Raises:
+            StoreError: a record covers messages that could not be stored.
+        """
+        await self.settled(key)
+        if key in self._lossy:
+            await self._check_stored(key, records)
+        await self.store.commit(
+            key, records=records, active=active, expected=expected, fence=fence, state=state
+        )
+
+    async def _check_stored(self, key: Key, records: Sequence[Compaction]) -> None:
+        for through in {record.through_seq for record in records}:
+            if not await self.store.read(key, from_seq=through, through_seq=through):
+                raise StoreError(
+                    f"message {through} of conversation {key.conversation!r} could not be stored: load it again"
+                )
+
+    async def compactions(self, key: Key) -> tuple[Compaction, ...]:
+        """See `Store.compactions`."""
+        await self.settled(key)
+        return await self.store.compactions(key)
+
+    async def conversations(
+        self, namespace: str, *, limit: int | None = None, after: ConversationInfo | None = None
+    ) -> tuple[ConversationInfo, ...]:
+        """See `Store.conversations`."""
+        await self.settled()
+        return await self.store.conversations(namespace, limit=limit, after=after)
+
+    async def delete(self, key: Key) -> bool:
+        """See `Store.delete`."""
+        await self.settled(key)
+        self._lossy.discard(key)
+        return await self.store.delete(key)
+
+    async def aclose(self) -> None:
+        """Write what waits, then close the store. See `Store.aclose`."""
+        await self.settled()
+        await self.store.aclose()
+
+    async def acquire(self, key: Key, *, holder: str, seconds: float) -> Lease | None:
+        """See `Leases.acquire`."""
+        return await self.store.acquire(key, holder=holder, seconds=seconds)
+
+    async def renew(self, lease: Lease, *, seconds: float) -> bool:
+        """See `Leases.renew`."""
+        return await self.store.renew(lease, seconds=seconds)
+
+    async def release(self, lease: Lease) -> None:
+        """See `Leases.release`."""
+        await self.store.release(lease)
+
+    async def namespaces(self) -> tuple[str, ...]:
+        """See `Retention.namespaces`."""
+        await self.settled()
+        return await self.store.namespaces()
+
+    async def idle(self, namespace: str, *, before: str) -> tuple[Key, ...]:
+        """See `Retention.idle`."""
+        await self.settled()
+        return await self.store.idle(namespace, before=before)
+
+    async def expire(self, key: Key, *, before: str) -> bool:
+        """See `Retention.expire`."""
+        await self.settled(key)
+        return await self.store.expire(key, before=before)
+
+    async def purge(self) -> None:
+        """See `Retention.purge`."""
+        await self.settled()
+        await self.store.purge()
+
+
+def _weight(messages: Sequence[Message]) -> int:
+    return sum(len(message.raw or b"") for message in messages)

@@ -1,0 +1,123 @@
+"""What is written behind is there for whoever reads through the store, in order, and its failures are told."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autocompact.core.messages import Message
+from autocompact.errors import Conflict, StoreError
+from autocompact.ports import Clock, Key
+from autocompact.stores.behind import WriteBehind
+from autocompact.stores.memory import MemoryStore
+from autocompact.stores.sqlite import SqliteStore
+from autocompact.testing.records import KEY, compaction, talk
+
+pytestmark = pytest.mark.anyio
+
+Failures = list[tuple[Key, Exception]]
+
+
+class SlowStore(MemoryStore):
+    """Appends as soon as it may, and remembers how much each time; more than ``room`` messages do not fit."""
+
+    def __init__(self, *, room: int = 1000, clock: Clock | None = None) -> None:
+        super().__init__(clock=clock)
+        self.go = asyncio.Event()
+        self.batches: list[int] = []
+        self.room = room
+
+    async def append(self, key: Key, messages: Sequence[Message], *, after: int) -> None:
+        await self.go.wait()
+        if after + len(messages) > self.room:
+            raise OSError("the disk is full")
+        await super().append(key, messages, after=after)
+        self.batches.append(len(messages))
+
+
+def behind(store: Any, **options: Any) -> tuple[WriteBehind, Failures]:
+    failures: Failures = []
+    return WriteBehind(store, failed=lambda key, error: failures.append((key, error)), **options), failures
+
+
+async def test_an_append_returns_before_it_is_stored_and_what_follows_is_one_transaction() -> None:
+    store = SlowStore()
+    front, failures = behind(store)
+    said = tuple(talk("user", "assistant", "user", "assistant"))
+    for message in said:
+        await front.append(KEY, [message], after=message.seq - 1)
+    other = Key(conversation="other")
+    await front.append(other, talk("user"), after=0)
+    with pytest.raises(Conflict):
+        await front.append(KEY, [said[1]], after=1)
+    assert await store.read(KEY) == ()
+    store.go.set()
+    assert await front.read(KEY) == said
+    assert store.batches in ([1, 3], [1, 1, 3], [4], [4, 1])
+    assert {info.key for info in await front.conversations(KEY.namespace)} == {other, KEY}
+    assert failures == []
+
+
+async def test_a_record_waits_for_the_messages_that_it_covers() -> None:
+    store = SlowStore()
+    front, _ = behind(store)
+    await front.append(KEY, talk("user", "assistant"), after=0)
+    committing = asyncio.create_task(
+        front.commit(KEY, records=[compaction("c1", 2)], active="c1", expected=None, fence=0)
+    )
+    store.go.set()
+    await committing
+    assert (await store.load(KEY)).active == compaction("c1", 2)
+
+
+async def test_what_cannot_be_stored_is_told_with_all_that_follows_it_and_no_record_covers_it() -> None:
+    store = SlowStore(room=2)
+    front, failures = behind(store)
+    said = tuple(talk("user", "assistant", "user", "assistant"))
+    await front.append(KEY, said[:2], after=0)
+    store.go.set()
+    await front.settled(KEY)
+    store.go.clear()
+    await front.append(KEY, said[2:3], after=2)
+    await asyncio.sleep(0)  # the first of the two is being written
+    await front.append(KEY, said[3:], after=3)
+    store.go.set()
+    assert await front.read(KEY) == said[:2]
+    ((key, error),) = failures
+    assert (key, str(error)) == (KEY, "the disk is full")
+    with pytest.raises(StoreError, match="message 4 of conversation 'talk' could not be stored"):
+        await front.commit(KEY, records=[compaction("c1", 4)], active="c1", expected=None, fence=0)
+    store.room = 1000
+    await front.append(KEY, said[2:], after=2)
+    assert await front.read(KEY) == said
+
+
+async def test_another_program_that_was_faster_is_told_as_a_failure(tmp_path: Path) -> None:
+    path = tmp_path / "chats.db"
+    async with SqliteStore(path) as one, SqliteStore(path) as other:
+        front, failures = behind(one)
+        await other.append(KEY, talk("user"), after=0)
+        await front.append(KEY, talk("user", "assistant"), after=0)
+        assert await front.read(KEY) == tuple(talk("user"))
+        assert [type(error) for _, error in failures] == [Conflict]
+
+
+async def test_who_appends_more_than_may_wait_waits_for_the_disk() -> None:
+    store = SlowStore()
+    front, _ = behind(store, most_bytes=-1)
+    appending = asyncio.create_task(front.append(KEY, talk("user"), after=0))
+    store.go.set()
+    await appending
+    assert store.batches == [1]
+
+
+async def test_closing_writes_what_waits(tmp_path: Path) -> None:
+    front, _ = behind(SqliteStore(tmp_path / "chats.db"))
+    await front.append(KEY, talk("user"), after=0)
+    await front.aclose()
+    async with SqliteStore(tmp_path / "chats.db") as store:
+        assert await store.read(KEY) == tuple(talk("user"))
