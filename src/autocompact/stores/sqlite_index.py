@@ -37,7 +37,7 @@ BUDGET = 1_500
 """Places that are read for the rare terms together, and for each common one: about a millisecond each time. Reading
 ten times as many finds no more in an archive of 100,000 messages (``benchmarks/retrieval.py``)."""
 
-MERGED_PAGES = 500
+MERGED_PAGES = 100
 """Pages of the index that one step of `SqliteIndexer.tidy` writes, so that others need not wait long."""
 
 MOST_COMMON = 2
