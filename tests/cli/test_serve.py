@@ -35,6 +35,30 @@ def test_wrap_points_a_command_at_a_gateway_of_its_own_and_ends_as_it_ends(tmp_p
     assert key.stat().st_mode & 0o077 == 0
 
 
+LONG = """
+import json, os, urllib.request
+said = [{"role": "user", "content": "Start"}]
+for n in range(60):
+    said += [{"role": "assistant", "content": f"Step {n}. " * 60}, {"role": "user", "content": "Go on"}]
+body = json.dumps({"model": "m", "max_tokens": 50, "messages": said}).encode()
+asked = urllib.request.Request(os.environ["OPENAI_BASE_URL"] + "/chat/completions", data=body)
+asked.add_header("Content-Type", "application/json")
+urllib.request.urlopen(asked)
+"""
+
+
+def test_memory_tools_are_added_to_compacted_conversations_where_they_are_asked_for() -> None:
+    command = [sys.executable, "-m", "autocompact", "wrap", "--memory-tools", "--window", "8000"]
+
+    async def wrapped() -> list[str]:
+        async with FakeProvider("Fine.") as provider:
+            wanted = [*command, "--upstream", f"openai={provider.url}", "--", sys.executable, "-c", LONG]
+            await anyio.run_process(wanted)
+            return [tool["function"]["name"] for tool in provider.requests[0].body["tools"]]
+
+    assert anyio.run(wrapped) == ["memory_search", "memory_expand"]
+
+
 @pytest.mark.parametrize(
     "arguments, said",
     [

@@ -6,10 +6,9 @@ import asyncio
 import gzip
 import json
 import re
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import aiohttp
 import anthropic
@@ -21,170 +20,32 @@ from autocompact.errors import InvalidInput
 from autocompact.gateway import Gateway
 from autocompact.gateway.memory_tools import MOST_ROUNDS
 from autocompact.stores.memory import MemoryStore
-from autocompact.stores.memory_index import MemoryIndex
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.testing import Answer, FakeProvider, Received, Recorded
+from autocompact.testing.provider_chat import Chat
+from autocompact.testing.provider_faults import FaultKind
+from autocompact.testing.provider_prompt import Figures
+from autocompact.testing.provider_responses import Responses
+from tests.gateway.searches import (
+    ASK,
+    DIALECTS,
+    FACT,
+    PATHS,
+    READ,
+    SEARCH,
+    ask_chat,
+    history,
+    indexed,
+    names,
+    results,
+    searching,
+    tools_of,
+)
 from tests.gateway.serving import config, gateway_before
-from tests.gateway.test_compaction import WINDOW, words
+from tests.gateway.test_compaction import WINDOW
 from tests.gateway.test_passing import post
 
 pytestmark = pytest.mark.anyio
-
-FACT = "Somebody remarked that the caterer wants to be paid in herons"
-SEARCH = ToolCall(id="call_mem1", name="memory_search", arguments='{"query":"caterer paid"}')
-READ = ToolCall(id="call_read1", name="read", arguments='{"path":"a.txt"}')
-SCHEMA: Any = {"type": "object", "properties": {"path": {"type": "string"}}}
-DIALECTS: list[Dialect] = ["openai_chat", "openai_responses", "anthropic"]
-PATHS = {"openai_chat": "chat/completions", "openai_responses": "responses", "anthropic": "messages"}
-
-Script: TypeAlias = Callable[[Received], Answer | Recorded]
-
-
-def indexed() -> MemoryStore:
-    return MemoryStore(indexer=MemoryIndex())
-
-
-def history(turns: int = 50) -> list[Any]:
-    """More than the window holds, with the fact in what an early reply says."""
-    said: list[Any] = [{"role": "user", "content": "Start"}]
-    for turn in range(turns):
-        fact = f" {FACT}." if turn == 4 else ""
-        said += [
-            {"role": "assistant", "content": f"{words(turn)}{fact} {words(turn + 100)}"},
-            {"role": "user", "content": f"Go on with step {turn}, please."},
-        ]
-    return said
-
-
-def tools_of(dialect: Dialect) -> list[Any]:
-    named = {"name": "read", "description": "Read a file."}
-    if dialect == "anthropic":
-        return [named | {"input_schema": SCHEMA}]
-    if dialect == "openai_chat":
-        return [{"type": "function", "function": named | {"parameters": SCHEMA}}]
-    return [{"type": "function", "parameters": SCHEMA, "strict": False} | named]
-
-
-def names(asked: Received) -> list[str]:
-    """The tools that a request brings."""
-    return [tool.get("function", tool)["name"] for tool in asked.body.get("tools", [])]
-
-
-def results(asked: Received) -> list[str]:
-    """What tools answered at the end of a request."""
-    last = asked.messages[-1]
-    if last.get("role") == "tool":
-        return [last["content"]]
-    if last.get("type") == "function_call_output":
-        return [last["output"]]
-    content = last.get("content")
-    blocks: Any = [] if isinstance(content, str | None) else content
-    return [block["content"] for block in blocks if block.get("type") == "tool_result"]
-
-
-def searching(asked: Received) -> Answer:
-    """Looks the fact up, and says what it found."""
-    told = results(asked)
-    if told:
-        found = "caterer wants to be paid in herons" in told[-1]
-        return Answer(reasoning="It was there.", text="In herons." if found else "I do not know.")
-    return Answer(reasoning="I should look.", text="Let me look.", calls=(SEARCH,))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """What an official client made of an answer."""
-
-    text: str
-    dump: str
-    calls: tuple[str, ...]
-    prompt: int
-    completion: int
-    ended: str
-
-
-Ask: TypeAlias = Callable[..., Awaitable[Seen]]
-
-
-async def ask_chat(url: str, *, stream: bool, **members: Any) -> Seen:
-    asked: Any = {"model": "m", "max_tokens": 500, "messages": history()} | members
-    client: Any = openai.AsyncOpenAI(api_key="k", base_url=f"{url}/v1", max_retries=0)
-    async with client:
-        if stream:
-            async with client.chat.completions.stream(
-                **asked, stream_options={"include_usage": True}
-            ) as events:
-                dumps: list[str] = [event.model_dump_json(warnings=False) async for event in events]
-                done: Any = await events.get_final_completion()
-        else:
-            dumps, done = [], await client.chat.completions.create(**asked)
-    message, usage = done.choices[0].message, done.usage
-    return Seen(
-        text=message.content,
-        dump="".join((*dumps, done.model_dump_json(warnings=False))),
-        calls=tuple(call.id for call in message.tool_calls or ()),
-        prompt=usage.prompt_tokens,
-        completion=usage.completion_tokens,
-        ended=done.choices[0].finish_reason,
-    )
-
-
-async def ask_responses(url: str, *, stream: bool, **members: Any) -> Seen:
-    asked: Any = {"model": "m", "max_output_tokens": 500, "store": False, "input": history()} | members
-    client: Any = openai.AsyncOpenAI(api_key="k", base_url=f"{url}/v1", max_retries=0)
-    async with client:
-        if stream:
-            async with client.responses.stream(**asked) as events:
-                told: list[Any] = [event async for event in events]
-                done: Any = await events.get_final_response()
-            numbers = [event.sequence_number for event in told]
-            assert numbers == list(range(len(numbers)))
-            assert [event.type for event in told].count("response.created") == 1
-            dumps: list[str] = [event.model_dump_json(warnings=False) for event in told]
-        else:
-            dumps, done = [], await client.responses.create(**asked)
-    return Seen(
-        text="\n\n".join(
-            item.content[0].text for item in done.output if item.type == "message" and item.content[0].text
-        ),
-        dump="".join((*dumps, done.model_dump_json(warnings=False))),
-        calls=tuple(item.call_id for item in done.output if item.type == "function_call"),
-        prompt=done.usage.input_tokens,
-        completion=done.usage.output_tokens,
-        ended=done.status,
-    )
-
-
-async def ask_anthropic(url: str, *, stream: bool, **members: Any) -> Seen:
-    asked: Any = {"model": "m", "max_tokens": 500, "messages": history()} | members
-    client: Any = anthropic.AsyncAnthropic(api_key="k", base_url=url, max_retries=0)
-    async with client:
-        if stream:
-            async with client.messages.stream(**asked) as events:
-                told: list[Any] = [event async for event in events]
-                done: Any = await events.get_final_message()
-            kinds = [event.type for event in told]
-            assert (kinds.count("message_start"), kinds.count("message_stop")) == (1, 1)
-            begun = [event.index for event in told if event.type == "content_block_start"]
-            assert begun == list(range(len(done.content)))
-            dumps: list[str] = [event.model_dump_json(warnings=False) for event in told]
-        else:
-            dumps, done = [], await client.messages.create(**asked)
-    return Seen(
-        text="\n\n".join(block.text for block in done.content if block.type == "text"),
-        dump="".join((*dumps, done.model_dump_json(warnings=False))),
-        calls=tuple(block.id for block in done.content if block.type == "tool_use"),
-        prompt=done.usage.input_tokens,
-        completion=done.usage.output_tokens,
-        ended=done.stop_reason,
-    )
-
-
-ASK: dict[Dialect, Ask] = {
-    "openai_chat": ask_chat,
-    "openai_responses": ask_responses,
-    "anthropic": ask_anthropic,
-}
 
 every_way = pytest.mark.parametrize(
     "dialect, stream", [(dialect, stream) for dialect in DIALECTS for stream in (False, True)]
@@ -194,11 +55,12 @@ every_way = pytest.mark.parametrize(
 @pytest.mark.requirement("E3")
 @every_way
 async def test_the_model_finds_what_left_its_context_and_the_client_sees_nothing_of_it(
-    dialect: Dialect, stream: bool
+    dialect: Dialect, stream: bool, tmp_path: Path
 ) -> None:
+    store = SqliteStore(tmp_path / "gw.db")
     async with (
         FakeProvider(searching, window=WINDOW) as provider,
-        gateway_before(provider, window=WINDOW, memory_tools=True, store=indexed()) as url,
+        gateway_before(provider, window=WINDOW, memory_tools=True, store=store) as url,
     ):
         seen = await ASK[dialect](url, stream=stream, tools=tools_of(dialect))
         metrics = await text_at(f"{url}/autocompact/metrics")
@@ -577,33 +439,76 @@ async def test_what_responses_tell_of_their_request_is_what_the_client_sent() ->
     assert reply["id"] == "resp_1"  # what `previous_response_id` can go on with
 
 
-async def test_an_encoded_answer_is_read_all_the_same() -> None:
+@pytest.mark.parametrize("stream", [False, True])
+async def test_an_encoded_answer_is_read_all_the_same(stream: bool) -> None:
     def script(asked: Received) -> Recorded:
         assert asked.headers["accept-encoding"] == "identity"
-        call = {
-            "id": "c",
-            "type": "function",
-            "function": {"name": SEARCH.name, "arguments": SEARCH.arguments},
-        }
-        message: Any = (
-            {"role": "assistant", "content": "In herons."}
-            if results(asked)
-            else {"role": "assistant", "content": None, "tool_calls": [call]}
+        answer, api = searching(asked), Chat()
+        body = (
+            b"".join(api.events(answer, asked, figures=Figures(prompt=9), number=1))
+            if stream
+            else api.whole(answer, asked, figures=Figures(prompt=9), number=1)
         )
-        choice: Any = {
-            "index": 0,
-            "message": message,
-            "finish_reason": "stop" if results(asked) else "tool_calls",
-        }
-        body = json.dumps({"id": "x", "object": "chat.completion", "choices": [choice]}).encode()
-        return Recorded(body=gzip.compress(body), headers={"Content-Encoding": "gzip"})
+        kind = "text/event-stream" if stream else "application/json"
+        return Recorded(body=gzip.compress(body), content_type=kind, headers={"Content-Encoding": "gzip"})
 
     async with (
         FakeProvider(script, window=WINDOW) as provider,
         gateway_before(provider, window=WINDOW, memory_tools=True, store=indexed()) as url,
     ):
-        reply = await plainly(url, "openai_chat", history())
-    assert reply["choices"][0]["message"]["content"] == "In herons."
+        seen = await ask_chat(url, stream=stream)
+    assert seen.text == "Let me look.\n\nIn herons."
+
+
+@pytest.mark.parametrize(
+    "kind, said",
+    [("bad_gateway", "answered 502"), ("reset", "cannot be reached"), ("unstreamed", "answered 200")],
+)
+async def test_a_later_round_that_is_no_stream_is_told_as_an_error(kind: FaultKind, said: str) -> None:
+    async with (
+        FakeProvider(searching, window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW, memory_tools=True, store=indexed()) as url,
+    ):
+        provider.fail("slow", pause=0.0)
+        provider.fail(kind)
+        with pytest.raises(openai.APIError, match=said):
+            await ask_chat(url, stream=True)
+
+
+async def test_a_later_round_that_breaks_off_is_not_ended_as_if_it_were_whole() -> None:
+    async with (
+        FakeProvider(searching, window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW, memory_tools=True, store=indexed()) as url,
+    ):
+        provider.fail("slow", pause=0.0)
+        provider.fail("cut")
+        with pytest.raises(aiohttp.ClientError):
+            await posted(url, "openai_chat", history(), stream=True)
+
+
+@pytest.mark.parametrize(
+    "store, sealed, carried", [(False, "abc", True), (False, None, False), (None, None, True)]
+)
+async def test_reasoning_items_go_back_where_the_provider_can_read_them(
+    store: bool | None, sealed: str | None, carried: bool
+) -> None:
+    thought: Any = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": sealed}
+
+    def script(asked: Received) -> Answer | Recorded:
+        if results(asked):
+            return Answer(text="Done.")
+        reply = json.loads(Responses().whole(searching(asked), asked, figures=Figures(prompt=9), number=1))
+        return Recorded(body=json.dumps(reply | {"output": [thought, *reply["output"][1:]]}).encode())
+
+    async with (
+        FakeProvider(script, window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW, memory_tools=True, store=indexed()) as url,
+    ):
+        await plainly(url, "openai_responses", history(), store=store)
+    first, second = provider.requests
+    added = second.messages[len(first.messages) :]
+    assert (thought in added) == carried
+    assert [("id" in item) for item in added if item["type"] == "function_call"] == [carried]
 
 
 async def test_a_store_without_a_search_index_is_refused() -> None:

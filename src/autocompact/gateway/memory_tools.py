@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -39,7 +40,10 @@ MOST_ROUNDS = 6
 """How often the model is asked again within one turn; the last time it cannot call the tools any more."""
 
 _QUOTED = tuple(f'"{name}"'.encode() for name in sorted(NAMES))
-_LEAST_ROOM = 100
+LEAST_ROOM = 100
+"""Tokens that must be left in the window for a result."""
+
+_FRAME_TOKENS = 16
 _CUT = "\n[cut: the context has no room for more]"
 _NO_ROOM = "Error: the context has no room for more results: go on with what you know."
 _BROKEN = "Error: the archive cannot be read at the moment: go on with what you know."
@@ -87,9 +91,13 @@ def names_a_tool(raw: bytes | Raw) -> bool:
 
 def offered_tools(tools: bytes | None, dialect: Dialect) -> bytes:
     """The value of ``tools`` with ours after the client's, whose bytes stay."""
-    ours = [json.encode(tool) for tool in tool_schemas(dialect)]
     given = tools if tools is not None and tools != b"null" else b"[]"
-    return _appended(given, ours)
+    return _appended(given, _schemas(dialect))
+
+
+@cache
+def _schemas(dialect: Dialect) -> tuple[bytes, ...]:
+    return tuple(json.encode(tool) for tool in tool_schemas(dialect))
 
 
 def _appended(array: bytes, values: Sequence[bytes]) -> bytes:
@@ -161,7 +169,7 @@ class Memory:
         return True
 
     async def _answer(self, call: ToolCall, *, metrics: Metrics) -> str:
-        if self._room < _LEAST_ROOM:
+        if self._room < LEAST_ROOM:
             return _NO_ROOM
         metrics.recalled(call.name)
         try:
@@ -171,7 +179,7 @@ class Memory:
             log.warning("a memory tool failed", extra={"reason": type(error).__name__})
             text = _BROKEN
         shown = page(text, offset=0, max_tokens=self._room, counter=self._counter)
-        self._room -= self._counter.count(shown.text)
+        self._room -= self._counter.count(shown.text) + _FRAME_TOKENS
         return shown.text + (_CUT if shown.end is not None else "")
 
 

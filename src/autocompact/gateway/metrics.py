@@ -12,58 +12,30 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
-        self._requests = Counter(
-            "autocompact_requests",
-            "Requests that a model answers.",
-            ["api", "action"],
-            registry=self._registry,
+        self._requests = self._counter("requests", "Requests that a model answers.", "api", "action")
+        self._saved = self._counter("tokens_saved", "Tokens that compactions took out of contexts.")
+        self._compactions = self._counter("compactions", "Compactions that took effect.", "trigger")
+        self._failures = self._counter("failures", "Failures of the gateway's own.", "kind")
+        self._refusals = self._counter(
+            "refusals", "Requests that the gateway answered itself, with an error.", "status"
         )
-        self._saved = Counter(
-            "autocompact_tokens_saved",
-            "Tokens that compactions took out of contexts.",
-            registry=self._registry,
-        )
-        self._compactions = Counter(
-            "autocompact_compactions", "Compactions that took effect.", ["trigger"], registry=self._registry
-        )
-        self._failures = Counter(
-            "autocompact_failures", "Failures of the gateway's own.", ["kind"], registry=self._registry
-        )
-        self._refusals = Counter(
-            "autocompact_refusals",
-            "Requests that the gateway answered itself, with an error.",
-            ["status"],
-            registry=self._registry,
-        )
-        self._deleted = Counter(
-            "autocompact_conversations_deleted",
-            "Conversations that were removed.",
-            ["reason"],
-            registry=self._registry,
-        )
+        self._deleted = self._counter("conversations_deleted", "Conversations that were removed.", "reason")
         self._overhead = Histogram(
             "autocompact_overhead_seconds",
             "From the last byte of a request to its first byte upstream.",
             registry=self._registry,
             buckets=_BUCKETS,
         )
+        self._recalls = self._counter("memory_calls", "Calls of the memory tools that were answered.", "tool")
+        self._rounds = self._counter(
+            "memory_rounds", "Requests sent after the first of a turn, with answers of the memory tools."
+        )
+        self._round_tokens = self._counter(
+            "memory_prompt_tokens", "Prompt tokens that providers reported for these requests."
+        )
 
-        self._recalls = Counter(
-            "autocompact_memory_calls",
-            "Calls of the memory tools that were answered.",
-            ["tool"],
-            registry=self._registry,
-        )
-        self._rounds = Counter(
-            "autocompact_memory_rounds",
-            "Requests sent after the first of a turn, with answers of the memory tools.",
-            registry=self._registry,
-        )
-        self._round_tokens = Counter(
-            "autocompact_memory_prompt_tokens",
-            "Prompt tokens that providers reported for these requests.",
-            registry=self._registry,
-        )
+    def _counter(self, name: str, help_text: str, *labels: str) -> Counter:
+        return Counter(f"autocompact_{name}", help_text, labels, registry=self._registry)
 
     def requested(self, api: str, *, action: str, seconds: float) -> None:
         """A request went upstream, ``seconds`` after it was here."""

@@ -7,7 +7,8 @@ and what a client compares with the window; the answer's figures are the sum, al
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, TypeAlias, cast
 
@@ -154,11 +155,12 @@ class Echo:
         return {name: value for name, value in self._told.items() if response.get(name) != value}
 
 
-class Replies:
+class Replies(ABC):
     """The whole answers of one turn, put together; each API has its own."""
 
     def __init__(self) -> None:
         self._figures: list[Figures] = []
+        self._edits: Members = {}
 
     def add(self, body: bytes, *, last: bool) -> bool:
         """The answer of the next round; whether the model is to be asked again, which it never is after the ``last``.
@@ -170,16 +172,14 @@ class Replies:
         self._figures.append(figures_of(answer.get("usage")))
         return self._add(answer, last=last)
 
-    def _add(self, answer: Members, *, last: bool) -> bool:
-        raise NotImplementedError
+    @abstractmethod
+    def _add(self, answer: Members, *, last: bool) -> bool: ...
 
     def edits(self) -> Members:
         """What is to be changed in the body of the last round; nothing if it goes on as it came."""
-        raise NotImplementedError
-
-    def _usage(self) -> Iterator[tuple[str, bytes]]:
         if len(self._figures) > 1 and self._figures[-1]:
-            yield "usage", told_figures(self._figures)
+            return self._edits | {"usage": told_figures(self._figures)}
+        return self._edits
 
 
 class ChatReplies(Replies):
@@ -189,7 +189,6 @@ class ChatReplies(Replies):
         super().__init__()
         self._said: dict[str, list[str]] = {name: [] for name in TEXTS}
         self._choice: Members = {}
-        self._edits: Members = {}
         self._ours = 0
 
     def _add(self, answer: Members, *, last: bool) -> bool:
@@ -223,10 +222,6 @@ class ChatReplies(Replies):
         choice = self._choice | {"message": object_of(merged), "finish_reason": json.encode(reason or None)}
         return {"choices": json.array([object_of(choice)])}
 
-    def edits(self) -> Members:
-        """See `Replies.edits`."""
-        return self._edits | dict(self._usage())
-
 
 class AnthropicReplies(Replies):
     """Answers of Anthropic Messages."""
@@ -234,7 +229,6 @@ class AnthropicReplies(Replies):
     def __init__(self) -> None:
         super().__init__()
         self._content: list[bytes] = []
-        self._edits: Members = {}
 
     def _add(self, answer: Members, *, last: bool) -> bool:
         blocks = items_of(answer.get("content"))
@@ -244,16 +238,11 @@ class AnthropicReplies(Replies):
         only_ours = "ours" in kinds and "theirs" not in kinds
         if only_ours and not last and reason in AGAIN:
             return True
-        self._edits = {}
         if "ours" in kinds or len(self._figures) > 1:
             self._edits["content"] = json.array(self._content)
         if only_ours:
             self._edits["stop_reason"] = json.encode(INSTEAD.get(reason, reason) or None)
         return False
-
-    def edits(self) -> Members:
-        """See `Replies.edits`."""
-        return self._edits | dict(self._usage())
 
 
 class ResponsesReplies(Replies):
@@ -263,7 +252,6 @@ class ResponsesReplies(Replies):
         super().__init__()
         self._output: list[bytes] = []
         self._echo = Echo()
-        self._edits: Members = {}
 
     def _add(self, answer: Members, *, last: bool) -> bool:
         items = items_of(answer.get("output"))
@@ -276,10 +264,6 @@ class ResponsesReplies(Replies):
         if "ours" in kinds or len(self._figures) > 1:
             self._edits["output"] = json.array(self._output)
         return False
-
-    def edits(self) -> Members:
-        """See `Replies.edits`."""
-        return self._edits | dict(self._usage())
 
 
 REPLIES: Mapping[Dialect, type[Replies]] = MappingProxyType(

@@ -12,6 +12,7 @@ the message are left out.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 
 from autocompact.errors import InvalidRequest
@@ -78,7 +79,7 @@ def edited(frame: bytes, members: Mapping[str, bytes], *, edits: Mapping[str, by
     return with_payload(frame, object_of({**members, **edits})) if edits else frame
 
 
-class Sieve:
+class Sieve(ABC):
     """What of the events goes on; each API has its own.
 
     Attributes:
@@ -119,16 +120,17 @@ class Sieve:
         except InvalidRequest:
             return frame
 
+    @abstractmethod
     def _event(self, frame: bytes, data: bytes) -> bytes:
-        raise NotImplementedError
+        """What the client gets for an event with this data."""
 
     def _left(self) -> bytes:
         """What was held back and nothing followed."""
         return b""
 
+    @abstractmethod
     def error(self, body: bytes) -> bytes:
         """The event that tells an error of a later round, whose JSON in the format of the API is ``body``."""
-        raise NotImplementedError
 
     @property
     def _later(self) -> bool:

@@ -15,12 +15,12 @@ from autocompact.compactor.compactor import ConversationStore
 from autocompact.core.budget import Budget
 from autocompact.core.ladder import Goal
 from autocompact.core.messages import Usage
-from autocompact.core.usage import Load
+from autocompact.core.usage import MARGIN, Load
 from autocompact.core.windows import DEFAULT_WINDOW, budget_for, default_reserve, window_for
 from autocompact.errors import IncompressibleContext, InvalidInput, StoreUnavailable
 from autocompact.gateway.config import Config
 from autocompact.gateway.conversations import Conversations, Incoming, Kept
-from autocompact.gateway.memory_tools import Memory, index_of, may_offer, offered_tools
+from autocompact.gateway.memory_tools import LEAST_ROOM, Memory, index_of, may_offer, offered_tools
 from autocompact.gateway.metrics import Metrics
 from autocompact.models.overflow import Overflow
 from autocompact.ports import Key, Model
@@ -200,6 +200,18 @@ class Turns:
             return offered_tools(request.tools, request.dialect)
         return request.tools
 
+    def _memory(self, conversation: Conversation, request: Request, *, body: bytes) -> Memory | None:
+        """The memory tools of this turn, counted with its context; None where they are not offered or do not fit."""
+        if self._index is None or not self._offers(conversation, request):
+            return None
+        system = conversation.meter.system
+        conversation.use_tools(self._tools(conversation, request), system=system)
+        room = int((conversation.shared.budget.limit - conversation.usage().used) / MARGIN)
+        if room < LEAST_ROOM:
+            conversation.use_tools(request.tools, system=system)
+            return None
+        return Memory(conversation, self._index, body=body, dialect=request.dialect, room=room)
+
     def _counted(self, conversation: Conversation) -> _Counting:
         return _Counting(conversation, self._metrics)
 
@@ -207,19 +219,14 @@ class Turns:
         conversation = kept.conversation
         if kept.gone:
             raise StoreUnavailable("the conversation could not be stored: see the log for the reason")
-        conversation.use_tools(self._tools(conversation, request), system=conversation.meter.system)
         body = request.raw if conversation.active is None else _rendered(request, conversation)
-        used = conversation.usage().used
-        memory = None
-        if self._index is not None and self._offers(conversation, request):
-            room = conversation.shared.budget.limit - used
-            memory = Memory(conversation, self._index, body=body, dialect=request.dialect, room=room)
+        memory = self._memory(conversation, request, body=body)
         return Turn(
             body=body,
             action=action if body is not request.raw else "forwarded",
             kept=kept,
             load=conversation.meter.load(),
-            used=used,
+            used=conversation.usage().used,
             memory=memory,
         )
 
