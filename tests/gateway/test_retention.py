@@ -242,6 +242,7 @@ async def test_a_deleted_conversation_is_in_no_table_no_file_and_no_cache(tmp_pa
         async with running(gateway) as url, aiohttp.ClientSession() as session:
             headers, _ = await send(url, secrets_in(1))
             await send(url, secrets_in(2), key="other")
+            assert [len(await listed(url, key)) for key in ("k", "other")] == [1, 1]  # stored by now
             assert (found_in(tmp_path, 1), found_in(tmp_path, 2)) == (201, 201)
             path = which.format(id=headers["x-autocompact-conversation"])
             mine = {"Authorization": "Bearer k"}

@@ -30,6 +30,7 @@ from autocompact.gateway.refusals import Refusal, Refused
 from autocompact.gateway.relay import Receive, Send
 from autocompact.ports import ConversationInfo, Key
 from autocompact.recall import MOST_RESULTS, RESULTS, Found, Recall
+from autocompact.stores.behind import WriteBehind
 
 if TYPE_CHECKING:
     from autocompact.gateway.app import Gateway
@@ -197,13 +198,17 @@ class Administration:
         query, k = asked.query.get("q"), asked.number("k", most=MOST_RESULTS, default=RESULTS)
         if query is None or len(query) > MOST_QUERY:
             raise _bad(f"q must say what to search for, in at most {MOST_QUERY} characters")
-        index = index_of(self._store)
+        store = self._store
+        if isinstance(store, WriteBehind):
+            await store.settled()
+            store = store.store
+        index = index_of(store)
         if index is None:
             message = "this gateway keeps no search index: start it with --db FILE"
             raise Refused(Refusal(status=404, message=message))
         name = asked.query.get("conversation", "")
         key = Key(conversation=name, namespace=asked.namespace)
-        recall = Recall(self._store, index, key=key, across=not name)
+        recall = Recall(store, index, key=key, across=not name)
         scope = "conversation" if name else "all"
         found = await recall.search(query, k, scope=scope) if query.strip() else ()
         return _json(told.Results(results=[_result(each, default=name) for each in found]))
