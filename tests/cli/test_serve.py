@@ -1,14 +1,23 @@
 from __future__ import annotations
 
-import subprocess
+import asyncio
+import json
+import os
+import signal
 import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
-import anyio
+import aiohttp
 import pytest
 
 from autocompact.cli import main
-from autocompact.testing import FakeProvider
+from autocompact.cli.wrapping import inherited, variables
+from autocompact.errors import InvalidInput
+from autocompact.gateway.server import listening
+from autocompact.settings import load_settings
+from autocompact.testing import Answer, FakeProvider
 
 PROGRAM = """
 import json, os, urllib.request
@@ -18,23 +27,6 @@ asked.add_header("Content-Type", "application/json")
 print(json.load(urllib.request.urlopen(asked))["choices"][0]["message"]["content"])
 raise SystemExit(7)
 """
-
-
-def test_wrap_points_a_command_at_a_gateway_of_its_own_and_ends_as_it_ends(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "autocompact", "wrap", "--db", str(tmp_path / "gw.db"), "--upstream"]
-
-    async def wrapped() -> subprocess.CompletedProcess[bytes]:
-        async with FakeProvider() as provider:
-            wanted = [*command, f"openai={provider.url}", "--", sys.executable, "-c", PROGRAM]
-            return await anyio.run_process(wanted, check=False)
-
-    done = anyio.run(wrapped)
-    assert (done.returncode, done.stdout.strip()) == (7, b"Echo this"), done.stderr
-    key = tmp_path / "gw.db.key"
-    assert len(key.read_bytes()) == 32
-    assert key.stat().st_mode & 0o077 == 0
-
-
 LONG = """
 import json, os, urllib.request
 said = [{"role": "user", "content": "Start"}]
@@ -45,18 +37,226 @@ asked = urllib.request.Request(os.environ["OPENAI_BASE_URL"] + "/chat/completion
 asked.add_header("Content-Type", "application/json")
 urllib.request.urlopen(asked)
 """
+SHOW = "import os; print(os.environ['OPENAI_BASE_URL'])"
+WAIT = """
+import signal, sys
+def stop(number, frame):
+    print("stopped by", number, flush=True)
+    sys.exit(5)
+signal.signal(signal.SIGTERM, stop)
+signal.signal(signal.SIGINT, stop)
+print("waiting", flush=True)
+while True:
+    signal.pause()
+"""
+
+pytestmark = pytest.mark.anyio
 
 
-def test_memory_tools_are_added_to_compacted_conversations_where_they_are_asked_for() -> None:
-    command = [sys.executable, "-m", "autocompact", "wrap", "--memory-tools", "--window", "8000"]
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
 
-    async def wrapped() -> list[str]:
-        async with FakeProvider("Fine.") as provider:
-            wanted = [*command, "--upstream", f"openai={provider.url}", "--", sys.executable, "-c", LONG]
-            await anyio.run_process(wanted)
-            return [tool["function"]["name"] for tool in provider.requests[0].body["tools"]]
 
-    assert anyio.run(wrapped) == ["memory_search", "memory_expand"]
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user of its own, in a folder without a project."""
+    for name in (*variables(""), *(name for name in os.environ if name.startswith("AUTOCOMPACT_"))):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+    return tmp_path
+
+
+def free_port() -> int:
+    with listening("127.0.0.1", 0) as bound:
+        return bound.getsockname()[1]
+
+
+async def started(*arguments: str | Path | int, pipe_in: bool = False) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "autocompact",
+        *map(str, arguments),
+        stdin=asyncio.subprocess.PIPE if pipe_in else asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+
+
+async def ended(*arguments: str | Path | int) -> tuple[int | None, str, str]:
+    """Exit code, stdout and stderr."""
+    process = await started(*arguments)
+    out, err = await process.communicate()
+    return process.returncode, out.decode().strip(), err.decode()
+
+
+@asynccontextmanager
+async def serving(
+    provider: FakeProvider, *arguments: str | int
+) -> AsyncGenerator[asyncio.subprocess.Process]:
+    """``autocompact serve``; it listens when this block begins."""
+    process = await started("serve", "--upstream", f"openai={provider.url}", *arguments)
+    assert process.stderr is not None
+    try:
+        while b"kept in" not in (line := await process.stderr.readline()):
+            assert line, "it ended"
+        yield process
+    finally:
+        if process.returncode is None:
+            process.terminate()
+        await process.communicate()
+
+
+async def test_wrap_points_a_command_at_a_gateway_of_its_own_and_ends_as_it_ends(tmp_path: Path) -> None:
+    async with FakeProvider() as provider:
+        upstream = f"openai={provider.url}"
+        db = tmp_path / "gw.db"
+        told = await ended("wrap", "--db", db, "--upstream", upstream, "--", sys.executable, "-c", PROGRAM)
+    assert told == (7, "Echo this", "")
+    key = tmp_path / "gw.db.key"
+    assert len(key.read_bytes()) == 32
+    assert key.stat().st_mode & 0o077 == 0
+
+
+async def test_memory_tools_are_added_to_compacted_conversations_where_they_are_asked_for() -> None:
+    async with FakeProvider("Fine.") as provider:
+        options = ("--memory-tools", "--window", "8000", "--upstream", f"openai={provider.url}")
+        await ended("wrap", *options, "--", sys.executable, "-c", LONG)
+        tools = [tool["function"]["name"] for tool in provider.requests[0].body["tools"]]
+    assert tools == ["memory_search", "memory_expand"]
+
+
+async def test_wrap_joins_the_gateway_that_runs_unless_it_is_told_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    port = free_port()
+    own = f"http://127.0.0.1:{port}/v1"
+    monkeypatch.setenv("AUTOCOMPACT_GATEWAY_PORT", str(port))
+    command = ("--", sys.executable, "-c", SHOW)
+    assert (await ended("wrap", *command))[1] != own
+    async with FakeProvider() as provider, serving(provider):
+        assert await ended("wrap", *command) == (0, own, "")
+        assert await ended("wrap", "--", sys.executable, "-c", PROGRAM) == (7, "Echo this", "")
+        for options in (("--private",), ("--window", "8192")):
+            code, out, _ = await ended("wrap", *options, *command)
+            assert code == 0
+            assert out != own
+    assert (await ended("wrap", *command))[1] != own
+
+
+async def test_wrap_does_not_join_what_another_user_may_have_put_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        body = b'{"status": "ok", "version": "0.1.0"}'
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % len(body) + body)
+        writer.close()
+
+    async with await asyncio.start_server(handle, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        monkeypatch.setenv("AUTOCOMPACT_GATEWAY_PORT", str(port))
+        code, out, _ = await ended("wrap", "--", sys.executable, "-c", SHOW)
+    assert code == 0
+    assert out != f"http://127.0.0.1:{port}/v1"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_wrap_passes_signals_on_and_ends_as_the_command_does(number: signal.Signals) -> None:
+    process = await started("wrap", "--", sys.executable, "-c", WAIT)
+    assert process.stdout is not None
+    assert await process.stdout.readline() == b"waiting\n"
+    process.send_signal(number)
+    out, _ = await process.communicate()
+    assert out == f"stopped by {int(number)}\n".encode()
+    assert process.returncode == 5
+
+
+async def test_a_command_that_a_signal_killed_ends_as_in_a_shell() -> None:
+    script = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+    assert (await ended("wrap", "--", sys.executable, "-c", script))[0] == 137
+
+
+async def test_a_command_has_the_input_that_wrap_has() -> None:
+    process = await started("wrap", "--", sys.executable, "-c", "print(input())", pipe_in=True)
+    assert (await process.communicate(b"typed\n"))[0] == b"typed\n"
+
+
+async def test_the_server_that_a_command_would_have_used_becomes_the_upstream(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with FakeProvider([Answer(text="From the user's own server.")]) as provider:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{provider.url}/v1")
+        told = await ended("wrap", "--", sys.executable, "-c", PROGRAM)
+    assert told == (7, "From the user's own server.", "")
+
+
+def test_only_a_server_that_no_setting_names_becomes_an_upstream(home: Path) -> None:
+    def found(environ: dict[str, str], **options: object) -> dict[str, object]:
+        given = {path.replace("__", "."): ("--x", value) for path, value in options.items()}
+        loaded = load_settings(home, options=given, environ={}, user=home / "none")
+        return {path: url for path, (_, url) in inherited(loaded, environ=environ).items()}
+
+    both = {"OPENAI_BASE_URL": "http://one/v1/", "ANTHROPIC_BASE_URL": "http://two"}
+    assert found(both) == {
+        "gateway.upstreams.openai": "http://one",
+        "gateway.upstreams.anthropic": "http://two",
+    }
+    assert found(both, gateway__upstreams__openai="http://x", gateway__upstreams__anthropic=None) == {}
+    assert found({"OPENAI_BASE_URL": "http://127.0.0.1:8787/v1"}) == {}
+    assert found({"OPENAI_BASE_URL": "https://api.openai.com/v1"}) == {}
+    with pytest.raises(InvalidInput, match="does not end in /v1: give --upstream openai=URL"):
+        found({"OPENAI_BASE_URL": "http://one/api"})
+
+
+async def test_a_restart_keeps_conversations(home: Path) -> None:
+    history = [{"role": role, "content": "word " * 100} for role in ("user", "assistant", "user") * 2]
+    named: list[str | None] = []
+    async with FakeProvider() as provider, aiohttp.ClientSession() as session:
+        for _ in range(2):
+            port = free_port()
+            async with serving(provider, "--port", port, "--window", 2000):
+                body = json.dumps({"model": "m", "messages": history}).encode()
+                url = f"http://127.0.0.1:{port}/v1/chat/completions"
+                async with session.post(url, data=body) as response:
+                    await response.read()
+                    named.append(response.headers.get("x-autocompact-conversation"))
+    assert named[0] is not None
+    assert named[0] == named[1]
+    assert (home / "data" / "autocompact" / "gateway.db").exists()
+
+
+async def test_a_port_that_is_taken_ends_the_second_with_2() -> None:
+    port = free_port()
+    async with FakeProvider() as provider, serving(provider, "--port", port):
+        code, _, err = await ended("serve", "--port", port)
+    assert code == 2
+    assert f"cannot listen on 127.0.0.1:{port}" in err
+    assert "an autocompact gateway of yours is running there already" in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+async def test_a_signal_lets_streams_come_to_their_end(number: signal.Signals, code: int) -> None:
+    port = free_port()
+    answer = Answer(text="one two three four five six seven eight " * 3)
+    async with (
+        FakeProvider([answer]) as provider,
+        serving(provider, "--port", port) as process,
+        aiohttp.ClientSession() as session,
+    ):
+        provider.fail("slow")
+        said = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "Say it."}]}
+        url = f"http://127.0.0.1:{port}/v1/chat/completions"
+        async with session.post(url, data=json.dumps(said).encode()) as response:
+            begin = await response.content.readany()
+            process.send_signal(number)
+            whole = begin + await response.content.read()
+        assert await process.wait() == code
+    assert whole.endswith(b"data: [DONE]\n\n")
 
 
 @pytest.mark.parametrize(
@@ -65,6 +265,19 @@ def test_memory_tools_are_added_to_compacted_conversations_where_they_are_asked_
         (["serve", "--upstream", "other=http://x"], "is no upstream"),
         (["serve", "--upstream", "openai=https://api.openai.com/v1"], "leave out /v1"),
         (["serve", "--upstream", "openai=ftp://x"], "must be http(s)://"),
+        (["serve", "--port", "x"], "--port: expected int from 0 to 65535, got 'x'"),
+        (["serve", "--threshold", "70k"], '--threshold: expected int >= 1 or "100k"'),
+        (["serve", "--windows", "qwen"], "--windows: expected NAME=VALUE,NAME=VALUE, got 'qwen'"),
+        (
+            ["serve", "--limit", "headSecond=1"],
+            "--limit: 'headSecond=1' is not NAME=…, NAME one of bodyBytes",
+        ),
+        (
+            ["serve", "--upstream-key", "openai=sk-0"],
+            "--upstream-key: expected env:NAME or file:PATH or null",
+        ),
+        (["serve", "--upstream-key", "sk-0"], "--upstream-key: a value is not NAME=…"),
+        (["serve", "--access-token-file", "none"], "cannot be read"),
         (["wrap", "--", "no-such-program-here"], "cannot be started"),
     ],
 )
@@ -72,4 +285,30 @@ def test_what_cannot_be_used_is_said(
     arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(arguments) == 2
-    assert said in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert said in err
+    assert "sk-0" not in err
+
+
+def test_options_are_settings(capsys: pytest.CaptureFixture[str]) -> None:
+    from autocompact.cli.gateway_options import as_settings
+
+    given = as_settings(
+        {
+            "host": None,
+            "port": "0",
+            "allow_host": ("a", "b"),
+            "limit": ("messages=3",),
+            "compact": False,
+            "upstream": "openai=http://x",
+            "upstream_key": ("openai=env:KEY",),
+        }
+    )
+    found = load_settings(options=given).settings
+    assert (found.gateway.port, found.gateway.allow_hosts, found.gateway.limits.messages) == (
+        0,
+        ("a", "b"),
+        3,
+    )
+    assert (found.compaction.enabled, found.gateway.upstream_keys.openai) == (False, "env:KEY")
+    assert (found.gateway.upstreams.openai, found.gateway.upstreams.anthropic) == ("http://x", None)

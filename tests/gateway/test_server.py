@@ -15,7 +15,10 @@ def test_small_packets_are_sent_at_once() -> None:
 
 
 def test_a_port_that_is_taken_is_said_to_be_so() -> None:
-    with listening("127.0.0.1", 0) as bound:
-        bound.listen()
-        with pytest.raises(InvalidInput, match="choose another --port"):
-            listening("127.0.0.1", bound.getsockname()[1])
+    with listening("127.0.0.1", 0) as bound, pytest.raises(InvalidInput, match="choose another --port"):
+        listening("127.0.0.1", bound.getsockname()[1])
+
+
+def test_who_connects_before_it_serves_waits_and_is_served() -> None:
+    with listening("127.0.0.1", 0) as bound, socket.create_connection(bound.getsockname()) as client:
+        assert client.getpeername() == bound.getsockname()

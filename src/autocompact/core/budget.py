@@ -344,7 +344,7 @@ def decide(usage: Cost, budget: Budget, *, policy: Policy, state: State | None =
     for pressure in ripe:
         if pressure.prepare <= pressure.used and not state.prepared:
             return Prepare(reason=f"threshold near: {pressure}", pressure=pressure, target=target)
-    return Continue(reason="room left, or compacted a short while ago", pressure=worst)
+    return Continue(reason=f"room left, or compacted a short while ago: {worst}", pressure=worst)
 
 
 def _overflow(worst: Pressure, target: int, *, policy: Policy, model_free: bool) -> Compact | Refuse:

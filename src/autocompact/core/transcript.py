@@ -255,13 +255,7 @@ class View:
                 tool result, so the model's "Understood." follows one.
         """
         self._catch_up()
-        if closed:
-            return self._folded(self._repairer.closing())
-        if self._context is None:
-            self._context = self._folded(self._repairer.pending())
-        return self._context
-
-    def _folded(self, tail: tuple[Message, ...]) -> Context:
+        tail = self._repairer.closing() if closed else self._repairer.pending()
         cost = self._cost
         for message in tail:
             cost = cost + message_cost(message, self.transcript.counter)
@@ -278,7 +272,6 @@ class View:
         self._costs: list[Cost] = []
         self._masks: dict[int, list[Mask]] = {}
         self._next = 1
-        self._context: Context | None = None
         if self._compaction is not None:
             for mask in self._compaction.masks:
                 self._masks.setdefault(mask.seq, []).append(mask)
@@ -294,7 +287,6 @@ class View:
         self._next = len(self.transcript) + 1
 
     def _push(self, message: Message) -> None:
-        self._context = None
         masks = self._masks.get(message.seq)
         first = self._repairer.push(masked(message, masks) if masks else message)
         for cost in self._costs[first:]:

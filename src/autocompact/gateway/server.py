@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import math
+import signal
 import socket
-from collections.abc import AsyncGenerator, Coroutine, Generator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from contextlib import asynccontextmanager, contextmanager
+from types import FrameType
 from typing import TYPE_CHECKING, TypeVar
 
 from autocompact.errors import InvalidInput
 from autocompact.gateway.app import Gateway
+from autocompact.gateway.mounting import Application, Beside
 
 if TYPE_CHECKING:
     import uvicorn
@@ -18,10 +21,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _GRACE_SECONDS = 10
+_BACKLOG = 2_048
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket bound to the address; port 0 is any free one.
+    """A socket that listens on the address, so that who connects from now on is served; port 0 is any free one.
 
     Raises:
         InvalidInput: the address cannot be had.
@@ -32,6 +36,7 @@ def listening(host: str, port: int) -> socket.socket:
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((host, port))
+        bound.listen(_BACKLOG)
     except OSError as error:
         bound.close()
         raise InvalidInput(
@@ -46,15 +51,15 @@ def address_of(bound: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def configuration(gateway: Gateway) -> uvicorn.Config:
-    """How uvicorn serves: `uvicorn.Server` takes it."""
+def configuration(gateway: Gateway, *, page: Application | None = None) -> uvicorn.Config:
+    """How uvicorn serves the gateway, and beside it the page: `uvicorn.Server` takes it."""
     import uvicorn
 
     from autocompact.gateway.connections import limited
 
     limits = gateway.config.limits
     return uvicorn.Config(
-        gateway,
+        gateway if page is None else Beside(gateway, page),
         http=limited(limits),
         access_log=False,
         log_config=None,
@@ -62,7 +67,7 @@ def configuration(gateway: Gateway) -> uvicorn.Config:
         server_header=False,
         date_header=False,
         proxy_headers=False,
-        ws="none",
+        ws="none" if page is None else "auto",
         timeout_keep_alive=math.ceil(limits.idle_seconds),
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
@@ -78,16 +83,53 @@ def run(work: Coroutine[object, object, T]) -> T:
         return runner.run(work)
 
 
-async def served(gateway: Gateway, bound: socket.socket) -> None:
-    """Serve until a signal says to stop; what runs then has ten seconds to end."""
+async def served(gateway: Gateway, bound: socket.socket, *, page: Application | None = None) -> None:
+    """Serve until a signal says to stop; what runs then has ten seconds to end.
+
+    Args:
+        gateway: what is served.
+        bound: where.
+        page: an ASGI application for every path that is not the gateway's.
+
+    Raises:
+        KeyboardInterrupt: it was SIGINT.
+    """
     import uvicorn
 
-    await uvicorn.Server(configuration(gateway)).serve(sockets=[bound])
+    class Server(uvicorn.Server):
+        @contextmanager
+        def capture_signals(self) -> Generator[None, None, None]:
+            """As uvicorn, but a SIGTERM that was obeyed does not kill the process after all."""
+            with _handled(self.handle_exit):
+                yield
+            if signal.SIGINT in self._captured_signals:
+                raise KeyboardInterrupt
+
+    await Server(configuration(gateway, page=page)).serve(sockets=[bound])
+
+
+@contextmanager
+def _handled(handler: Callable[[int, FrameType | None], None]) -> Generator[None]:
+    """Let ``handler`` have the signals that stop a process."""
+    before = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, earlier in before.items():
+            signal.signal(number, earlier)
 
 
 @asynccontextmanager
-async def running(gateway: Gateway, *, host: str = "127.0.0.1", port: int = 0) -> AsyncGenerator[str]:
+async def running(
+    gateway: Gateway, *, host: str = "127.0.0.1", port: int = 0, page: Application | None = None
+) -> AsyncGenerator[str]:
     """Serve within this block, which gets the base address, without ``/v1``. Signals are left to the caller.
+
+    Args:
+        gateway: what is served.
+        host: address to listen on.
+        port: 0 is any free one.
+        page: an ASGI application for every path that is not the gateway's.
 
     Raises:
         InvalidInput: the address cannot be had.
@@ -106,7 +148,7 @@ async def running(gateway: Gateway, *, host: str = "127.0.0.1", port: int = 0) -
             yield
 
     bound = listening(host, port)
-    serving = Server(configuration(gateway))
+    serving = Server(configuration(gateway, page=page))
     task = asyncio.create_task(serving.serve(sockets=[bound]))
     waiting = asyncio.create_task(up.wait())
     try:

@@ -112,7 +112,8 @@ def load_settings(
 
     Args:
         folder: whose project; the current one by default.
-        options: values from the command line, by path, each with the name of its option.
+        options: values from the command line, by path, each with the name of its option; a text is read as that of
+            a variable is.
         environ: in place of the process's environment.
         user: in place of the user's file.
 
@@ -168,10 +169,14 @@ def _path(text: str, *, base: Path | None) -> str:
 
 
 def _from_options(options: Mapping[str, tuple[str, object]]) -> dict[str, Given]:
-    return {
-        path: Given(value=by_path()[path].accept(value, where=name), where=name)
-        for path, (name, value) in options.items()
-    }
+    found: dict[str, Given] = {}
+    for path, (name, value) in options.items():
+        setting = by_path()[path]
+        read = (
+            _read(setting, value, where=name) if isinstance(value, str) else setting.accept(value, where=name)
+        )
+        found[path] = Given(value=read, where=name)
+    return found
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, Given]:
@@ -184,28 +189,28 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Given]:
                 f"environment variable {name}: no such setting{suggestion(name, known)}; see autocompact settings"
             )
     return {
-        setting.path: Given(value=_read(setting, environ[name]), where=name)
+        setting.path: Given(
+            value=_read(setting, environ[name], where=f"environment variable {name}"), where=name
+        )
         for name, setting in known.items()
         if environ.get(name, "").strip()
     }
 
 
-def _read(setting: Setting, text: str) -> object:
-    """Lists are written ``a,b``, values by name ``a=1,b=2``."""
+def _read(setting: Setting, text: str, *, where: str) -> object:
+    """Text as a variable or an option has it: lists are written ``a,b``, values by name ``a=1,b=2``."""
     value: object = None if text.strip() == "null" else text.strip()
     items = [item.strip() for item in text.split(",") if item.strip()]
     if setting.is_list:
         value = items
     elif setting.is_table:
-        value = dict(_pairs(items, setting))
-    return setting.accept(value, where=f"environment variable {setting.variable}", strict=False)
+        value = dict(_pairs(items, where=where))
+    return setting.accept(value, where=where, strict=False)
 
 
-def _pairs(items: Iterable[str], setting: Setting) -> Iterator[tuple[str, str]]:
+def _pairs(items: Iterable[str], *, where: str) -> Iterator[tuple[str, str]]:
     for item in items:
         name, equals, value = item.rpartition("=")
         if not equals:
-            raise InvalidInput(
-                f"environment variable {setting.variable}: expected NAME=VALUE,NAME=VALUE, got {item!r}"
-            )
+            raise InvalidInput(f"{where}: expected NAME=VALUE,NAME=VALUE, got {item!r}")
         yield name.strip(), value.strip()

@@ -1,0 +1,175 @@
+"""A gateway as the settings have it: its configuration, its keys and tokens, its store and its summary model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+from autocompact.errors import InvalidInput
+from autocompact.gateway.app import Gateway
+from autocompact.gateway.config import LOCAL_HOSTS, PROVIDERS, AccessToken, Config, Limits, Provider
+from autocompact.gateway.namespaces import key_beside, passing_key
+from autocompact.library.place import data_folder
+from autocompact.ports import Model
+from autocompact.settings import Settings, mode_of
+
+IN_MEMORY = ":memory:"
+FILE = "gateway.db"
+_OFFLINE = "offline"
+_DIGEST_DIGITS = 64
+
+
+def database_of(settings: Settings, *, environ: Mapping[str, str] | None = None) -> Path | None:
+    """The file of the conversations; None if they are kept in memory."""
+    given = settings.gateway.db
+    if given == IN_MEMORY:
+        return None
+    return Path(given) if given else data_folder(environ=environ) / FILE
+
+
+def open_gateway(settings: Settings, *, environ: Mapping[str, str] | None = None) -> Gateway:
+    """The gateway that ``settings`` describe; serving it opens and closes its store.
+
+    Args:
+        settings: as they hold.
+        environ: in place of the process's environment, for keys, models and the user's data folder.
+
+    Raises:
+        InvalidInput: a key, a token or a model that is not there, or settings that do not go together.
+        StoreUnavailable: the key beside the database cannot be read or written.
+    """
+    from autocompact.stores.memory import MemoryStore
+    from autocompact.stores.memory_index import MemoryIndex
+    from autocompact.stores.sqlite import SqliteStore
+
+    given = os.environ if environ is None else environ
+    summaries = _summaries(settings.compaction.summary_model, given)
+    config = config_of(settings, namespace_key=passing_key(), environ=given)
+    database = database_of(settings, environ=given)
+    if database is None:
+        index = MemoryIndex() if config.memory_tools else None
+        return Gateway(config, store=MemoryStore(indexer=index), summaries=summaries)
+    if settings.gateway.db is None:
+        database.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    config = replace(config, namespace_key=key_beside(database))
+    return Gateway(config, store=SqliteStore(database), summaries=summaries)
+
+
+def config_of(
+    settings: Settings, *, namespace_key: bytes, environ: Mapping[str, str] | None = None
+) -> Config:
+    """The configuration that ``settings`` describe.
+
+    Raises:
+        InvalidInput: a key or a token that is not there, or settings that do not go together.
+    """
+    gateway = settings.gateway
+    given = os.environ if environ is None else environ
+    upstreams: dict[Provider, str | None] = {
+        "openai": gateway.upstreams.openai,
+        "anthropic": gateway.upstreams.anthropic,
+    }
+    keys: dict[Provider, str | None] = {
+        "openai": gateway.upstream_keys.openai,
+        "anthropic": gateway.upstream_keys.anthropic,
+    }
+    # With keys of ours, an upstream without one would get the clients' access tokens.
+    served: list[Provider] = [name for name in PROVIDERS if keys[name] or not any(keys.values())]
+    return Config(
+        upstreams={name: address.rstrip("/") for name in served if (address := upstreams[name])},
+        namespace_key=namespace_key,
+        window=settings.models.window,
+        windows=settings.models.windows,
+        mode=mode_of(settings),
+        fail_closed=gateway.fail_closed,
+        memory_tools=gateway.memory_tools,
+        hosts=LOCAL_HOSTS | {gateway.host, *gateway.allow_hosts},
+        upstream_keys={name: _key(name, where, environ=given) for name in PROVIDERS if (where := keys[name])},
+        access_tokens=access_tokens(Path(gateway.access_token_file)) if gateway.access_token_file else (),
+        expire_after_days=gateway.expire_after_days,
+        limits=Limits(**msgspec.structs.asdict(gateway.limits)),
+    )
+
+
+def access_tokens(file: Path) -> tuple[AccessToken, ...]:
+    """The tokens in a file, one a line: ``NAME:TOKEN``, ``NAME:sha256:DIGEST``, or a bare SHA-256.
+
+    After it may stand ``expireAfterDays=N``: after how many days this client's conversations expire. Empty lines and
+    those that begin with ``#`` are skipped.
+
+    Raises:
+        InvalidInput: the file cannot be read, holds no token, or a line is written otherwise; never shows a token.
+    """
+    try:
+        lines = file.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"the file of the access tokens {str(file)!r} cannot be read: {error}") from error
+    tokens = tuple(_tokens(lines, file=file))
+    if not tokens:
+        raise InvalidInput(f"{file}: holds no access token, one a line: NAME:TOKEN")
+    if len({token.digest for token in tokens}) < len(tokens):
+        raise InvalidInput(f"{file}: holds a token twice: each names one client")
+    return tokens
+
+
+def _tokens(lines: list[str], *, file: Path) -> Iterator[AccessToken]:
+    for number, line in enumerate(lines, 1):
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        days = None
+        if len(words) > 1:
+            name, _, figure = words[1].partition("=")
+            if len(words) > 2 or name != "expireAfterDays" or not figure.isdecimal():
+                raise InvalidInput(
+                    f"{file}:{number}: after a token may stand expireAfterDays=N and nothing else"
+                )
+            days = int(figure)
+        try:
+            yield _token(words[0], days=days)
+        except InvalidInput as error:
+            raise InvalidInput(f"{file}:{number}: {error}") from None
+
+
+def _token(word: str, *, days: int | None) -> AccessToken:
+    name, colon, token = word.partition(":")
+    if not colon or name == "sha256":
+        digest = word.removeprefix("sha256:")
+        if len(digest) != _DIGEST_DIGITS:
+            raise InvalidInput("expected NAME:TOKEN, NAME:sha256:DIGEST or a SHA-256 of 64 digits")
+        return AccessToken(digest=digest.lower(), name=digest[:8], expire_after_days=days)
+    if token.startswith("sha256:"):
+        digest = token.removeprefix("sha256:").lower()
+        return AccessToken(digest=digest, name=name, expire_after_days=days)
+    return AccessToken.of(token, name=name, expire_after_days=days)
+
+
+def _key(provider: Provider, where: str, *, environ: Mapping[str, str]) -> str:
+    """The key behind ``env:NAME`` or ``file:PATH``; never part of a message."""
+    kind, _, name = where.partition(":")
+    if kind == "env":
+        key = environ.get(name, "").strip()
+        told = f"the environment variable {name!r} is not set, or empty"
+    else:
+        try:
+            key, told = Path(name).read_text("utf-8").strip(), f"the file {name!r} is empty"
+        except (OSError, UnicodeDecodeError) as error:
+            raise InvalidInput(f"the key for {provider}: the file {name!r} cannot be read") from error
+    if not key:
+        raise InvalidInput(f"the key for {provider}: {told}")
+    return key
+
+
+def _summaries(name: str | None, environ: Mapping[str, str]) -> Model | None:
+    from autocompact.models.environment import model_from_environment
+
+    if name is None or name == _OFFLINE:
+        return None
+    model = model_from_environment(name, environ=environ)
+    if model is None:
+        raise InvalidInput(f"the environment has no key and no server for the summary model {name!r}")
+    return model
