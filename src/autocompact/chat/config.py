@@ -22,7 +22,7 @@ class CommandRules:
     once, any other only after the person said yes.
 
     Attributes:
-        enabled: False offers no such tool.
+        enabled: False offers no such tool; it needs a POSIX system.
         allow: patterns of commands that need no question.
         deny: patterns of commands that are refused; they go before ``allow``.
         seconds: how long a command may run.

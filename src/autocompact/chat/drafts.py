@@ -11,6 +11,7 @@ import os
 import socket
 import sys
 from dataclasses import dataclass
+from typing import Literal
 
 import msgspec
 
@@ -18,9 +19,9 @@ from autocompact.core.messages import Message, Part, Reasoning, Text, text_messa
 from autocompact.ports import Clock, Key, Lease, Store
 
 FLUSH_SECONDS = 0.5
-"""How much of a stream may be lost with the power, in time,"""
+"""How much of a stream may be lost with the program, in time,"""
 FLUSH_CHARACTERS = 400
-"""and in characters."""
+"""and in characters. The first words of an answer are stored at once."""
 
 
 class _Worker(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,12 +80,15 @@ class Draft:
         """What comes now belongs after message ``after``, and nothing that came before does."""
         self._after, self._new, self._flushed = after, {"reasoning": "", "text": ""}, -FLUSH_SECONDS
 
-    async def grow(self, kind: str, text: str) -> None:
-        """More of the answer; stored now and then."""
+    def add(self, kind: Literal["text", "reasoning"], text: str) -> None:
+        """More of the answer, to be stored with the next `flush`."""
         self._new[kind] += text
-        due = self._clock.monotonic() - self._flushed >= FLUSH_SECONDS
-        if due or sum(map(len, self._new.values())) >= FLUSH_CHARACTERS:
-            await self.flush()
+
+    @property
+    def is_due(self) -> bool:
+        """Whether so much is new, or so much time has passed, that it is to be stored."""
+        waited = self._clock.monotonic() - self._flushed
+        return waited >= FLUSH_SECONDS or sum(map(len, self._new.values())) >= FLUSH_CHARACTERS
 
     async def flush(self) -> None:
         """Store what is new."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import uuid
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -289,7 +290,7 @@ class ChatService:
             tools.append(skill_tool(config.skill_folders))
         if config.workspace is not None:
             tools += file_tools(Workspace(config.workspace))
-            if config.commands.enabled:
+            if config.commands.enabled and os.name == "posix":
                 tools.append(command_tool(config.workspace, config.commands))
         return tools
 

@@ -14,7 +14,7 @@ import logging
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from autocompact.chat import events
 from autocompact.chat.drafts import Draft
@@ -142,14 +142,22 @@ class Turn:
             raise ModelError(f"{of.model} gave no answer: try again, or choose another model")
         return reply
 
-    async def _grow(self, kind: str, text: str) -> None:
+    async def _grow(self, kind: Literal["text", "reasoning"], text: str) -> None:
+        """More of the answer: stored before it is shown, so that a killed program has shown nothing that is lost."""
+        self._draft.add(kind, text)
+        try:
+            if self._draft.is_due:
+                await finished(self._draft.flush())
+        finally:
+            self._show(kind, text)
+
+    def _show(self, kind: Literal["text", "reasoning"], text: str) -> None:
         if kind == "text":
             self._text += text
             self._of.tell(events.TextDelta(conversation_id=self._of.id, text=text))
         else:
             self._reasoning += text
             self._of.tell(events.ReasoningDelta(conversation_id=self._of.id, text=text))
-        await self._draft.grow(kind, text)
 
     def _void(self) -> None:
         if self._text or self._reasoning:

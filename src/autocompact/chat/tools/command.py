@@ -1,4 +1,7 @@
-"""The tool that runs a command: only where it is switched on, by rules, with a limit on time and output."""
+"""The tool that runs a command: only where it is switched on, by rules, with a limit on time and output.
+
+It needs process groups and so a POSIX system; elsewhere it is not offered.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,11 @@ import os
 import re
 import shlex
 import signal
-import sys
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, BinaryIO, Literal, TypeAlias
 
 import msgspec
 
@@ -88,29 +91,62 @@ def command_tool(folder: Path, rules: CommandRules) -> Tool:
 
 
 async def _run(command: str, *, folder: Path, rules: CommandRules) -> str:
-    process = await asyncio.create_subprocess_shell(
-        command,
-        cwd=folder,
-        env=_environment(os.environ),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        start_new_session=sys.platform != "win32",
-    )
     output = _Output(rules.output_bytes)
-    reading = asyncio.create_task(output.read(process.stdout))
     timed_out = False
-    try:
-        await asyncio.wait_for(process.wait(), rules.seconds)
-    except TimeoutError:
-        timed_out = True
-    finally:
-        _kill(process)
-        await asyncio.wait([reading], timeout=DRAIN_SECONDS)
-        reading.cancel()
+    async with _pipe() as (stream, end):
+        process = await _started(command, folder=folder, output=end)
+        reading = asyncio.create_task(output.read(stream))
+        try:
+            await asyncio.wait_for(process.wait(), rules.seconds)
+        except TimeoutError:
+            timed_out = True
+        finally:
+            _kill(process)
+            await asyncio.wait([reading], timeout=DRAIN_SECONDS)
+            reading.cancel()
     if timed_out:
         raise ToolError(f"stopped after {rules.seconds:g} seconds.\n{output.text()}")
     return f"Exit code {process.returncode}.\n{output.text()}".rstrip()
+
+
+@asynccontextmanager
+async def _pipe() -> AsyncGenerator[tuple[asyncio.StreamReader, BinaryIO]]:
+    """A pipe of our own: with one of asyncio's, a process counts as running while a child of it holds the other end."""
+    reading, writing = os.pipe()
+    end = os.fdopen(writing, "wb", 0)
+    stream = asyncio.StreamReader()
+    transport: asyncio.ReadTransport | None = None
+    try:
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(stream), os.fdopen(reading, "rb", 0)
+        )
+        yield stream, end
+    finally:
+        end.close()
+        if transport is not None:
+            transport.close()
+
+
+async def _started(command: str, *, folder: Path, output: BinaryIO) -> asyncio.subprocess.Process:
+    """The process; a cancellation while it is being started ends it."""
+    starting = asyncio.ensure_future(
+        asyncio.create_subprocess_shell(
+            command,
+            cwd=folder,
+            env=_environment(os.environ),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=output,
+            stderr=asyncio.subprocess.STDOUT,
+            start_new_session=True,
+        )
+    )
+    try:
+        process = await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        _kill(await starting)
+        raise
+    output.close()
+    return process
 
 
 def _environment(environ: Mapping[str, str]) -> dict[str, str]:
@@ -121,10 +157,7 @@ def _environment(environ: Mapping[str, str]) -> dict[str, str]:
 def _kill(process: asyncio.subprocess.Process) -> None:
     """End the command and all that it started."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        if sys.platform == "win32":
-            process.kill()
-        else:
-            os.killpg(process.pid, signal.SIGKILL)
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 class _Output:
@@ -136,8 +169,8 @@ class _Output:
         self._tail = bytearray()
         self._left_out = 0
 
-    async def read(self, stream: asyncio.StreamReader | None) -> None:
-        while stream is not None and (chunk := await stream.read(_CHUNK)):
+    async def read(self, stream: asyncio.StreamReader) -> None:
+        while chunk := await stream.read(_CHUNK):
             room = self._half - len(self._head)
             self._head += chunk[:room]
             self._tail += chunk[room:]
