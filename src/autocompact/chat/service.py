@@ -8,14 +8,15 @@ import os
 import uuid
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
-from autocompact.chat import events
+from autocompact.chat import events, example
 from autocompact.chat.config import ChatConfig
 from autocompact.chat.drafts import draft_key
 from autocompact.chat.engine import Engine
-from autocompact.chat.finding import ModelChoice, choice_of, offered, probed
+from autocompact.chat.finding import OFFLINE, ModelChoice, choice_of, offered, probed
 from autocompact.chat.notes import Notes, Titled, notes_key, titles_key
 from autocompact.chat.prompt import MemoryFiles, system_prompt
 from autocompact.chat.running import recover_dead
@@ -227,6 +228,20 @@ class ChatService:
         recall = Recall(self.store, self.index, key=key, documents=self.memory_documents, across=True)
         return await recall.search(query, k, scope="all")
 
+    async def seed_example(self) -> ChatSession | None:
+        """On the first start, a conversation to look at, with tool calls and a compaction; None if it is not the first."""
+        await self._titles.catch_up()
+        if self._titles.titles or await self.store.conversations(self.config.namespace):
+            return None
+        conversation = await self.engine(OFFLINE).open(example.ID)
+        for message in example.BEFORE:
+            await conversation.append(replace(message, time=self.clock.now()))
+        await conversation.compact(example.FOCUS)
+        for message in example.AFTER:
+            await conversation.append(replace(message, time=self.clock.now()))
+        await self._titles.add(Titled(conversation=example.ID, title=example.TITLE))
+        return await self.open(example.ID)
+
     # Models
 
     async def models(self, *, probe: bool = False) -> tuple[ModelChoice, ...]:
@@ -272,7 +287,7 @@ class ChatService:
             log.warning(
                 "a conversation's model is not available", extra={"model": name, "reason": str(error)}
             )
-            return self.engine("offline")
+            return self.engine(OFFLINE)
 
     # What sessions use
 

@@ -102,6 +102,7 @@ async def _run(command: str, *, folder: Path, rules: CommandRules) -> str:
             timed_out = True
         finally:
             _kill(process)
+            await process.wait()
             await asyncio.wait([reading], timeout=DRAIN_SECONDS)
             reading.cancel()
     if timed_out:
@@ -143,7 +144,9 @@ async def _started(command: str, *, folder: Path, output: BinaryIO) -> asyncio.s
     try:
         process = await asyncio.shield(starting)
     except asyncio.CancelledError:
-        _kill(await starting)
+        process = await starting
+        _kill(process)
+        await process.wait()
         raise
     output.close()
     return process
