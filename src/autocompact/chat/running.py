@@ -69,6 +69,10 @@ class Running:
                 begun.set_exception(error)
             else:
                 log.exception("a turn could not be ended", extra={"conversation": self._of.id})
+        except Exception as error:
+            log.exception("a turn failed", extra={"conversation": self._of.id})
+            if not begun.done():
+                begun.set_exception(error)
         except asyncio.CancelledError:
             if not begun.done():
                 begun.set_exception(InvalidInput("it was cancelled before it began"))

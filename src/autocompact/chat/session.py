@@ -349,7 +349,7 @@ class ChatSession:
             raise InvalidInput(
                 "a turn is running: wait for its end, or cancel it, before you change the model"
             )
-        engine = self.service.engine(name)
+        engine = await self.service.loaded_engine(name)
         await self.conversation.ahead.settled()
         self.conversation = await engine.open(self.id)
         self.engine = engine

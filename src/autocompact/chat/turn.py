@@ -46,6 +46,7 @@ class Turn:
         self._calls: dict[str, RunningCall] = {}
         self._questions: dict[str, tuple[Question, asyncio.Future[bool]]] = {}
         self._why: Cut = "cancelled"
+        self._owed = False
 
     def view(self) -> RunningTurn:
         """What is not in the log yet."""
@@ -69,7 +70,7 @@ class Turn:
             await self._work()
             ended = events.TurnEnded(conversation_id=id, outcome="finished")
         except asyncio.CancelledError:
-            await finished(self._cut_short(self._why))
+            await self._keep_half(self._why)
             ended = events.TurnEnded(conversation_id=id, outcome="cancelled")
         except AutocompactError as error:
             ended = await self._failed(str(error))
@@ -79,15 +80,21 @@ class Turn:
         return ended
 
     async def end(self) -> None:
-        """Drop the draft: what it held is in the log."""
-        await self._draft.end()
+        """Drop the draft, if what it held is in the log."""
+        if not self._owed:
+            await self._draft.end()
 
     async def _failed(self, message: str) -> events.TurnEnded:
-        try:
-            await finished(self._cut_short("failed"))
-        except AutocompactError:
-            log.exception("half an answer could not be stored", extra={"conversation": self._of.id})
+        await self._keep_half("failed")
         return events.TurnEnded(conversation_id=self._of.id, outcome="failed", message=message)
+
+    async def _keep_half(self, why: Cut) -> None:
+        """Half an answer goes into the log; if that fails, it still stands in the draft."""
+        try:
+            await finished(self._cut_short(why))
+        except AutocompactError:
+            self._owed = True
+            log.exception("half an answer could not be stored", extra={"conversation": self._of.id})
 
     async def _work(self) -> None:
         steps = self._of.config.steps
@@ -178,9 +185,12 @@ class Turn:
 
     async def _use(self, calls: Sequence[ToolCall]) -> None:
         """Carry the calls out, all at the same time."""
-        async with asyncio.TaskGroup() as group:
-            for call in calls:
-                group.create_task(self._use_one(call))
+        try:
+            async with asyncio.TaskGroup() as group:
+                for call in calls:
+                    group.create_task(self._use_one(call))
+        except ExceptionGroup as failures:
+            raise failures.exceptions[0] from failures
 
     async def _use_one(self, call: ToolCall) -> None:
         of, clock = self._of, self._of.clock
