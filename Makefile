@@ -11,10 +11,10 @@ export UV_PYTHON_DOWNLOADS := never
 export UV_PROJECT_ENVIRONMENT := .venv
 
 .DEFAULT_GOAL := help
-.PHONY: help run test browser check bench format docs lint types layers clean
+.PHONY: help run test test-real browser check bench format docs lint types layers clean
 
 help:  ## Show the targets
-	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 16
 
 run: $(SYNCED)  ## Compact the example session and show what came of it
 	@mkdir -p build
@@ -37,6 +37,9 @@ test: $(SYNCED) browser  ## Run all tests; core and wire must be covered branch 
 browser:  ## Install Chromium, for the tests of the page, where it is missing (Debian, as root)
 	@command -v chromium >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } \
 		|| { echo 'the tests of the page need Chromium on the PATH: install it, then run this again' >&2; exit 1; }
+
+test-real: $(SYNCED)  ## Run the gateway before a real model server; compiles llama.cpp the first time
+	$(BIN)/python tools/real_server.py
 
 check: lint types layers test  ## The gate: format, lint, types, layers, tests
 
