@@ -6,6 +6,7 @@
     │   └── InvalidRequest       a request body is not what its API describes
     ├── IncompressibleContext    what must stay does not fit the window
     ├── CompactionRunning        this conversation is being compacted already
+    ├── MemoryInUse              another run is at the memory folder
     ├── StoreError               the store could not do it
     │   ├── Conflict             somebody else changed the conversation meanwhile
     │   ├── StoreUnavailable     locked, read-only, or the disk is full
@@ -61,6 +62,10 @@ class IncompressibleContext(AutocompactError):
 
 class CompactionRunning(AutocompactError):
     """The conversation is being compacted already; wait for it to end, a second one is refused, not queued."""
+
+
+class MemoryInUse(AutocompactError):
+    """Another run is at the memory folder; try again when it has ended."""
 
 
 class StoreError(AutocompactError):

@@ -8,10 +8,10 @@ import pytest
 
 from autocompact.compactor import Compactor, Conversation
 from autocompact.core.budget import Continue
+from autocompact.core.memory.context_archive import CONTEXT_ARCHIVE
 from autocompact.core.modes import SESSION_LAYER, at_preset
 from autocompact.core.tokens import Estimator
 from autocompact.errors import InvalidInput
-from autocompact.memory_files import CONTEXT_ARCHIVE
 from autocompact.models.openai_compatible import OpenAICompatible
 from autocompact.stores.memory import MemoryStore
 from autocompact.testing import FakeClock, FakeProvider

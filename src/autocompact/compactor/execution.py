@@ -21,7 +21,7 @@ from autocompact.compactor.work import LEASE_SECONDS, Work, finished, leased
 from autocompact.core.budget import Breaker
 from autocompact.core.compaction import Compaction, Trigger
 from autocompact.core.ladder import LAST_REQUEST, Goal, step_of
-from autocompact.core.memory import ArchiveEntry
+from autocompact.core.memory.context_archive import ArchiveEntry
 from autocompact.core.messages import Message, Text
 from autocompact.core.summary import frame
 from autocompact.core.transcript import Transcript, View

@@ -1,4 +1,4 @@
-"""The memory files' formats: what is written into them, as text."""
+"""CONTEXT_ARCHIVE.md: one entry per compaction."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from autocompact.core.compaction import Compaction
 
+CONTEXT_ARCHIVE = "CONTEXT_ARCHIVE.md"
 ARCHIVE_HEADING = "# Context archive\n\nOne entry per compaction, newest last. The originals stay in the conversation's log.\n"
 
 

@@ -2,7 +2,7 @@ import pytest
 
 from autocompact.core.compaction import Compaction, Receipt
 from autocompact.core.ledger.entries import Entry, Ledger
-from autocompact.core.memory import ArchiveEntry
+from autocompact.core.memory.context_archive import ArchiveEntry
 
 
 def record(*entries: Entry, tokens_before: int = 1_000) -> Compaction:

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from autocompact.core.memory import ArchiveEntry
+from autocompact.core.memory.context_archive import ArchiveEntry
 from autocompact.memory_files import append_to_archive
-from tests.core.test_memory import record
+from tests.core.memory.test_context_archive import record
 
 
 @pytest.mark.requirement("C9")

@@ -1,0 +1,116 @@
+"""A text file whose untouched lines keep their bytes.
+
+A line is read as UTF-8, and as Latin-1 where it is not: every byte has a character then, so no file is unreadable and
+none is changed by being read. What is written anew takes the file's own line end and encoding; a character that
+Latin-1 lacks becomes a numeric reference (``&#8217;``), which Markdown shows as the character.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from autocompact.errors import InvalidInput
+
+BOM = b"\xef\xbb\xbf"
+_LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
+_UNWRITABLE = re.compile(r"[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """Lines ``start`` to ``end`` (from 0, ``end`` not included) are replaced by ``lines``, which have no line ends."""
+
+    start: int
+    end: int
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A file as lines.
+
+    Attributes:
+        bom: the byte order mark it begins with, or nothing.
+        raw: the lines with their ends, as bytes.
+        texts: the same as text, without their ends.
+        newline: the line end that is used most; a line feed in a file without any.
+        latin: some line is not UTF-8.
+    """
+
+    bom: bytes
+    raw: tuple[bytes, ...]
+    texts: tuple[str, ...]
+    newline: bytes
+    latin: bool
+
+    def edited(self, edits: Iterable[Edit]) -> bytes:
+        """The file after ``edits``, which must not overlap; those at one place are made in the order given.
+
+        A line that takes the place of one line keeps its line end and encoding.
+        """
+        out = bytearray(self.bom)
+        at = 0
+        for edit in sorted(edits, key=lambda each: (each.start, each.end)):
+            out += b"".join(self.raw[at : edit.start])
+            old = self.raw[edit.start : edit.end]
+            for index, text in enumerate(edit.lines):
+                if len(old) == len(edit.lines):
+                    out += _encoded(text, latin=_text(old[index])[1]) + _end(old[index])
+                else:
+                    self._end_line(out)
+                    out += _encoded(text, latin=self.latin) + self.newline
+            at = edit.end
+        if at < len(self.raw):
+            self._end_line(out)
+        return bytes(out + b"".join(self.raw[at:]))
+
+    def _end_line(self, out: bytearray) -> None:
+        """What follows begins a line, also after a last line that had no end."""
+        if len(out) > len(self.bom) and not out.endswith((b"\n", b"\r")):
+            out += self.newline
+
+
+def read_document(content: bytes, *, name: str) -> Document:
+    """The lines of a file.
+
+    Args:
+        content: all of it.
+        name: the file's, for the message.
+
+    Raises:
+        InvalidInput: it is no text: it holds NUL bytes, as binary files and UTF-16 do.
+    """
+    if b"\0" in content:
+        raise InvalidInput(f"{name} holds NUL bytes: it is no text in UTF-8 or Latin-1. Save it as UTF-8")
+    bom = BOM if content.startswith(BOM) else b""
+    raw = tuple(_LINE.findall(content[len(bom) :]))
+    read = [_text(line) for line in raw]
+    ends = Counter(_end(line) for line in raw if _end(line))
+    return Document(
+        bom=bom,
+        raw=raw,
+        texts=tuple(text for text, _ in read),
+        newline=ends.most_common(1)[0][0] if ends else b"\n",
+        latin=any(latin for _, latin in read),
+    )
+
+
+def _text(line: bytes) -> tuple[str, bool]:
+    """The line without its end, and whether it is not UTF-8."""
+    line = line.rstrip(b"\r\n")
+    try:
+        return line.decode("utf-8"), False
+    except UnicodeDecodeError:
+        return line.decode("latin-1"), True
+
+
+def _end(line: bytes) -> bytes:
+    return line[len(line.rstrip(b"\r\n")) :]
+
+
+def _encoded(text: str, *, latin: bool) -> bytes:
+    text = _UNWRITABLE.sub("\ufffd", text)
+    return text.encode("latin-1", "xmlcharrefreplace") if latin else text.encode("utf-8")

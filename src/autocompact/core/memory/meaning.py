@@ -1,0 +1,264 @@
+"""When two observations say the same.
+
+A wrong merge loses what somebody noticed, a missed one only leaves two lines; so the measure is strict. Two texts say
+the same if all of this holds:
+
+- the same figures and versions, the same number of negations, the same limits ("only", "unless");
+- every name of the one (file, flag, identifier, product) stands in the other;
+- no opposites ("before" here, "after" there), and the sides of "before", "from … to", "requires" are not exchanged;
+- without endings, synonyms and words that carry nothing, the words of one are among those of the other. A word that
+  each has alone is a sign of two facts ("flaky on linux", "flaky on windows"). At most one word in six may be more.
+
+Two rules contradict each other if they speak of the same and differ in a negation, an opposite or a figure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+from autocompact.core.memory.words import (
+    COMPOUNDS,
+    FIGURES,
+    LIGHT,
+    LIMITS,
+    NEGATIONS,
+    OPPOSITES,
+    RELATIONS,
+    SAME,
+)
+from autocompact.core.terms import stem, terms
+
+Kind: TypeAlias = Literal["figure", "name", "negation", "limit", "word", "light"]
+Key: TypeAlias = tuple[object, ...]
+
+_EXTRA = 6
+"""So many words in common allow one that only one side has."""
+_TOKEN = re.compile(r"--?[^\W\d_][\w-]*|\w[\w./\\=:@#%+'’&-]*|[,.;:!?](?=\s|\Z)")
+_EDGES = ".,;:'’-/\\=+&@#"
+_HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}")
+_INNER = re.compile(r"[\w)][_./\\=:@#+][\w(]|^--?\w")
+_UNIT = re.compile(r"(\d[\d.,]*)(ms|s|sec|secs|m|min|mins|h|d|k|kb|mb|gb|%)\Z", re.IGNORECASE)
+_THOUSANDS = re.compile(r"(?<=\d)[,_'](?=\d{3}\b)")
+_COMPOUND = re.compile(rf"\b(?:{'|'.join(COMPOUNDS)})\b", re.IGNORECASE)
+_MARKS = re.compile(r"[*`\"“”„()\[\]{}<>]+|(?<!\w)_+|_+(?!\w)")
+_ENDS = frozenset(",.;:!?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meaning:
+    """What a text says, so far as it can be compared.
+
+    Attributes:
+        words: all that carries something: words, names.
+        names: those of them that name something.
+        figures: figures and versions.
+        negations: how often it says no.
+        limits: words such as "only".
+        sides: what stands behind words such as "before".
+        axes: the words that have an opposite, as the pair and which of it.
+    """
+
+    words: frozenset[str]
+    names: frozenset[str]
+    figures: frozenset[str]
+    negations: int
+    limits: frozenset[str]
+    sides: frozenset[tuple[str, frozenset[str]]]
+    axes: frozenset[tuple[str, int]]
+
+    @property
+    def key(self) -> Key:
+        """Equal for texts that are the same but for order, endings, synonyms and words that carry nothing."""
+        return (self.words, self.figures, self.negations, self.limits, self.sides)
+
+    @property
+    def stance(self) -> Key:
+        """What must be equal in two texts that say the same."""
+        return (self.figures, self.negations, self.limits)
+
+    @property
+    def subject(self) -> frozenset[str]:
+        """What it speaks of, without what it says about it."""
+        return frozenset(word for word in self.words if word not in OPPOSITES)
+
+
+@lru_cache(maxsize=1 << 14)
+def meaning(text: str) -> Meaning:
+    """What ``text`` says."""
+    text = _MARKS.sub(" ", _THOUSANDS.sub("", _COMPOUND.sub(lambda match: COMPOUNDS[match[0].lower()], text)))
+    kinds: dict[Kind, list[str]] = {
+        "figure": [],
+        "name": [],
+        "negation": [],
+        "limit": [],
+        "word": [],
+        "light": [],
+    }
+    sides: dict[str, set[str]] = {}
+    open_side: set[str] | None = None
+    is_first = True
+    for token in _TOKEN.findall(text):
+        if token in _ENDS:
+            open_side, is_first = None, token in ".!?"
+            continue
+        for kind, word in _read(token, is_first=is_first):
+            kinds[kind].append(word)
+            if word in RELATIONS and kind != "name":
+                open_side = sides.setdefault(word, set())
+            elif open_side is not None and kind in ("word", "name", "figure"):
+                open_side.add(word)
+        is_first = False
+    return Meaning(
+        words=frozenset(kinds["word"]) | frozenset(kinds["name"]),
+        names=frozenset(kinds["name"]),
+        figures=frozenset(kinds["figure"]),
+        negations=len(kinds["negation"]),
+        limits=frozenset(kinds["limit"]),
+        sides=frozenset((word, frozenset(behind)) for word, behind in sides.items() if behind),
+        axes=frozenset(
+            OPPOSITES[word] for kind in ("word", "light") for word in kinds[kind] if word in OPPOSITES
+        ),
+    )
+
+
+def _read(token: str, *, is_first: bool) -> tuple[tuple[Kind, str], ...]:
+    bare = token.rstrip(_EDGES)
+    # A first word has its capital from where it stands.
+    if is_first and bare[:1].isupper() and (bare[1:].islower() or bare in ("A", "I")):
+        bare = bare.lower()
+    return _kinds(bare)
+
+
+@lru_cache(maxsize=1 << 15)
+def _kinds(token: str) -> tuple[tuple[Kind, str], ...]:
+    """The words of a token, each with its kind."""
+    lower = token.lower().replace("’", "'").removesuffix("'s")
+    if told := _of_list(lower):
+        return (told,)
+    if any(char.isdigit() for char in lower):
+        return tuple(_with_digits(lower))
+    # One capital is a variable or a person.
+    if _INNER.search(token) or _HUMP.search(token) or (len(token) == 1 and token.isupper() and token != "I"):
+        return (("name", lower),)
+    if not lower.isascii():
+        return tuple(("word", term) for term in terms(lower)) or (("word", lower),)
+    pieces = lower.split("-") if "-" in lower.strip("-") else [lower]
+    kind: Kind = "name" if token[:1].isupper() else "word"
+    return tuple(_word(piece, kind=kind) for piece in pieces if piece)
+
+
+def _of_list(lower: str) -> tuple[Kind, str] | None:
+    if lower.endswith("n't") or lower in NEGATIONS:
+        return "negation", lower
+    if lower in LIMITS:
+        return "limit", lower
+    return ("figure", FIGURES[lower]) if lower in FIGURES else None
+
+
+def _with_digits(lower: str) -> Iterator[tuple[Kind, str]]:
+    if match := _UNIT.match(lower):
+        yield "figure", match[1].rstrip(".,")
+        yield "word", SAME.get(stem(match[2]), match[2])
+    elif _INNER.search(lower) and any(char.isalpha() for char in lower.lstrip("v")):
+        yield "name", lower
+        # A name with a figure in it is another name with another figure.
+        yield "figure", lower
+    else:
+        yield "figure", lower.removeprefix("v") if lower[1:2].isdigit() else lower
+
+
+def _word(piece: str, *, kind: Kind) -> tuple[Kind, str]:
+    bare = stem(piece)
+    bare = SAME.get(bare, bare)
+    return ("light", bare) if bare in LIGHT else (kind, bare)
+
+
+def same(one: Meaning, other: Meaning) -> bool:
+    """Whether two texts say the same, by the measure above."""
+    if one.stance != other.stance or not one.words or not other.words:
+        return False
+    if not (one.names <= other.words and other.names <= one.words):
+        return False
+    common = one.words & other.words
+    extra = len(one.words | other.words) - len(common)
+    is_within = one.words <= other.words or other.words <= one.words
+    return (
+        is_within
+        and extra <= len(common) // _EXTRA
+        and not opposed(one, other)
+        and not _exchanged(one, other)
+    )
+
+
+def opposed(one: Meaning, other: Meaning) -> bool:
+    """One has a word whose opposite the other has."""
+    sides = dict(one.axes - other.axes)
+    return any(axis in sides for axis, _ in other.axes - one.axes)
+
+
+def _exchanged(one: Meaning, other: Meaning) -> bool:
+    sides = dict(one.sides)
+    return any(sides.get(word, behind).isdisjoint(behind) for word, behind in other.sides)
+
+
+class Meanings:
+    """Finds among many texts those that say the same as one, without comparing it with each."""
+
+    def __init__(self) -> None:
+        self._known: list[tuple[int, Meaning]] = []
+        self._by_word: defaultdict[tuple[Key, str], list[int]] = defaultdict(list)
+
+    def add(self, text: str, number: int) -> None:
+        """Make ``text`` findable; ``number`` is what `find` answers."""
+        told = meaning(text)
+        for word in told.words:
+            self._by_word[told.stance, word].append(len(self._known))
+        self._known.append((number, told))
+
+    def find(self, text: str) -> int | None:
+        """The least number of a text that says the same, None if there is none."""
+        told = meaning(text)
+        # The words of one are among those of the other but for `extra`: one of the rarest `extra` + 1 is in both.
+        extra = len(told.words) // _EXTRA
+        rarest = sorted((self._by_word.get((told.stance, word), []) for word in told.words), key=len)
+        places = {place for found in rarest[: extra + 1] for place in found}
+        return min(
+            (number for number, known in (self._known[place] for place in places) if same(told, known)),
+            default=None,
+        )
+
+
+Clash: TypeAlias = Literal["negation", "opposite", "figure"]
+
+
+def clash(one: Meaning, other: Meaning) -> Clash | None:
+    """In what two texts that speak of the same contradict each other."""
+    if opposed(one, other):
+        return "opposite"
+    if (one.negations - other.negations) % 2:
+        return "negation"
+    same_words = one.words == other.words and one.negations == other.negations
+    return "figure" if same_words and bool(one.figures) and one.figures != other.figures else None
+
+
+def clashes(texts: Iterable[str]) -> Iterator[tuple[int, int, Clash]]:
+    """The pairs among ``texts`` that contradict each other, by position, each once."""
+    meanings = [meaning(text) for text in texts]
+    subjects = [told.subject for told in meanings]
+    by_word: defaultdict[str, list[int]] = defaultdict(list)
+    for index, subject in enumerate(subjects):
+        for word in subject:
+            by_word[word].append(index)
+    for index, subject in enumerate(subjects):
+        rarest = min((by_word[word] for word in subject), key=len, default=list[int]())
+        for other in rarest:
+            is_about = subject < subjects[other] or (subject == subjects[other] and index < other)
+            if other != index and is_about and len(subjects[other] - subject) <= len(subject):
+                found = clash(meanings[index], meanings[other])
+                if found:
+                    yield min(index, other), max(index, other), found

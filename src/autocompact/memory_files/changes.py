@@ -1,0 +1,258 @@
+"""Changes of several files of a memory folder, all or none, also when the process dies in the middle.
+
+What is to change is first written beside the files (``.journal/``: the new contents and the old ones), and then a plan
+that names them: from that moment on the change counts. Then each file is replaced, the old contents become the backup,
+and the journal is removed. Whoever takes the lock next finds what a dead process left: without a plan it is undone,
+with one it is finished.
+
+Somebody may have edited a file meanwhile; what a person wrote is never overwritten. Files that entries go to are
+written before those that they come from, so that an entry stands twice at worst, which the next run sees, and is never
+lost.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from autocompact.errors import MemoryInUse, StoreUnavailable
+from autocompact.files import replace_file
+
+LOCK, JOURNAL, BACKUPS, IGNORE = ".lock", ".journal", "backups", ".gitignore"
+PATIENCE = 10.0
+"""Seconds to wait for another process that is at the folder."""
+
+Failpoint: TypeAlias = Callable[[str], None]
+"""Called with the name of each step when it is done: a test dies there."""
+State: TypeAlias = Literal["before", "after", "other"]
+
+_PLAN, _OLD, _NEW = "plan.json", "old", "new"
+_IGNORED = f"# What autocompact keeps for itself; the Markdown files are yours to commit.\n/{LOCK}\n/{JOURNAL}/\n/{BACKUPS}/\n"
+
+
+class _File(msgspec.Struct, frozen=True, kw_only=True):
+    """One file of a change; the hashes are of its contents, "" where it does not exist."""
+
+    name: str
+    before: str
+    after: str
+    is_source: bool
+
+
+class _Plan(msgspec.Struct, frozen=True, kw_only=True):
+    backup: str
+    files: list[_File]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What to write.
+
+    Attributes:
+        before: the contents it was decided on, by name; a file that is not in it does not exist.
+        after: the new contents, by name.
+        sources: the files that entries are taken out of.
+        backup: name of the backup, "" for none.
+    """
+
+    before: Mapping[str, bytes]
+    after: Mapping[str, bytes]
+    sources: Collection[str] = ()
+    backup: str = ""
+
+
+@contextmanager
+def locked(folder: Path, *, patience: float = PATIENCE) -> Generator[None]:
+    """Nobody else changes the folder, in this process or another. Makes it where it is missing, and mends it.
+
+    Raises:
+        MemoryInUse: somebody else is at it for longer than ``patience`` seconds.
+        StoreUnavailable: the folder cannot be made or written.
+    """
+    from filelock import FileLock, Timeout
+
+    with _told(folder):
+        if not folder.exists():
+            folder.mkdir(parents=True)
+            replace_file(folder / IGNORE, _IGNORED.encode())
+        lock = FileLock(folder / LOCK, timeout=patience)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise MemoryInUse(
+                f"another run is at {str(folder)!r} for more than {patience:g} s: try again when it has ended"
+            ) from None
+    try:
+        with _told(folder):
+            recover(folder)
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def _told(folder: Path) -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreUnavailable(f"the memory folder {str(folder)!r}: {error.strerror or error}") from error
+
+
+def read_files(folder: Path, names: Collection[str]) -> dict[str, bytes]:
+    """The contents of those of ``names`` that exist.
+
+    Raises:
+        StoreUnavailable: one of them cannot be read.
+    """
+    found: dict[str, bytes] = {}
+    with _told(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                found[name] = (folder / name).read_bytes()
+    return found
+
+
+def write(folder: Path, change: Change, *, failpoint: Failpoint = lambda _: None) -> Path | None:
+    """Carry out ``change``, under the lock; None, and nothing done, if a file is no longer as it was decided on.
+
+    Returns:
+        The folder of the backup; the memory folder itself where no backup was asked for.
+
+    Raises:
+        StoreUnavailable: it cannot be written; the next who takes the lock undoes or finishes it.
+    """
+    with _told(folder):
+        files = [
+            _File(
+                name=name,
+                before=_hash(change.before.get(name)),
+                after=_hash(content),
+                is_source=name in change.sources,
+            )
+            for name, content in change.after.items()
+        ]
+        # Where entries come from is written last, see above.
+        files.sort(key=lambda file: file.is_source)
+        if any(_state(folder, file) != "before" for file in files):
+            return None
+        plan = _Plan(backup=change.backup and _free(folder / BACKUPS, change.backup), files=files)
+        _stage(folder / JOURNAL, plan, change=change, failpoint=failpoint)
+        if _settle(folder, plan, failpoint=failpoint) == "undone":
+            return None
+    return folder / BACKUPS / plan.backup if plan.backup else folder
+
+
+def recover(folder: Path) -> Literal["finished", "undone"] | None:
+    """Finish or undo, under the lock, what a dead process left; None if it left nothing."""
+    journal = folder / JOURNAL
+    if not journal.is_dir():
+        return None
+    try:
+        plan = msgspec.json.decode((journal / _PLAN).read_bytes(), type=_Plan)
+    except FileNotFoundError:
+        shutil.rmtree(journal)
+        return "undone"
+    return _settle(folder, plan, failpoint=lambda _: None)
+
+
+def _stage(journal: Path, plan: _Plan, *, change: Change, failpoint: Failpoint) -> None:
+    for part, contents in ((_OLD, change.before), (_NEW, change.after)):
+        for file in plan.files:
+            if file.name in contents:
+                path = journal / part / file.name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                replace_file(path, contents[file.name])
+                failpoint(f"staged {part} {file.name}")
+        _sync(journal / part)
+    _sync(journal)
+    replace_file(journal / _PLAN, msgspec.json.encode(plan))
+    _sync(journal)
+    _sync(journal.parent)
+    failpoint("planned")
+
+
+def _settle(folder: Path, plan: _Plan, *, failpoint: Failpoint) -> Literal["finished", "undone"]:
+    """Replace what is not replaced yet; take it back if somebody edited a file before entries came into it."""
+    journal = folder / JOURNAL
+    for file in plan.files:
+        state = _state(folder, file)
+        if state == "other" and all(
+            _state(folder, each) == "before" for each in plan.files if each.is_source
+        ):
+            _undo(folder, plan)
+            return "undone"
+        if state == "before":
+            path = folder / file.name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(path, (journal / _NEW / file.name).read_bytes())
+            failpoint(f"replaced {file.name}")
+    _sync(folder)
+    if plan.backup and (journal / _OLD).is_dir():
+        (folder / BACKUPS).mkdir(exist_ok=True)
+        (journal / _OLD).rename(folder / BACKUPS / plan.backup)
+        _sync(folder / BACKUPS)
+        failpoint("backed up")
+    _clear(journal, failpoint=failpoint)
+    return "finished"
+
+
+def _undo(folder: Path, plan: _Plan) -> None:
+    for file in plan.files:
+        if _state(folder, file) == "after":
+            if file.before:
+                replace_file(folder / file.name, (folder / JOURNAL / _OLD / file.name).read_bytes())
+            else:
+                (folder / file.name).unlink()
+    _sync(folder)
+    _clear(folder / JOURNAL, failpoint=lambda _: None)
+
+
+def _clear(journal: Path, *, failpoint: Failpoint) -> None:
+    """Remove the journal, the plan first: without it nobody takes up what is done."""
+    (journal / _PLAN).unlink()
+    _sync(journal)
+    failpoint("unplanned")
+    shutil.rmtree(journal)
+    failpoint("cleared")
+
+
+def _state(folder: Path, file: _File) -> State:
+    try:
+        now = _hash((folder / file.name).read_bytes())
+    except FileNotFoundError:
+        now = ""
+    return "after" if now == file.after else "before" if now == file.before else "other"
+
+
+def _hash(content: bytes | None) -> str:
+    return "" if content is None else sha256(content).hexdigest()
+
+
+def _free(folder: Path, name: str) -> str:
+    """``name``, or with a number behind it where there is one already."""
+    names: Sequence[str] = os.listdir(folder) if folder.is_dir() else ()
+    number = 1
+    free = name
+    while free in names:
+        number += 1
+        free = f"{name}-{number}"
+    return free
+
+
+def _sync(folder: Path) -> None:
+    """Make the names in ``folder`` durable; Windows knows no such thing for folders."""
+    if os.name == "nt" or not folder.is_dir():
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,68 @@
+"""A memory folder as values, and the layers on it."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from autocompact.core.memory.index import plan_index
+from autocompact.core.memory.notes import Note
+from autocompact.core.memory.observations import ObservationRun, Observed, plan_observations, plan_observe
+from autocompact.core.memory.pages import (
+    DONE,
+    OBSERVATION_ARCHIVE,
+    OBSERVATIONS,
+    RULES,
+    TASK_ARCHIVE,
+    open_page,
+)
+from autocompact.core.memory.policy import ObservationPolicy, TaskPolicy
+from autocompact.core.memory.task_table import Row, rows_in
+from autocompact.core.memory.tasks import OF_TASKS, TaskRun, plan_tasks
+
+TODAY = date(2026, 11, 21)
+
+
+class Folder(dict[str, bytes]):
+    """Files by name; each layer changes them and says what it did."""
+
+    def put(self, name: str, text: str) -> None:
+        self[name] = text.encode()
+
+    def text(self, name: str) -> str:
+        return self[name].decode()
+
+    def notes(self, name: str) -> tuple[Note, ...]:
+        return open_page(self, name, dialect=OF_TASKS if name == DONE else None).notes
+
+    def rows(self) -> list[Row]:
+        return rows_in(open_page(self, TASK_ARCHIVE).texts)
+
+    def observe(self, text: str, *, why: str = "", today: date = TODAY) -> Observed:
+        changed, observed = plan_observe(self, text, why=why, today=today)
+        self.update(changed)
+        return observed
+
+    def upkeep(
+        self, *, today: date = TODAY, archive_after_days: int = 28, escalate_after: int = 5
+    ) -> ObservationRun:
+        policy = ObservationPolicy(archive_after_days=archive_after_days, escalate_after=escalate_after)
+        changed, run = plan_observations(self, today=today, policy=policy)
+        self.update(changed)
+        return run
+
+    def tasks(self, *, keep_recent: int = 10, propose_after: int = 5) -> TaskRun:
+        policy = TaskPolicy(keep_recent=keep_recent, propose_after=propose_after)
+        changed, run = plan_tasks(self, today=TODAY, policy=policy)
+        self.update(changed)
+        return run
+
+    def index(self) -> None:
+        self.update(plan_index(self))
+
+    def texts(self) -> dict[str, list[str]]:
+        """What stands where, in any order."""
+        kinds = {
+            name: sorted(note.text for note in self.notes(name))
+            for name in (RULES, OBSERVATIONS, OBSERVATION_ARCHIVE, DONE)
+        }
+        return {**kinds, TASK_ARCHIVE: sorted(row.task for row in self.rows())}

@@ -1,0 +1,131 @@
+"""Which texts say the same, and which only look like it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autocompact.core.memory.meaning import Meanings, clashes, meaning, same
+
+PARAPHRASES = [
+    ("Tests of the importer need TZ=UTC", "The importer's tests require TZ=UTC"),
+    ("Tests need TZ=UTC", "the tests require TZ=UTC to be set"),
+    ("Run the formatter before committing", "Before you commit, run the formatter"),
+    ("Always run migrations before starting the server", "Run the migrations before you start the server"),
+    ("The integration tests are flaky on Windows", "Integration tests are flaky on Windows"),
+    ("Do not edit generated files by hand", "Never edit generated files by hand"),
+    ("The build breaks without Node 18", "Without Node 18, the build fails"),
+    ("User prefers short answers", "The user always prefers short answers"),
+    ("pytest must be run with -n 2", "Run pytest with -n 2"),
+    ("The config folder must be created first", "Create the configuration directory first"),
+    ("Copy schema.sql to the db folder", "schema.sql must be copied to the database directory"),
+    ("Retry uploads three times", "Uploads are retried 3 times"),
+    ("The API returns times in the UTC time zone", "API returns times in UTC timezone"),
+    ("Don't use print in library code", "Do not use print in the library code"),
+    ("The staging database is reset every night", "Every night the staging db is reset"),
+    ("Requests time out after 30 seconds", "Requests time out after 30s"),
+    ("Use pnpm instead of npm", "`pnpm` should be used instead of `npm`"),
+    ("The queue holds 10,000 jobs", "The queue holds 10000 jobs"),
+    (
+        "The importer of the nightly job fails when the cache is cold",
+        "Nightly importer job fails when cache is cold again",
+    ),
+    ("测试需要数据库", "测试需要数据库"),
+    ("I should ask before deleting files", "Ask before deleting files"),
+]
+LOOK_ALIKES = [
+    ("Retry uploads 3 times", "Retry uploads 5 times"),
+    ("Use Python 3.11", "Use Python 3.12"),
+    ("v1.2.3 breaks the importer", "v1.2.4 breaks the importer"),
+    ("Issue #12 is fixed", "Issue #13 is fixed"),
+    ("The job runs at 10:00", "The job runs at 11:00"),
+    ("Timeouts are 30 s", "Timeouts are 30 ms"),
+    ("report_2024.csv is broken", "report_2025.csv is broken"),
+    ("Never edit generated files", "Always edit generated files"),
+    ("Edit generated files by hand", "Do not edit generated files by hand"),
+    ("The build passes with the cache", "The build passes without the cache"),
+    ("测试需要数据库", "测试不需要数据库"),
+    ("config.yaml holds the port", "config.toml holds the port"),
+    ("src/a.py is generated", "src/b.py is generated"),
+    ("load_user caches results", "load_users caches results"),
+    ("--fast skips checks", "--full skips checks"),
+    ("Alice reviews the parser", "Bob reviews the parser"),
+    ("The tests are flaky on linux", "The tests are flaky on windows"),
+    ("postgres needs a vacuum every night", "redis needs a vacuum every night"),
+    ("Run migrations before the tests", "Run the tests before migrations"),
+    ("Run the formatter before the linter", "Run the formatter after the linter"),
+    ("Copy A to B", "Copy B to A"),
+    ("The importer requires the parser", "The parser requires the importer"),
+    ("Prefer tabs over spaces", "Prefer spaces over tabs"),
+    ("Only admins may deploy", "Admins may deploy"),
+    ("The cache is enabled in CI", "The cache is disabled in CI"),
+    ("The build sometimes fails", "The build always fails"),
+    ("Tests need TZ=UTC", "Tests need TZ=UTC and LANG=C"),
+    ("The cache is stale after deploy", "The cache is stale after a failed deploy"),
+    ("Users can delete comments", "Users can create comments"),
+    (
+        "The importer tests in CI are slow when the cache is cold",
+        "The importer tests in CI are slow when the cache is cold on Windows",
+    ),
+    ("...", "!!!"),
+]
+
+
+@pytest.mark.parametrize("one, other", PARAPHRASES)
+def test_paraphrases_say_the_same_both_ways(one: str, other: str):
+    assert same(meaning(one), meaning(other))
+    assert same(meaning(other), meaning(one))
+    assert found(one, other)
+    assert found(other, one)
+
+
+@pytest.mark.parametrize("one, other", LOOK_ALIKES)
+def test_look_alikes_stay_apart_both_ways(one: str, other: str):
+    assert not same(meaning(one), meaning(other))
+    assert not same(meaning(other), meaning(one))
+    assert meaning(one).key != meaning(other).key or not meaning(one).words
+    assert not found(one, other)
+
+
+def found(one: str, other: str) -> bool:
+    known = Meanings()
+    known.add("The moon is far away", 0)
+    known.add(one, 1)
+    return known.find(other) == 1
+
+
+WORDS = st.lists(
+    st.sampled_from(
+        "run the tests before deploy cache importer not 3 5 only Redis fails a.py slow and always".split()
+    ),
+    max_size=12,
+).map(" ".join)
+
+
+@given(texts=st.lists(WORDS, max_size=12), text=WORDS)
+def test_the_index_finds_what_comparing_with_each_would_find(texts: list[str], text: str):
+    known = Meanings()
+    for number, each in enumerate(texts):
+        known.add(each, number)
+    expected = next((n for n, each in enumerate(texts) if same(meaning(text), meaning(each))), None)
+    assert known.find(text) == expected
+
+
+def test_rules_that_speak_of_the_same_and_differ_contradict_each_other():
+    rules = [
+        "Always use tabs",
+        "Never use tabs",
+        "Retry three times on failure",
+        "Retry 5 times on failure",
+        "Enable the cache in CI",
+        "Disable the cache in CI",
+        "The cache is in CI",
+        "Do not use tabs in generated Makefiles of vendored projects",
+        "...",
+    ]
+    assert set(clashes(rules)) == {(0, 1, "negation"), (2, 3, "figure"), (4, 5, "opposite")}
+
+
+def test_rules_that_agree_do_not_contradict_each_other():
+    assert (
+        list(clashes(["Use tabs", "Use tabs in Makefiles", "Retry 3 times", "Retry uploads 3 times"])) == []
+    )
