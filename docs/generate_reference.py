@@ -18,6 +18,7 @@ from autocompact.cli import program
 from autocompact.cli.compact import compacted_from
 from autocompact.cli.report import report
 from autocompact.cli.sources import Source
+from autocompact.cli.upkeep import compress_context
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -38,6 +39,7 @@ all; the session itself is never overwritten.
 | 0 | done, also if there was nothing to do |
 | 1 | nobody reads stdout any more (`| head`) |
 | 2 | it could not be done: one message on stderr says why, nothing was written |
+| 3 | only `compress-context`: there was nothing to do |
 | 130 | interrupted (Ctrl-C) |
 
 | environment | meaning |
@@ -51,7 +53,7 @@ all; the session itself is never overwritten.
 
 def cli_reference() -> str:
     """The page with the help of every command."""
-    sections = "\n".join(_helps(program, None))
+    sections = "\n".join([*_helps(program, None), *_helps(compress_context, None)])
     return (
         "# Command line\n\n<!-- Written by docs/generate_reference.py (make docs): change the program, not this page. -->"
         f"\n\n{sections}\n{_FOOT}"
@@ -59,7 +61,7 @@ def cli_reference() -> str:
 
 
 def _helps(command: click.Command, parent: click.Context | None) -> Iterator[str]:
-    name = command.name if parent else "autocompact"
+    name = "autocompact" if command is program else command.name
     context = click.Context(command, info_name=name, parent=parent, **command.context_settings)
     context.terminal_width = WIDTH
     yield f"## {context.command_path}\n\n```\n{context.get_help()}\n```\n"

@@ -6,13 +6,12 @@ message says why, nothing was written), 130 interrupted, 1 nobody reads the outp
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Sequence
 
 import click
 
 from autocompact.cli.compact import compact
+from autocompact.cli.guard import guarded
 from autocompact.cli.inspect import inspect
 from autocompact.cli.replay import replay
 from autocompact.cli.serve import serve, wrap
@@ -28,10 +27,7 @@ from autocompact.cli.store import (
     show,
     undo,
 )
-from autocompact.errors import AutocompactError
-
-FAILED, INTERRUPTED = 2, 130
-
+from autocompact.cli.upkeep import observe
 
 _BEGIN = """\b
 Begin with:
@@ -68,29 +64,9 @@ for kept in (
 program.add_command(serve)
 program.add_command(wrap)
 program.add_command(settings)
+program.add_command(observe)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; the exit code. ``arguments`` are those of the command line by default."""
-    try:
-        code = program.main(arguments, prog_name="autocompact", standalone_mode=False)
-    except click.exceptions.NoArgsIsHelpError as error:
-        error.show()
-        return FAILED
-    except click.UsageError as error:
-        command = error.ctx.command_path if error.ctx else "autocompact"
-        return _failed(f"{error.format_message()} See: {command} --help")
-    except (AutocompactError, click.ClickException) as error:
-        return _failed(str(error))
-    except (KeyboardInterrupt, click.Abort):
-        return INTERRUPTED
-    except OSError as error:
-        # What is still buffered would be written when Python ends, and fail again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _failed(f"the output cannot be written: {error.strerror or error}")
-    return code or 0
-
-
-def _failed(message: str) -> int:
-    click.echo(f"autocompact: {message}", err=True)
-    return FAILED
+    return guarded(program, arguments, name="autocompact")

@@ -7,6 +7,7 @@ from autocompact.settings.engine import mode_of, policy_of, threshold_of
 from autocompact.settings.fields import Setting, all_settings
 from autocompact.settings.loading import Loaded, Origin, load_settings, project_file, user_file, value_of
 from autocompact.settings.schema import made_schema, schema
+from autocompact.settings.upkeep import upkeep_policy_of
 from autocompact.settings.values import Settings
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "project_file",
     "schema",
     "threshold_of",
+    "upkeep_policy_of",
     "user_file",
     "value_of",
 ]

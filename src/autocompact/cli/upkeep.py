@@ -1,0 +1,109 @@
+"""``compress-context`` and ``autocompact observe``: the memory folder from the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from autocompact.cli.guard import guarded
+from autocompact.cli.sources import deliver
+from autocompact.cli.terminal import progress, tell
+from autocompact.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from autocompact.core.memory.policy import UpkeepPolicy
+    from autocompact.upkeep import Layer
+
+DONE, NOTHING_TO_DO = 0, 3
+
+_ENDS = """\b
+Exit codes: 0 done, 3 nothing to do, 2 it could not be done (nothing was changed), 130 interrupted.
+With --dry-run 0 means that there is something to do."""
+
+folder_option = click.option(
+    "--dir",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="The memory folder.  [default: .autocompact of the project, else in your data folder]",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="JSON on stdout instead of text.")
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]}, epilog=_ENDS, no_args_is_help=True)
+@click.version_option(package_name="autocompact", message="%(prog)s %(version)s")
+@folder_option
+@click.option("--observations", is_flag=True, help="Make rules of confirmed observations, archive old ones.")
+@click.option("--tasks", is_flag=True, help="Make rows of all but the last tasks, propose their patterns.")
+@click.option("--all", "every", is_flag=True, help="All layers.")
+@click.option("--dry-run", is_flag=True, help="Only show the changes, as a unified diff on stdout.")
+@json_option
+def compress_context(
+    *, folder: Path | None, observations: bool, tasks: bool, every: bool, dry_run: bool, as_json: bool
+) -> int:
+    """Bring an agent's memory folder up to date: rules, observations, tasks, index.
+
+    All files change together or none does; what was there before is in backups/. A second run changes nothing.
+    """
+    from autocompact.cli import memory
+    from autocompact.upkeep import run_upkeep
+
+    layers = _layers(observations=observations or every, tasks=tasks or every)
+    where = _folder(folder)
+    with progress(f"Working on {where}"):
+        report = run_upkeep(where, layers=layers, policy=_policy(where), dry_run=dry_run)
+    if as_json:
+        deliver([memory.run_document(report)], None)
+    else:
+        deliver([change.diff().encode() for change in report.changes if dry_run], None)
+        tell(memory.run_text(report, dry_run=dry_run))
+    return DONE if report.changes else NOTHING_TO_DO
+
+
+@click.command()
+@click.argument("text")
+@click.option("--why", default="", metavar="TEXT", help="The reason, or how you noticed.")
+@folder_option
+@json_option
+def observe(text: str, *, why: str, folder: Path | None, as_json: bool) -> None:
+    """Note an observation in the memory folder, or confirm the one that says the same.
+
+    Five confirmations make it a rule when `compress-context --observations` runs.
+    """
+    from autocompact.cli import memory
+    from autocompact.upkeep import observe as note
+
+    where = _folder(folder)
+    observed = note(where, text, why=why)
+    if as_json:
+        deliver([memory.observed_document(observed, where)], None)
+    else:
+        tell(memory.observed_text(observed, where))
+
+
+def _layers(*, observations: bool, tasks: bool) -> Sequence[Layer]:
+    wanted: dict[Layer, bool] = {"observations": observations, "tasks": tasks}
+    chosen: list[Layer] = [layer for layer, is_wanted in wanted.items() if is_wanted]
+    if not chosen:
+        raise InvalidInput("say what to do: --observations, --tasks or --all")
+    return chosen
+
+
+def _folder(folder: Path | None) -> Path:
+    from autocompact.upkeep import memory_folder
+
+    return folder or memory_folder()
+
+
+def _policy(folder: Path) -> UpkeepPolicy:
+    from autocompact.settings import load_settings, upkeep_policy_of
+
+    return upkeep_policy_of(load_settings(folder.absolute().parent).settings)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run ``compress-context``; the exit code. ``arguments`` are those of the command line by default."""
+    return guarded(compress_context, arguments, name="compress-context")

@@ -1,0 +1,143 @@
+"""A run of the layers over a memory folder."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+from autocompact.core.memory.document import read_document
+from autocompact.core.memory.index import plan_index
+from autocompact.core.memory.observations import ObservationRun, plan_observations
+from autocompact.core.memory.pages import DONE, NAMES, OBSERVATIONS
+from autocompact.core.memory.policy import UpkeepPolicy
+from autocompact.core.memory.tasks import TaskRun, plan_tasks
+from autocompact.errors import InvalidInput, MemoryInUse
+from autocompact.memory_files.changes import Change, Failpoint, locked, read_files, write
+from autocompact.ports import Clock, SystemClock
+from autocompact.upkeep.observing import TRIES, today
+
+Layer: TypeAlias = Literal["observations", "tasks"]
+LAYERS: tuple[Layer, ...] = get_args(Layer)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileChange:
+    """A file of the folder, before (None where it is new) and after."""
+
+    name: str
+    before: bytes | None
+    after: bytes
+
+    def diff(self) -> str:
+        """The change as a unified diff."""
+        old, new = (_lines(content or b"", name=self.name) for content in (self.before, self.after))
+        source = self.name if self.before is not None else "/dev/null"
+        return "".join(difflib.unified_diff(old, new, source, self.name))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpkeepReport:
+    """What a run did, or would do.
+
+    Attributes:
+        folder: the memory folder.
+        changes: the files that changed.
+        observations: what happened to observations, None if that layer did not run.
+        tasks: what happened to tasks, None if that layer did not run.
+        off: layers that were asked for and are switched off.
+        backup: folder with the changed files as they were, None if nothing was written.
+    """
+
+    folder: Path
+    changes: tuple[FileChange, ...] = ()
+    observations: ObservationRun | None = None
+    tasks: TaskRun | None = None
+    off: tuple[Layer, ...] = ()
+    backup: Path | None = None
+
+
+def run_upkeep(
+    folder: Path,
+    *,
+    layers: Collection[Layer] = LAYERS,
+    policy: UpkeepPolicy | None = None,
+    clock: Clock | None = None,
+    dry_run: bool = False,
+    failpoint: Failpoint = lambda _: None,
+) -> UpkeepReport:
+    """Run ``layers`` over the memory folder and bring its index up to date.
+
+    All files change together or none does, also if the process dies; a second run right after changes nothing.
+
+    Args:
+        folder: the memory folder.
+        layers: which; their order does not matter.
+        policy: their figures.
+        clock: says what day it is (UTC).
+        dry_run: only say what would happen; nothing is written, not even a lock.
+        failpoint: for tests, see `autocompact.memory_files.changes`.
+
+    Raises:
+        InvalidInput: there is no such folder, or one of its files is no text.
+        MemoryInUse: another process is at the folder for more than ten seconds.
+        StoreUnavailable: the folder cannot be read or written.
+    """
+    if not folder.is_dir():
+        raise InvalidInput(
+            f"there is no memory folder {str(folder)!r}: `autocompact observe TEXT` makes one, or name another with --dir"
+        )
+    policy, clock = policy or UpkeepPolicy(), clock or SystemClock()
+    if dry_run:
+        return _planned(folder, read_files(folder, NAMES), layers=layers, policy=policy, clock=clock)
+    with locked(folder):
+        for _ in range(TRIES):
+            files = read_files(folder, NAMES)
+            report = _planned(folder, files, layers=layers, policy=policy, clock=clock)
+            if not report.changes:
+                return report
+            after = {change.name: change.after for change in report.changes}
+            stamp = clock.now()[:19].replace(":", "-")
+            change = Change(before=files, after=after, sources=(OBSERVATIONS, DONE), backup=stamp)
+            if backup := write(folder, change, failpoint=failpoint):
+                return replace(report, backup=backup)
+    raise MemoryInUse(f"somebody keeps changing the files of {str(folder)!r}: try again later")
+
+
+def _planned(
+    folder: Path,
+    files: Mapping[str, bytes],
+    *,
+    layers: Collection[Layer],
+    policy: UpkeepPolicy,
+    clock: Clock,
+) -> UpkeepReport:
+    """What the run would do."""
+    day, now = today(clock), dict(files)
+    enabled = {"observations": policy.observations.enabled, "tasks": policy.tasks.enabled}
+    observations, tasks = None, None
+    if "observations" in layers and policy.observations.enabled:
+        changed, observations = plan_observations(now, today=day, policy=policy.observations)
+        now |= changed
+    if "tasks" in layers and policy.tasks.enabled:
+        changed, tasks = plan_tasks(now, today=day, policy=policy.tasks)
+        now |= changed
+    # An empty folder has nothing to index.
+    now |= plan_index(now) if now else {}
+    return UpkeepReport(
+        folder=folder,
+        changes=tuple(
+            FileChange(name=name, before=files.get(name), after=now[name])
+            for name in NAMES
+            if name in now and now[name] != files.get(name)
+        ),
+        observations=observations,
+        tasks=tasks,
+        off=tuple(layer for layer in LAYERS if layer in layers and not enabled[layer]),
+    )
+
+
+def _lines(content: bytes, *, name: str) -> list[str]:
+    return [f"{text}\n" for text in read_document(content, name=name).texts]

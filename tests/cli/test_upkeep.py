@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+
+from autocompact.cli.upkeep import main
+from tests.cli.program import Ended, Program, environment
+
+Compress: TypeAlias = Callable[..., Ended]
+
+
+@pytest.fixture
+def compress(capfdbinary: pytest.CaptureFixture[bytes]) -> Compress:
+    def run(*arguments: str | Path) -> Ended:
+        code = main([str(each) for each in arguments])
+        out, err = capfdbinary.readouterr()
+        return Ended(code=code, out=out, err=err.decode())
+
+    return run
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "project" / ".autocompact"
+    made.mkdir(parents=True)
+    (made / "OBSERVATIONS.md").write_text(
+        "- 2020-01-01: Old\n- 2020-01-01: Confirmed\x1b[2J (9 confirmations)\n"
+    )
+    (made / "ACTIVE_RULES.md").write_text("1. Always use tabs\n2. Never use tabs\n")
+    (made / "DONE.md").write_text(
+        "".join(f"- 2020-01-{day:02}: T-{day} x (done; pattern: tea)\n" for day in range(1, 25))
+    )
+    return made
+
+
+@pytest.mark.requirement("C5")
+def test_done_is_0_and_nothing_to_do_is_3(folder: Path, compress: Compress):
+    done = compress("--dir", folder, "--all")
+    assert (done.code, done.out) == (0, b"")
+    assert "new rule" in done.err
+    assert "rule 3: Confirmed\\x1b[2J" in done.err
+    assert "contradiction 1: Always use tabs / 2: Never use tabs" in done.err
+    assert "… 4 more" in done.err
+    assert "10 tasks stay, 14 archived, 1 pattern proposed" in done.err
+    assert "backups" in done.err
+    again = compress("--dir", folder, "--all")
+    assert again.code == 3
+    assert "nothing to do" in again.err
+
+
+def test_a_dry_run_shows_a_diff_on_stdout_and_changes_nothing(folder: Path, compress: Compress):
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    shown = compress("--dir", folder, "--observations", "--dry-run")
+    assert shown.code == 0
+    assert b"\n-- 2020-01-01: Old\n" in shown.out
+    assert "would change" in shown.err
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    compress("--dir", folder, "--observations")
+    assert compress("--dir", folder, "--observations", "--dry-run").code == 3
+
+
+def test_the_json_says_what_happened(folder: Path, compress: Compress):
+    told = json.loads(compress("--dir", folder, "--all", "--json").out)
+    assert told["observations"]["escalated"] == [{"number": 3, "text": "Confirmed\x1b[2J"}]
+    assert told["tasks"]["proposed"] == ["tea"]
+    assert set(told["diff"]) == set(told["changed"])
+    assert Path(told["backup"]).is_dir()
+    quiet = json.loads(compress("--dir", folder, "--tasks", "--json").out)
+    assert (quiet["changed"], quiet["observations"], quiet["backup"]) == ([], None, None)
+
+
+def test_settings_of_the_project_are_obeyed(folder: Path, compress: Compress):
+    triggers = {"observationAge": {"escalateAfterConfirmations": 10}, "taskArchive": {"enabled": False}}
+    (folder / "settings.json").write_text(json.dumps({"compaction": {"triggers": triggers}}))
+    told = compress("--dir", folder, "--all")
+    assert "0 new rules, 2 archived" in told.err
+    assert "tasks are switched off" in told.err
+
+
+@pytest.mark.parametrize(
+    "arguments, problem",
+    [
+        (["--observations", "--dir", "nowhere"], "no memory folder 'nowhere'"),
+        (["--dry-run"], "say what to do"),
+        (["--frobnicate"], "No such option"),
+    ],
+)
+def test_bad_input_is_2_with_one_message(compress: Compress, arguments: list[str], problem: str):
+    ended = compress(*arguments)
+    assert (ended.code, ended.out) == (2, b"")
+    assert problem in ended.err
+    assert ended.err.startswith("compress-context: ")
+
+
+def test_without_arguments_the_help_is_shown(compress: Compress):
+    ended = compress()
+    assert ended.code == 2
+    assert "3 nothing to do" in ended.err
+
+
+def test_observations_are_noted_confirmed_and_become_rules(folder: Path, program: Program):
+    noted = program("observe", "Use UTC everywhere", "--why", "DST", "--dir", folder)
+    assert (noted.code, noted.out) == (0, b"")
+    assert "noted: Use UTC everywhere" in noted.err
+    confirmed = program("observe", "Always use UTC everywhere", "--dir", folder)
+    assert "confirmed, 1 confirmation: Use UTC everywhere" in confirmed.err
+    rule = json.loads(program("observe", "always use tabs", "--dir", folder, "--json").out)
+    assert (rule["action"], rule["rule"], rule["confirmations"]) == ("rule", 1, 1)
+    assert "that is rule 1 already, 2 confirmations" in program("observe", "use tabs", "--dir", folder).err
+    main(["--dir", str(folder), "--observations"])
+    assert "back from the archive" in program("observe", "old", "--dir", folder).err
+
+
+def test_an_observation_without_words_is_refused(folder: Path, program: Program):
+    ended = program("observe", "...", "--dir", folder)
+    assert ended.code == 2
+    assert "needs words" in ended.err
+
+
+def test_in_a_project_the_folder_need_not_be_named(folder: Path):
+    command = [str(Path(sys.executable).with_name("compress-context")), "--all"]
+    done = subprocess.run(
+        command, cwd=folder.parent, env=environment(), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0
+    assert str(folder) in done.stderr
