@@ -117,21 +117,21 @@ class Known(Generic[C]):
     def __iter__(self) -> Iterator[C]:
         return iter(tuple(self._used.values()))
 
-    def digests(self, start: bytes, raws: Sequence[bytes]) -> list[bytes]:
-        """The digest of each prefix of a request, as `chain` gives them.
+    def digests(self, start: bytes, raws: Sequence[bytes]) -> tuple[list[bytes], int]:
+        """The digest of each prefix of a request, as `chain` gives them, and how many of its messages are remembered.
 
         Args:
             start: the `seed` of the chain.
             raws: the messages of the request.
         """
-        found = list(chain(start, raws[:_ROOT]))
+        found, remembered = list(chain(start, raws[:_ROOT])), 0
         for one in self._beginning(found):
             shared = _alike(one.raws, raws)
             if shared > len(found):
-                found = one.digests[:shared]
+                found, remembered = one.digests[:shared], shared
                 if shared == len(one.raws):
                     break
-        return [*found, *chain(found[-1] if found else start, raws[len(found) :])]
+        return [*found, *chain(found[-1] if found else start, raws[len(found) :])], remembered
 
     def find(self, digests: Sequence[bytes]) -> tuple[C, int] | None:
         """The conversation with the longest common prefix, and how long that is; None if there is none.

@@ -8,6 +8,7 @@ very bytes that this request brought, cache marks included; the log itself holds
 from __future__ import annotations
 
 import asyncio
+import re
 import uuid
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import asynccontextmanager
@@ -25,6 +26,7 @@ from autocompact.wire import Request, parse_message
 MOST_SIBLINGS = 64
 """Conversations that begin alike which are looked for after a restart; further ones are begun anew then."""
 
+_NATIVE_BLOCK = re.compile(rb'"type"\s*:\s*"compaction')
 _TRIES = 8
 
 
@@ -57,6 +59,7 @@ class Incoming:
         seed: what the chain of its digests begins with.
         raws: the messages of its list.
         digests: of the prefixes of that list.
+        remembered: so many of them came as these very bytes before.
     """
 
     request: Request
@@ -64,6 +67,15 @@ class Incoming:
     seed: bytes
     raws: Sequence[bytes]
     digests: Sequence[bytes]
+    remembered: int
+
+    @property
+    def is_native(self) -> bool:
+        """Whether the provider compacted this history; none that is remembered was."""
+        return any(
+            b'"compaction' in raw and _NATIVE_BLOCK.search(raw) is not None
+            for raw in self.raws[self.remembered :]
+        )
 
     def logged(self, start: int) -> list[Message]:
         """The messages after the first ``start`` as the log holds them."""
@@ -101,8 +113,15 @@ class Conversations:
         offset = request.messages.listed.start
         system = request.raws[0] if offset else b""
         start, raws = seed(namespace, request.dialect, system=system), request.raws[offset:]
-        digests = self.known.digests(start, raws)
-        return Incoming(request=request, namespace=namespace, seed=start, raws=raws, digests=digests)
+        digests, remembered = self.known.digests(start, raws)
+        return Incoming(
+            request=request,
+            namespace=namespace,
+            seed=start,
+            raws=raws,
+            digests=digests,
+            remembered=remembered,
+        )
 
     @asynccontextmanager
     async def held(self, incoming: Incoming, *, compactor: Compactor) -> AsyncGenerator[Kept]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -31,7 +30,6 @@ from autocompact.wire import Request, render_request
 Action: TypeAlias = Literal["forwarded", "compacted", "retried"]
 
 _NATIVE_MEMBERS = ("context_management", "previous_response_id", "conversation", "prompt")
-_NATIVE_BLOCK = re.compile(rb'"type"\s*:\s*"compaction')
 _MOST_COMPACTORS = 64
 
 log = logging.getLogger("autocompact.gateway")
@@ -148,12 +146,14 @@ class Turns:
         compactor = self.compactor(request.model, max_output=request.max_output)
         threshold = self._config.mode.policy.threshold(compactor.budget)
         if (
-            is_native(request)
+            _is_managed(request)
             or len(request.raw) < threshold * self._config.keep_from
             or not request.messages.listed
         ):
             return Turn(body=request.raw)
         incoming = self.conversations.incoming(request, namespace=namespace)
+        if incoming.is_native:
+            return Turn(body=request.raw)
         async with self._held(incoming, compactor=compactor) as kept:
             with self._counted(kept.conversation):
                 await kept.conversation.ready()
@@ -161,10 +161,12 @@ class Turns:
 
     async def shrunk(self, request: Request, *, namespace: str, overflow: Overflow) -> Turn | None:
         """A smaller request after the provider said that it was too large; None if nothing can be gained."""
-        if is_native(request) or not request.messages.listed:
+        if _is_managed(request) or not request.messages.listed:
             return None
         compactor = self.compactor(request.model, max_output=request.max_output)
         incoming = self.conversations.incoming(request, namespace=namespace)
+        if incoming.is_native:
+            return None
         async with self._held(incoming, compactor=compactor) as kept:
             conversation = kept.conversation
             await conversation.ahead.settled()
@@ -266,11 +268,9 @@ class _Counting:
             self._metrics.compacted(receipt.trigger, saved=receipt.tokens_before - receipt.tokens_after)
 
 
-def is_native(request: Request) -> bool:
-    """Whether the provider manages this context itself; then it is left alone."""
-    if any(request.fields.get(name, b"null") != b"null" for name in _NATIVE_MEMBERS):
-        return True
-    return b'"compaction' in request.raw and _NATIVE_BLOCK.search(request.raw) is not None
+def _is_managed(request: Request) -> bool:
+    """Whether the provider is asked to manage this context itself; then it is left alone."""
+    return any(request.fields.get(name, b"null") != b"null" for name in _NATIVE_MEMBERS)
 
 
 def _rendered(request: Request, conversation: Conversation) -> bytes:
