@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-QUICK = ("retention", "retrieval", "counters", "storage", "speed", "compaction")
+QUICK = ("retention", "retrieval", "counters", "storage", "speed", "compaction", "gateway")
 HERE = Path(__file__).parent
 
 
