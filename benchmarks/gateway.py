@@ -42,6 +42,7 @@ ROUNDS = 6
 LITELLM = "litellm[proxy]==1.106.2"
 HEADROOM = "headroom-ai[proxy]==0.42.0"
 START_SECONDS = 120
+ROUND_SECONDS = 5
 BIG_WINDOW = "4000000"
 
 Row = dict[str, Any]
@@ -285,14 +286,15 @@ async def throughput(targets: Sequence[Target], *, count: int) -> list[Row]:
         for stream in (False, True):
             request = next(turns(2_000, name="rate", stream=stream))
             try:
-                await rate(target.port, request, connections=16, count=160)
+                warm = await rate(target.port, request, connections=16, count=160)
+                enough = max(160, min(count, round(ROUND_SECONDS * warm)))
                 before = processor_seconds(target)
-                speeds = [await rate(target.port, request, connections=16, count=count) for _ in range(3)]
+                speeds = [await rate(target.port, request, connections=16, count=enough) for _ in range(3)]
             except (OSError, RuntimeError) as error:
                 print(f"{target.name}: {str(error)[:200]}", file=sys.stderr)
                 cells.append("-")
                 continue
-            spent = (processor_seconds(target) - before) / (3 * count)
+            spent = (processor_seconds(target) - before) / (3 * (enough // 16 * 16 + 16))
             row = {"name": target.name, "stream": stream, "rate": median(speeds), "spent": spent}
             rows.append(row)
             cells.append(f"{median(speeds):,.0f}" + (f" ({1 / spent:,.0f})" if spent else ""))

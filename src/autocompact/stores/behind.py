@@ -17,8 +17,8 @@ from autocompact.errors import StoreError
 from autocompact.ports import ConversationInfo, ConversationStore, Key, Lease, Snapshot
 from autocompact.stores.rules import check_end, check_numbers
 
-MOST_BYTES = 64_000_000
-"""Raw bytes that may wait to be written; who appends more waits too."""
+MOST_BYTES = 8_000_000
+"""Raw bytes that may wait to be written; above that, each append waits for the oldest one."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -83,7 +83,8 @@ class WriteBehind:
         if self._writer is None:
             self._writer = asyncio.create_task(self._write())
         if self._bytes > self._most_bytes:
-            await unwritten.settled.wait()
+            oldest = next(iter(self._unwritten.values()))
+            await oldest.settled.wait()
         return None
 
     async def _write(self) -> None:
