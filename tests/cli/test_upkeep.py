@@ -54,6 +54,14 @@ def test_done_is_0_and_nothing_to_do_is_3(folder: Path, compress: Compress):
     assert "nothing to do" in again.err
 
 
+def test_one_of_a_kind_is_told_in_the_singular(tmp_path: Path, compress: Compress):
+    (tmp_path / "OBSERVATIONS.md").write_text("- Once\n")
+    (tmp_path / "DONE.md").write_text("- T-1 Once\n")
+    told = compress("--dir", tmp_path, "--all").err
+    assert "1 observation stays, 0 new rules" in told
+    assert "1 task stays, 0 archived" in told
+
+
 def test_a_dry_run_shows_a_diff_on_stdout_and_changes_nothing(folder: Path, compress: Compress):
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     shown = compress("--dir", folder, "--observations", "--dry-run")

@@ -40,12 +40,16 @@ def run_text(report: UpkeepReport, *, dry_run: bool) -> str:
 
 def _observations(run: ObservationRun) -> Iterator[str]:
     escalated, archived = plural(len(run.escalated), "new rule"), f"{len(run.archived):,} archived"
-    told = f"{plural(run.stayed, 'observation')} stay, {escalated}, {archived}, {len(run.merged):,} merged"
+    told = f"{_staying(run.stayed, 'observation')}, {escalated}, {archived}, {len(run.merged):,} merged"
     yield f"  {told}{f', {run.undated:,} without a date' if run.undated else ''}"
     yield from _listed("rule", [f"{rule.number}: {rule.text}" for rule in run.escalated])
     yield from _listed("archived", [each.text for each in run.archived])
     yield from _listed("merged", run.merged)
     yield from _listed("contradiction", [_pair(each) for each in run.contradictions], color="yellow")
+
+
+def _staying(count: int, noun: str) -> str:
+    return f"{plural(count, noun)} {'stays' if count == 1 else 'stay'}"
 
 
 def _pair(found: Contradiction) -> str:
@@ -58,7 +62,7 @@ def _rule(rule: Rule) -> str:
 
 def _tasks(run: TaskRun) -> Iterator[str]:
     archived, proposed = f"{len(run.archived):,} archived", plural(len(run.proposed), "pattern")
-    yield f"  {plural(run.kept, 'task')} stay, {archived}, {proposed} proposed"
+    yield f"  {_staying(run.kept, 'task')}, {archived}, {proposed} proposed"
     yield from _listed("archived", run.archived)
     yield from _listed("proposed", run.proposed)
 

@@ -124,6 +124,11 @@ def test_rules_are_numbered_headings_or_items(text: str):
     assert read("## 3. Build\n\n- x")[0].text == "x"
 
 
+def test_numbers_of_ordered_items_are_known():
+    assert [rule.number for rule in read("1. a\n7. b\n\n3) c\n- d\n", RULES)] == [1, 7, 3, None]
+    assert read("- a\n1. x\ty\n-\tb\n", RULES)[1].number == 1
+
+
 def test_a_field_without_a_value_has_the_list_under_it_and_nothing_else():
     folder = Folder()
     folder.put(DONE, "## T-1: x\n\nFiles:\n- a.py\n- b.py\n\nOutcome:\nText.\n")

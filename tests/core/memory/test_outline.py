@@ -24,7 +24,7 @@ def flat(section: Section) -> Iterator[tuple[int, int, str]]:
     if section.level:
         yield section.start, section.level, section.title
     for item in section.items:
-        yield item.start, 0, str(item.end)
+        yield item.start, 0, str(item.stop)
     for inner in section.sections:
         yield from flat(inner)
 
@@ -59,7 +59,7 @@ def test_sections_lie_within_each_other_and_end_before_blank_lines():
     first, last = root.sections
     inner = first.sections[0]
     assert (first.title, first.start, first.body, first.end) == ("A", 0, 1, 11)
-    assert (inner.title, inner.end, [(item.start, item.end) for item in inner.items]) == (
+    assert (inner.title, inner.end, [(item.start, item.stop) for item in inner.items]) == (
         "B",
         8,
         [(4, 6), (7, 8)],
@@ -74,12 +74,6 @@ def test_a_heading_may_be_underlined_and_a_front_matter_is_none():
     ]
     assert [section.title for section in outline(["---", "title: x", "..."]).root.sections] == []
     assert outline(["---", "a", "", "# H"]).root.sections[0].title == "H"
-
-
-def test_numbers_of_ordered_items_are_known():
-    items = outline(["1. a", "7. b", "", "3) c"]).root.items
-    assert [item.number for item in items] == [1, 7, 3]
-    assert outline(["- a", "1. x\ty", "-\tb"]).root.items[1].number == 1
 
 
 @pytest.mark.parametrize("opened", ["```", "~~~~\n~~~", "<!-- a comment"])

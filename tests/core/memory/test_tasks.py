@@ -109,6 +109,7 @@ def test_fields_go_before_what_the_text_says(folder: Folder):
             "T-1 Mend it\n  - Status: blocked\n  - Files changed: 12\n  - Patterns: a; b",
             ("T-1 Mend it", "blocked", "12", "", "a; b"),
         ),
+        ("T-1 Mend it (done)\n  - Status:\n  - Files:\n", ("T-1 Mend it", "done", "", "", "")),
         ("T-1 Mend it\n  - Files: a.py and b.py, c.py", ("T-1 Mend it", "", "3", "", "")),
     ],
 )

@@ -10,6 +10,7 @@ import re
 from calendar import monthrange
 from collections.abc import Sequence
 from datetime import date
+from functools import lru_cache
 
 _MONTHS: Sequence[str] = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _FOREIGN = {"mär": 3, "mai": 5, "okt": 10, "dez": 12}
@@ -28,10 +29,12 @@ DATE = (
 )
 """A regular expression without groups, for use with ``re.IGNORECASE``."""
 _DATE = re.compile(DATE, re.IGNORECASE)
+_YEAR = re.compile(r"\d{4}")
 _PARTS = re.compile(r"\d+|[a-zä]{3,}", re.IGNORECASE)
 _MONTH = re.compile(rf"(?:(\d{{4}})[-/](\d{{1,2}})|({_NAME}) (\d{{4}}))", re.IGNORECASE)
 
 
+@lru_cache(maxsize=1 << 12)
 def read_date(text: str) -> date | None:
     """The date that ``text`` is, None if it is no date, or one that no calendar has."""
     match = _DATE.fullmatch(text.strip())
@@ -52,17 +55,19 @@ def read_date(text: str) -> date | None:
 
 def find_dates(text: str) -> list[date]:
     """Every date in ``text``, in the order in which they stand there."""
+    if not _YEAR.search(text):
+        return []
     return [day for match in _DATE.findall(text) if (day := read_date(match))]
 
 
 def without_dates(text: str) -> str:
     """``text`` with each date taken out."""
-    return _DATE.sub(" ", text)
+    return _DATE.sub(" ", text) if _YEAR.search(text) else text
 
 
 def read_month(text: str) -> date | None:
     """The last day of the month that ``text`` names (``2026-10``, ``October 2026``), None if it names none."""
-    match = _MONTH.fullmatch(text.strip())
+    match = _MONTH.fullmatch(text.strip()) if _YEAR.search(text) else None
     if match is None:
         return None
     year, month = (int(match[1]), int(match[2])) if match[1] else (int(match[4]), _month(match[3]))

@@ -8,14 +8,14 @@ Latin-1 lacks becomes a numeric reference (``&#8217;``), which Markdown shows as
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from autocompact.errors import InvalidInput
 
 BOM = b"\xef\xbb\xbf"
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
+_END = re.compile(r"\r\n|\r|\n")
 _UNWRITABLE = re.compile(r"[\ud800-\udfff]")
 
 
@@ -86,16 +86,32 @@ def read_document(content: bytes, *, name: str) -> Document:
     if b"\0" in content:
         raise InvalidInput(f"{name} holds NUL bytes: it is no text in UTF-8 or Latin-1. Save it as UTF-8")
     bom = BOM if content.startswith(BOM) else b""
-    raw = tuple(_LINE.findall(content[len(bom) :]))
-    read = [_text(line) for line in raw]
-    ends = Counter(_end(line) for line in raw if _end(line))
+    content = content[len(bom) :]
+    raw = tuple(_LINE.findall(content))
+    texts = _texts(content, raw)
     return Document(
         bom=bom,
         raw=raw,
-        texts=tuple(text for text, _ in read),
-        newline=ends.most_common(1)[0][0] if ends else b"\n",
-        latin=any(latin for _, latin in read),
+        texts=texts or tuple(_text(line)[0] for line in raw),
+        newline=_newline(content),
+        latin=texts is None,
     )
+
+
+def _texts(content: bytes, raw: Sequence[bytes]) -> tuple[str, ...] | None:
+    """The lines without their ends, read at once; None if some line is not UTF-8."""
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return tuple(_END.split(text)[: len(raw)])
+
+
+def _newline(content: bytes) -> bytes:
+    """The line end that is used most, in doubt the shorter."""
+    both = content.count(b"\r\n")
+    counts = {b"\n": content.count(b"\n") - both, b"\r": content.count(b"\r") - both, b"\r\n": both}
+    return max(counts, key=lambda end: counts[end])
 
 
 def _text(line: bytes) -> tuple[str, bool]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 
 from autocompact.core.memory.context_archive import CONTEXT_ARCHIVE
-from autocompact.core.memory.document import Edit
+from autocompact.core.memory.document import Edit, read_document
 from autocompact.core.memory.outline import Section
 from autocompact.core.memory.pages import (
     DECISIONS,
@@ -71,7 +71,7 @@ def _index(files: Mapping[str, bytes]) -> Iterator[str]:
 def _count(files: Mapping[str, bytes], name: str) -> tuple[int, date | None]:
     """How many entries a file has, and the date of the newest where that is known."""
     if name == TASK_ARCHIVE:
-        rows = rows_in(open_page(files, name).texts)
+        rows = rows_in(read_document(files[name], name=name).texts)
         return len(rows), max((row.date for row in rows if row.date), default=None)
     page = open_page(files, name, dialect=OF_TASKS if name == DONE else None)
     if page.notes or name not in (DECISIONS, CONTEXT_ARCHIVE):

@@ -47,6 +47,8 @@ _THOUSANDS = re.compile(r"(?<=\d)[,_'](?=\d{3}\b)")
 _COMPOUND = re.compile(rf"\b(?:{'|'.join(COMPOUNDS)})\b", re.IGNORECASE)
 _MARKS = re.compile(r"[*`\"“”„()\[\]{}<>]+|(?<!\w)_+|_+(?!\w)")
 _ENDS = frozenset(",.;:!?")
+# Shared, as most texts have neither figures nor limits.
+_NONE = frozenset[str]()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,43 +102,43 @@ def meaning(text: str) -> Meaning:
         "light": [],
     }
     sides: dict[str, set[str]] = {}
+    axes: set[tuple[str, int]] = set()
     open_side: set[str] | None = None
     is_first = True
     for token in _TOKEN.findall(text):
         if token in _ENDS:
             open_side, is_first = None, token in ".!?"
             continue
-        for kind, word in _read(token, is_first=is_first):
+        for kind, word in _kinds(_uncapped(token) if is_first else token):
             kinds[kind].append(word)
+            if kind in ("word", "light") and word in OPPOSITES:
+                axes.add(OPPOSITES[word])
             if word in RELATIONS and kind != "name":
                 open_side = sides.setdefault(word, set())
             elif open_side is not None and kind in ("word", "name", "figure"):
                 open_side.add(word)
         is_first = False
     return Meaning(
-        words=frozenset(kinds["word"]) | frozenset(kinds["name"]),
-        names=frozenset(kinds["name"]),
-        figures=frozenset(kinds["figure"]),
+        words=frozenset(kinds["word"] + kinds["name"]),
+        names=frozenset(kinds["name"]) or _NONE,
+        figures=frozenset(kinds["figure"]) or _NONE,
         negations=len(kinds["negation"]),
-        limits=frozenset(kinds["limit"]),
+        limits=frozenset(kinds["limit"]) or _NONE,
         sides=frozenset((word, frozenset(behind)) for word, behind in sides.items() if behind),
-        axes=frozenset(
-            OPPOSITES[word] for kind in ("word", "light") for word in kinds[kind] if word in OPPOSITES
-        ),
+        axes=frozenset(axes),
     )
 
 
-def _read(token: str, *, is_first: bool) -> tuple[tuple[Kind, str], ...]:
+def _uncapped(token: str) -> str:
+    """The first word of a sentence without the capital that it has from where it stands."""
     bare = token.rstrip(_EDGES)
-    # A first word has its capital from where it stands.
-    if is_first and bare[:1].isupper() and (bare[1:].islower() or bare in ("A", "I")):
-        bare = bare.lower()
-    return _kinds(bare)
+    return bare.lower() if bare[:1].isupper() and (bare[1:].islower() or bare in ("A", "I")) else bare
 
 
 @lru_cache(maxsize=1 << 15)
 def _kinds(token: str) -> tuple[tuple[Kind, str], ...]:
     """The words of a token, each with its kind."""
+    token = token.rstrip(_EDGES)
     lower = token.lower().replace("’", "'").removesuffix("'s")
     if told := _of_list(lower):
         return (told,)
@@ -211,13 +213,14 @@ class Meanings:
 
     def __init__(self) -> None:
         self._known: list[tuple[int, Meaning]] = []
-        self._by_word: defaultdict[tuple[Key, str], list[int]] = defaultdict(list)
+        self._by_stance: defaultdict[Key, dict[str, list[int]]] = defaultdict(dict)
 
     def add(self, text: str, number: int) -> None:
         """Make ``text`` findable; ``number`` is what `find` answers."""
         told = meaning(text)
+        by_word = self._by_stance[told.stance]
         for word in told.words:
-            self._by_word[told.stance, word].append(len(self._known))
+            by_word.setdefault(word, []).append(len(self._known))
         self._known.append((number, told))
 
     def find(self, text: str) -> int | None:
@@ -225,7 +228,8 @@ class Meanings:
         told = meaning(text)
         # The words of one are among those of the other but for `extra`: one of the rarest `extra` + 1 is in both.
         extra = len(told.words) // _EXTRA
-        rarest = sorted((self._by_word.get((told.stance, word), []) for word in told.words), key=len)
+        by_word = self._by_stance[told.stance]
+        rarest = sorted((by_word.get(word, []) for word in told.words), key=len)
         places = {place for found in rarest[: extra + 1] for place in found}
         return min(
             (number for number, known in (self._known[place] for place in places) if same(told, known)),
@@ -250,15 +254,15 @@ def clashes(texts: Iterable[str]) -> Iterator[tuple[int, int, Clash]]:
     """The pairs among ``texts`` that contradict each other, by position, each once."""
     meanings = [meaning(text) for text in texts]
     subjects = [told.subject for told in meanings]
-    by_word: defaultdict[str, list[int]] = defaultdict(list)
+    by_word: defaultdict[str, set[int]] = defaultdict(set)
     for index, subject in enumerate(subjects):
         for word in subject:
-            by_word[word].append(index)
+            by_word[word].add(index)
     for index, subject in enumerate(subjects):
-        rarest = min((by_word[word] for word in subject), key=len, default=list[int]())
-        for other in rarest:
-            is_about = subject < subjects[other] or (subject == subjects[other] and index < other)
-            if other != index and is_about and len(subjects[other] - subject) <= len(subject):
+        rarest, *others = sorted((by_word[word] for word in subject), key=len) or [set[int]()]
+        for other in sorted(rarest.intersection(*others)):
+            is_longer = len(subject) < len(subjects[other]) <= 2 * len(subject)
+            if is_longer or (subject == subjects[other] and index < other):
                 found = clash(meanings[index], meanings[other])
                 if found:
                     yield min(index, other), max(index, other), found

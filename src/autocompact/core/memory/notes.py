@@ -19,7 +19,7 @@ from datetime import date
 from typing import Literal, TypeAlias
 
 from autocompact.core.memory.dates import DATE, find_dates, read_date, read_month, without_dates
-from autocompact.core.memory.outline import Item, Section
+from autocompact.core.memory.outline import Section
 
 Form: TypeAlias = Literal["item", "heading"]
 
@@ -46,7 +46,6 @@ _FIELD = re.compile(
 _NESTED = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+|\s*(?:>|```|~~~)")
 _BULLET = re.compile(r"(\s*(?:[-*+]|\d{1,9}[.)]))\s+(?:\[[ xX]\]\s+)?")
 _HASHES = re.compile(r"\s*#{1,6}\s+")
-_CLOSING = re.compile(r"\s+#+\s*\Z|\s+\Z")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _RULE = re.compile(r"(?:(?:rule|r)\s*[#-]?\s*|#)?(\d{1,6})\s*[:.)–—-]+\s+", re.IGNORECASE)
 _GROUP = frozenset(
@@ -183,11 +182,11 @@ def notes_in(texts: Sequence[str], root: Section, *, dialect: Dialect) -> list[N
 
 
 def _notes(texts: Sequence[str], section: Section, *, above: date | None, dialect: Dialect) -> Iterator[Note]:
-    if section.level:
-        above = date_of_group(section.title) or above
-        if (whole := _as_note(texts, section, dialect=dialect)) is not None:
-            yield _dated(whole, above)
-            return
+    if day := date_of_group(section.title):
+        above = day
+    elif section.level and (whole := _as_note(texts, section, dialect=dialect)):
+        yield _dated(whole, above)
+        return
     for item in section.items:
         note = _of_item(texts, item, dialect=dialect)
         if note.text:
@@ -205,7 +204,7 @@ def _dated(note: Note, above: date | None) -> Note:
 
 def reads_as(line: str, note: Note) -> bool:
     """Whether ``line`` behind a bullet would be read as the date, text and confirmations of ``note``."""
-    read = _of_item([f"- {line}"], Item(start=0, end=1, number=None), dialect=OF_OBSERVATIONS)
+    read = _of_item([f"- {line}"], range(1), dialect=OF_OBSERVATIONS)
     return (read.date, read.text, read.confirmations) == (note.date, note.text, note.confirmations)
 
 
@@ -220,8 +219,6 @@ def date_of_group(title: str) -> date | None:
 
 def _as_note(texts: Sequence[str], section: Section, *, dialect: Dialect) -> Note | None:
     """The section as one note with all that stands in it, None if it is a group."""
-    if date_of_group(section.title):
-        return None
     found = _Found()
     # The last line of a heading that takes several is its underline.
     last = section.body - (section.body - section.start > 1)
@@ -250,35 +247,43 @@ def _as_note(texts: Sequence[str], section: Section, *, dialect: Dialect) -> Not
     return note if note.text and is_note else None
 
 
-def _of_item(texts: Sequence[str], item: Item, *, dialect: Dialect) -> Note:
-    found = _Found(number=item.number)
+def _of_item(texts: Sequence[str], item: range, *, dialect: Dialect) -> Note:
     first = texts[item.start]
     match = _BULLET.match(first)
     mark, column = (match[1], len(match[0])) if match else (first.rstrip(), len(first))
+    figure = mark.strip(" .)")
+    found = _Found(number=int(figure) if figure.isdigit() else None)
     lines = [(item.start, column)]
-    for line in range(item.start + 1, item.end):
+    for line in item[1:]:
         text = texts[line]
         if not text.strip() or _NESTED.match(text) or _field(text, dialect):
             break
         lines.append((line, len(text) - len(text.lstrip())))
     _read_head(found, texts, lines=lines)
-    _read_body(found, texts, lines=range(lines[-1][0] + 1, item.end), dialect=dialect)
-    return _note(found, start=item.start, end=item.end, form="item", mark=mark, lines=lines, texts=texts)
+    _read_body(found, texts, lines=range(lines[-1][0] + 1, item.stop), dialect=dialect)
+    return _note(found, start=item.start, end=item.stop, form="item", mark=mark, lines=lines, texts=texts)
 
 
 def _read_head(found: _Found, texts: Sequence[str], *, lines: Sequence[tuple[int, int]]) -> None:
     """The text, and what stands before and behind it; ``lines`` are (line, first column)."""
-    parts = [_CLOSING.sub("", texts[line][column:]) for line, column in lines]
+    parts = [_unclosed(texts[line][column:]) for line, column in lines]
     if match := _LEAD.match(parts[0]):
         found.dates += filter(None, [read_date(match[1])])
         parts[0] = parts[0][match.end() :] if found.dates else parts[0]
     line, column = lines[-1]
-    column = len(_CLOSING.sub("", texts[line])) - len(parts[-1])
+    column = len(_unclosed(texts[line])) - len(parts[-1])
     while match := _TAIL.search(parts[-1]):
         if not _read_tail(found, match, line=line, column=column):
             break
         parts[-1] = parts[-1][: match.start()]
     found.text = " ".join(" ".join(parts).split())
+
+
+def _unclosed(line: str) -> str:
+    """``line`` without the hashes that may close a heading, and without what is blank at its end."""
+    line = line.rstrip()
+    bare = line.rstrip("#")
+    return bare.rstrip() if bare[-1:].isspace() else line
 
 
 def _read_tail(found: _Found, match: re.Match[str], *, line: int, column: int) -> bool:
@@ -315,7 +320,7 @@ def _read_body(
     is_fenced, is_listing = False, False
     for line in lines:
         text = texts[line]
-        is_field = not is_fenced and (indented or not text.startswith((" ", "\t")))
+        is_field = ":" in text and not is_fenced and (indented or not text.startswith((" ", "\t")))
         told = _field(text, dialect) if is_field else None
         if _FENCE.match(text):
             is_fenced = not is_fenced
@@ -389,10 +394,11 @@ def _note(
     lines: Sequence[tuple[int, int]],
     texts: Sequence[str],
 ) -> Note:
-    at = lines[-1][0]
-    column = len(_CLOSING.sub("", texts[at]))
+    if found.place is None:
+        at = lines[-1][0]
+        column = len(_unclosed(texts[at]))
+        found.place = Place(line=at, start=column, end=column, form="none")
     known = [*found.dates, *found.confirmed, *found.later]
-    rest = textwrap.dedent("\n".join(found.rest)).strip("\n")
     return Note(
         start=start,
         end=end,
@@ -407,6 +413,18 @@ def _note(
         why=found.why,
         also=tuple(found.also),
         fields=tuple(found.fields),
-        rest=tuple(rest.split("\n")) if rest.strip() else (),
-        place=found.place or Place(line=at, start=column, end=column, form="none"),
+        rest=_rest(found.rest),
+        place=found.place,
     )
+
+
+def _rest(lines: Sequence[str]) -> tuple[str, ...]:
+    """``lines`` without common indentation, and without the blank ones around them."""
+    lines = [line if line.strip() else "" for line in lines]
+    while lines and not lines[-1]:
+        lines.pop()
+    while lines and not lines[0]:
+        lines.pop(0)
+    if lines and lines[0].startswith((" ", "\t")):
+        lines = textwrap.dedent("\n".join(lines)).split("\n")
+    return tuple(lines)

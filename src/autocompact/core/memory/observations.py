@@ -13,7 +13,7 @@ from datetime import date
 from typing import Literal, TypeAlias
 
 from autocompact.core.memory.document import Edit
-from autocompact.core.memory.meaning import Key, Meanings, meaning
+from autocompact.core.memory.meaning import Key, meaning, same
 from autocompact.core.memory.notes import Note, Place
 from autocompact.core.memory.pages import OBSERVATION_ARCHIVE, OBSERVATIONS, RULES, Page, open_page
 from autocompact.core.memory.policy import ObservationPolicy
@@ -319,14 +319,9 @@ def new_note(text: str, *, why: str, today: date) -> Note:
 
 
 def _find(page: Page, text: str) -> Note | None:
-    known = Meanings()
-    for number, note in enumerate(page.notes):
-        if text in note.wordings:
-            return note
-        for words in note.wordings:
-            known.add(words, number)
-    number = known.find(text)
-    return None if number is None else page.notes[number]
+    told = meaning(text)
+    alike = (note for note in page.notes if any(same(told, meaning(words)) for words in note.wordings))
+    return next((note for note in page.notes if text in note.wordings), None) or next(alike, None)
 
 
 def _revive(

@@ -3,7 +3,7 @@
 markdown-it-py says where blocks begin and end, so that what only looks like a heading or an item (inside a fence, a
 quotation, a comment) is none. It takes seconds for a large file, so the document is cut before each heading at the
 left margin: there every block is closed, and the parts are independent. A part of plain lines and simple lists is
-read by `_simple_items` in a tenth of the time; a test holds both ways together.
+read by `_Reader` in a tenth of the time; a test holds both ways together.
 """
 
 from __future__ import annotations
@@ -29,18 +29,6 @@ _UNUSUAL = re.compile(r"(?:[-*_=+][ \t]*)+\Z|(?:[-*+]|\d{1,9}[.)])(?:\s|\Z)|<|\\
 _INDENTED = re.compile(r"[-*+#<>`~=_]|\d{1,9}[.)]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
-    """A list item at the top level: lines ``start`` to ``end``, without the blank ones after it.
-
-    ``number`` is that of an ordered list, None in a bullet list.
-    """
-
-    start: int
-    end: int
-    number: int | None
-
-
 @dataclass(slots=True, kw_only=True)
 class Section:
     """A heading and what stands under it, up to the next heading of its level or above.
@@ -51,7 +39,7 @@ class Section:
         body: first line after the heading.
         end: after its last line, without blank ones.
         title: the heading's text.
-        items: the list items before the first heading within.
+        items: the lines of each list item at the top level before the first heading within, without blank ones after it.
         sections: the headings within.
     """
 
@@ -60,7 +48,7 @@ class Section:
     body: int
     end: int
     title: str
-    items: list[Item] = field(default_factory=list[Item])
+    items: list[range] = field(default_factory=list[range])
     sections: list[Section] = field(default_factory=list["Section"])
 
 
@@ -81,8 +69,7 @@ def outline(texts: Sequence[str]) -> Outline:
     root = Section(level=0, start=0, body=0, end=len(lines), title="")
     stack = [root]
     end = len(lines)
-    for start, after in _parts(lines):
-        items = _simple_items(lines, start, end=after)
+    for start, after, items in _parts(lines):
         if items is None:
             end = _parse(stack, lines[start:after], at=start)
             continue
@@ -112,16 +99,48 @@ def _without_front_matter(texts: Sequence[str]) -> Sequence[str]:
 # Parts
 
 
-def _parts(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The parts between the headings at the left margin, as far as it is sure that they are headings."""
-    start, margin = 0, _Margin()
-    for index, line in enumerate(lines):
-        if index > start and not margin.fence and line.startswith("#") and _HEADING.match(line):
-            yield start, index
-            start, margin = index, _Margin()
-        elif line and not margin.passes(line):
+def _parts(lines: Sequence[str]) -> Iterator[tuple[int, int, list[range] | None]]:
+    """The parts between the headings at the left margin, as far as it is sure that they are headings.
+
+    Each with its list items, None where it has anything that is not plain.
+    """
+    start = 0
+    while start < len(lines):
+        end, items = _simple_part(lines, start)
+        end = _end_of_part(lines, start) if items is None else end
+        yield start, end, items
+        start = end
+
+
+def _simple_part(lines: Sequence[str], start: int) -> tuple[int, list[range] | None]:
+    """Where a part ends, and its list items; None and where reading stopped if it is not plain."""
+    reader = _Reader()
+    end = start + bool(_HEADING.match(lines[start]))
+    while end < len(lines):
+        line = lines[end]
+        if not line.strip(" \t"):
+            reader.is_blank = True
+        elif line[0] == "#" and not reader.fence and _HEADING.match(line):
             break
-    yield start, len(lines)
+        elif not reader.read(line, end):
+            return end, None
+        else:
+            reader.is_blank = False
+        end += 1
+    reader.close()
+    return end, None if reader.fence else reader.items
+
+
+def _end_of_part(lines: Sequence[str], start: int) -> int:
+    """Where a part that is not plain ends: before the next heading of which it is sure that it is one."""
+    margin = _Margin()
+    for index in range(start, len(lines)):
+        line = lines[index]
+        if index > start and not margin.fence and line.startswith("#") and _HEADING.match(line):
+            return index
+        if line and not margin.passes(line):
+            break
+    return len(lines)
 
 
 @dataclass(slots=True)
@@ -149,6 +168,8 @@ class _Margin:
 
 
 def _closes(line: str, fence: str) -> bool:
+    if fence not in line:
+        return False
     bare = line.strip(" \t")
     return _indent(line) < 4 and len(bare) >= len(fence) and not bare.strip(fence[0])
 
@@ -162,40 +183,25 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip(" "))
 
 
-def _simple_items(lines: Sequence[str], start: int, *, end: int) -> list[Item] | None:
-    """The list items of a part, None if it has anything that is not plain."""
-    reader = _Reader()
-    first = start + 1 if start < end and _HEADING.match(lines[start]) else start
-    for index in range(first, end):
-        line = lines[index]
-        if not line.strip(" \t"):
-            reader.is_blank = True
-        elif not reader.read(line, index):
-            return None
-        else:
-            reader.is_blank = False
-    reader.close()
-    return None if reader.fence else reader.items
-
-
 @dataclass(slots=True)
 class _Reader:
     """Reads the lines of a part one by one, as long as they are simple."""
 
-    items: list[Item] = field(default_factory=list[Item])
+    items: list[range] = field(default_factory=list[range])
     fence: str = ""
     is_blank: bool = True
     is_plain: bool = False
     start: int = -1
     last: int = 0
     offset: int = 0
-    number: int | None = None
 
     def read(self, line: str, index: int) -> bool:
         """Take a line that is not blank; False if only a parser knows what it is."""
         if self.fence:
             self.fence = "" if _closes(line, self.fence) else self.fence
             return True
+        if line[0].isalpha():
+            return self._text()
         if line.startswith((" ", "\t")):
             return self._indented(line, index)
         if match := _ITEM.match(line):
@@ -206,13 +212,14 @@ class _Reader:
             self.close()
             self.fence, self.is_plain = match[1] or match[2], False
             return True
-        # Text right after an item may belong to it, or not. A heading here is one that was not cut at.
-        if (self.start >= 0 and not self.is_blank and not line.startswith(("<", ">"))) or _HEADING.match(
-            line
-        ):
+        return self._text(is_plain=not line.startswith("<"), joins=not line.startswith(("<", ">")))
+
+    def _text(self, *, is_plain: bool = True, joins: bool = True) -> bool:
+        # Text right after an item may belong to it, or not.
+        if joins and self.start >= 0 and not self.is_blank:
             return False
         self.close()
-        self.is_plain = not line.startswith("<")
+        self.is_plain = is_plain
         return True
 
     def _indented(self, line: str, index: int) -> bool:
@@ -232,13 +239,12 @@ class _Reader:
             return False
         self.close()
         self.start, self.last, self.offset, self.is_plain = index, index, match.end(), False
-        self.number = int(match[1]) if match[1] else None
         return True
 
     def close(self) -> None:
         """The item that is open ends here."""
         if self.start >= 0:
-            self.items.append(Item(start=self.start, end=self.last + 1, number=self.number))
+            self.items.append(range(self.start, self.last + 1))
             self.start = -1
 
 
@@ -255,10 +261,7 @@ def _parse(stack: list[Section], lines: Sequence[str], *, at: int) -> int:
             _enter(stack, level=int(token.tag[1:]), start=at + start, body=at + body, title=title)
         elif token.type == "list_item_open" and token.level == 1:
             start, end = _range(token)
-            number = int(token.info) if token.info else None
-            stack[-1].items.append(
-                Item(start=at + start, end=at + _trimmed(lines, start, end=end), number=number)
-            )
+            stack[-1].items.append(range(at + start, at + _trimmed(lines, start, end=end)))
     return at + _open_end(tokens, lines)
 
 

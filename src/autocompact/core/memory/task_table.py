@@ -79,7 +79,7 @@ def adding_rows(page: Page, rows: Sequence[Row]) -> list[Edit]:
     """The edits that add ``rows``, each to the table of its month; a month that is new gets one, in its place."""
     months: dict[str, list[Row]] = {}
     for row in sorted(rows, key=lambda row: row.date or date.max):
-        months.setdefault(f"{row.date:%Y-%m}" if row.date else UNDATED, []).append(row)
+        months.setdefault(row.date.isoformat()[:7] if row.date else UNDATED, []).append(row)
     tables = list(_tables(page.texts))
     sections = list(_sections(page.outline.root))
     edits: list[Edit] = []

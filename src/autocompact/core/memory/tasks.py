@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 
 from autocompact.core.ledger.decisions import find_decisions
 from autocompact.core.ledger.scan import Said
@@ -72,6 +73,7 @@ _COMMIT = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _FENCE = re.compile(r"\s*(?:```|~~~)")
+_COMMA = re.compile(r"\s*[;,]\s*")
 _CHECKED = re.compile(r"\[[ xX]\]\s+")
 # What is not worth a place in a row: steps of a numbered list, times of day in front, lines of a diff.
 _STEP = re.compile(
@@ -156,26 +158,31 @@ def _by_age(notes: Sequence[Note]) -> list[Note]:
     return [note for _, note in sorted(aged, key=lambda pair: pair[0])]
 
 
-def field_of(note: Note, name: str) -> str:
-    """The value of a field, several joined; "" if it has none."""
-    return "; ".join(value for each, value in note.fields if each == name and value)
+def _fields(note: Note) -> dict[str, str]:
+    """The values of its fields by name, several of one name joined."""
+    fields: dict[str, str] = {}
+    for name, value in note.fields:
+        if value:
+            fields[name] = f"{fields[name]}; {value}" if name in fields else value
+    return fields
 
 
 def row_of(note: Note) -> Row:
     """The row that a task becomes."""
     title, told = _title(note.text)
-    name = field_of(note, "id")
+    fields = _fields(note)
+    name = fields.get("id", "")
     if name and name not in title:
         title = f"{name} {title}"
     prose, output = _split(note.rest)
-    files, tokens, pattern = (field_of(note, each) for each in ("files", "tokens", "pattern"))
+    outcome = _outcome(fields, told, prose=prose, output=output)
     return Row(
         task=title,
         date=note.date,
-        outcome="; ".join(dict.fromkeys(filter(None, _outcome(note, told, prose=prose, output=output)))),
-        files=_count_files(files) or told.get("files", ""),
-        tokens=tokens or told.get("tokens", ""),
-        pattern=pattern or told.get("pattern", ""),
+        outcome="; ".join(dict.fromkeys(filter(None, outcome))),
+        files=_count_files(fields.get("files", "")) or told.get("files", ""),
+        tokens=fields.get("tokens") or told.get("tokens", ""),
+        pattern=fields.get("pattern") or told.get("pattern", ""),
     )
 
 
@@ -221,18 +228,17 @@ def _split(rest: Sequence[str]) -> tuple[str, str]:
     return "\n".join(prose), "\n".join(output)
 
 
-def _outcome(note: Note, told: Mapping[str, str], *, prose: str, output: str) -> Iterator[str]:
+def _outcome(fields: Mapping[str, str], told: Mapping[str, str], *, prose: str, output: str) -> Iterator[str]:
     """All that is kept about how a task ended."""
-    yield field_of(note, "outcome") or told.get("outcome", "")
+    yield fields.get("outcome") or told.get("outcome", "")
     yield told.get("other", "")
-    yield field_of(note, "tests") or _last_figures(prose) or _last_figures(output)
-    yield from _prefixed("coverage", field_of(note, "coverage") or _last(_COVERAGE, f"{output}\n{prose}"))
-    yield field_of(note, "duration") or told.get("duration", "") or _last(_TOOK, prose)
-    yield from _prefixed("commit", field_of(note, "commit") or _commits(f"{prose}\n{output}"))
-    decided = field_of(note, "decision")
+    yield fields.get("tests") or _last_figures(prose) or _last_figures(output)
+    yield from _prefixed("coverage", fields.get("coverage") or _last(_COVERAGE, f"{output}\n{prose}"))
+    yield fields.get("duration") or told.get("duration", "") or _last(_TOOK, prose)
+    yield from _prefixed("commit", fields.get("commit") or _commits(f"{prose}\n{output}"))
     said = [Said(seq=0, by="model", text=prose)]
-    found = [entry.text for entry in find_decisions(said, [])]
-    yield from _prefixed("decided", "; ".join(filter(None, [decided, *found])))
+    decided = (fields.get("decision", ""), *(entry.text for entry in find_decisions(said, [])))
+    yield from _prefixed("decided", "; ".join(filter(None, decided)))
 
 
 def _prefixed(name: str, value: str) -> Iterator[str]:
@@ -273,8 +279,8 @@ def _proposals(
     """The patterns of enough tasks that nobody noted yet, as observations."""
     seen: dict[Key, list[tuple[str, Row]]] = {}
     for row in rows:
-        for pattern in {key_of(each): each for each in _patterns(row.pattern)}.values():
-            seen.setdefault(key_of(pattern), []).append((pattern, row))
+        for key, pattern in _patterns(row.pattern).items():
+            seen.setdefault(key, []).append((pattern, row))
     often = [found for found in seen.values() if len(found) >= policy.propose_after]
     if not often:
         return []
@@ -296,8 +302,9 @@ def _seen_in(rows: Sequence[Row]) -> str:
     return f"a pattern of {times(len(rows), 'task')}: {', '.join(names)}{', …' if len(rows) > 5 else ''}"
 
 
-def _patterns(value: str) -> list[str]:
-    parts = (one_line(part).strip(" .") for part in re.split(r"\s*[;,]\s*", value))
-    return [
-        part for part in parts if any(char.isalpha() for char in part) and part.lower() not in ("none", "n/a")
-    ]
+@lru_cache(maxsize=1 << 10)
+def _patterns(value: str) -> Mapping[Key, str]:
+    """The patterns that a field names, each once."""
+    parts = (one_line(part).strip(" .") for part in _COMMA.split(value))
+    named = (part for part in parts if any(map(str.isalpha, part)) and part.lower() not in ("none", "n/a"))
+    return {key_of(part): part for part in named}

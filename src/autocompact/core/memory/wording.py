@@ -163,6 +163,6 @@ def under_heading(document: Document, found: Outline, *, title: str, lines: Sequ
     last = found.root
     while last.sections:
         last = last.sections[-1]
-    if last.title == title and last.items and last.items[-1].end == last.end:
+    if last.title == title and last.items and last.items[-1].stop == last.end:
         return Edit(start=last.end, end=last.end, lines=tuple(lines))
     return at_end(document, found, lines=[f"## {title}", "", *lines])
