@@ -60,6 +60,8 @@ class ChatConfig:
         commands: whether and which commands may be run.
         instructions: what the system prompt says besides its own words.
         steps: model calls that one turn may take.
+        watch_seconds: how often to look for what other programs added to an open conversation; it reads only what is
+            new.
         namespace: whose conversations (a tenant).
         extra: further members of each model request, e.g. ``{"reasoning_effort": "low"}``.
     """
@@ -76,9 +78,12 @@ class ChatConfig:
     commands: CommandRules = field(default_factory=CommandRules)
     instructions: str = ""
     steps: int = 100
+    watch_seconds: float = 2.0
     namespace: str = "default"
     extra: Mapping[str, object] = field(default_factory=dict[str, object])
 
     def __post_init__(self) -> None:
         if self.steps < 1:
             raise InvalidInput(f"steps is {self.steps!r}: a turn takes one model call at least")
+        if self.watch_seconds <= 0:
+            raise InvalidInput(f"watch_seconds is {self.watch_seconds!r}: it must be positive")

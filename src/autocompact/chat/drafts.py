@@ -11,7 +11,8 @@ import os
 import socket
 import sys
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Literal, Self
 
 import msgspec
 
@@ -24,13 +25,55 @@ FLUSH_CHARACTERS = 400
 """and in characters. The first words of an answer are stored at once."""
 
 
-class _Worker(msgspec.Struct, frozen=True, kw_only=True):
-    """Who runs the turn."""
+class Worker(msgspec.Struct, frozen=True, kw_only=True):
+    """Who runs a turn.
+
+    Attributes:
+        host: name of the machine, or of the container.
+        pid: of the process.
+        began: when that process began, in the words of the system, "" where it does not say: numbers are used again.
+        holder: of the lease.
+        fence: of the lease.
+    """
 
     host: str
     pid: int
+    began: str = ""
     holder: str
     fence: int
+
+    @classmethod
+    def here(cls, lease: Lease) -> Self:
+        """This process."""
+        pid = os.getpid()
+        return cls(
+            host=socket.gethostname(), pid=pid, began=_began(pid), holder=lease.holder, fence=lease.fence
+        )
+
+    @property
+    def is_dead(self) -> bool:
+        """Whether the process surely is gone. What runs elsewhere, only its lease tells."""
+        if self.host != socket.gethostname() or sys.platform == "win32":
+            return False  # on Windows a process cannot be asked without harm
+        if self.began:
+            return _began(self.pid) != self.began
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return True
+        except PermissionError:
+            return False
+        return False
+
+
+def _began(pid: int) -> str:
+    """Boot of the system and clock tick at which a process began, by Linux's /proc; "" elsewhere, or if it is gone."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        # the name of the program, in brackets, may hold spaces; the tick is the 20th field after it
+        return f"{boot}/{Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[19]}"
+    except (OSError, IndexError):
+        return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,9 +115,9 @@ class Draft:
 
     async def begin(self, lease: Lease) -> None:
         """Say who works."""
-        worker = _Worker(host=socket.gethostname(), pid=os.getpid(), holder=lease.holder, fence=lease.fence)
+        worker = msgspec.json.encode(Worker.here(lease)).decode()
         await self._store.delete(self._key)
-        await self._append(text_message(0, "system", msgspec.json.encode(worker).decode(), synthetic=True))
+        await self._append(text_message(0, "system", worker, synthetic=True))
 
     def answer(self, *, after: int) -> None:
         """What comes now belongs after message ``after``, and nothing that came before does."""
@@ -135,24 +178,11 @@ async def left_behind(store: Store, key: Key, *, last_seq: int) -> Left | None:
         "".join(part.text for message in mine for part in message.parts if isinstance(part, Text)),
     )
     lease = worker and Lease(key=turn_key(key), holder=worker.holder, fence=worker.fence)
-    return Left(parts=parts, lease=lease, dead=worker is not None and _is_dead(worker))
+    return Left(parts=parts, lease=lease, dead=worker is not None and worker.is_dead)
 
 
-def _worker(message: Message) -> _Worker | None:
+def _worker(message: Message) -> Worker | None:
     try:
-        return msgspec.json.decode(message.text, type=_Worker)
+        return msgspec.json.decode(message.text, type=Worker)
     except msgspec.DecodeError:
         return None
-
-
-def _is_dead(worker: _Worker) -> bool:
-    """Whether the process surely is gone; on Windows it cannot be asked without harm."""
-    if worker.host != socket.gethostname() or sys.platform == "win32":
-        return False
-    try:
-        os.kill(worker.pid, 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        return False
-    return False

@@ -13,8 +13,8 @@ from autocompact.core.messages import Message
 if TYPE_CHECKING:
     from autocompact.chat.session import ChatSession
 
-_READ = 200
-"""Messages read at once: what is no longer shown may lie between what is."""
+_LEAST_READ, _MOST_READ = 20, 200
+"""Messages read at once: the page, and a few more to where it may begin; what is replaced may lie between them."""
 
 
 async def history_page(
@@ -23,16 +23,17 @@ async def history_page(
     """See `ChatSession.history`."""
     last = len(session.conversation)
     end = last if before_seq is None else min(before_seq - 1, last)
-    gone = session.replaced_seqs
+    edits = session.edits
+    await edits.reach(end + 1)
     entries: list[Entry] = []
     start = end + 1
     while start > 1 and not _enough(entries, limit):
-        first = max(1, start - _READ)
-        for message in reversed(await session.conversation.history(from_seq=first, through_seq=start - 1)):
+        wanted = min(max(limit - len(entries), 0) + _LEAST_READ, _MOST_READ)
+        for message in reversed(await edits.read(max(1, start - wanted), start - 1)):
             if _enough(entries, limit):
                 break
             start = message.seq
-            if message.seq not in gone:
+            if message.seq not in edits:
                 entries.append(session.entry(message))
             elif replaced:
                 entries.append(replace(session.entry(message), standing="replaced"))

@@ -21,6 +21,9 @@ from autocompact.ports import Lease
 if TYPE_CHECKING:
     from autocompact.chat.session import ChatSession
 
+_READ = 50
+"""Messages read at once."""
+
 LEASE_SECONDS = 15.0
 """How long after a crash, at most, nobody else can go on with the conversation."""
 
@@ -58,7 +61,10 @@ class Running:
         ended: TurnEnded | None = None
         try:
             async with AsyncExitStack() as stack:
+                async with self._of.recovering:
+                    pass  # it holds the lease for a moment
                 lease = await stack.enter_async_context(turn_lease(self._of))
+                await self._of.take_over()
                 await recover(self._of)
                 added = await self._of.add(request) if request is not None else None
                 begun.set_result(added or Message(seq=0, role="user", parts=()))
@@ -133,24 +139,38 @@ async def recover(session: ChatSession) -> bool:
 async def _unanswered(session: ChatSession) -> list[str]:
     """Calls of the last answer that have no result."""
     answered: set[str] = set()
-    for message in reversed(await session.conversation.history()):
-        if message.role == "tool":
+    end = len(session.conversation)
+    while end:
+        first = max(1, end - _READ + 1)
+        for message in reversed(await session.conversation.history(from_seq=first, through_seq=end)):
+            if message.role != "tool":
+                return [call.id for call in message.calls if call.id not in answered]
             answered |= {result.call_id for result in message.results}
-        else:
-            return [call.id for call in message.calls if call.id not in answered]
+        end = first - 1
     return []
 
 
 async def recover_dead(session: ChatSession) -> None:
-    """On opening: what a dead program left is taken over at once; what another one works on is left alone."""
+    """What a dead program left is taken over; what another one works on is left alone.
+
+    A program that surely is dead is not waited for; of any other its lease must have run out.
+    """
+    async with session.recovering:
+        session.is_another_at_work = not await _recovered(session)
+
+
+async def _recovered(session: ChatSession) -> bool:
+    """Whether nothing is left behind, or no more."""
     left = await left_behind(session.store, session.key, last_seq=len(session.conversation))
     if left is None:
-        return
+        return True
     if left.dead and left.lease is not None:
         await session.store.release(left.lease)
     try:
         async with turn_lease(session):
-            await session.conversation.sync()
+            await session.take_over()
             await recover(session)
     except InvalidInput:
         log.info("another program answers in this conversation", extra={"conversation": session.id})
+        return False
+    return True

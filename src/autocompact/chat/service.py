@@ -31,7 +31,7 @@ from autocompact.chat.tools.skills import find_skills, skill_tool
 from autocompact.chat.tools.workspace import Workspace
 from autocompact.chat.views import ConversationLine
 from autocompact.compactor.compactor import ConversationStore
-from autocompact.errors import InvalidInput
+from autocompact.errors import AutocompactError, InvalidInput
 from autocompact.events import Event
 from autocompact.library.archive import Archive
 from autocompact.library.outgoing import ExportFormat, render
@@ -79,6 +79,7 @@ class ChatService:
         self._opening: dict[str, asyncio.Task[ChatSession]] = {}
         self._titles = Notes(store, titles_key(self.config.namespace))
         self._listeners: list[Callable[[events.ConversationChanged], None]] = []
+        self._watching: asyncio.Task[None] | None = None
 
     # Conversations
 
@@ -123,7 +124,9 @@ class ChatService:
         Raises:
             InvalidInput: there is none of that id.
         """
-        if id not in self._sessions and id not in self._opening:
+        if id in self._sessions:
+            await self._sessions[id].catch_up()
+        elif id not in self._opening:
             await self._check(id)
         return await self._opened(id)
 
@@ -155,10 +158,21 @@ class ChatService:
             notes=notes,
             title=self._titles.titles.get(id) or first_words,
         )
-        await session.begin()
         await recover_dead(session)
         self._sessions[id] = session
+        if self._watching is None:
+            self._watching = asyncio.create_task(self._watch())
         return session
+
+    async def _watch(self) -> None:
+        """Notice what other programs do in the conversations that are open here."""
+        while True:
+            await asyncio.sleep(self.config.watch_seconds)
+            for session in tuple(self._sessions.values()):
+                try:
+                    await session.catch_up()
+                except AutocompactError:
+                    log.exception("a conversation could not be watched", extra={"conversation": session.id})
 
     async def rename(self, id: str, *, title: str) -> None:
         """Give a conversation a title.
@@ -383,6 +397,9 @@ class ChatService:
 
     async def aclose(self) -> None:
         """End running turns (their half answers stay, marked as interrupted) and give back what models opened."""
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.wait([self._watching])
         for session in tuple(self._sessions.values()):
             await session.aclose()
         self._sessions.clear()

@@ -6,16 +6,18 @@ event loop. To follow it without a gap: `ChatSession.listen`, then `ChatSession.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from autocompact.chat import commands, events
+from autocompact.chat.edits import Edits
 from autocompact.chat.history import history_page, usage_points
 from autocompact.chat.metering import read_meter
 from autocompact.chat.notes import Chosen, Note, Notes, Tasked, TaskItem
-from autocompact.chat.running import Running
+from autocompact.chat.running import Running, recover_dead
 from autocompact.chat.tools import Toolbox
 from autocompact.chat.views import Entry, HistoryPage, MeterReading, SessionView, Task, UsagePoint
 from autocompact.compactor import CompactionResult
@@ -51,7 +53,9 @@ class ChatSession:
         service: where it comes from.
         conversation: the engine's conversation, for what this class does not offer.
         title: of it.
-        replaced_seqs: messages that an edit replaced.
+        edits: which messages an edit replaced.
+        is_another_at_work: another program may answer here, or have left half an answer.
+        recovering: held while what another program left is taken over.
     """
 
     def __init__(
@@ -80,10 +84,15 @@ class ChatSession:
         self._served = False
         self.system = ""
         self.title, self.titled = title or UNTITLED, bool(title)
-        self.replaced_seqs: set[int] = set()
+        self.edits = Edits(self)
+        self.is_another_at_work = False
+        self.recovering = asyncio.Lock()
+        self._told = len(conversation)
+        self._adding = asyncio.Lock()
         self._compacting = False
         self._listeners: list[Listener] = []
         self._running = Running(self)
+        self._carry()
 
     # Looking
 
@@ -239,7 +248,8 @@ class ChatSession:
         found = await self.conversation.history(from_seq=seq, through_seq=seq) if seq >= 1 else ()
         if not found or not found[0].is_request:
             raise InvalidInput(f"message {seq} is no request of yours: only those can be edited")
-        if seq in self.replaced_seqs:
+        await self.edits.reach(seq + 1)
+        if seq in self.edits:
             raise InvalidInput(f"message {seq} was replaced by a later one: edit that")
 
     async def cancel(self) -> None:
@@ -360,15 +370,21 @@ class ChatSession:
         )
         self.tell_meter()
 
-    async def begin(self) -> None:
-        """Read what only the whole log tells. To be called once, before anything else."""
-        for message in await self.conversation.history():
-            self._see(message)
-        self._carry()
+    async def catch_up(self) -> None:
+        """Notice what other programs did: new messages, and an answer that they left half. Costs O(new)."""
+        if self.running:
+            return  # it appends after whatever there is
+        await self.take_over()
+        if self.is_another_at_work:
+            await recover_dead(self)
 
-    def _see(self, message: Message) -> None:
-        if message.replaces is not None:
-            self.replaced_seqs.update(range(message.replaces, message.seq))
+    async def take_over(self) -> None:
+        """Take over what other programs added to the log, and tell it."""
+        async with self._adding:
+            if await self.conversation.history(from_seq=len(self.conversation) + 1):
+                await self.conversation.sync()
+                self.is_another_at_work = True
+            await self._tell_through(len(self.conversation))
 
     async def prepare_request(self) -> None:
         """Say what the next request carries besides the messages: system prompt and tools.
@@ -388,22 +404,37 @@ class ChatSession:
     async def add(self, message: Message, *, note: Callable[[int], Note] | None = None) -> Message:
         """Append to the log, and tell it."""
         stamped = message if message.time else replace(message, time=self.clock.now())
-        stored = await self.conversation.append(stamped)
-        if note is not None:
-            await self.notes.add(note(stored.seq))
-        self._see(stored)
-        if stored.replaces is not None:
+        async with self._adding:
+            stored = await self.conversation.append(stamped)
+            if note is not None:
+                await self.notes.add(note(stored.seq))
+            await self._tell_through(stored.seq - 1)
+            self._tell_added(stored)
+        self.tell_meter()
+        return stored
+
+    async def _tell_through(self, seq: int) -> None:
+        """Tell what other programs added, up to message ``seq``."""
+        if seq <= self._told:
+            return
+        added = await self.conversation.history(from_seq=self._told + 1, through_seq=seq)
+        await self.notes.catch_up()
+        for message in added:
+            self._tell_added(message)
+        self.tell_meter()
+
+    def _tell_added(self, message: Message) -> None:
+        self._told = message.seq
+        if message.replaces is not None:
             self.tell(
                 events.MessagesReplaced(
-                    conversation_id=self.id, from_seq=stored.replaces, through_seq=stored.seq - 1
+                    conversation_id=self.id, from_seq=message.replaces, through_seq=message.seq - 1
                 )
             )
-        self.tell(events.MessageAdded(conversation_id=self.id, entry=self.entry(stored)))
-        self.tell_meter()
-        if stored.is_request and not self.titled:
+        self.tell(events.MessageAdded(conversation_id=self.id, entry=self.entry(message)))
+        if message.is_request and not self.titled:
             self.titled = True
-            self.service.tell_changed(self.id, title=title_of([stored]))
-        return stored
+            self.service.tell_changed(self.id, title=title_of([message]))
 
     async def set_tasks(self, tasks: tuple[Task, ...]) -> None:
         """Replace the agent's task list."""
