@@ -1,0 +1,105 @@
+"""The page as an ASGI application.
+
+NiceGUI has one application per process, so there is one page per process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import get_args
+
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import RedirectResponse
+from fastapi.staticfiles import StaticFiles
+from nicegui import Client, ui
+
+from autocompact.chat import ChatService, ChatSession
+from autocompact.errors import AutocompactError
+from autocompact.library.outgoing import ExportFormat
+from autocompact.web.security import App, Guard
+from autocompact.web.tab import Tab, first_conversation
+
+ASSETS = Path(__file__).parent / "assets"
+TYPES = {"markdown": "text/markdown", "jsonl": "application/jsonl"}
+ENDINGS = {"markdown": "md", "jsonl": "jsonl"}
+
+Opening = Callable[[], AbstractAsyncContextManager[ChatService]]
+
+
+def page_app(opening: Opening, *, token: str, hosts: frozenset[str] = frozenset()) -> App:
+    """The page of the conversations that ``opening`` opens when the server starts.
+
+    Args:
+        opening: opens the service; it is closed when the server stops.
+        token: what the page's cookie says; keep it over restarts, so that open pages go on.
+        hosts: further names of this computer, ``*`` for any.
+    """
+    services: list[ChatService] = []
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
+        async with opening() as service:
+            services.append(service)
+            yield
+            services.clear()
+
+    app = FastAPI(lifespan=lifespan, openapi_url=None, docs_url=None, redoc_url=None)
+    app.mount("/page", StaticFiles(directory=ASSETS))
+    _exports(app, services)
+    _pages(services)
+    ui.run_with(  # pyright: ignore[reportUnknownMemberType] - its root is a function of any kind
+        app,
+        title="autocompact",
+        favicon=ASSETS / "icon.svg",
+        language="en-US",
+        reconnect_timeout=20.0,
+        gzip_middleware_factory=None,
+        tailwind=False,
+        show_welcome_message=False,
+    )
+    return Guard(app, token=token, hosts=hosts)
+
+
+def _exports(app: FastAPI, services: list[ChatService]) -> None:
+    @app.get("/export/{id}/{format}")
+    async def export(id: str, format: str) -> Response:
+        known = [name for name in get_args(ExportFormat) if name == format]
+        if not known:
+            return Response(f"no such format: {format}", status_code=404, media_type="text/plain")
+        try:
+            content = await services[0].export(id, format=known[0])
+        except AutocompactError as error:
+            return Response(str(error), status_code=404, media_type="text/plain")
+        name = f"{id}.{ENDINGS.get(format, 'json')}"
+        return Response(
+            content,
+            media_type=TYPES.get(format, "application/json"),
+            headers={"content-disposition": f'attachment; filename="{name}"', "cache-control": "no-store"},
+        )
+
+
+def _pages(services: list[ChatService]) -> None:
+    @ui.page("/", response_timeout=30.0)
+    async def first(request: Request, client: Client) -> None:
+        await _shown(client, request, session=await first_conversation(services[0]))
+
+    @ui.page("/c/{id}", response_timeout=30.0)
+    async def one(request: Request, client: Client, *, id: str) -> Response | None:
+        try:
+            session = await services[0].open(id)
+        except AutocompactError:
+            return RedirectResponse("/")
+        await _shown(client, request, session=session)
+        return None
+
+
+async def _shown(client: Client, request: Request, *, session: ChatSession) -> None:
+    """Build the page of a conversation."""
+    ui.add_head_html(
+        '<link rel="stylesheet" href="/page/page.css"><script src="/page/page.js" defer></script>'
+    )
+    ui.dark_mode({"dark": True, "light": False}.get(request.cookies.get("autocompact_theme", "")))
+    client.content.classes(remove="nicegui-content")
+    await Tab(session.service, client).open(session)

@@ -1,0 +1,306 @@
+// What has to happen in the browser at once: the field, its completions, keys, folds that stay open, copying.
+// It listens on the document, because the page's elements come and go.
+"use strict";
+
+const autocompactPage = (() => {
+  const $ = (id) => document.getElementById(id);
+  const open = new Set(); // data-key of the folds that are open
+  let replaces = 0; // the message that what is written will replace
+  let chosen = -1; // the completion that is marked
+
+  // The field
+
+  const draftKey = () => "draft:" + location.pathname;
+
+  function fit(field) {
+    field.style.height = "auto";
+    field.style.height = Math.min(field.scrollHeight, innerHeight * 0.4) + "px";
+  }
+
+  function written(field) {
+    fit(field);
+    if (!replaces) sessionStorage.setItem(draftKey(), field.value);
+    complete(field);
+  }
+
+  function say() {
+    const field = $("field");
+    if (!field || field.disabled || !field.value.trim()) return;
+    const running = $("stop") && $("stop").offsetParent !== null;
+    if (running && !field.value.startsWith("/")) return;
+    close();
+    field.dispatchEvent(new CustomEvent("say", { detail: { text: field.value, replaces } }));
+  }
+
+  function answered(taken) {
+    if (!taken) return focus();
+    put("", 0);
+    toEnd();
+  }
+
+  function put(text, seq) {
+    const field = $("field");
+    if (!field) return;
+    replaces = seq;
+    field.value = text;
+    document.querySelector(".editing").classList.toggle("shown", seq > 0);
+    if (seq) $("edited").textContent = "m" + seq;
+    if (!seq) sessionStorage.setItem(draftKey(), text);
+    fit(field);
+    focus();
+  }
+
+  function focus() {
+    const field = $("field");
+    if (field && !field.disabled) field.focus();
+  }
+
+  // Completions of commands
+
+  function commands() {
+    return JSON.parse($("field").dataset.commands || "[]");
+  }
+
+  function complete(field) {
+    const list = $("completions");
+    const word = field.value;
+    const found = word.startsWith("/") && !/\s/.test(word) ? commands().filter(([name]) => name.startsWith(word)) : [];
+    list.replaceChildren(
+      ...found.map(([name, args, help], n) => {
+        const item = document.createElement("li");
+        item.id = "completion-" + n;
+        item.setAttribute("role", "option");
+        item.dataset.name = name;
+        const code = document.createElement("code");
+        code.textContent = (name + " " + args).trim();
+        const words = document.createElement("span");
+        words.textContent = help;
+        item.append(code, words);
+        return item;
+      }),
+    );
+    list.hidden = !found.length;
+    mark(found.length ? 0 : -1);
+  }
+
+  function mark(n) {
+    chosen = n;
+    const items = [...$("completions").children];
+    items.forEach((item, i) => item.setAttribute("aria-selected", String(i === n)));
+    if (items[n]) items[n].scrollIntoView({ block: "nearest" });
+    if (n >= 0) $("field").setAttribute("aria-activedescendant", "completion-" + n);
+    else $("field").removeAttribute("aria-activedescendant");
+  }
+
+  function close() {
+    $("completions").hidden = true;
+    mark(-1);
+  }
+
+  function take(n) {
+    const item = $("completions").children[n];
+    if (!item) return;
+    $("field").value = item.dataset.name + " ";
+    written($("field"));
+    focus();
+  }
+
+  function completionKey(event) {
+    const count = $("completions").children.length;
+    if (event.key === "ArrowDown") mark((chosen + 1) % count);
+    else if (event.key === "ArrowUp") mark((chosen + count - 1) % count);
+    else if (event.key === "Tab") take(chosen);
+    else if (event.key === "Enter" && $("completions").children[chosen].dataset.name !== $("field").value) take(chosen);
+    else if (event.key === "Escape") close();
+    else return false;
+    event.preventDefault();
+    event.stopPropagation();
+    return true;
+  }
+
+  // Keys
+
+  function fieldKey(event) {
+    if (!$("completions").hidden && completionKey(event)) return;
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+      event.preventDefault();
+      say();
+    } else if (event.key === "ArrowUp" && !event.target.value) {
+      const last = [...document.querySelectorAll(".message.user [data-action=edit]")].pop();
+      if (last) last.click();
+    }
+  }
+
+  function escape() {
+    if (document.querySelector(".q-dialog")) return;
+    const menu = document.querySelector("details.menu[open]");
+    if (menu) {
+      menu.open = false;
+      menu.querySelector("summary").focus();
+    } else if (document.body.classList.contains("list-open")) toggleList(false);
+    else if (replaces) put("", 0);
+    else if ($("stop") && $("stop").offsetParent !== null) $("stop").click();
+  }
+
+  document.addEventListener("keydown", (event) => {
+    if (event.target.id === "field") fieldKey(event);
+    if (event.defaultPrevented) return;
+    const typing = event.target.closest("input, textarea, [contenteditable]");
+    if (event.key === "Escape") escape();
+    else if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      $("search").click();
+    } else if (event.key.toLowerCase() === "n" && event.altKey) {
+      event.preventDefault();
+      $("new").click();
+    } else if (event.key === "/" && !typing) {
+      event.preventDefault();
+      focus();
+    }
+  });
+
+  document.addEventListener("input", (event) => {
+    if (event.target.id === "field") written(event.target);
+    if (event.target.id === "filter") filter(event.target.value);
+  });
+
+  // The list
+
+  function filter(words) {
+    for (const item of document.querySelectorAll(".conversations > li")) {
+      item.hidden = !item.dataset.title.includes(words.toLowerCase());
+    }
+  }
+
+  function toggleList(on) {
+    document.body.classList.toggle("list-open", on);
+    const shown = document.body.classList.contains("list-open");
+    $("menu").setAttribute("aria-expanded", String(shown));
+    if (shown) document.querySelector("#new").focus();
+  }
+
+  function visit(path) {
+    toggleList(false);
+    if (location.pathname !== path) history.pushState({}, "", path);
+    restore();
+    toEnd();
+  }
+
+  addEventListener("popstate", () => location.reload());
+
+  // Clicks
+
+  async function copy(button, text) {
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      const field = Object.assign(document.createElement("textarea"), { value: text });
+      document.body.append(field);
+      field.select();
+      document.execCommand("copy");
+      field.remove();
+    }
+    button.classList.add("copied");
+    setTimeout(() => button.classList.remove("copied"), 1500);
+  }
+
+  document.addEventListener("click", (event) => {
+    const action = event.target.closest("[data-action]");
+    const link = event.target.closest("a[href^=http], a[href^=mailto]");
+    const number = event.target.closest("a.number");
+    for (const menu of document.querySelectorAll("details.menu[open]")) {
+      if (!menu.contains(event.target) || event.target.closest(".options button")) menu.open = false;
+    }
+    if (action && action.dataset.action === "copy-code") copy(action, action.closest(".code").querySelector("pre").innerText);
+    else if (action && action.dataset.action === "copy") {
+      const words = action.closest(".message").querySelectorAll(":scope > .prose, :scope > .bubble");
+      copy(action, [...words].map((each) => each.innerText).join("\n"));
+    } else if (number) {
+      event.preventDefault();
+      reveal(number.hash.slice(1));
+    } else if (link) {
+      event.preventDefault();
+      window.open(link.href, "_blank", "noopener,noreferrer");
+    } else if (event.target.closest("#send")) say();
+    else if (event.target.closest("#unedit")) put("", 0);
+    else if (event.target.closest("#menu")) toggleList();
+    else if (event.target.closest("#completions li")) take([...$("completions").children].indexOf(event.target.closest("li")));
+    else if (event.target.closest("[data-theme]")) theme(event.target.closest("[data-theme]").dataset.theme);
+    else if (document.body.classList.contains("list-open") && event.target.closest(".main")) toggleList(false);
+  });
+
+  function theme(name) {
+    document.cookie = `autocompact_theme=${name}; path=/; max-age=31536000; samesite=strict`;
+    Quasar.Dark.set(name === "auto" ? "auto" : name === "dark");
+  }
+
+  // The history
+
+  function toEnd() {
+    const scroller = $("scroller");
+    if (scroller) scroller.scrollTop = scroller.scrollHeight;
+  }
+
+  function reveal(id, tries = 40) {
+    const target = document.getElementById(id);
+    if (!target) {
+      if (tries) requestAnimationFrame(() => reveal(id, tries - 1));
+      return;
+    }
+    if (target.tagName === "DETAILS") target.open = true;
+    target.scrollIntoView({ block: "center" });
+    target.focus({ preventScroll: true });
+    target.classList.remove("revealed");
+    void target.offsetWidth;
+    target.classList.add("revealed");
+  }
+
+  document.addEventListener(
+    "toggle",
+    (event) => {
+      const key = event.target.dataset && event.target.dataset.key;
+      if (key && event.target.open) open.add(key);
+      else if (key && event.target.isConnected) open.delete(key);
+    },
+    true,
+  );
+
+  function reopen(root) {
+    for (const fold of root.querySelectorAll("details[data-key]")) {
+      if (open.has(fold.dataset.key)) fold.open = true;
+    }
+  }
+
+  const seen = new IntersectionObserver((entries) => {
+    for (const entry of entries) if (entry.isIntersecting) entry.target.click();
+  });
+  const watched = new WeakSet();
+
+  function restore() {
+    const field = $("field");
+    if (!field) return;
+    field.value = sessionStorage.getItem(draftKey()) || "";
+    fit(field);
+  }
+
+  let begun = false;
+  new MutationObserver((changes) => {
+    for (const button of document.querySelectorAll("[data-auto]")) {
+      if (!watched.has(button)) {
+        watched.add(button);
+        seen.observe(button);
+      }
+    }
+    for (const change of changes) {
+      if (change.target.nodeType === 1 && change.addedNodes.length) reopen(change.target);
+    }
+    if (!begun && $("field")) {
+      begun = true;
+      restore();
+      if (matchMedia("(hover: hover)").matches) focus();
+      if (/^#m\d+$/.test(location.hash)) reveal(location.hash.slice(1));
+    }
+  }).observe(document.documentElement, { childList: true, subtree: true });
+
+  return { answered, put, focus, visit, reveal };
+})();

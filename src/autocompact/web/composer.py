@@ -1,0 +1,91 @@
+"""Where the person writes. What a keystroke needs happens in the browser (assets/page.js); a line comes here whole."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from html import escape
+
+from nicegui import ui
+from nicegui.events import GenericEventArguments
+
+from autocompact.chat import COMMANDS
+from autocompact.web.icons import icon
+
+
+class Composer:
+    """The field, the button that sends or stops, and the notice while the context is compressed.
+
+    Args:
+        send: called with what was written and the message that it replaces (0 if none); False gives it back.
+        stop: called when the person wants the turn to end.
+    """
+
+    def __init__(
+        self, *, send: Callable[[str, int], Awaitable[bool]], stop: Callable[[], Awaitable[None]]
+    ) -> None:
+        self._send = send
+        with ui.element("div").classes("composer"):
+            self._compressing = (
+                ui.html(_COMPRESSING, sanitize=False).classes("compressing").props("role=status")
+            )
+            self._editing = ui.html(_EDITING, sanitize=False).classes("editing")
+            with ui.element("div").classes("box"):
+                self._field = ui.element("textarea").props(
+                    'id=field rows=1 autocomplete=off spellcheck=true aria-label="Message" '
+                    'placeholder="Ask something, or / for a command" aria-controls=completions aria-autocomplete=list'
+                )
+                self._field.props["data-commands"] = _commands()
+                with (
+                    ui.element("button")
+                    .classes("stop")
+                    .props('type=button id=stop aria-label="Stop" title="Stop (Esc)"') as self._stop
+                ):
+                    ui.html(icon("stop"), sanitize=False, tag="span")
+                with (
+                    ui.element("button")
+                    .classes("send")
+                    .props('type=button id=send aria-label="Send" title="Send (Enter)"') as self._go
+                ):
+                    ui.html(icon("send"), sanitize=False, tag="span")
+            ui.html(_COMPLETIONS, sanitize=False)
+        self._field.on("say", self._said, js_handler="(e) => emit(e.detail)")
+        self._stop.on("click", stop, args=[])
+        self._stop.set_visibility(False)
+        self.compressing(on=False)
+
+    async def _said(self, event: GenericEventArguments) -> None:
+        text, replaces = str(event.args["text"]), int(event.args["replaces"])
+        taken = await self._send(text, replaces)
+        self._field.client.run_javascript(f"autocompactPage.answered({json.dumps(taken)})")
+
+    def running(self, *, on: bool) -> None:
+        """A turn runs, or does not any more."""
+        self._stop.set_visibility(on)
+        self._go.set_visibility(not on)
+
+    def compressing(self, *, on: bool) -> None:
+        """The context is being compressed: nothing can be written meanwhile."""
+        self._compressing.set_visibility(on)
+        for element in (self._field, self._go):
+            element.props(add="disabled") if on else element.props(remove="disabled")
+
+    def put(self, text: str, *, replaces: int = 0) -> None:
+        """Put a text into the field, to be changed; sending it replaces message ``replaces``."""
+        self._field.client.run_javascript(f"autocompactPage.put({json.dumps(text)}, {replaces})")
+
+    def focus(self) -> None:
+        """Put the cursor into the field."""
+        self._field.client.run_javascript("autocompactPage.focus()")
+
+
+def _commands() -> str:
+    return json.dumps([[each.name, each.arguments, each.help] for each in COMMANDS])
+
+
+_COMPRESSING = f"{icon('wait')}<span>Compressing context…</span>"
+_EDITING = (
+    f"{icon('edit')}<span>You are changing message <b id='edited'></b>. What came after it is kept, but not sent any "
+    f"more.</span><button type='button' class='quiet' id='unedit'>{escape('Cancel')}</button>"
+)
+_COMPLETIONS = '<ul id="completions" role="listbox" aria-label="Commands" hidden></ul>'

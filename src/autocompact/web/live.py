@@ -1,0 +1,98 @@
+"""What is being written now: the running answer, its thinking, and questions of the agent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from nicegui import ui
+
+from autocompact.chat.views import Question, RunningTurn
+from autocompact.web.icons import icon
+from autocompact.web.render import question_html, reasoning_html, words_html
+
+
+class Live:
+    """The end of the history while a turn runs.
+
+    Args:
+        answer: called with a question's id and the person's yes or no.
+        retry: called when the person wants the last request answered.
+    """
+
+    def __init__(self, *, answer: Callable[[str, bool], None], retry: Callable[[], object]) -> None:
+        self.text = self.reasoning = ""
+        self.changed = False
+        self._answer = answer
+        self._asked: dict[str, ui.element] = {}
+        with ui.element("div").classes("live") as self.element:
+            self._reasoning = ui.html("")
+            self._text = ui.html("").props("aria-live=polite aria-atomic=false aria-busy=false")
+            self._working = ui.html(_WORKING, sanitize=False).props("role=status").classes("working")
+            self._questions = ui.element("div")
+            with ui.element("div").classes("failure").props("role=alert") as self._failure:
+                self._why = ui.html("", tag="span")
+                with ui.element("button").classes("secondary").props("type=button") as again:
+                    ui.html(f"{icon('retry')} Try again", sanitize=False, tag="span")
+                again.on("click", retry, args=[])
+        self._failure.set_visibility(False)
+        self._working.set_visibility(False)
+
+    def show(self, turn: RunningTurn | None, *, last_seq: int) -> None:
+        """Begin from what a running turn has said so far."""
+        self.text, self.reasoning = (turn.text, turn.reasoning) if turn else ("", "")
+        self._questions.clear()
+        self._asked.clear()
+        for question in turn.questions if turn else ():
+            self.ask(question)
+        self.draw(last_seq=last_seq, running=turn is not None)
+
+    def grow(self, *, text: str = "", reasoning: str = "") -> None:
+        """More of the answer; `draw` shows it."""
+        self.text += text
+        self.reasoning += reasoning
+        self.changed = True
+
+    def restart(self) -> None:
+        """The answer so far is in the log, or void."""
+        self.text = self.reasoning = ""
+        self.changed = True
+
+    def draw(self, *, last_seq: int, running: bool) -> None:
+        """Show what has come."""
+        self.changed = False
+        self._reasoning.content = reasoning_html(self.reasoning, key="reasoning-live", running=not self.text)
+        self._text.content = words_html(self.text, own=False, last_seq=last_seq) if self.text else ""
+        self._text.props(f"aria-busy={'true' if running else 'false'}")
+        self._working.set_visibility(running)
+        if running:
+            self.fail("")
+
+    def fail(self, why: str, *, may_retry: bool = True) -> None:
+        """Say why there is no answer, "" to take that back."""
+        self._failure.set_visibility(bool(why))
+        self._failure.classes(remove="final") if may_retry else self._failure.classes(add="final")
+        self._why.content = words_html(why, own=False, last_seq=0) if why else ""
+
+    def ask(self, question: Question) -> None:
+        """Show a question with its two answers."""
+        with (
+            self._questions,
+            ui.element("div").classes("question").props('role=alertdialog aria-label="Question"') as asked,
+        ):
+            self._asked[question.id] = asked
+            ui.html(question_html(question))
+            with ui.element("div").classes("acts"):
+                for allow, label in ((True, "Allow"), (False, "Refuse")):
+                    style = "primary" if allow else "secondary"
+                    with ui.element("button").classes(style).props("type=button") as button:
+                        ui.html(label, sanitize=False, tag="span")
+                    button.on("click", partial(self._answer, question.id, allow), args=[])
+
+    def settle(self, question_id: str) -> None:
+        """A question was answered, here or in another tab."""
+        if question_id in self._asked:
+            self._asked.pop(question_id).delete()
+
+
+_WORKING = '<span class="dots" aria-hidden="true"><i></i><i></i><i></i></span><span class="sr">The answer is being written</span>'

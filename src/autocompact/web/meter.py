@@ -1,0 +1,90 @@
+"""The context meter: how full the window is, where compaction starts, and with what it is full."""
+
+from __future__ import annotations
+
+from html import escape
+
+from nicegui import ui
+
+from autocompact.chat.views import MeterReading
+
+_COLOURS = 7
+
+
+class Meter:
+    """The meter at the head of the page; its breakdown shows while it is pointed at or has the focus."""
+
+    def __init__(self) -> None:
+        with ui.element("div").classes("meter") as self.element:
+            self._bar = ui.html("", sanitize=False)
+
+    def show(self, reading: MeterReading) -> None:
+        """Show a reading."""
+        self._bar.content = meter_html(reading)
+
+
+def meter_html(reading: MeterReading) -> str:
+    """The bar and its breakdown."""
+    share = min(1.0, reading.used / reading.window)
+    threshold = reading.threshold / reading.window
+    state = _state(reading)
+    mark = f'<i class="threshold" style="left:{threshold:.2%}"></i>' if reading.threshold else ""
+    words = f"Context: {reading.used:,} of {reading.window:,} tokens, {share:.0%}. {_threshold_words(reading)} {state}"
+    ready = '<i class="ready" title="prepared"></i>' if reading.prepared else ""
+    return (
+        f'<button type="button" class="gauge {_level(reading)}" aria-describedby="breakdown" aria-label="{escape(words)}">'
+        f'<span class="figure">{_short(reading.used)}<span class="of"> / {_short(reading.window)}</span></span>'
+        f'<span class="bar" role="meter" aria-label="Context" aria-valuemin="0" aria-valuemax="{reading.window}" '
+        f'aria-valuenow="{reading.used}"><b style="width:{share:.2%}"></b>{mark}</span>{ready}</button>'
+        f'<div class="breakdown" id="breakdown" role="tooltip">{_breakdown(reading, state)}</div>'
+    )
+
+
+def _breakdown(reading: MeterReading, state: str) -> str:
+    parts = sorted(reading.breakdown.items(), key=lambda part: -part[1])
+    total = sum(reading.breakdown.values()) or 1
+    stack = "".join(
+        f'<i class="c{n % _COLOURS}" style="width:{tokens / total:.2%}"></i>'
+        for n, (_, tokens) in enumerate(parts)
+    )
+    rows = "".join(
+        f'<tr><td><i class="key c{n % _COLOURS}"></i>{escape(name)}</td><td>{tokens:,}</td></tr>'
+        for n, (name, tokens) in enumerate(parts)
+    )
+    free = max(0, reading.window - reading.used - reading.reserve)
+    rows += f"<tr><td>kept for the reply</td><td>{reading.reserve:,}</td></tr><tr><td>free</td><td>{free:,}</td></tr>"
+    note = f'<p class="note">{escape(reading.note)}</p>' if reading.note else ""
+    return (
+        f'<p class="total"><b>{reading.used:,}</b> of {reading.window:,} tokens</p><div class="stack">{stack}</div>'
+        f"<table>{rows}</table><p>{_threshold_words(reading)} {state}</p>{note}"
+    )
+
+
+def _threshold_words(reading: MeterReading) -> str:
+    if not reading.threshold:
+        return "Automatic compaction is off."
+    return f"Compaction at {reading.threshold:,} ({reading.threshold / reading.window:.0%})."
+
+
+def _state(reading: MeterReading) -> str:
+    if reading.prepared:
+        return "One is prepared and waits for that."
+    if reading.preparing:
+        return "One is being prepared."
+    return ""
+
+
+def _level(reading: MeterReading) -> str:
+    if reading.threshold and reading.used >= reading.threshold:
+        return "over"
+    return "near" if reading.prepare and reading.used >= reading.prepare else "calm"
+
+
+def _short(tokens: int) -> str:
+    """Tokens in three figures."""
+    if tokens < 1_000:
+        return str(tokens)
+    thousands = tokens / 1_000
+    if thousands < 9.95:
+        return f"{thousands:.1f}k"
+    return f"{thousands:.0f}k" if thousands < 999.5 else f"{thousands / 1000:.1f}M"

@@ -1,0 +1,252 @@
+"""Messages as HTML. Everything that is not written here is escaped or goes through `safe_html`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from html import escape
+
+import msgspec
+
+from autocompact.chat.markdown import safe_html
+from autocompact.chat.views import Entry, Question, RunningCall
+from autocompact.core.messages import Document, Image, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+from autocompact.web.icons import Icon, icon
+
+SHOWN = 12_000
+"""Characters of a tool's result or arguments that the history shows at once."""
+
+LIVE = "live"
+
+_CUTS = {
+    "cancelled": "Stopped: this is as far as the answer came.",
+    "failed": "The model failed: this is as far as the answer came.",
+    "interrupted": "Interrupted: the program ended while this was written. Nothing before it is lost.",
+}
+_STANDINGS = {
+    "sent": "",
+    "summarised": "left the context: the model knows it through the summary",
+    "masked": "the model sees a stub in place of the tool's output",
+    "replaced": "replaced: neither sent nor summarised",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A tool call as it is shown: ``done`` tells a call that is running from one that never got an answer."""
+
+    id: str
+    name: str
+    arguments: str
+    result: str = ""
+    is_error: bool = False
+    seconds: float | None = None
+    done: bool = False
+    seq: int = 0
+    standing: str = "sent"
+
+
+def message_html(entry: Entry, *, calls: Mapping[str, Call], last_seq: int) -> str:
+    """A message of the log.
+
+    Args:
+        entry: the message.
+        calls: what is known of its tool calls, by id.
+        last_seq: number of the last message: references beyond it are no links.
+    """
+    role = _role(entry)
+    parts = "".join(_part(part, entry, calls=calls, last_seq=last_seq) for part in entry.message.parts)
+    cut = f'<p class="note cut">{icon("stop")}{_CUTS[entry.cut]}</p>' if entry.cut else ""
+    return (
+        f'<article class="message {role} {entry.standing}{" pinned" if entry.pinned else ""}" id="m{entry.seq}" '
+        f'tabindex="-1" aria-label="{_speaker(role)}, message {entry.seq}">'
+        f"{parts}{cut}{_foot(entry, role)}</article>"
+    )
+
+
+def calls_of(entry: Entry) -> dict[str, Call]:
+    """The calls of a message, without their results."""
+    return {
+        call.id: Call(id=call.id, name=call.name, arguments=call.arguments) for call in entry.message.calls
+    }
+
+
+def running_call(call: RunningCall) -> Call:
+    """A call of the running turn."""
+    return Call(
+        id=call.id,
+        name=call.name,
+        arguments=call.arguments,
+        result=call.result,
+        is_error=call.is_error,
+        seconds=call.seconds,
+        done=call.seconds is not None,
+    )
+
+
+def _role(entry: Entry) -> str:
+    if entry.message.synthetic:
+        return "synthetic"
+    return entry.message.role
+
+
+def _speaker(role: str) -> str:
+    names = {"user": "You", "assistant": "Answer", "tool": "Tool", "system": "System"}
+    return names.get(role, "Note of the program")
+
+
+def _part(part: Part, entry: Entry, *, calls: Mapping[str, Call], last_seq: int) -> str:
+    match part:
+        case Text():
+            return words_html(part.text, own=entry.message.is_request, last_seq=last_seq)
+        case Reasoning():
+            return reasoning_html(part.text, key=f"reasoning-{entry.seq}")
+        case ToolCall():
+            return call_html(calls.get(part.id) or Call(id=part.id, name=part.name, arguments=part.arguments))
+        case ToolResult():
+            return output_html(part.text, seq=entry.seq, label="A tool's answer")
+        case Image():
+            return f'<p class="chip">{escape(part.media_type or "image")}</p>'
+        case Document():
+            return f'<p class="chip">{escape(part.name or part.media_type or "document")}</p>'
+        case Opaque():
+            return f'<p class="chip">{escape(part.kind)}</p>'
+
+
+def words_html(text: str, *, own: bool, last_seq: int) -> str:
+    """What somebody said: the person's words as they were typed, others' as Markdown."""
+    if own:
+        return f'<div class="bubble">{escape(text)}</div>'
+    return f'<div class="prose">{safe_html(text, references=last_seq, highlight=highlighted)}</div>'
+
+
+def reasoning_html(text: str, *, key: str, running: bool = False) -> str:
+    """The model's thinking, folded."""
+    if not text.strip():
+        return ""
+    label = "Thinking…" if running else "Thought"
+    return (
+        f'<details class="fold reasoning" data-key="{escape(key)}"><summary>{icon("down")}<span>{label}</span></summary>'
+        f'<div class="prose">{safe_html(text)}</div></details>'
+    )
+
+
+def call_html(call: Call) -> str:
+    """A tool call and what came of it, folded."""
+    state, word = _state(call)
+    place = f' id="m{call.seq}"' if call.seq else ""
+    note = _STANDINGS[call.standing] if call.standing == "masked" else ""
+    masked = f'<p class="note">{escape(note)}</p>' if note else ""
+    result = output_html(call.result, seq=call.seq, label="Result") if call.done else ""
+    return (
+        f'<details class="fold tool {state}" data-key="call-{escape(call.id)}"{place} tabindex="-1"><summary>'
+        f'{icon(_STATE_ICONS[state])}<span class="name">{escape(call.name)}</span>'
+        f'<code class="brief">{escape(brief(call.arguments))}</code><span class="took">{word}</span></summary>'
+        f"{output_html(_pretty(call.arguments), seq=0, label='Arguments')}{masked}{result}</details>"
+    )
+
+
+_STATE_ICONS: dict[str, Icon] = {"running": "wait", "failed": "close", "done": "check"}
+
+
+def _state(call: Call) -> tuple[str, str]:
+    if not call.done:
+        return "running", "running…"
+    took = "" if call.seconds is None else duration(call.seconds)
+    return ("failed", f"failed {took}".strip()) if call.is_error else ("done", took)
+
+
+def output_html(text: str, *, seq: int, label: str, most: int | None = SHOWN) -> str:
+    """Plain text of a tool, its beginning if it is longer than ``most`` characters."""
+    if not text:
+        return f'<p class="label">{label}</p><p class="note">nothing</p>'
+    more = ""
+    if most is not None and len(text) > most:
+        shown = f"The first {most:,} of {len(text):,} characters."
+        button = f'<button type="button" class="quiet" data-action="whole" data-seq="{seq}">Show all</button>'
+        more = f'<p class="note">{shown} {button if seq else ""}</p>'
+    return f'<p class="label">{label}</p><pre tabindex="0">{escape(text[:most])}</pre>{more}'
+
+
+def _foot(entry: Entry, role: str) -> str:
+    """Number, model, time, and what can be done with a message."""
+    facts = [f'<a class="number" href="#m{entry.seq}">m{entry.seq}</a>']
+    if entry.message.model:
+        facts.append(escape(entry.message.model))
+    if entry.message.time:
+        facts.append(
+            f'<time datetime="{escape(entry.message.time)}">{escape(entry.message.time[11:16])}</time>'
+        )
+    if entry.standing != "sent":
+        facts.append(_STANDINGS[entry.standing])
+    if entry.pinned:
+        facts.append("pinned")
+    buttons = "".join(_buttons(entry, role))
+    return f'<footer><span class="facts">{" · ".join(facts)}</span><span class="actions">{buttons}</span></footer>'
+
+
+def _buttons(entry: Entry, role: str) -> list[str]:
+    button = partial(_button, seq=entry.seq)
+    buttons = [button("copy", "copy", label="Copy")] if entry.message.text else []
+    if entry.standing == "replaced":
+        return buttons
+    if role == "user":
+        buttons.append(button("edit", "edit", label="Edit and ask again"))
+    if role == "assistant" and not entry.message.calls:
+        buttons.append(button("retry", "retry", label="Answer again"))
+    pin = ("unpin", "Let go of the pin") if entry.pinned else ("pin", "Keep through compactions")
+    return [*buttons, button(pin[0], "pin", label=pin[1])]
+
+
+def _button(action: str, shown: Icon, *, label: str, seq: int) -> str:
+    return (
+        f'<button type="button" data-action="{action}" data-seq="{seq}" title="{label}" '
+        f'aria-label="{label} (message {seq})">{icon(shown)}</button>'
+    )
+
+
+def question_html(question: Question) -> str:
+    """What the agent wants a yes for."""
+    return f'<p class="ask">May it use <b>{escape(question.tool)}</b>?</p><pre tabindex="0">{escape(question.text)}</pre>'
+
+
+def brief(arguments: str) -> str:
+    """The arguments of a call on one line."""
+    try:
+        values = msgspec.json.decode(arguments, type=dict[str, object]).values()
+    except msgspec.DecodeError:
+        return " ".join(arguments.split())[:120]
+    return " ".join(" ".join(str(value).split()) for value in values)[:120]
+
+
+def _pretty(arguments: str) -> str:
+    try:
+        return msgspec.json.format(arguments, indent=2)
+    except msgspec.DecodeError:
+        return arguments
+
+
+def duration(seconds: float) -> str:
+    """Seconds as a person reads them."""
+    if seconds < 0.95:
+        return f"{max(1, round(seconds * 1000))} ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    return f"{int(seconds // 60)} min {int(seconds % 60)} s"
+
+
+def highlighted(code: str, language: str) -> str:
+    """Code with its words marked by class; "" if the language is not known."""
+    from pygments import highlight
+    from pygments.formatters import HtmlFormatter
+    from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType] - its options are untyped
+    from pygments.util import ClassNotFound
+
+    if len(code) > SHOWN:
+        return ""
+    try:
+        lexer = get_lexer_by_name(language, stripnl=False)
+    except ClassNotFound:
+        return ""
+    return highlight(code, lexer, HtmlFormatter(nowrap=True))

@@ -1,0 +1,184 @@
+"""Who may talk to the page: browsers that show the page itself, and nobody else.
+
+A server on this computer is within reach of every page that a browser here shows. So
+
+- the ``Host`` must be a name of this computer: a foreign name that was made to point here (DNS rebinding) is refused;
+- a request that another origin makes (``Origin``, ``Sec-Fetch-Site``) is refused, also the handshake of a websocket;
+  the only thing that works from elsewhere is a link to the page;
+- what reads or changes conversations needs the cookie that comes with the page: ``HttpOnly``, ``SameSite=Strict``;
+- the page may load nothing from elsewhere, nor be framed (Content-Security-Policy). Scripts need a nonce that is new
+  with each page, so that one that got into it would not run.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+import secrets
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, TypeAlias
+from urllib.parse import urlsplit
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Message: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+LOCAL_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
+_OPEN = re.compile(r"/(?:c/[^/]*)?|/favicon\.ico|/page/.*|/_nicegui/.*")
+"""What needs no cookie: the page itself, and files that are the same for everybody."""
+
+_HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+
+
+class Guard:
+    """Lets through to ``app`` what the page itself asks for.
+
+    Args:
+        app: the page.
+        token: what the cookie says; the same after a restart, so that open pages go on.
+        hosts: further names of this computer, ``*`` for any.
+    """
+
+    def __init__(self, app: App, *, token: str, hosts: frozenset[str] = frozenset()) -> None:
+        self._app = app
+        self._token = token
+        self._hosts = LOCAL_HOSTS | hosts
+
+    async def __call__(  # noqa: PLR0917 - ASGI's signature
+        self, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """ASGI."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        why = self._refusal(scope, headers)
+        if why:
+            await _refuse(scope, send, why=why)
+            return
+        page = _Page(send, host=headers.get("host", ""), cookie=_cookie(headers, self._token))
+        await self._app(scope, receive, page.send if scope["type"] == "http" else send)
+
+    def _refusal(self, scope: Scope, headers: dict[str, str]) -> str:
+        """Why a request is refused; "" if it is not."""
+        host = headers.get("host", "")
+        if _name(host) not in self._hosts and "*" not in self._hosts:
+            return f"this computer is not called {_name(host)!r}: allow it with --allow-host"
+        origin = headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc != host:
+            return "a page of another origin may not ask this"
+        arriving = scope["type"] == "http" and scope["method"] == "GET" and _OPEN.fullmatch(scope["path"])
+        site = headers.get("sec-fetch-site", "none")
+        visiting = arriving and headers.get("sec-fetch-mode") == "navigate"
+        if site not in ("same-origin", "none") and not (
+            visiting and headers.get("sec-fetch-dest") == "document"
+        ):
+            return "a page of another origin may not ask this"
+        if not arriving and not hmac.compare_digest(_given(headers), self._token.encode()):
+            return "open the page first: it brings the cookie that this needs"
+        return ""
+
+
+class _Page:
+    """Passes a response on; a page gets its policy, its nonces and the cookie."""
+
+    def __init__(self, send: Send, *, host: str, cookie: bytes) -> None:
+        self._send = send
+        self._host = host
+        self._cookie = cookie
+        self._start: Message | None = None
+        self._body = b""
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = [*message["headers"], *_HEADERS]
+            if not any(name == b"content-type" and value.startswith(b"text/html") for name, value in headers):
+                await self._send({**message, "headers": headers})
+                return
+            self._start = {**message, "headers": headers}
+        elif self._start is None:
+            await self._send(message)
+        else:
+            self._body += message.get("body", b"")
+            if not message.get("more_body"):
+                await self._finish(self._start)
+
+    async def _finish(self, start: Message) -> None:
+        nonce = secrets.token_urlsafe(16)
+        # what a page shows is in it as JSON without a "<", so every "<script" is one that belongs to it
+        body = self._body.replace(b"<script", f'<script nonce="{nonce}"'.encode())
+        headers = [(name, value) for name, value in start["headers"] if name != b"content-length"]
+        headers += [
+            (b"content-length", str(len(body)).encode()),
+            (b"content-security-policy", _policy(nonce, self._host).encode("latin-1")),
+            (b"set-cookie", self._cookie),
+        ]
+        await self._send({**start, "headers": headers})
+        await self._send({"type": "http.response.body", "body": body})
+
+
+def _policy(nonce: str, host: str) -> str:
+    """What the page may do. Vue compiles its templates in the browser: that is what 'unsafe-eval' is for."""
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src 'self' 'nonce-{nonce}' 'unsafe-eval'",
+            "style-src 'self' 'unsafe-inline'",
+            "img-src 'self' data:",
+            "font-src 'self'",
+            f"connect-src 'self' ws://{host} wss://{host}",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "frame-ancestors 'none'",
+        )
+    )
+
+
+def _cookie_name(host: str) -> str:
+    """One per port: cookies do not know of ports."""
+    port = host.rpartition(":")[2]
+    return f"autocompact_{port if port.isdigit() else 'page'}"
+
+
+def _cookie(headers: dict[str, str], token: str) -> bytes:
+    name = _cookie_name(headers.get("host", ""))
+    return f"{name}={token}; Path=/; HttpOnly; SameSite=Strict".encode()
+
+
+def _given(headers: dict[str, str]) -> bytes:
+    """What the request's cookie says."""
+    wanted = _cookie_name(headers.get("host", ""))
+    for pair in headers.get("cookie", "").split(";"):
+        name, _, value = pair.strip().partition("=")
+        if name == wanted:
+            return value.encode()
+    return b""
+
+
+def _name(host: str) -> str:
+    """A ``Host`` header without its port."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0].lower()
+    return host.partition(":")[0].lower()
+
+
+async def _refuse(scope: Scope, send: Send, *, why: str) -> None:
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": 1008, "reason": why[:120]})
+        return
+    body = why.encode()
+    headers = [
+        (b"content-type", b"text/plain; charset=utf-8"),
+        (b"content-length", str(len(body)).encode()),
+        *_HEADERS,
+    ]
+    await send({"type": "http.response.start", "status": 403, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,404 @@
+"""One browser tab: the conversation it shows, and what happens in it.
+
+Events of the session are put into a queue and taken out by one task, so they are shown in their order, and what takes
+time (reading pages of the history) never holds up the agent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import assert_never
+
+from nicegui import Client, ui
+from nicegui.events import GenericEventArguments
+
+from autocompact import events as engine
+from autocompact.chat import ChatService, ChatSession, events
+from autocompact.chat.events import ChatEvent
+from autocompact.chat.views import ConversationLine, Divider
+from autocompact.core.compaction import Compaction
+from autocompact.core.references import parse_reference
+from autocompact.errors import AutocompactError, InvalidInput
+from autocompact.web.charts import charts_html
+from autocompact.web.composer import Composer
+from autocompact.web.dialogs import Dialogs
+from autocompact.web.divider import DividerPart
+from autocompact.web.head import Head
+from autocompact.web.live import Live
+from autocompact.web.render import output_html, words_html
+from autocompact.web.search import Search
+from autocompact.web.sidebar import Act, Sidebar
+from autocompact.web.thread import Thread
+
+DRAW_SECONDS = 0.06
+"""Least time between two drawings of a growing answer."""
+
+log = logging.getLogger("autocompact")
+
+
+class Tab:
+    """What one tab shows.
+
+    Args:
+        service: the conversations.
+        client: the browser's.
+    """
+
+    def __init__(self, service: ChatService, client: Client) -> None:
+        self.service = service
+        self.client = client
+        self._session: ChatSession | None = None
+        self._queue: asyncio.Queue[ChatEvent] = asyncio.Queue()
+        self._stops: list[Callable[[], None]] = []
+        self._work: asyncio.Task[None] | None = None
+        self._shown: tuple[str, frozenset[int]] = ("", frozenset())
+        self.dialogs = Dialogs()
+        self.search = Search(session=lambda: self.session, jump=self._jump)
+        with ui.element("div").classes("page"):
+            self.sidebar = Sidebar(new=self._new, act=self._act_on)
+            with ui.element("main").classes("main"):
+                self.head = Head(
+                    search=self.search.open,
+                    charts=self._charts,
+                    models=self._models,
+                    compact=self._compact,
+                    replaced=self._toggle_replaced,
+                )
+                with (
+                    ui.element("div").classes("scroller").props("id=scroller"),
+                    ui.element("div").classes("thread") as thread,
+                ):
+                    self.thread = Thread(show_divider=self._divider)
+                    self.live = Live(answer=self._answer, retry=self._retry)
+                    self.notes = ui.element("div").classes("notes").props("role=status aria-live=polite")
+                thread.on("click", self._clicked, js_handler=_ACTION)
+                self.composer = Composer(send=self._send, stop=self._stop)
+        self.client.on_delete(self.close)  # pyright: ignore[reportUnknownMemberType] - it takes functions of any kind
+
+    @property
+    def session(self) -> ChatSession:
+        """The conversation that is open."""
+        if self._session is None:
+            raise LookupError("no conversation is open")
+        return self._session
+
+    # Opening and closing
+
+    async def open(self, session: ChatSession, *, around: int | None = None) -> None:
+        """Show a conversation."""
+        self._unlisten()
+        self._session = session
+        self._queue = asyncio.Queue()
+        self._stops = [session.listen(self._queue.put_nowait), self.service.listen(self._queue.put_nowait)]
+        view = session.view()
+        await self.thread.open(session, around=around)
+        self.thread.running(view.turn)
+        self.live.fail("")
+        self.live.show(view.turn, last_seq=self.thread.last_seq)
+        self._shown = self._standing()
+        self.notes.clear()
+        self.composer.running(on=view.turn is not None)
+        self.composer.compressing(on=view.compacting)
+        self.head.show(view)
+        if view.turn is None and await self._is_unanswered():
+            self.live.fail("There is no answer to this yet.")
+        await self._list()
+        self._work = asyncio.create_task(self._follow(self._queue))
+
+    async def _is_unanswered(self) -> bool:
+        last = len(self.session.conversation)
+        found = await self.session.conversation.history(from_seq=last) if last else ()
+        return bool(found) and (found[0].role == "tool" or found[0].is_request)
+
+    def _unlisten(self) -> None:
+        for stop in self._stops:
+            stop()
+        self._stops = []
+        if self._work is not None:
+            self._work.cancel()
+            self._work = None
+
+    def close(self) -> None:
+        """The tab is gone."""
+        self._unlisten()
+
+    async def _list(self) -> None:
+        self.sidebar.show(await self.service.conversations(), current=self.session.id)
+
+    async def show(self, id: str) -> None:
+        """Go to another conversation."""
+        session = await self.service.open(id)
+        await self.open(session)
+        self.client.run_javascript(f"autocompactPage.visit('/c/{session.id}')")
+
+    # What happens
+
+    async def _follow(self, queue: asyncio.Queue[ChatEvent]) -> None:
+        while True:
+            event = await queue.get()
+            try:
+                await self._apply(event)
+                while not queue.empty():
+                    await self._apply(queue.get_nowait())
+                if self.live.changed:
+                    self.live.draw(last_seq=self.thread.last_seq, running=self.session.running)
+                    await asyncio.sleep(DRAW_SECONDS)
+            except AutocompactError as error:
+                self.say(str(error), kind="error")
+            except Exception:
+                log.exception("the page could not show an event", extra={"event": type(event).__name__})
+
+    async def _apply(self, event: ChatEvent) -> None:  # noqa: C901 - one case for each event
+        match event:
+            case events.TextDelta():
+                self.live.grow(text=event.text)
+            case events.ReasoningDelta():
+                self.live.grow(reasoning=event.text)
+            case events.AnswerRestarted():
+                self.live.restart()
+            case events.MessageAdded():
+                if event.entry.message.role == "assistant":
+                    self.live.restart()
+                self.thread.add(event.entry)
+            case events.MessagesReplaced():
+                await self.thread.refresh()
+            case events.ToolFinished():
+                self.thread.finished(event)
+            case events.TurnStarted() | events.TurnEnded():
+                await self._turn(event)
+            case events.QuestionAsked():
+                self.live.ask(event.question)
+            case events.QuestionAnswered():
+                self.live.settle(event.question_id)
+            case events.MeterChanged():
+                await self._meter(event)
+            case events.ConversationChanged():
+                await self._conversation_changed(event)
+            case events.ToolStarted() | events.TasksChanged():
+                pass
+            case _:
+                await self._engine(event)
+
+    async def _turn(self, event: events.TurnStarted | events.TurnEnded) -> None:
+        started = isinstance(event, events.TurnStarted)
+        self.composer.running(on=started)
+        self.live.restart()
+        self.live.draw(last_seq=self.thread.last_seq, running=started)
+        if isinstance(event, events.TurnEnded):
+            if event.outcome == "failed":
+                self.live.fail(event.message)
+            await self._list()
+
+    async def _meter(self, event: events.MeterChanged) -> None:
+        self.head.meter.show(event.meter)
+        if self._standing() != self._shown:
+            self._shown = self._standing()
+            await self.thread.refresh()
+
+    def _standing(self) -> tuple[str, frozenset[int]]:
+        """What decides how messages stand: the compaction in force, and the pins."""
+        conversation = self.session.conversation
+        return conversation.active_id, frozenset(conversation.state.pins)
+
+    async def _engine(self, event: engine.Event) -> None:
+        match event:
+            case engine.CompactionStarted():
+                self.composer.compressing(on=True)
+            case engine.CompactionCompleted():
+                self.composer.compressing(on=False)
+                self._completed(event)
+                await self.thread.refresh()
+            case engine.CompactionUndone():
+                await self.thread.refresh()
+            case engine.BreakerOpened():
+                self.say(f"Automatic compaction stopped: {event.reason}", kind="error")
+            case engine.CompactionPrepared() | engine.CompactionDiscarded():
+                pass
+            case _:
+                assert_never(event)
+
+    def _completed(self, event: engine.CompactionCompleted) -> None:
+        if not event.success:
+            self.say(f"The context was not compressed: {event.message}", kind="error")
+        elif event.receipt is not None:
+            before, after = event.receipt.tokens_before, event.receipt.tokens_after
+            self.say(f"Context compressed: {before:,} → {after:,} tokens.")
+
+    async def _conversation_changed(self, event: events.ConversationChanged) -> None:
+        if event.deleted and event.conversation_id == self.session.id:
+            await self._first()
+        await self._list()
+        self.head.show(self.session.view())
+
+    def say(self, text: str, *, kind: str = "info") -> None:
+        """Show a note that is no part of the conversation; Markdown."""
+        with self.notes, ui.element("div").classes(f"said {kind}"):
+            ui.html(words_html(text, own=False, last_seq=self.thread.last_seq))
+            with ui.element("button").classes("close").props('type=button aria-label="Dismiss"') as close:
+                ui.html("×", sanitize=False, tag="span")
+            said = close.parent_slot.parent if close.parent_slot else None
+            close.on("click", said.delete if said else None, args=[])
+
+    async def _attempt(self, work: Awaitable[object]) -> bool:
+        """Whether it went well; if not, why is shown."""
+        try:
+            await work
+        except AutocompactError as error:
+            self.say(str(error), kind="error")
+            return False
+        return True
+
+    # What the person does
+
+    async def _send(self, text: str, replaces: int) -> bool:
+        self.live.fail("")
+        if not self.thread.at_end:
+            await self.thread.open(self.session)
+        if replaces:
+            return await self._attempt(self.session.edit(replaces, text))
+        if text.startswith("/"):
+            await self._command(text)
+            return True
+        return await self._attempt(self.session.send(text))
+
+    async def _command(self, line: str) -> None:
+        self.notes.clear()
+        reply = await self.session.command(line)
+        if reply.text:
+            self.say(reply.text, kind="error" if reply.kind == "error" else "reply")
+
+    async def _stop(self) -> None:
+        await self.session.cancel()
+
+    async def _retry(self) -> None:
+        self.live.fail("")
+        await self._attempt(self.session.retry())
+
+    def _answer(self, question_id: str, allow: bool) -> None:
+        try:
+            self.session.answer(question_id, allow=allow)
+        except InvalidInput as error:
+            self.say(str(error), kind="error")
+
+    async def _clicked(self, event: GenericEventArguments) -> None:
+        action, seq = str(event.args["action"]), int(event.args["seq"] or 0)
+        match action:
+            case "jump":
+                await self._jump(f"m{seq}")
+            case "pin":
+                await self._attempt(self.session.pin(seq))
+            case "unpin":
+                await self._attempt(self.session.unpin(seq))
+            case "retry":
+                await self._retry()
+            case "edit":
+                (message,) = await self.session.conversation.history(from_seq=seq, through_seq=seq)
+                self.composer.put(message.text, replaces=seq)
+            case "whole":
+                await self._whole(seq)
+            case _:
+                log.warning("a page asked for what there is not", extra={"action": action})
+
+    async def _whole(self, seq: int) -> None:
+        (message,) = await self.session.conversation.history(from_seq=seq, through_seq=seq)
+        shown = "".join(
+            output_html(result.text, seq=0, label="Result", most=None) for result in message.results
+        )
+        self.dialogs.text(f"The whole of m{seq}", shown)
+
+    async def _jump(self, reference: str) -> None:
+        """Go to what a reference names: a message here, a message of another conversation, or a memory file."""
+        try:
+            seq = parse_reference(reference)
+        except InvalidInput:
+            expansion = await self.session.expand(reference)
+            self.dialogs.text(reference, output_html(expansion.text, seq=0, label="Original", most=None))
+            return
+        if await self.thread.reach(seq):
+            self.client.run_javascript(f"autocompactPage.reveal('m{seq}')")
+        else:
+            self.say(f"There is no message {reference} to show.", kind="error")
+
+    async def _compact(self) -> None:
+        await self._attempt(self.session.compact())
+
+    async def _toggle_replaced(self) -> bool:
+        self.thread.show_replaced = not self.thread.show_replaced
+        await self.thread.open(self.session)
+        return self.thread.show_replaced
+
+    async def _charts(self) -> None:
+        session = self.session
+        html = charts_html(
+            usage=await session.usage_over_time(),
+            records=await session.compactions(),
+            reading=session.meter(),
+            last_seq=len(session.conversation),
+        )
+        self.dialogs.text("Usage and receipts", html)
+
+    async def _models(self) -> None:
+        choices = await self.service.models(probe=True)
+        self.dialogs.models(choices, current=self.session.model, choose=self._choose)
+
+    async def _choose(self, name: str) -> None:
+        await self._attempt(self.session.choose_model(name))
+
+    # Conversations
+
+    async def _new(self) -> None:
+        session = await self.service.create()
+        await self.show(session.id)
+        self.composer.focus()
+
+    async def _act_on(self, act: Act, line: ConversationLine) -> None:
+        match act:
+            case "open":
+                await self._attempt(self.show(line.id))
+            case "rename":
+                self.dialogs.rename(line, lambda title: self._rename(line.id, title))
+            case "export":
+                self.dialogs.export(line)
+            case "delete":
+                self.dialogs.confirm_delete(line, lambda: self._delete(line.id))
+
+    async def _rename(self, id: str, title: str) -> None:
+        await self._attempt(self.service.rename(id, title=title))
+
+    async def _delete(self, id: str) -> None:
+        await self._attempt(self.service.delete(id))
+
+    async def _first(self) -> None:
+        """Show the conversation that was used last."""
+        self._unlisten()
+        await self.show((await first_conversation(self.service)).id)
+
+    # Dividers
+
+    def _divider(self, divider: Divider) -> DividerPart:
+        return DividerPart(divider, session=self.session, act=self._compaction)
+
+    async def _compaction(self, name: str, record: Compaction) -> None:
+        match name:
+            case "undo":
+                await self._attempt(self.session.undo())
+            case "restore":
+                await self._attempt(self.session.restore(record.id))
+            case _:
+                others = [each for each in await self.session.compactions() if each.id != record.id]
+                self.dialogs.compare(record, others, compare=self.session.compare)
+
+
+async def first_conversation(service: ChatService) -> ChatSession:
+    """The conversation that was used last, a new one if there is none."""
+    lines = await service.conversations()
+    return await service.open(lines[0].id) if lines else await service.create()
+
+
+_ACTION = (
+    "(e) => { const b = e.target.closest('[data-action]');"
+    " if (!b || b.dataset.action.startsWith('copy')) return;"
+    " e.preventDefault(); emit({action: b.dataset.action, seq: b.dataset.seq || ''}); }"
+)
