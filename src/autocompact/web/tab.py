@@ -53,6 +53,7 @@ class Tab:
         self._queue: asyncio.Queue[ChatEvent] = asyncio.Queue()
         self._stops: list[Callable[[], None]] = []
         self._work: asyncio.Task[None] | None = None
+        self._commands: set[asyncio.Task[None]] = set()
         self._shown: tuple[str, frozenset[int]] = ("", frozenset())
         self.dialogs = Dialogs()
         self.search = Search(session=lambda: self.session, jump=self._jump)
@@ -259,7 +260,9 @@ class Tab:
         if replaces:
             return await self._attempt(self.session.edit(replaces, text))
         if text.startswith("/"):
-            await self._command(text)
+            task = asyncio.create_task(self._command(text))
+            self._commands.add(task)
+            task.add_done_callback(self._commands.discard)
             return True
         return await self._attempt(self.session.send(text))
 
