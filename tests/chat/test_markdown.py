@@ -126,3 +126,8 @@ def test_code_is_coloured_by_whoever_can_and_else_escaped() -> None:
 @pytest.mark.parametrize("url", ["http://[", "https:", "https:///x", "ftp://a.example", "", " https://a b"])
 def test_a_link_without_a_place_is_none(url: str) -> None:
     assert not safe_link(url)
+
+
+def test_a_references_brackets_are_part_of_the_link() -> None:
+    words = Tags(safe_html("asked [m1], m2 and (m3); not [m4 nor m5]", references=9, bare=True)).words
+    assert words.strip() == "asked m1, m2 and (m3); not [m4 nor m5]"

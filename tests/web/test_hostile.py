@@ -70,6 +70,7 @@ def test_hostile_output_of_a_tool_and_a_hostile_request_do_nothing(
     page.locator("#query").fill("constructor alert")
     expect(page.locator(".result").first).to_contain_text("alert(")
     page.keyboard.press("Escape")
+    speaker.will_say(f"<summary>{VECTORS}</summary>")
     visit.say("/compact")
     page.locator(".divider .line").click()
     for section in ("Ledger", "What left", "Summary"):

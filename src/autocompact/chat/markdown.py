@@ -23,8 +23,8 @@ Highlight: TypeAlias = Callable[[str, str], str]
 """Code and the name of its language to HTML, escaped and coloured; "" where the language is not known."""
 
 _SCHEMES = ("http", "https", "mailto")
-_BRACKETED = re.compile(r"\[(m[1-9][0-9]{0,17})\]", re.ASCII)
-_BARE = re.compile(r"\b(m[1-9][0-9]{0,17})\b", re.ASCII)
+_BRACKETED = re.compile(r"\[(?P<name>m[1-9][0-9]{0,17})\]", re.ASCII)
+_BARE = re.compile(r"(?P<open>\[)?\b(?P<name>m[1-9][0-9]{0,17})\b(?(open)\])", re.ASCII)
 _LANGUAGE = re.compile(r"[\w+#.-]{1,30}", re.ASCII)
 _NESTING = 20
 """Quotes and lists within each other: deeper ones are shown as text."""
@@ -133,8 +133,8 @@ class _Writing:
         pieces: list[str] = []
         end = 0
         for found in self._pattern.finditer(text):
-            if int(found[1][1:]) <= self._references:
-                pieces += escape(text[end : found.start()]), reference_link(found[1])
+            if int(found["name"][1:]) <= self._references:
+                pieces += escape(text[end : found.start()]), reference_link(found["name"])
                 end = found.end()
         return "".join([*pieces, escape(text[end:])])
 

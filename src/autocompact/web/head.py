@@ -66,7 +66,7 @@ def _js(text: str) -> str:
 
 
 def _button(name: Icon, act: Callable[[], object], *, label: str, id: str) -> None:
-    with ui.element("button").classes("tool").props(f"type=button id={id}") as button:
+    with ui.element("button").classes("head-tool").props(f"type=button id={id}") as button:
         ui.html(icon(name), sanitize=False, tag="span")
     button.props["aria-label"] = button.props["title"] = label
     button.on("click", act, args=[])
@@ -79,7 +79,7 @@ def _option(label: str, act: Callable[[], object]) -> ui.html:
     return shown
 
 
-_MENU = f'<button type="button" class="tool" id="menu" aria-label="Conversations" aria-controls="sidebar" aria-expanded="false">{icon("menu")}</button>'
+_MENU = f'<button type="button" class="head-tool" id="menu" aria-label="Conversations" aria-controls="sidebar" aria-expanded="false">{icon("menu")}</button>'
 _THEME = (
     '<div class="theme" role="group" aria-label="Colours"><button type="button" data-theme="auto">Auto</button>'
     '<button type="button" data-theme="light">Light</button><button type="button" data-theme="dark">Dark</button></div>'

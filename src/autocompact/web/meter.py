@@ -53,7 +53,8 @@ def _breakdown(reading: MeterReading, state: str) -> str:
     )
     free = max(0, reading.window - reading.used - reading.reserve)
     rows += f"<tr><td>kept for the reply</td><td>{reading.reserve:,}</td></tr><tr><td>free</td><td>{free:,}</td></tr>"
-    note = f'<p class="note">{escape(reading.note)}</p>' if reading.note else ""
+    reported = "The provider reported the total; the parts are our own count." if reading.reported else ""
+    note = "".join(f'<p class="note">{escape(words)}</p>' for words in (reported, reading.note) if words)
     return (
         f'<p class="total"><b>{reading.used:,}</b> of {reading.window:,} tokens</p><div class="stack">{stack}</div>'
         f"<table>{rows}</table><p>{_threshold_words(reading)} {state}</p>{note}"

@@ -56,10 +56,11 @@ def message_html(entry: Entry, *, calls: Mapping[str, Call], last_seq: int) -> s
         last_seq: number of the last message: references beyond it are no links.
     """
     role = _role(entry)
+    step = " step" if entry.message.calls else ""
     parts = "".join(_part(part, entry, calls=calls, last_seq=last_seq) for part in entry.message.parts)
     cut = f'<p class="note cut">{icon("stop")}{_CUTS[entry.cut]}</p>' if entry.cut else ""
     return (
-        f'<article class="message {role} {entry.standing}{" pinned" if entry.pinned else ""}" id="m{entry.seq}" '
+        f'<article class="message {role}{step} {entry.standing}{" pinned" if entry.pinned else ""}" id="m{entry.seq}" '
         f'tabindex="-1" aria-label="{_speaker(role)}, message {entry.seq}">'
         f"{parts}{cut}{_foot(entry, role)}</article>"
     )

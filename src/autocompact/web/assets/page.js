@@ -265,6 +265,15 @@ const autocompactPage = (() => {
     true,
   );
 
+  function local(root) {
+    for (const time of root.querySelectorAll("time[datetime]:not([title])")) {
+      const when = new Date(time.dateTime);
+      if (isNaN(when)) continue;
+      time.title = when.toLocaleString();
+      time.textContent = when.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+    }
+  }
+
   function reopen(root) {
     for (const fold of root.querySelectorAll("details[data-key]")) {
       if (open.has(fold.dataset.key)) fold.open = true;
@@ -292,7 +301,10 @@ const autocompactPage = (() => {
       }
     }
     for (const change of changes) {
-      if (change.target.nodeType === 1 && change.addedNodes.length) reopen(change.target);
+      if (change.target.nodeType === 1 && change.addedNodes.length) {
+        reopen(change.target);
+        local(change.target);
+      }
     }
     if (!begun && $("field")) {
       begun = true;
