@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import assert_never
 
 from nicegui import Client, ui
@@ -53,13 +53,14 @@ class Tab:
         self._queue: asyncio.Queue[ChatEvent] = asyncio.Queue()
         self._stops: list[Callable[[], None]] = []
         self._work: asyncio.Task[None] | None = None
-        self._commands: set[asyncio.Task[None]] = set()
+        self._leaving = False
+        self._begun: set[asyncio.Task[None]] = set()
         self._shown: tuple[str, frozenset[int]] = ("", frozenset())
         self.dialogs = Dialogs()
         self.search = Search(session=lambda: self.session, jump=self._jump)
         with ui.element("div").classes("page"):
             self.sidebar = Sidebar(new=self._new, act=self._act_on)
-            with ui.element("main").classes("main"):
+            with ui.element("div").classes("main"):
                 self.head = Head(
                     search=self.search.open,
                     charts=self._charts,
@@ -128,10 +129,10 @@ class Tab:
     async def _list(self) -> None:
         self.sidebar.show(await self.service.conversations(), current=self.session.id)
 
-    async def show(self, id: str) -> None:
-        """Go to another conversation."""
+    async def show(self, id: str, *, around: int | None = None) -> None:
+        """Go to another conversation, to its end or to one of its messages."""
         session = await self.service.open(id)
-        await self.open(session)
+        await self.open(session, around=around)
         self.client.run_javascript(f"autocompactPage.visit('/c/{session.id}')")
 
     # What happens
@@ -229,7 +230,8 @@ class Tab:
 
     async def _conversation_changed(self, event: events.ConversationChanged) -> None:
         if event.deleted and event.conversation_id == self.session.id:
-            await self._first()
+            self._leave()
+            return
         await self._list()
         self.head.show(self.session.view())
 
@@ -260,9 +262,7 @@ class Tab:
         if replaces:
             return await self._attempt(self.session.edit(replaces, text))
         if text.startswith("/"):
-            task = asyncio.create_task(self._command(text))
-            self._commands.add(task)
-            task.add_done_callback(self._commands.discard)
+            self._begin(self._command(text))
             return True
         return await self._attempt(self.session.send(text))
 
@@ -271,6 +271,12 @@ class Tab:
         reply = await self.session.command(line)
         if reply.text:
             self.say(reply.text, kind="error" if reply.kind == "error" else "reply")
+
+    def _begin(self, work: Coroutine[object, object, None]) -> None:
+        """Do something beside what is being done."""
+        task = asyncio.create_task(work)
+        self._begun.add(task)
+        task.add_done_callback(self._begun.discard)
 
     async def _stop(self) -> None:
         await self.session.cancel()
@@ -313,8 +319,11 @@ class Tab:
 
     async def _jump(self, reference: str) -> None:
         """Go to what a reference names: a message here, a message of another conversation, or a memory file."""
+        conversation, _, name = reference.rpartition(":")
         try:
-            seq = parse_reference(reference)
+            seq = parse_reference(name)
+            if conversation and conversation != self.session.id:
+                await self.show(conversation, around=seq)
         except InvalidInput:
             expansion = await self.session.expand(reference)
             self.dialogs.text(reference, output_html(expansion.text, seq=0, label="Original", most=None))
@@ -322,7 +331,7 @@ class Tab:
         if await self.thread.reach(seq):
             self.client.run_javascript(f"autocompactPage.reveal('m{seq}')")
         else:
-            self.say(f"There is no message {reference} to show.", kind="error")
+            self.say(f"There is no message {name} to show.", kind="error")
 
     async def _compact(self) -> None:
         await self._attempt(self.session.compact())
@@ -373,10 +382,18 @@ class Tab:
     async def _delete(self, id: str) -> None:
         await self._attempt(self.service.delete(id))
 
+    def _leave(self) -> None:
+        """The conversation is gone: show the one that was used last."""
+        if not self._leaving:
+            self._leaving = True
+            # in a task of its own: the one that follows the conversation that is gone ends with it
+            self._begin(self._first())
+
     async def _first(self) -> None:
-        """Show the conversation that was used last."""
-        self._unlisten()
-        await self.show((await first_conversation(self.service)).id)
+        try:
+            await self.show((await first_conversation(self.service)).id)
+        finally:
+            self._leaving = False
 
     # Dividers
 
