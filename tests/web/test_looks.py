@@ -25,8 +25,8 @@ def test_everything_that_can_be_used_has_a_name(visit: Visit, speaker: Speaker) 
     assert page.evaluate(UNNAMED) == []
     page.keyboard.press("Escape")
     assert page.evaluate("document.documentElement.lang") == "en-US"
-    for role in ("main", "navigation"):
-        expect(page.get_by_role(role)).to_have_count(1)
+    expect(page.get_by_role("main")).to_have_count(1)
+    expect(page.get_by_role("navigation")).to_have_count(1)
     expect(page.get_by_role("article", name="You, message 1")).to_be_visible()
 
 

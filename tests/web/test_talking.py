@@ -59,8 +59,11 @@ def test_thinking_and_tools_are_folded_with_results_and_durations_also_parallel_
     expect(tools.first).to_have_class("fold tool done")
     expect(tools.last.locator(".took")).to_contain_text("failed")
     expect(tools.first.locator("pre").last).to_be_hidden()
-    tools.first.locator("summary").click()
+    summary = tools.first.locator("summary")
+    place = summary.bounding_box()
+    summary.click()
     expect(tools.first.locator("pre").last).to_contain_text("Bergen 06:12")
+    assert summary.bounding_box() == place
 
 
 def test_what_was_opened_stays_open_while_the_turn_goes_on(visit: Visit, speaker: Speaker) -> None:

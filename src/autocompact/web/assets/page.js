@@ -234,11 +234,49 @@ const autocompactPage = (() => {
     Quasar.Dark.set(name === "auto" ? "auto" : name === "dark");
   }
 
-  // The history
+  // The history. The column grows from its end upwards, so at its end it stays there by itself. Whoever reads further up
+  // keeps what they read: the first message in sight, or the fold that was just opened, stays where it is.
+
+  let held = null;
+
+  function hold(element, until = Infinity) {
+    held = { id: element.id, element, y: element.getBoundingClientRect().top, until };
+  }
+
+  function remember() {
+    const scroller = $("scroller");
+    if (!scroller || (held && held.until !== Infinity && held.until > performance.now())) return;
+    held = null;
+    if (scroller.scrollTop > -4) return;
+    const top = scroller.getBoundingClientRect().top;
+    for (const message of scroller.querySelectorAll(".message")) {
+      if (message.getBoundingClientRect().bottom > top) return hold(message);
+    }
+  }
+
+  function keep() {
+    if (!held || held.until < performance.now()) return remember();
+    const element = held.element.isConnected ? held.element : document.getElementById(held.id);
+    if (!element) return;
+    const moved = element.getBoundingClientRect().top - held.y;
+    if (Math.abs(moved) > 1) $("scroller").scrollTop += moved;
+  }
+
+  const sizes = new ResizeObserver(keep);
+  document.addEventListener("scroll", (event) => event.target.id === "scroller" && remember(), true);
+  document.addEventListener("wheel", () => (held = null), { passive: true });
+  document.addEventListener("pointerdown", folding, true);
+  document.addEventListener("keydown", (event) => (event.key === "Enter" || event.key === " ") && folding(event), true);
+
+  function folding(event) {
+    const fold = event.target.closest("summary, .divider .line, .choices button");
+    if (fold && fold.closest(".thread")) hold(fold, performance.now() + 1500);
+  }
 
   function toEnd() {
+    held = null;
     const scroller = $("scroller");
-    if (scroller) scroller.scrollTop = scroller.scrollHeight;
+    if (scroller) scroller.scrollTop = 0;
   }
 
   function reveal(id, tries = 40) {
@@ -248,6 +286,7 @@ const autocompactPage = (() => {
       return;
     }
     if (target.tagName === "DETAILS") target.open = true;
+    held = null;
     target.scrollIntoView({ block: "center" });
     target.focus({ preventScroll: true });
     target.classList.remove("revealed");
@@ -308,6 +347,7 @@ const autocompactPage = (() => {
     }
     if (!begun && $("field")) {
       begun = true;
+      sizes.observe(document.querySelector(".thread"));
       restore();
       if (matchMedia("(hover: hover)").matches) focus();
       if (/^#m\d+$/.test(location.hash)) reveal(location.hash.slice(1));
