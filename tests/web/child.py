@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import msgspec
 import uvicorn
 
-from autocompact.chat import ChatConfig, CommandRules, opened
+from autocompact.chat import ChatConfig, ChatService, CommandRules, opened
 from autocompact.web import page_app
 
 
@@ -18,6 +20,7 @@ class Wanted(msgspec.Struct):
     model: str | None = None
     window: int | None = None
     commands: bool = False
+    example: bool = False
 
 
 def main(port: str, db: str, *rest: str) -> None:
@@ -30,7 +33,15 @@ def main(port: str, db: str, *rest: str) -> None:
         memory_folder=Path(workspace),
         commands=CommandRules(enabled=wanted.commands),
     )
-    app = page_app(lambda: opened(Path(db), config=config), token="of-the-tests")
+
+    @asynccontextmanager
+    async def opening() -> AsyncGenerator[ChatService]:
+        async with opened(Path(db), config=config) as service:
+            if wanted.example:
+                await service.seed_example()
+            yield service
+
+    app = page_app(opening, token="of-the-tests")
     uvicorn.run(
         app,
         host="127.0.0.1",
