@@ -11,12 +11,12 @@ export UV_PYTHON_DOWNLOADS := never
 export UV_PROJECT_ENVIRONMENT := .venv
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-real browser check bench format docs lint types layers clean
+.PHONY: help run test test-real browser check bench screenshots format docs lint types layers clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 16
 
-run: $(SYNCED)  ## Compact the example session and show what came of it
+run: $(SYNCED)  ## Compact the example session, then show a chat on http://127.0.0.1:8787
 	@mkdir -p build
 	@$(BIN)/autocompact compact $(SESSION) --window 64000 --to 12000 --out build/compacted.md
 	@echo
@@ -28,6 +28,9 @@ run: $(SYNCED)  ## Compact the example session and show what came of it
 	@echo '  see where the window had gone            $(BIN)/autocompact inspect $(SESSION)'
 	@echo '  compact a session of your own            $(BIN)/autocompact compact SESSION --preview'
 	@echo '  where agents keep their sessions         docs/guides/compact-a-session.md'
+	@echo
+	@echo 'A chat with an example in it, until Ctrl-C:'
+	@AUTOCOMPACT_CHAT_DB=build/chat.db AUTOCOMPACT_CHAT_WORKSPACE=examples AUTOCOMPACT_GATEWAY_DB=:memory: $(BIN)/autocompact serve
 
 test: $(SYNCED) browser  ## Run all tests; core and wire must be covered branch by branch
 	$(BIN)/coverage erase
@@ -45,6 +48,9 @@ check: lint types layers test  ## The gate: format, lint, types, layers, tests
 
 bench: $(SYNCED)  ## Measure speed, memory and retention
 	$(BIN)/python -m benchmarks
+
+screenshots: $(SYNCED) browser  ## Take the pictures of the chat page for the documents
+	$(BIN)/python -m docs.make_screenshots
 
 format: $(SYNCED)  ## Format the code and mend what the linter can mend
 	$(BIN)/ruff check --fix-only --quiet .

@@ -67,7 +67,13 @@ def _compressing(context: BrowserContext, home: str, *, speaker: Speaker) -> Non
             "High water in Bergen is at **06:12** and at **18:31** today; `tides.txt` has the whole week.",
         )
         visit.ask("When is high water in Bergen?")
-        visit.ask("And what is the rule for the small harbour? " + "It lies behind the island. " * 60)
+        rows = "\n".join(
+            f"| {day} April | 0{day % 9}:{day + 20} | 1{day % 9}:{day + 31} |" for day in range(1, 29)
+        )
+        speaker.will_say(f"For the whole month:\n\n| day | morning | evening |\n|---|--:|--:|\n{rows}")
+        visit.ask("And for the whole of April?")
+        speaker.will_say("Before 06:12, so that the current still carries you in.")
+        visit.ask("When should we be at the harbour on the first?")
         gate = speaker.gate("<summary>They spoke of the tides in Bergen.</summary>")
         visit.say("/compact the times of high water")
         gate.asked.wait(20)

@@ -26,6 +26,7 @@ _PATHS = {
     "fail_closed": "gateway.failClosed",
     "access_token_file": "gateway.accessTokenFile",
     "expire_after_days": "gateway.expireAfterDays",
+    "page": "chat.page",
 }
 """The setting of each option that sets one."""
 

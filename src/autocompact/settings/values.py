@@ -187,6 +187,7 @@ class Chat(Section, frozen=True):
         str | None,
         Meta(description="File of the conversations; null is the one in the user's data folder.", extra=PATH),
     ] = None
+    page: Annotated[bool, Meta(description="Show the page beside the gateway.", extra=OWN)] = True
     workspace: Annotated[
         str | None,
         Meta(

@@ -361,8 +361,9 @@ class Tab:
     # Conversations
 
     async def _new(self) -> None:
-        session = await self.service.create()
-        await self.show(session.id)
+        lines = await self.service.conversations()
+        empty = next((line.id for line in lines if not line.messages), "")
+        await self.show(empty or (await self.service.create()).id)
         self.composer.focus()
 
     async def _act_on(self, act: Act, line: ConversationLine) -> None:

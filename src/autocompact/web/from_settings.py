@@ -1,0 +1,38 @@
+"""The page as the settings have it."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from autocompact.chat import ChatService, opened
+from autocompact.chat.from_settings import chat_place
+from autocompact.settings import Settings
+from autocompact.web.app import page_app
+from autocompact.web.security import App
+
+
+def page_of(settings: Settings, *, secret: bytes, folder: Path | None = None) -> App:
+    """The page that ``settings`` describe; on the first start it holds an example.
+
+    Args:
+        settings: as they hold.
+        secret: what the page's cookie is made from; the same after a restart, so that open pages go on.
+        folder: where the agent works unless the settings name another place; None is the current folder.
+
+    Raises:
+        InvalidInput: settings that do not go together.
+    """
+    place = chat_place(settings, folder=folder or Path.cwd())
+
+    @asynccontextmanager
+    async def opening() -> AsyncGenerator[ChatService]:
+        async with opened(place.db, config=place.config) as service:
+            await service.seed_example()
+            yield service
+
+    token = hmac.digest(secret, b"the cookie of the page", "sha256").hex()
+    # a page for any name would be one that every site can have under its own
+    return page_app(opening, token=token, hosts=frozenset(settings.gateway.allow_hosts) - {"*"})
