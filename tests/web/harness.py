@@ -104,7 +104,7 @@ class Server:
         self.db = folder / name
         self.port = free_port()
         self._settings = msgspec.json.encode(settings).decode()
-        self._environ = {**_plain_environment(), **environ}
+        self._environ = {**plain_environment(), **environ}
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -132,7 +132,7 @@ class Server:
             self._process = None
 
 
-def _plain_environment() -> dict[str, str]:
+def plain_environment() -> dict[str, str]:
     """The environment without what would offer a model."""
     keys = ("API_KEY", "BASE_URL", "OLLAMA", "AUTOCOMPACT")
     return {name: value for name, value in os.environ.items() if not any(key in name for key in keys)}

@@ -53,7 +53,9 @@ def serve(**options: Any) -> None:
         if page is not None:
             tell(f"Chat on {address}")
         tell(f"Listening on {address}  (OPENAI_BASE_URL={address}/v1  ANTHROPIC_BASE_URL={address})")
-        tell(f"The gateway keeps its conversations in {database_of(settings) or 'memory, until this process ends'}")
+        tell(
+            f"Conversations of its clients are kept in {database_of(settings) or 'memory, until this process ends'}"
+        )
         run(served(gateway, bound, page=page))
 
 
