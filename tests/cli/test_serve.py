@@ -98,7 +98,7 @@ async def serving(
     provider: FakeProvider, *arguments: str | int
 ) -> AsyncGenerator[asyncio.subprocess.Process]:
     """``autocompact serve``; it listens when this block begins."""
-    process = await started("serve", "--upstream", f"openai={provider.url}", *arguments)
+    process = await started("serve", "--no-page", "--upstream", f"openai={provider.url}", *arguments)
     assert process.stderr is not None
     try:
         while b"kept in" not in (line := await process.stderr.readline()):
