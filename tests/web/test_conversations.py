@@ -65,9 +65,9 @@ def test_a_conversation_is_deleted_only_after_a_yes(quiet: Visit) -> None:
         if answer == "Cancel":
             expect(page.locator(".bubble")).to_have_text("To be forgotten.")
     expect(page.locator(".bubble", has_text="To be forgotten.")).to_have_count(0)
-    assert page.url != address
+    expect(page).not_to_have_url(address)
     quiet.open(address.removeprefix(quiet.home))
-    assert page.url != address
+    expect(page).not_to_have_url(address)
 
 
 def test_a_conversation_is_exported_whole(quiet: Visit) -> None:

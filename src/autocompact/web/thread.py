@@ -110,12 +110,13 @@ class Thread:
         if self.at_end:
             return
         shown = self._chunks[-1].last
-        page = await self.session.history(
-            before_seq=shown + PAGE + 1, limit=PAGE, replaced=self.show_replaced
-        )
-        later = [entry for entry in page.entries if entry.seq > shown]
-        dividers = tuple(divider for divider in page.dividers if divider.after_seq > shown)
-        self._place(replace(page, entries=tuple(later), dividers=dividers), at=None)
+        for through in range(shown + PAGE, self.last_seq + PAGE, PAGE):
+            page = await self.session.history(before_seq=through + 1, limit=PAGE, replaced=self.show_replaced)
+            later = tuple(entry for entry in page.entries if entry.seq > shown)
+            if later:  # else there were only replaced ones, which are not shown
+                dividers = tuple(divider for divider in page.dividers if divider.after_seq > shown)
+                self._place(replace(page, entries=later, dividers=dividers), at=None)
+                break
         self._mark_ends()
 
     async def reach(self, seq: int) -> bool:

@@ -1,0 +1,75 @@
+"""The parts of the page that only depend on values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from autocompact.chat.views import MeterReading
+from autocompact.web.dialogs import diff_html
+from autocompact.web.meter import meter_html
+from autocompact.web.render import brief, duration, highlighted
+
+READING = MeterReading(
+    used=8_000,
+    window=16_000,
+    reserve=2_000,
+    threshold=10_800,
+    prepare=7_500,
+    breakdown={"summary": 3_000, "<answers>": 5_000},
+)
+
+
+def test_the_meter_marks_the_threshold_and_what_is_prepared() -> None:
+    html = meter_html(READING)
+    assert 'class="gauge near"' in html
+    assert 'class="threshold" style="left:67.50%"' in html
+    assert 'class="ready"' not in html
+    ready = meter_html(replace(READING, prepared=True))
+    assert 'class="ready"' in ready
+    assert "One is prepared and waits for that." in ready
+    assert "One is being prepared." in meter_html(replace(READING, preparing=True))
+
+
+def test_the_meter_says_when_nothing_is_compacted_by_itself_and_why() -> None:
+    html = meter_html(replace(READING, threshold=0, prepare=0, note="the breaker <is> open"))
+    assert "Automatic compaction is off." in html
+    assert 'class="threshold"' not in html
+    assert "the breaker &lt;is&gt; open" in html
+    assert 'class="gauge calm"' in html
+    assert 'class="gauge over"' in meter_html(replace(READING, used=11_000))
+
+
+def test_the_breakdown_is_escaped_and_begins_with_the_largest_part() -> None:
+    html = meter_html(READING)
+    assert "<answers>" not in html
+    assert html.index("&lt;answers&gt;") < html.index("</i>summary")
+
+
+@pytest.mark.parametrize(
+    "seconds, words", [(0.0, "1 ms"), (0.25, "250 ms"), (0.97, "1.0 s"), (59.0, "59.0 s"), (125, "2 min 5 s")]
+)
+def test_durations_are_said_as_a_person_reads_them(seconds: float, words: str) -> None:
+    assert duration(seconds) == words
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [('{"path": "a b", "n": 3}', "a b 3"), ("*** patch\n+x", "*** patch +x"), ("[1]", "[1]"), ("", "")],
+)
+def test_the_arguments_of_a_call_are_one_line(arguments: str, words: str) -> None:
+    assert brief(arguments) == words
+
+
+def test_code_is_coloured_where_its_language_is_known_and_escaped() -> None:
+    assert '<span class="' in highlighted("x = '<b>'", "python")
+    assert "<b>" not in highlighted("x = '<b>'", "python")
+    assert highlighted("x", "no such language") == ""
+
+
+def test_a_difference_is_escaped_line_by_line() -> None:
+    html = diff_html("+<b>\n-old\n same")
+    assert "<span class='added'>+&lt;b&gt;" in html
+    assert "<span class='removed'>-old" in html
+    assert "same" in diff_html("")
