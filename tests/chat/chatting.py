@@ -31,10 +31,15 @@ def environment(provider: FakeProvider) -> dict[str, str]:
 
 @asynccontextmanager
 async def chatting(
-    folder: Path, provider: FakeProvider | None = None, *, config: ChatConfig | None = None
+    folder: Path,
+    provider: FakeProvider | None = None,
+    *,
+    config: ChatConfig | None = None,
+    environ: Mapping[str, str] | None = None,
 ) -> AsyncGenerator[ChatService]:
-    """A service over a file in ``folder``, with the models of ``provider``."""
-    environ: Mapping[str, str] = environment(provider) if provider else {}
+    """A service over a file in ``folder``, with the models of ``provider``, or of ``environ``."""
+    if environ is None:
+        environ = environment(provider) if provider else {}
     async with opened(folder / "chats.db", config=config, environ=environ, clock=FakeClock()) as service:
         yield service
 

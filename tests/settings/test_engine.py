@@ -25,7 +25,8 @@ def test_with_nothing_set_the_mode_is_the_default() -> None:
 
 @pytest.mark.requirement("C1")
 @pytest.mark.parametrize(
-    "threshold, tokens", [("50k", 50_000), ("100k", 100_000), ("150k", 150_000), ("never", 0), (1234, 1234)]
+    "threshold, tokens",
+    [("50k", 50_000), ("100k", 100_000), ("150k", 150_000), ("never", 0), (1234, 1234), (0, 0)],
 )
 def test_a_threshold_is_a_figure_or_a_preset(threshold: int | str, tokens: int) -> None:
     policy = policy_of(settings(compaction=session(threshold=threshold)))

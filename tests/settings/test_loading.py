@@ -66,7 +66,7 @@ def test_every_field_of_the_compaction_key_is_read(tmp_path: Path) -> None:
     [
         (
             '{"compaction": {"triggers": {\n"sessionTokens": {\n"threshold": "x"}}}}',
-            ':3: compaction.triggers.sessionTokens.threshold: expected int >= 1 or "100k" or "150k" or "200k" or '
+            ':3: compaction.triggers.sessionTokens.threshold: expected int >= 0 or "100k" or "150k" or "200k" or '
             '"50k" or "never" or null, got \'x\'',
         ),
         (

@@ -47,7 +47,7 @@ def test_the_example_of_the_guide_is_valid_and_is_read(tmp_path: Path) -> None:
     "document",
     [
         {"compaktion": {}},
-        {"compaction": {"triggers": {"sessionTokens": {"threshold": 0}}}},
+        {"compaction": {"triggers": {"sessionTokens": {"threshold": -1}}}},
         {"compaction": {"triggers": {"sessionTokens": {"threshold": "70k"}}}},
         {"gateway": {"port": 70_000}},
         {"gateway": {"upstreamKeys": {"openai": "sk-key"}}},

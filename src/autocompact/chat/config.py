@@ -52,6 +52,7 @@ class ChatConfig:
         summary_model: another model for summaries, named likewise; None is the conversation's own.
         mode: when and how to compact.
         window: tokens of the model's window; None goes by the model.
+        windows: windows of models by the beginning of their names; they go before the table of known models.
         reserve: tokens kept for the reply; None takes a share of the window.
         workspace: the folder that file tools and commands work in and cannot leave; None offers no such tools.
         memory_folder: the folder of the memory files; None offers no ``remember`` and reads none.
@@ -70,6 +71,7 @@ class ChatConfig:
     summary_model: str | None = None
     mode: Mode = DEFAULT
     window: int | None = None
+    windows: Mapping[str, int] = field(default_factory=dict[str, int])
     reserve: int | None = None
     workspace: Path | None = None
     memory_folder: Path | None = None

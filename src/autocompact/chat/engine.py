@@ -6,12 +6,15 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 from autocompact.chat.config import OFFLINE_WINDOW, ChatConfig
-from autocompact.chat.finding import Access, ModelChoice, access, choice_of, summariser_of
+from autocompact.chat.finding import OFFLINE, Access, ModelChoice, access, choice_of, summariser_of
 from autocompact.chat.offline import OfflineResponder
 from autocompact.chat.responder import Responder
 from autocompact.compactor import Compactor, Conversation
 from autocompact.compactor.compactor import ConversationStore
+from autocompact.errors import InvalidInput
 from autocompact.events import Event
+from autocompact.models.environment import model_from_environment
+from autocompact.models.offline import OfflineModel
 from autocompact.ports import Clock, Model
 
 
@@ -57,6 +60,7 @@ class Engine:
             summary_model=self._summary_model,
             mode=config.mode,
             window=config.window or (OFFLINE_WINDOW if choice.is_offline else None),
+            windows=config.windows,
             reserve=config.reserve,
             memory_folder=config.memory_folder,
             clock=clock,
@@ -89,6 +93,16 @@ def _remote(found: Access, *, config: ChatConfig) -> Responder:
 
 
 def _summary_model(config: ChatConfig, environ: Mapping[str, str] | None) -> Model | None:
-    if config.summary_model is None or config.summary_model == "offline":
+    name = config.summary_model
+    if name is None:
         return None
-    return summariser_of(access(choice_of(config.summary_model), environ=environ))
+    if name == OFFLINE:
+        return OfflineModel()
+    try:
+        choice = choice_of(name)
+    except InvalidInput:
+        found = model_from_environment(name, environ=environ)
+        if found is None:
+            raise
+        return found
+    return summariser_of(access(choice, environ=environ))

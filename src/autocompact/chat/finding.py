@@ -6,13 +6,14 @@ import asyncio
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
+from urllib.parse import urlsplit
 
 import msgspec
 
 from autocompact.errors import InvalidInput
 from autocompact.models.anthropic import ANTHROPIC_URL, Anthropic
-from autocompact.models.environment import DEFAULT_ANTHROPIC, DEFAULT_OPENAI
+from autocompact.models.environment import DEFAULT_ANTHROPIC, DEFAULT_OPENAI, OF_OPENAI, ollama_url
 from autocompact.models.openai_compatible import OPENAI_URL, OpenAICompatible
 from autocompact.ports import Model
 
@@ -20,16 +21,10 @@ Provider: TypeAlias = Literal[
     "offline", "anthropic", "openai", "responses", "compatible", "ollama", "llamacpp"
 ]
 
-OLLAMA_URL = "http://127.0.0.1:11434"
 LLAMACPP_URL = "http://127.0.0.1:8080"
 OFFLINE = "offline"
 PROBE_SECONDS = 0.5
 """How long a server on this machine has to answer."""
-
-_LISTS: Mapping[Provider, tuple[str, str]] = {
-    "ollama": ("OLLAMA_HOST", OLLAMA_URL),
-    "llamacpp": ("LLAMACPP_HOST", LLAMACPP_URL),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +65,17 @@ class Access:
 
 
 def choice_of(name: str) -> ModelChoice:
-    """The choice that ``name`` says.
+    """The choice that ``name`` says. Models of Anthropic and OpenAI are known by their names alone.
 
     Raises:
         InvalidInput: it names no provider that there is.
     """
     if name == OFFLINE:
         return OFFLINE_CHOICE
+    if name.startswith("claude-"):
+        name = f"anthropic:{name}"
+    elif name.startswith(OF_OPENAI):
+        name = f"openai:{name}"
     provider, colon, model = name.partition(":")
     match provider:
         case "anthropic" | "openai" | "responses" | "compatible" | "ollama" | "llamacpp" if colon and model:
@@ -96,18 +95,18 @@ def offered(environ: Mapping[str, str] | None = None) -> tuple[ModelChoice, ...]
     given = os.environ if environ is None else environ
     wanted = given.get("AUTOCOMPACT_MODEL", "")
     names: list[str] = []
-    if ":" in wanted and wanted.split(":")[0] in ("anthropic", "openai", "responses", "compatible", "ollama"):
-        names.append(wanted)
-        wanted = ""
-    if given.get("OPENAI_BASE_URL") and wanted:
+    if wanted == OFFLINE or wanted.partition(":")[0] in get_args(Provider):
+        names, wanted = [wanted], ""
+    claude = wanted.startswith("claude")
+    if given.get("OPENAI_BASE_URL") and wanted and not (claude and given.get("ANTHROPIC_API_KEY")):
         names.append(f"compatible:{wanted}")
     if given.get("ANTHROPIC_API_KEY"):
-        names.append(f"anthropic:{wanted if wanted.startswith('claude') else DEFAULT_ANTHROPIC}")
+        names.append(f"anthropic:{wanted if claude else DEFAULT_ANTHROPIC}")
     if given.get("OPENAI_API_KEY") and not given.get("OPENAI_BASE_URL"):
-        names.append(f"openai:{DEFAULT_OPENAI if wanted.startswith('claude') else wanted or DEFAULT_OPENAI}")
-    if given.get("OLLAMA_HOST") and wanted:
+        names.append(f"openai:{DEFAULT_OPENAI if claude else wanted or DEFAULT_OPENAI}")
+    if given.get("OLLAMA_HOST") and wanted and not claude:
         names.append(f"ollama:{wanted}")
-    return (*(choice_of(name) for name in dict.fromkeys(names)), OFFLINE_CHOICE)
+    return tuple(choice_of(name) for name in dict.fromkeys((*names, OFFLINE)))
 
 
 class _Listed(msgspec.Struct):
@@ -119,20 +118,25 @@ class _List(msgspec.Struct):
 
 
 async def probed(environ: Mapping[str, str] | None = None) -> tuple[ModelChoice, ...]:
-    """The models of an Ollama (port 11434) and a llama.cpp (port 8080) on this machine; none that does not answer."""
+    """The models of an Ollama (port 11434) and a llama.cpp (port 8080) on this machine, and of ``OPENAI_BASE_URL``.
+
+    A server that does not answer offers none.
+    """
     given = os.environ if environ is None else environ
-    found = await asyncio.gather(*(_served(provider, given) for provider in _LISTS))
+    asked: list[Provider] = ["ollama", "llamacpp", *(["compatible"] if given.get("OPENAI_BASE_URL") else [])]
+    found = await asyncio.gather(*(_served(provider, given) for provider in asked))
     return tuple(choice for choices in found for choice in choices)
 
 
 async def _served(provider: Provider, environ: Mapping[str, str]) -> list[ModelChoice]:
     import aiohttp
 
-    url = f"{_local_url(provider, environ)}/v1/models"
+    found = access(choice_of(f"{provider}:any"), environ=environ)
+    headers = {"Authorization": f"Bearer {found.api_key}"} if found.api_key else {}
     try:
         async with (
             aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=PROBE_SECONDS)) as client,
-            client.get(url) as response,
+            client.get(f"{found.base_url}/models", headers=headers, allow_redirects=False) as response,
         ):
             listed = msgspec.json.decode(await response.read(), type=_List)
     except (aiohttp.ClientError, TimeoutError, ValueError, OSError):
@@ -140,12 +144,11 @@ async def _served(provider: Provider, environ: Mapping[str, str]) -> list[ModelC
     return [choice_of(f"{provider}:{model.id}") for model in listed.data if model.id]
 
 
-def _local_url(provider: Provider, environ: Mapping[str, str]) -> str:
-    variable, default = _LISTS[provider]
-    given = environ.get(variable, "").rstrip("/")
-    if not given:
-        return default
-    return given if "://" in given else f"http://{given}"
+def _local_url(provider: Literal["ollama", "llamacpp"], environ: Mapping[str, str]) -> str:
+    if provider == "ollama":
+        return f"{ollama_url(environ.get('OLLAMA_HOST', ''))}/v1"
+    given = environ.get("LLAMACPP_HOST", "").rstrip("/") or LLAMACPP_URL
+    return f"{given if '://' in given else f'http://{given}'}/v1"
 
 
 def access(choice: ModelChoice, *, environ: Mapping[str, str] | None = None) -> Access:
@@ -166,9 +169,10 @@ def access(choice: ModelChoice, *, environ: Mapping[str, str] | None = None) -> 
             url = given.get("OPENAI_BASE_URL")
             if not url:
                 raise InvalidInput(f"{choice.name!r} needs OPENAI_BASE_URL: set it to the server's address")
+            url = url.rstrip("/") if urlsplit(url).path.strip("/") else f"{url.rstrip('/')}/v1"
             return Access(choice=choice, base_url=url, api_key=given.get("OPENAI_API_KEY", ""))
         case "ollama" | "llamacpp":
-            return Access(choice=choice, base_url=f"{_local_url(choice.provider, given)}/v1", api_key="")
+            return Access(choice=choice, base_url=_local_url(choice.provider, given), api_key="")
         case "offline":
             raise InvalidInput("the offline model is not reached anywhere")
 

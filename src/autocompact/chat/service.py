@@ -277,10 +277,11 @@ class ChatService:
         Raises:
             InvalidInput: there is no such model, its key is missing, or the extra ``chat`` is.
         """
-        if name not in self._engines:
+        choice = choice_of(name)
+        if choice.name not in self._engines:
             try:
-                self._engines[name] = Engine(
-                    choice_of(name),
+                self._engines[choice.name] = Engine(
+                    choice,
                     store=self.store,
                     config=self.config,
                     environ=self._environ,
@@ -289,7 +290,7 @@ class ChatService:
                 )
             except ImportError as error:
                 raise InvalidInput(str(error)) from error
-        return self._engines[name]
+        return self._engines[choice.name]
 
     async def loaded_engine(self, name: str) -> Engine:
         """See `engine`; the packages that it needs, seconds of importing, are loaded in a thread."""

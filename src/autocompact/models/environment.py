@@ -12,7 +12,8 @@ from autocompact.ports import Model
 
 DEFAULT_ANTHROPIC = "claude-haiku-4-5"
 DEFAULT_OPENAI = "gpt-5-mini"
-_OF_OPENAI = ("gpt-", "chatgpt-", "o1", "o3", "o4")
+OF_OPENAI = ("gpt-", "chatgpt-", "o1", "o3", "o4")
+"""How the names of OpenAI's own models begin."""
 _OLLAMA_PORT = 11_434
 
 
@@ -39,7 +40,7 @@ def model_from_environment(
     order = ("openai-url", "anthropic", "openai", "ollama")
     if wanted.startswith("claude"):
         order = ("anthropic", *order)
-    elif wanted.startswith(_OF_OPENAI):
+    elif wanted.startswith(OF_OPENAI):
         order = ("openai-url", "openai", "ollama")
     return next((model for each in order if (model := _model(each, wanted, environ=given)) is not None), None)
 
@@ -53,13 +54,13 @@ def _model(provider: str, name: str, *, environ: Mapping[str, str]) -> Model | N
         case "openai" if environ.get("OPENAI_API_KEY") or (environ.get("OPENAI_BASE_URL") and name):
             return OpenAICompatible.from_environment(name or DEFAULT_OPENAI, environ=environ)
         case "ollama" if environ.get("OLLAMA_HOST") and name:
-            return OpenAICompatible(name, base_url=_ollama_url(environ["OLLAMA_HOST"]))
+            return OpenAICompatible(name, base_url=ollama_url(environ["OLLAMA_HOST"]))
         case _:
             return None
 
 
-def _ollama_url(host: str) -> str:
-    """The address behind ``OLLAMA_HOST``, which is also what the server listens on: a host, a port, or a URL."""
+def ollama_url(host: str) -> str:
+    """The address behind ``OLLAMA_HOST``, which is also what the server listens on: a host, a URL, or "" for this machine."""
     given = host.strip()
     parts = urlsplit(given if "://" in given else f"http://{given}")
     name = parts.hostname or "127.0.0.1"

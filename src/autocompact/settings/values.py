@@ -38,10 +38,10 @@ class SessionTokens(Section, frozen=True):
         bool, Meta(description="Compact when the threshold is reached; by hand it is always possible.")
     ] = True
     threshold: Annotated[
-        Positive | Preset | None,
+        Count | Preset | None,
         Meta(
-            description="Tokens of the context at which to compact, or a preset; null leaves it to the mode: "
-            "80 % of the model's window, unless `engine.mode` or `engine.ratio` say otherwise."
+            description="Tokens of the context at which to compact, 0 for never, or a preset; null leaves it to the "
+            "mode: 80 % of the model's window, unless `engine.mode` or `engine.ratio` say otherwise."
         ),
     ] = None
 

@@ -1,0 +1,60 @@
+"""What ``settings.json`` means to a chat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from autocompact.chat.config import ChatConfig, CommandRules
+from autocompact.settings import Settings, mode_of
+from autocompact.settings.loading import FOLDER
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatPlace:
+    """How conversations are held, and where.
+
+    Attributes:
+        config: how.
+        db: the file they are kept in; None is the one in the user's data folder.
+    """
+
+    config: ChatConfig
+    db: Path | None
+
+
+def chat_place(settings: Settings, *, folder: Path, namespace: str = "default") -> ChatPlace:
+    """What ``settings`` say, for a chat that is started in ``folder``.
+
+    Raises:
+        InvalidInput: values that do not go together.
+    """
+    chat, commands = settings.chat, settings.chat.commands
+    workspace = _path(chat.workspace, folder) or folder
+    config = ChatConfig(
+        model=chat.model,
+        summary_model=settings.compaction.summary_model,
+        mode=mode_of(settings),
+        window=settings.models.window,
+        windows=settings.models.windows,
+        reserve=settings.models.reserve,
+        workspace=workspace,
+        memory_folder=_path(chat.memory_folder, folder) or folder / FOLDER,
+        skill_folders=tuple(folder / Path(each).expanduser() for each in chat.skill_folders),
+        mcp_file=_path(chat.mcp_file, folder),
+        commands=CommandRules(
+            enabled=commands.enabled,
+            allow=commands.allow,
+            deny=commands.deny,
+            seconds=commands.seconds,
+            output_bytes=commands.output_bytes,
+        ),
+        instructions=chat.instructions,
+        steps=chat.steps,
+        namespace=namespace,
+    )
+    return ChatPlace(config=config, db=_path(chat.db, folder))
+
+
+def _path(name: str | None, folder: Path) -> Path | None:
+    return folder / Path(name).expanduser() if name else None
