@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autocompact.core.memory.languages import tongue
 from autocompact.core.memory.meaning import Meanings, clashes, meaning, same
 
 PARAPHRASES = [
@@ -31,6 +32,21 @@ PARAPHRASES = [
     ),
     ("测试需要数据库", "测试需要数据库"),
     ("I should ask before deleting files", "Ask before deleting files"),
+    ("Die Tests des Importers brauchen TZ=UTC", "Tests des Importers benötigen immer TZ=UTC"),
+    ("Dateien aus dem Build nie von Hand ändern", "Die Dateien aus dem Build niemals von Hand ändern"),
+    ("Uploads drei Mal wiederholen", "uploads 3 Mal wiederholen"),
+    ("Bitte pnpm statt npm verwenden", "pnpm statt npm benutzen"),
+    ("Der Build scheitert ohne Node 18", "Build scheitert ohne Node 18"),
+    ("Les tests de l'importateur nécessitent TZ=UTC", "les tests de l’importateur exigent toujours TZ=UTC"),
+    ("Il ne faut jamais modifier les fichiers générés", "Ne pas modifier les fichiers générés"),
+    ("N'utilisez pas print dans le code", "n’utilise pas print dans ce code"),
+    ("Relancer les envois trois fois", "relancer les envois 3 fois"),
+    ("Utiliser pnpm au lieu de npm", "Utilisez pnpm au lieu de npm"),
+    ("Las pruebas del importador necesitan TZ=UTC", "Pruebas del importador requieren siempre TZ=UTC"),
+    ("Nunca editar los archivos generados", "Nunca modificar archivos generados"),
+    ("Reintentar las subidas tres veces", "Reintentar subidas 3 veces"),
+    ("Usar pnpm en lugar de npm", "Usa pnpm en lugar de npm"),
+    ("La compilación falla sin Node 18", "la compilacion falla sin Node 18"),
 ]
 LOOK_ALIKES = [
     ("Retry uploads 3 times", "Retry uploads 5 times"),
@@ -67,6 +83,36 @@ LOOK_ALIKES = [
         "The importer tests in CI are slow when the cache is cold on Windows",
     ),
     ("...", "!!!"),
+    ("Die Tests laufen nicht auf Windows", "Die Tests laufen auf Windows"),
+    ("Generierte Dateien immer von Hand ändern", "Generierte Dateien nie von Hand ändern"),
+    ("Uploads drei Mal wiederholen", "Uploads fünf Mal wiederholen"),
+    ("Nur Admins dürfen Kommentare löschen", "Admins dürfen Kommentare löschen"),
+    ("Den Formatter vor dem Linter laufen lassen", "Den Linter vor dem Formatter laufen lassen"),
+    ("Der Importer sperrt den Parser", "Der Parser sperrt den Importer"),
+    ("Kopiere die Tabelle A in B", "Kopiere die Tabelle B in A"),
+    ("Der Cache ist im CI gültig", "Der Cache ist im CI ungültig"),
+    (
+        "Der nächtliche Lauf des Importers scheitert bei leerem Cache ohne Warnung sofort",
+        "Der nächtliche Lauf des Importers scheitert bei leerem Cache ohne Warnung",
+    ),
+    ("Benutzer können Kommentare löschen", "Benutzer müssen Kommentare löschen"),
+    ("Modifier les fichiers générés", "Ne pas modifier les fichiers générés"),
+    ("N'utilisez pas print", "Utilisez print"),
+    ("La commande ne supprime que les fichiers", "La commande ne supprime pas les fichiers"),
+    ("Le serveur ne redémarre plus", "Le serveur redémarre"),
+    ("Le serveur ne redémarre plus", "Le serveur ne redémarre pas"),
+    ("Relancer les envois trois fois", "Relancer les envois cinq fois"),
+    ("L'importateur bloque l'analyseur", "L'analyseur bloque l'importateur"),
+    ("Attendre jusqu'à la migration", "Attendre la migration"),
+    ("Le port est 8080", "Le port est 8081"),
+    ("Redirige le port 80 vers 8080", "Redirige le port 8080 vers 80"),
+    ("Usar tabuladores", "No usar tabuladores"),
+    ("La compilación pasa con la caché", "La compilación pasa sin la caché"),
+    ("Reintentar las subidas tres veces", "Reintentar las subidas once veces"),
+    ("Solo los administradores pueden desplegar", "Los administradores pueden desplegar"),
+    ("Ejecutar la migración antes de las pruebas", "Ejecutar las pruebas antes de la migración"),
+    ("El servidor usa Python 3.11", "El servidor usa Python 3.12"),
+    ("Копируй таблицу в архив", "Копируй архив в таблицу"),
 ]
 
 
@@ -84,6 +130,26 @@ def test_look_alikes_stay_apart_both_ways(one: str, other: str):
     assert not same(meaning(other), meaning(one))
     assert meaning(one).key != meaning(other).key or not meaning(one).words
     assert not found(one, other)
+
+
+@pytest.mark.parametrize(
+    "text, language",
+    [
+        ("Workers die after a restart", "english"),
+        ("The die is cast", "english"),
+        ("Run it on a port, con or sin", "english"),
+        ("Tests need TZ=UTC", "english"),
+        ("Die Tests brauchen TZ=UTC", "german"),
+        ("Tests laufen nur in UTC", "german"),
+        ("L'importateur échoue", "french"),
+        ("C’est lent", "french"),
+        ("El puerto es 80", "spanish"),
+        ("Тесты", "other"),
+        ("The naïve parser", "english"),
+    ],
+)
+def test_the_language_is_known_by_small_words_and_english_in_doubt(text: str, language: str):
+    assert tongue(text.split()) == language
 
 
 def found(one: str, other: str) -> bool:

@@ -6,6 +6,7 @@ the same if all of this holds:
 - the same figures and versions, the same number of negations, the same limits ("only", "unless");
 - every name of the one (file, flag, identifier, product) stands in the other;
 - no opposites ("before" here, "after" there), and the sides of "before", "from … to", "requires" are not exchanged;
+- in another language than English (`languages`), the words stand in the same order;
 - without endings, synonyms and words that carry nothing, the words of one are among those of the other. A word that
   each has alone is a sign of two facts ("flaky on linux", "flaky on windows"). At most one word in six may be more.
 
@@ -16,11 +17,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
+from autocompact.core.memory.languages import ELISION, OF, Tongue, fold, tongue
 from autocompact.core.memory.words import (
     COMPOUNDS,
     FIGURES,
@@ -47,6 +49,14 @@ _THOUSANDS = re.compile(r"(?<=\d)[,_'](?=\d{3}\b)")
 _COMPOUND = re.compile(rf"\b(?:{'|'.join(COMPOUNDS)})\b", re.IGNORECASE)
 _MARKS = re.compile(r"[*`\"“”„()\[\]{}<>]+|(?<!\w)_+|_+(?!\w)")
 _ENDS = frozenset(",.;:!?")
+_NEGATIONS = NEGATIONS.union(*(known.negations for known in OF.values()))
+_LIMITS = LIMITS.union(*(known.limits for known in OF.values()))
+# "ne … pas" is one negation; "ne" alone is half of "ne … que" and "ne … plus".
+_NE = "ne"
+_FRENCH: Mapping[str, tuple[tuple[Kind, str], ...]] = {
+    "n": (("light", _NE),),
+    "jusqu": (("limit", "jusque"),),
+}
 # Shared, as most texts have neither figures nor limits.
 _NONE = frozenset[str]()
 
@@ -63,6 +73,8 @@ class Meaning:
         limits: words such as "only".
         sides: what stands behind words such as "before".
         axes: the words that have an opposite, as the pair and which of it.
+        order: all that carries something, as it stands in the text.
+        is_free: it is English, where the order of words may differ.
     """
 
     words: frozenset[str]
@@ -72,11 +84,14 @@ class Meaning:
     limits: frozenset[str]
     sides: frozenset[tuple[str, frozenset[str]]]
     axes: frozenset[tuple[str, int]]
+    order: tuple[str, ...]
+    is_free: bool
 
     @property
     def key(self) -> Key:
         """Equal for texts that are the same but for order, endings, synonyms and words that carry nothing."""
-        return (self.words, self.figures, self.negations, self.limits, self.sides)
+        order = () if self.is_free else self.order
+        return (self.words, self.figures, self.negations, self.limits, self.sides, order)
 
     @property
     def stance(self) -> Key:
@@ -105,12 +120,17 @@ def meaning(text: str) -> Meaning:
     axes: set[tuple[str, int]] = set()
     open_side: set[str] | None = None
     is_first = True
-    for token in _TOKEN.findall(text):
+    order: list[str] = []
+    tokens = _TOKEN.findall(text)
+    language = tongue(tokens)
+    for token in tokens:
         if token in _ENDS:
             open_side, is_first = None, token in ".!?"
             continue
-        for kind, word in _kinds(_uncapped(token) if is_first else token):
+        for kind, word in _kinds(_uncapped(token) if is_first else token, language):
             kinds[kind].append(word)
+            if kind != "light":
+                order.append(kind if kind == "negation" else word)
             if kind in ("word", "light") and word in OPPOSITES:
                 axes.add(OPPOSITES[word])
             if word in RELATIONS and kind != "name":
@@ -123,10 +143,16 @@ def meaning(text: str) -> Meaning:
         names=frozenset(kinds["name"]) or _NONE,
         figures=frozenset(kinds["figure"]) or _NONE,
         negations=len(kinds["negation"]),
-        limits=frozenset(kinds["limit"]) or _NONE,
+        limits=frozenset(_limits(kinds)) or _NONE,
         sides=frozenset((word, frozenset(behind)) for word, behind in sides.items() if behind),
         axes=frozenset(axes),
+        order=tuple(order),
+        is_free=language == "english",
     )
+
+
+def _limits(kinds: Mapping[Kind, Sequence[str]]) -> Sequence[str]:
+    return [*kinds["limit"], _NE] if _NE in kinds["light"] and not kinds["negation"] else kinds["limit"]
 
 
 def _uncapped(token: str) -> str:
@@ -136,30 +162,36 @@ def _uncapped(token: str) -> str:
 
 
 @lru_cache(maxsize=1 << 15)
-def _kinds(token: str) -> tuple[tuple[Kind, str], ...]:
+def _kinds(token: str, language: Tongue) -> tuple[tuple[Kind, str], ...]:
     """The words of a token, each with its kind."""
     token = token.rstrip(_EDGES)
     lower = token.lower().replace("’", "'").removesuffix("'s")
-    if told := _of_list(lower):
+    if language == "french" and (match := ELISION.match(lower)):
+        return *_FRENCH.get(match[1], ()), *_kinds(token[match.end() :], language)
+    if told := _of_list(lower, language):
         return (told,)
     if any(char.isdigit() for char in lower):
         return tuple(_with_digits(lower))
     # One capital is a variable or a person.
     if _INNER.search(token) or _HUMP.search(token) or (len(token) == 1 and token.isupper() and token != "I"):
         return (("name", lower),)
-    if not lower.isascii():
+    if language not in OF and not lower.isascii():
         return tuple(("word", term) for term in terms(lower)) or (("word", lower),)
     pieces = lower.split("-") if "-" in lower.strip("-") else [lower]
     kind: Kind = "name" if token[:1].isupper() else "word"
-    return tuple(_word(piece, kind=kind) for piece in pieces if piece)
+    return tuple(_word(piece, kind=kind, language=language) for piece in pieces if piece)
 
 
-def _of_list(lower: str) -> tuple[Kind, str] | None:
-    if lower.endswith("n't") or lower in NEGATIONS:
-        return "negation", lower
-    if lower in LIMITS:
-        return "limit", lower
-    return ("figure", FIGURES[lower]) if lower in FIGURES else None
+def _of_list(lower: str, language: Tongue) -> tuple[Kind, str] | None:
+    word, known = fold(lower), OF.get(language)
+    if language == "french" and word == _NE:
+        return "light", word
+    if lower.endswith("n't") or word in _NEGATIONS:
+        return "negation", word
+    if word in _LIMITS:
+        return "limit", word
+    figures = known.figures if known else FIGURES
+    return ("figure", figures[word]) if word in figures else None
 
 
 def _with_digits(lower: str) -> Iterator[tuple[Kind, str]]:
@@ -174,7 +206,11 @@ def _with_digits(lower: str) -> Iterator[tuple[Kind, str]]:
         yield "figure", lower.removeprefix("v") if lower[1:2].isdigit() else lower
 
 
-def _word(piece: str, *, kind: Kind) -> tuple[Kind, str]:
+def _word(piece: str, *, kind: Kind, language: Tongue) -> tuple[Kind, str]:
+    if known := OF.get(language):
+        word = fold(piece)
+        bare = stem(word)
+        return ("light", word) if word in known.light else (kind, known.forms.get(bare, bare))
     bare = stem(piece)
     bare = SAME.get(bare, bare)
     return ("light", bare) if bare in LIGHT else (kind, bare)
@@ -186,6 +222,8 @@ def same(one: Meaning, other: Meaning) -> bool:
         return False
     if not (one.names <= other.words and other.names <= one.words):
         return False
+    if not (one.is_free and other.is_free):
+        return one.order == other.order
     common = one.words & other.words
     extra = len(one.words | other.words) - len(common)
     is_within = one.words <= other.words or other.words <= one.words

@@ -70,11 +70,9 @@ LIGHT = frozenset(
 
 NEGATIONS = frozenset(
     "not no never none nor neither cannot without avoid nobody nothing cant dont doesnt isnt wont"
-    " nicht kein keine keinen nie niemals ohne pas jamais sans sin nunca sem mai senza не нет никогда без".split()
+    " sem mai senza не нет никогда без".split()
 )
-LIMITS = frozenset(
-    "only except unless until solely exclusively but-only nur außer seulement sauf solo salvo".split()
-)
+LIMITS = frozenset("only except unless until solely exclusively but-only".split())
 """Words that say for how much a note holds: with and without one of them it is another note."""
 
 RELATIONS = frozenset(
