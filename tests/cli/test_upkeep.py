@@ -138,3 +138,35 @@ def test_in_a_project_the_folder_need_not_be_named(folder: Path):
     )
     assert done.returncode == 0
     assert str(folder) in done.stderr
+
+
+@pytest.mark.requirement("C5", "C6")
+def test_the_report_of_a_month_is_written_once_and_told_as_json(folder: Path, compress: Compress):
+    written = compress("--dir", folder, "--report", "2020-01")
+    assert (written.code, written.out) == (0, b"")
+    assert "Report of 2020-01: written" in written.err
+    assert "Tasks finished: 24" in written.err
+    assert (folder / "reports" / "2020-01.html").is_file()
+    again = compress("--dir", folder, "--report", "2020-01", "--json")
+    assert again.code == 3
+    told = json.loads(again.out)
+    assert (told["changed"], told["report"]["month"], len(told["report"]["tasks"])) == ([], "2020-01", 24)
+    assert told["report"]["cost"] is None
+    planned = compress("--dir", folder, "--report", "--dry-run", "--tasks")
+    assert planned.code == 0
+    assert b"+Nothing was recorded in 20" in planned.out
+    assert "would be written" in planned.err
+
+
+@pytest.mark.parametrize(
+    "arguments, problem",
+    [
+        (["--report", "October"], "no month: write it as YYYY-MM"),
+        (["--report", "9999-12"], "has not begun"),
+    ],
+)
+def test_a_month_that_is_none_is_2(folder: Path, compress: Compress, arguments: list[str], problem: str):
+    ended = compress("--dir", folder, *arguments)
+    assert (ended.code, ended.out) == (2, b"")
+    assert problem in ended.err
+    assert not (folder / "reports").exists()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,7 +14,9 @@ from autocompact.core.memory.observations import ObservationRun, Observed
 from autocompact.core.memory.rules import Contradiction, Rule
 from autocompact.core.memory.tasks import TaskRun
 from autocompact.library.archive import encode
-from autocompact.upkeep import UpkeepReport
+from autocompact.upkeep import FileChange, UpkeepReport
+from autocompact.upkeep.monthly import WrittenReport
+from autocompact.upkeep.monthly.telling import facts_of
 
 _MOST = 10
 _LONGEST = 90
@@ -76,18 +79,71 @@ def _listed(label: str, texts: list[str] | tuple[str, ...], *, color: str | None
         yield f"    … {len(texts) - _MOST:,} more"
 
 
-def run_document(report: UpkeepReport) -> bytes:
-    """The JSON of ``compress-context --json``."""
-    document = {
-        "folder": str(report.folder),
-        "changed": [change.name for change in report.changes],
-        "diff": {change.name: change.diff() for change in report.changes},
+def run_members(report: UpkeepReport) -> dict[str, Any]:
+    """What a run of the layers adds to the JSON."""
+    return {
         "observations": report.observations,
         "tasks": report.tasks,
         "off": report.off,
         "backup": str(report.backup) if report.backup else None,
     }
-    return encode(document) + b"\n"
+
+
+def document(folder: Path, told: Sequence[Mapping[str, Any]], *, changes: Sequence[FileChange]) -> bytes:
+    """The JSON of ``compress-context --json``: the members of every step, and all changes."""
+    whole: dict[str, Any] = {
+        "folder": str(folder),
+        "changed": [change.name for change in changes],
+        "diff": {change.name: change.diff() for change in changes},
+        "observations": None,
+        "tasks": None,
+        "off": (),
+        "backup": None,
+        "report": None,
+    }
+    for members in told:
+        whole |= members
+    return encode(whole) + b"\n"
+
+
+def report_text(written: WrittenReport, *, dry_run: bool) -> str:
+    """What became of a report, and its most important figures."""
+    report = written.report
+    done = ("would be written" if dry_run else "written") if written.changes else "nothing to do"
+    title = f"Report of {report.month}: {done}"
+    lines = [click.style(title, bold=True)]
+    if report.records.is_empty:
+        lines.append(f"  nothing was recorded in {report.month}")
+    else:
+        lines += [f"  {name}: {value}" for name, value in facts_of(report).rows if value not in ("0", "-")]
+    return "\n".join([*lines, *(f"  {visible(str(file))}" for file in written.files)])
+
+
+def report_members(written: WrittenReport) -> dict[str, Any]:
+    """What a report adds to the JSON."""
+    report = written.report
+    return {
+        "report": {
+            "month": str(report.month),
+            "over": report.over,
+            "files": [str(file) for file in written.files],
+            "sessions": len(report.records.sessions),
+            "calls": len(report.records.calls),
+            "average_tokens": report.average_tokens,
+            "compactions": len(report.records.compactions),
+            "starting_tokens": report.starting_tokens,
+            "peak_tokens": report.peak,
+            "recovered_tokens": report.recovered,
+            "ratio": report.ratio,
+            "escalated": report.records.escalated,
+            "archived": report.records.archived,
+            "tasks": report.records.tasks,
+            "retention": report.retention,
+            "cost": report.cost,
+            "cost_without": report.cost_without,
+            "prices": {each.family: each.price for each in report.priced_as},
+        }
+    }
 
 
 def observed_text(observed: Observed, folder: Path) -> str:

@@ -10,11 +10,10 @@ import click
 
 from autocompact.cli.guard import guarded
 from autocompact.cli.sources import deliver
-from autocompact.cli.terminal import progress, tell
+from autocompact.cli.terminal import tell
 from autocompact.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from autocompact.core.memory.policy import UpkeepPolicy
     from autocompact.upkeep import Layer
 
 DONE, NOTHING_TO_DO = 0, 3
@@ -38,29 +37,45 @@ json_option = click.option("--json", "as_json", is_flag=True, help="JSON on stdo
 @folder_option
 @click.option("--observations", is_flag=True, help="Make rules of confirmed observations, archive old ones.")
 @click.option("--tasks", is_flag=True, help="Make rows of all but the last tasks, propose their patterns.")
-@click.option("--all", "every", is_flag=True, help="All layers.")
+@click.option("--all", "every", is_flag=True, help="--observations and --tasks.")
+@click.option(
+    "--report",
+    is_flag=False,
+    flag_value="last",
+    metavar="[YYYY-MM]",
+    help="Write the report of a month to reports/, as Markdown and HTML.  [default: the last whole month]",
+)
 @click.option("--dry-run", is_flag=True, help="Only show the changes, as a unified diff on stdout.")
 @json_option
 def compress_context(
-    *, folder: Path | None, observations: bool, tasks: bool, every: bool, dry_run: bool, as_json: bool
+    *,
+    folder: Path | None,
+    observations: bool,
+    tasks: bool,
+    every: bool,
+    report: str | None,
+    dry_run: bool,
+    as_json: bool,
 ) -> int:
-    """Bring an agent's memory folder up to date: rules, observations, tasks, index.
+    """Bring an agent's memory folder up to date: rules, observations, tasks, index, reports.
 
-    All files change together or none does; what was there before is in backups/. A second run changes nothing.
+    All files of a step change together or none does; what was there before is in backups/. A second run changes nothing.
     """
     from autocompact.cli import memory
-    from autocompact.upkeep import run_upkeep
+    from autocompact.cli.compressing import Asked, carried_out
 
     layers = _layers(observations=observations or every, tasks=tasks or every)
+    if not layers and report is None:
+        raise InvalidInput("say what to do: --observations, --tasks, --all or --report")
     where = _folder(folder)
-    with progress(f"Working on {where}"):
-        report = run_upkeep(where, layers=layers, policy=_policy(where), dry_run=dry_run)
+    told = carried_out(Asked(folder=where, layers=layers, report=report, dry_run=dry_run))
+    changes = [change for each in told for change in each.changes]
     if as_json:
-        deliver([memory.run_document(report)], None)
+        deliver([memory.document(where, [each.members for each in told], changes=changes)], None)
     else:
-        deliver([change.diff().encode() for change in report.changes if dry_run], None)
-        tell(memory.run_text(report, dry_run=dry_run))
-    return DONE if report.changes else NOTHING_TO_DO
+        deliver([change.diff().encode() for change in changes if dry_run], None)
+        tell("\n".join(each.text for each in told))
+    return DONE if changes else NOTHING_TO_DO
 
 
 @click.command()
@@ -86,22 +101,13 @@ def observe(text: str, *, why: str, folder: Path | None, as_json: bool) -> None:
 
 def _layers(*, observations: bool, tasks: bool) -> Sequence[Layer]:
     wanted: dict[Layer, bool] = {"observations": observations, "tasks": tasks}
-    chosen: list[Layer] = [layer for layer, is_wanted in wanted.items() if is_wanted]
-    if not chosen:
-        raise InvalidInput("say what to do: --observations, --tasks or --all")
-    return chosen
+    return [layer for layer, is_wanted in wanted.items() if is_wanted]
 
 
 def _folder(folder: Path | None) -> Path:
     from autocompact.upkeep import memory_folder
 
     return folder or memory_folder()
-
-
-def _policy(folder: Path) -> UpkeepPolicy:
-    from autocompact.settings import load_settings, upkeep_policy_of
-
-    return upkeep_policy_of(load_settings(folder.absolute().parent).settings)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -135,12 +135,12 @@ WINDOWS: Mapping[str, int] = MappingProxyType(
 _VENDOR = re.compile(r"^(?:.*/)?(?:(?:[a-z-]+\.)?(?:anthropic|meta|mistral|deepseek|qwen|openai|amazon)\.)?")
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """Lower case, without route and vendor (``us.anthropic.``, ``openrouter/openai/``), dots as dashes."""
     return _VENDOR.sub("", name.strip().lower()).replace(".", "-")
 
 
-_TABLE = {_plain(family): tokens for family, tokens in WINDOWS.items()}
+_TABLE = {plain_name(family): tokens for family, tokens in WINDOWS.items()}
 
 
 def window_for(model: str, *, overrides: Mapping[str, int] | None = None) -> int | None:
@@ -150,9 +150,9 @@ def window_for(model: str, *, overrides: Mapping[str, int] | None = None) -> int
         model: its name as it stands in a request; a route or vendor before it does not matter.
         overrides: windows by the beginning of a name; they go before the table.
     """
-    name = _plain(model)
+    name = plain_name(model)
     if overrides is not None:
-        found = _longest({_plain(family): tokens for family, tokens in overrides.items()}, name)
+        found = _longest({plain_name(family): tokens for family, tokens in overrides.items()}, name)
         if found is not None:
             return found
     return _MILLION if name.startswith("claude") and name.endswith("[1m]") else _longest(_TABLE, name)
@@ -192,7 +192,7 @@ def budget_for(
         window = window_for(model, overrides=overrides) or DEFAULT_WINDOW
     if window <= 0:
         raise InvalidInput(f"the window is {window} tokens, it must be positive")
-    max_bytes, max_images = _request_limits(_plain(model), window)
+    max_bytes, max_images = _request_limits(plain_name(model), window)
     return Budget(
         window=window,
         reserve=default_reserve(window) if reserve is None else reserve,

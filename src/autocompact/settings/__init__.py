@@ -7,7 +7,7 @@ from autocompact.settings.engine import mode_of, policy_of, threshold_of
 from autocompact.settings.fields import Setting, all_settings
 from autocompact.settings.loading import Loaded, Origin, load_settings, project_file, user_file, value_of
 from autocompact.settings.schema import made_schema, schema
-from autocompact.settings.upkeep import upkeep_policy_of
+from autocompact.settings.upkeep import databases_of, prices_of, upkeep_policy_of
 from autocompact.settings.values import Settings
 
 __all__ = [
@@ -16,10 +16,12 @@ __all__ = [
     "Setting",
     "Settings",
     "all_settings",
+    "databases_of",
     "load_settings",
     "made_schema",
     "mode_of",
     "policy_of",
+    "prices_of",
     "project_file",
     "schema",
     "threshold_of",

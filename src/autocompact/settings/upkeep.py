@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+
 from autocompact.core.memory.policy import ObservationPolicy, TaskPolicy, UpkeepPolicy
+from autocompact.core.prices import Price
+from autocompact.errors import InvalidInput
+from autocompact.library.place import data_folder, database_path
 from autocompact.settings.values import Settings
 
 
@@ -20,3 +26,26 @@ def upkeep_policy_of(settings: Settings) -> UpkeepPolicy:
             enabled=compaction.enabled and archive.enabled, keep_recent=archive.keep_recent_count
         ),
     )
+
+
+def prices_of(settings: Settings) -> dict[str, Price]:
+    """The prices of models by the beginning of their names.
+
+    Raises:
+        InvalidInput: one has only a price for requests, or only one for replies.
+    """
+    input, output = settings.models.input_prices, settings.models.output_prices
+    for name in input.keys() ^ output.keys():
+        lacking = "outputPrices" if name in input else "inputPrices"
+        raise InvalidInput(f"models.{lacking}: no price for {name!r}, which the other table has: give both")
+    return {name: Price(input=price, output=output[name]) for name, price in input.items()}
+
+
+def databases_of(settings: Settings, *, environ: Mapping[str, str] | None = None) -> tuple[Path, ...]:
+    """The files of conversations: the chat's and the gateway's; they need not exist."""
+    chat, gateway = settings.chat.db, settings.gateway.db
+    files = [
+        Path(chat) if chat else database_path(environ=environ),
+        Path(gateway) if gateway else data_folder(environ=environ) / "gateway.db",
+    ]
+    return tuple(file for file in files if str(file) != ":memory:")

@@ -19,6 +19,7 @@ ModeName: TypeAlias = Literal["default", "database-chat", "usage-driven", "sessi
 Positive: TypeAlias = Annotated[int, Meta(ge=1)]
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
 Share: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
+Dollars: TypeAlias = Annotated[float, Meta(ge=0)]
 Seconds: TypeAlias = Annotated[float, Meta(gt=0)]
 Address: TypeAlias = Annotated[str, Meta(pattern="^https?://", title="an address, http(s)://host[:port]")]
 Reference: TypeAlias = Annotated[str, Meta(pattern="^(env|file):.", title="env:NAME or file:PATH")]
@@ -156,6 +157,17 @@ class Models(Section, frozen=True):
     reserve: Annotated[
         Positive | None, Meta(description="Tokens kept for the reply; null takes a share of the window.")
     ] = None
+    input_prices: Annotated[
+        dict[str, Dollars],
+        Meta(
+            description="US dollars for a million tokens of a request, by the beginning of a model's name; they go "
+            "before the table that comes along. Each needs its like in `outputPrices`."
+        ),
+    ] = field(default_factory=dict[str, float])
+    output_prices: Annotated[
+        dict[str, Dollars],
+        Meta(description="US dollars for a million tokens of a reply, likewise."),
+    ] = field(default_factory=dict[str, float])
 
 
 class Commands(Section, frozen=True):

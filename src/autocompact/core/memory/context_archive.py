@@ -1,13 +1,18 @@
-"""CONTEXT_ARCHIVE.md: one entry per compaction."""
+"""CONTEXT_ARCHIVE.md: one entry per compaction. `autocompact.core.memory.archive_entries` reads them back."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from autocompact.core.compaction import Compaction
+from autocompact.core.memory.archive_entries import NO_TASKS, ArchivedTask
+from autocompact.core.memory.wording import one_line
 
 CONTEXT_ARCHIVE = "CONTEXT_ARCHIVE.md"
 ARCHIVE_HEADING = "# Context archive\n\nOne entry per compaction, newest last. The originals stay in the conversation's log.\n"
+NAMED_FILES = 10
+"""Files that an entry names; the others are counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,33 +24,69 @@ class ArchiveEntry:
         record: the compaction.
         peak_tokens: the most that the conversation's context took since the compaction before.
         transcript: where the original messages are (a path, or a command that shows them).
+        tasks: what the session did; None takes the requests and todos of the ledger.
+        model: the session's own model, "" if unknown.
+        lasted: from when to when the session was, "" if unknown.
+        metrics: keep the figures (tokens, peak, check, artifacts).
+        noted: the day on which its tasks came to DONE.md, "" if they did not.
     """
 
     conversation: str
     record: Compaction
     peak_tokens: int
     transcript: str
+    tasks: tuple[ArchivedTask, ...] | None = None
+    model: str = ""
+    lasted: str = ""
+    metrics: bool = True
+    noted: str = ""
 
     def render(self) -> str:
         """The entry as Markdown, beginning with a blank line."""
         record, receipt = self.record, self.record.receipt
-        saved = receipt.tokens_before - receipt.tokens_after
-        share = saved / receipt.tokens_before if receipt.tokens_before else 0.0
-        tasks = [
-            f"- {entry.text}{f' ({entry.state})' if entry.state else ''} [m{entry.seq}]"
-            for entry in record.ledger.entries
-            if entry.kind in ("request", "todo")
-        ]
-        rows = (
-            ("Conversation", f"`{self.conversation}`, messages {record.from_seq} to {record.through_seq}"),
-            ("Duration", f"{receipt.seconds:.2f} s"),
-            ("Tokens", f"{receipt.tokens_before:,} in, {receipt.tokens_after:,} out ({share:.0%} recovered)"),
-            ("Peak", f"{self.peak_tokens:,} tokens"),
-            ("Checked", f"{receipt.kept} kept, {receipt.recoverable} recoverable, {receipt.lost} lost"),
-            ("Made by", f"{receipt.model}, step {receipt.rung}, because of {receipt.trigger}"),
-            ("Original", self.transcript),
-        )
-        facts = "\n".join(f"- {name}: {value}" for name, value in rows)
-        listed = "\n".join(tasks) or "- none found"
+        facts = "\n".join(f"- {name}: {one_line(value)}" for name, value in self._facts() if value)
+        listed = "\n".join(self._tasks()) or f"- {NO_TASKS}"
         summary = "\n".join(f"> {line}".rstrip() for line in record.summary.splitlines())
         return f"\n## {receipt.time or 'undated'} {record.id}\n\n{facts}\n\nTasks:\n\n{listed}\n\nSummary:\n\n{summary}\n"
+
+    def _facts(self) -> Iterator[tuple[str, str]]:
+        record, receipt = self.record, self.record.receipt
+        yield "Conversation", f"`{self.conversation}`, messages {record.from_seq} to {record.through_seq}"
+        yield "Model", self.model
+        yield "Session", self.lasted
+        yield "Duration", f"{receipt.seconds:.2f} s"
+        if self.metrics:
+            yield from self._metrics()
+        yield "Made by", f"{receipt.model}, step {receipt.rung}, because of {receipt.trigger}"
+        yield "Original", self.transcript
+        yield "Tasks noted", self.noted
+
+    def _metrics(self) -> Iterator[tuple[str, str]]:
+        receipt = self.record.receipt
+        saved = receipt.tokens_before - receipt.tokens_after
+        share = saved / receipt.tokens_before if receipt.tokens_before else 0.0
+        yield (
+            "Tokens",
+            f"{receipt.tokens_before:,} in, {receipt.tokens_after:,} out ({share:.0%} recovered)",
+        )
+        yield "Peak", f"{self.peak_tokens:,} tokens"
+        yield "Checked", f"{receipt.kept} kept, {receipt.recoverable} recoverable, {receipt.lost} lost"
+        yield "Artifacts", self._artifacts()
+
+    def _artifacts(self) -> str:
+        """The files that the session had to do with."""
+        files = [entry.key for entry in self.record.ledger.entries if entry.kind == "file"]
+        if not files:
+            return ""
+        named = ", ".join(f"`{file}`" for file in files[:NAMED_FILES])
+        more = f" and {len(files) - NAMED_FILES:,} more" if len(files) > NAMED_FILES else ""
+        return f"{len(files):,} {'file' if len(files) == 1 else 'files'}: {named}{more}"
+
+    def _tasks(self) -> Iterator[str]:
+        if self.tasks is not None:
+            for task in self.tasks:
+                yield f"- {one_line(task.text)}{f' ({one_line(task.outcome)})' if task.outcome else ''}"
+            return
+        for entry in self.record.ledger.entries:
+            if entry.kind in ("request", "todo"):
+                yield f"- {one_line(entry.text)}{f' ({entry.state})' if entry.state else ''} [m{entry.seq}]"

@@ -1,0 +1,158 @@
+"""CONTEXT_ARCHIVE.md read back: what is known of the compactions of the past.
+
+A fact that is missing or written otherwise is simply not known, so that entries of older versions, and those that
+somebody edited, are still counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+_HEADING = re.compile(r"## (\d{4}-\d\d-\d\dT\S+|undated)[ \t]+(\S+)\s*\Z")
+_FACT = re.compile(r"[-*] ([A-Z][\w ]{2,30}): (.+)")
+_FIGURE = re.compile(r"\d[\d,]*(?:\.\d+)?")
+_CONVERSATION = re.compile(r"`(.+)`(?:, messages (\d+) to (\d+))?")
+_MADE_BY = re.compile(r"(.+), step (\w+), because of (\w+)")
+_TASK = re.compile(r"[-*] (.+?)(?: \[m\d+\])?\s*\Z")
+_ENDED = r"done|complete|finished|fixed|merged|shipped|released|passed|success|fail|partly|partial|abandoned|aborted|cancel"
+_OUTCOME = re.compile(
+    rf"(.+) \(((?:{_ENDED}|superseded|withdrawn|reverted|open|unknown|blocked|pending|in progress)[^()]*)\)\Z",
+    re.IGNORECASE,
+)
+_IS_ENDED = re.compile(rf"(?:{_ENDED})", re.IGNORECASE)
+NO_TASKS = "none found"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchivedTask:
+    """A task as an entry lists it: what it was, and how it ended ("" if nobody said)."""
+
+    text: str
+    outcome: str = ""
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether it came to an end, good or bad."""
+        return _IS_ENDED.match(self.outcome) is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Archived:
+    """An entry. A number is None, a text is "" where the entry does not say.
+
+    Attributes:
+        time: when the compaction was made, ISO 8601; "" if nobody knew.
+        id: of the compaction.
+        conversation: the session's name.
+        through_seq: last message that it covers.
+        seconds: how long it took.
+        tokens_before: of the context before.
+        tokens_after: of the context after.
+        peak: the most tokens since the compaction before.
+        kept: entries of the ledger that the new context states.
+        recoverable: those that are only found by recall.
+        lost: those that nobody can get back.
+        model: who wrote the summary.
+        trigger: why it was made.
+        tasks: of the session.
+        noted: its tasks stand in DONE.md already.
+        facts_end: the line after its last fact, where a further one goes.
+    """
+
+    time: str
+    id: str
+    conversation: str = ""
+    through_seq: int | None = None
+    seconds: float | None = None
+    tokens_before: int | None = None
+    tokens_after: int | None = None
+    peak: int | None = None
+    kept: int | None = None
+    recoverable: int | None = None
+    lost: int | None = None
+    model: str = ""
+    trigger: str = ""
+    tasks: tuple[ArchivedTask, ...] = ()
+    noted: bool = False
+    facts_end: int = 0
+
+    @property
+    def recovered(self) -> int:
+        """Tokens that the context became smaller by; 0 where that is not known."""
+        if self.tokens_before is None or self.tokens_after is None:
+            return 0
+        return self.tokens_before - self.tokens_after
+
+
+def entries_in(texts: Sequence[str]) -> list[Archived]:
+    """The entries of the file, given as lines without their ends, in their order."""
+    starts = [line for line, text in enumerate(texts) if _HEADING.match(text)]
+    ends = [*starts[1:], len(texts)]
+    return [_entry(texts, start, end=end) for start, end in zip(starts, ends, strict=False)]
+
+
+def _entry(texts: Sequence[str], start: int, *, end: int) -> Archived:
+    heading = _HEADING.match(texts[start])
+    time, id = heading.groups() if heading else ("", "")
+    facts: dict[str, str] = {}
+    facts_end = start + 1
+    for line in range(start + 1, end):
+        match = _FACT.match(texts[line])
+        if match:
+            facts.setdefault(match[1].lower(), match[2].strip())
+            facts_end = line + 1
+        elif texts[line].strip():
+            break
+    name, through = _named(facts.get("conversation", ""))
+    before, after = _figures(facts.get("tokens", ""), 2)
+    kept, recoverable, lost = _figures(facts.get("checked", ""), 3)
+    made = _MADE_BY.match(facts.get("made by", ""))
+    (peak,) = _figures(facts.get("peak", ""), 1)
+    return Archived(
+        time="" if time == "undated" else time,
+        id=id,
+        conversation=name,
+        through_seq=through,
+        seconds=_seconds(facts.get("duration", "")),
+        tokens_before=before,
+        tokens_after=after,
+        peak=peak,
+        kept=kept,
+        recoverable=recoverable,
+        lost=lost,
+        model=made[1] if made else "",
+        trigger=made[3] if made else "",
+        tasks=tuple(_tasks(texts[facts_end:end])),
+        noted="tasks noted" in facts,
+        facts_end=facts_end,
+    )
+
+
+def _named(value: str) -> tuple[str, int | None]:
+    match = _CONVERSATION.match(value)
+    if match is None:
+        return value, None
+    return match[1], int(match[3]) if match[3] else None
+
+
+def _figures(value: str, count: int) -> list[int | None]:
+    """The first ``count`` figures in ``value``, None for each if there are fewer."""
+    found = [int(float(figure.replace(",", ""))) for figure in _FIGURE.findall(value)][:count]
+    return [*found] if len(found) == count else [None] * count
+
+
+def _seconds(value: str) -> float | None:
+    match = re.match(r"(\d+(?:\.\d+)?) s\b", value)
+    return float(match[1]) if match else None
+
+
+def _tasks(texts: Sequence[str]) -> Iterator[ArchivedTask]:
+    is_list = False
+    for text in texts:
+        if text.strip().lower() in ("tasks:", "summary:"):
+            is_list = text.strip().lower() == "tasks:"
+        elif is_list and (match := _TASK.match(text)) and match[1] != NO_TASKS:
+            told = _OUTCOME.match(match[1])
+            yield ArchivedTask(text=told[1], outcome=told[2]) if told else ArchivedTask(text=match[1])

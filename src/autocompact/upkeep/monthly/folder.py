@@ -1,0 +1,86 @@
+"""What a memory folder knows of a month."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import date
+
+from autocompact.core.memory.archive_entries import Archived, entries_in
+from autocompact.core.memory.context_archive import CONTEXT_ARCHIVE
+from autocompact.core.memory.dates import find_dates
+from autocompact.core.memory.document import read_document
+from autocompact.core.memory.notes import Note
+from autocompact.core.memory.pages import (
+    DONE,
+    OBSERVATION_ARCHIVE,
+    OBSERVATIONS,
+    RULES,
+    TASK_ARCHIVE,
+    open_page,
+)
+from autocompact.core.memory.task_table import rows_in
+from autocompact.core.memory.tasks import OF_TASKS, row_of
+from autocompact.upkeep.monthly.records import CompactionRecord, Month, Records
+
+_FIELD = re.compile(r"[\s>]*(?:[-*+] )?\**(archived|rule since)\**:\**\s*(.*)", re.IGNORECASE)
+
+
+def records_of_folder(files: Mapping[str, bytes], month: Month) -> Records:
+    """What the files say of ``month``.
+
+    Args:
+        files: the folder, by name.
+        month: which.
+
+    Raises:
+        InvalidInput: a file is no text.
+    """
+    archive = read_document(files.get(CONTEXT_ARCHIVE, b""), name=CONTEXT_ARCHIVE)
+    entries = [entry for entry in entries_in(archive.texts) if month.has(entry.time)]
+    rules, old = open_page(files, RULES).notes, open_page(files, OBSERVATION_ARCHIVE).notes
+    everything = (*open_page(files, OBSERVATIONS).notes, *old, *rules)
+    return Records(
+        month=month,
+        sessions=tuple(dict.fromkeys(entry.conversation for entry in entries)),
+        compactions=tuple(_record(entry) for entry in entries),
+        noted=tuple(note.text for note in everything if month.has(note.date)),
+        escalated=tuple(note.text for note in rules if month.has(_day(note, "rule since"))),
+        archived=tuple(note.text for note in old if month.has(_day(note, "archived"))),
+        tasks=tuple(_tasks(files, month)),
+    )
+
+
+def _record(entry: Archived) -> CompactionRecord:
+    return CompactionRecord(
+        conversation=entry.conversation,
+        id=entry.id,
+        time=entry.time,
+        tokens_before=entry.tokens_before,
+        tokens_after=entry.tokens_after,
+        peak=entry.peak,
+        kept=entry.kept,
+        recoverable=entry.recoverable,
+        lost=entry.lost,
+        seconds=entry.seconds,
+        model=entry.model,
+    )
+
+
+def _day(note: Note, name: str) -> date | None:
+    """The first date in the field ``name`` of a note."""
+    for line in note.rest:
+        match = _FIELD.match(line)
+        if match and match[1].lower() == name and (found := find_dates(match[2])):
+            return found[0]
+    return None
+
+
+def _tasks(files: Mapping[str, bytes], month: Month) -> Iterable[str]:
+    for note in open_page(files, DONE, dialect=OF_TASKS).notes:
+        row = row_of(note)
+        if month.has(row.date):
+            yield row.task
+    for row in rows_in(open_page(files, TASK_ARCHIVE).texts):
+        if month.has(row.date):
+            yield row.task
