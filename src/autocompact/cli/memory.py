@@ -17,6 +17,7 @@ from autocompact.library.archive import encode
 from autocompact.upkeep import FileChange, UpkeepReport
 from autocompact.upkeep.monthly import WrittenReport
 from autocompact.upkeep.monthly.telling import facts_of
+from autocompact.upkeep.session import SessionRun
 
 _MOST = 10
 _LONGEST = 90
@@ -34,6 +35,7 @@ def run_text(report: UpkeepReport, *, dry_run: bool) -> str:
     lines += [f"  {layer} are switched off in the settings" for layer in report.off]
     if report.observations is not None:
         lines += _observations(report.observations)
+    lines += _listed("noted", report.noted)
     if report.tasks is not None:
         lines += _tasks(report.tasks)
     if report.backup is not None:
@@ -84,6 +86,7 @@ def run_members(report: UpkeepReport) -> dict[str, Any]:
     return {
         "observations": report.observations,
         "tasks": report.tasks,
+        "noted": report.noted,
         "off": report.off,
         "backup": str(report.backup) if report.backup else None,
     }
@@ -95,8 +98,10 @@ def document(folder: Path, told: Sequence[Mapping[str, Any]], *, changes: Sequen
         "folder": str(folder),
         "changed": [change.name for change in changes],
         "diff": {change.name: change.diff() for change in changes},
+        "session": None,
         "observations": None,
         "tasks": None,
+        "noted": (),
         "off": (),
         "backup": None,
         "report": None,
@@ -104,6 +109,43 @@ def document(folder: Path, told: Sequence[Mapping[str, Any]], *, changes: Sequen
     for members in told:
         whole |= members
     return encode(whole) + b"\n"
+
+
+def session_text(run: SessionRun, *, dry_run: bool) -> str:
+    """What became of a session."""
+    title = f"Session {run.path or run.name}: "
+    if run.record is None:
+        return click.style(visible(f"{title}nothing to do"), bold=True)
+    receipt = run.record.receipt
+    title += "would be compacted" if dry_run else "compacted and archived"
+    share = 1 - receipt.tokens_after / receipt.tokens_before
+    lines = [
+        click.style(visible(title), bold=True),
+        f"  {receipt.tokens_before:,} tokens became {receipt.tokens_after:,} ({share:.0%} recovered), "
+        f"summary by {visible(receipt.model)}",
+        f"  {receipt.kept:,} kept, {receipt.recoverable:,} recoverable, {receipt.lost:,} lost",
+        *_listed("noted", run.tasks),
+    ]
+    if receipt.problem:
+        lines.append(f"  the model was of no use: {visible(receipt.problem)}")
+    if run.backup is not None:
+        lines.append(f"  as it was before: {visible(str(run.backup))}")
+    return "\n".join(lines)
+
+
+def session_members(run: SessionRun) -> dict[str, Any]:
+    """What a session adds to the JSON."""
+    record = run.record
+    return {
+        "session": {
+            "name": run.name,
+            "path": str(run.path) if run.path else None,
+            "receipt": record.receipt if record else None,
+            "summary": record.summary if record else None,
+            "noted": run.tasks,
+        },
+        "backup": str(run.backup) if run.backup else None,
+    }
 
 
 def report_text(written: WrittenReport, *, dry_run: bool) -> str:

@@ -35,6 +35,15 @@ json_option = click.option("--json", "as_json", is_flag=True, help="JSON on stdo
 @click.command(context_settings={"help_option_names": ["-h", "--help"]}, epilog=_ENDS, no_args_is_help=True)
 @click.version_option(package_name="autocompact", message="%(prog)s %(version)s")
 @folder_option
+@click.option(
+    "--session-now",
+    "session",
+    is_flag=False,
+    flag_value="",
+    metavar="[SESSION]",
+    help="Compact a recorded session or a conversation of yours, archive it and note its tasks; its summary goes to "
+    "stdout.  [default: the newest of the project]",
+)
 @click.option("--observations", is_flag=True, help="Make rules of confirmed observations, archive old ones.")
 @click.option("--tasks", is_flag=True, help="Make rows of all but the last tasks, propose their patterns.")
 @click.option("--all", "every", is_flag=True, help="--observations and --tasks.")
@@ -50,6 +59,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="JSON on stdo
 def compress_context(
     *,
     folder: Path | None,
+    session: str | None,
     observations: bool,
     tasks: bool,
     every: bool,
@@ -57,7 +67,7 @@ def compress_context(
     dry_run: bool,
     as_json: bool,
 ) -> int:
-    """Bring an agent's memory folder up to date: rules, observations, tasks, index, reports.
+    """Bring an agent's memory folder up to date: sessions, rules, observations, tasks, index, reports.
 
     All files of a step change together or none does; what was there before is in backups/. A second run changes nothing.
     """
@@ -65,15 +75,16 @@ def compress_context(
     from autocompact.cli.compressing import Asked, carried_out
 
     layers = _layers(observations=observations or every, tasks=tasks or every)
-    if not layers and report is None:
-        raise InvalidInput("say what to do: --observations, --tasks, --all or --report")
+    if not layers and report is None and session is None:
+        raise InvalidInput("say what to do: --session-now, --observations, --tasks, --all or --report")
     where = _folder(folder)
-    told = carried_out(Asked(folder=where, layers=layers, report=report, dry_run=dry_run))
+    told = carried_out(Asked(folder=where, session=session, layers=layers, report=report, dry_run=dry_run))
     changes = [change for each in told for change in each.changes]
     if as_json:
         deliver([memory.document(where, [each.members for each in told], changes=changes)], None)
     else:
-        deliver([change.diff().encode() for change in changes if dry_run], None)
+        summaries = [f"{each.summary}\n".encode() for each in told if each.summary and not dry_run]
+        deliver([*summaries, *(change.diff().encode() for change in changes if dry_run)], None)
         tell("\n".join(each.text for each in told))
     return DONE if changes else NOTHING_TO_DO
 

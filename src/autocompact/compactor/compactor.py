@@ -33,6 +33,7 @@ class Compactor:
         reserve: tokens kept for the reply; None takes a share of the window.
         counter: counts tokens; None takes the one that suits the model.
         memory_folder: where CONTEXT_ARCHIVE.md gets an entry per compaction, and DECISIONS.md is read from.
+        keep_metrics: keep the figures of each compaction with its entry.
         clock: what time it is.
 
     With ``async with`` it closes store and models at the end.
@@ -53,6 +54,7 @@ class Compactor:
         reserve: int | None = None,
         counter: Counter | None = None,
         memory_folder: Path | None = None,
+        keep_metrics: bool = True,
         clock: Clock | None = None,
     ) -> None:
         name = model.name if model else ""
@@ -64,6 +66,7 @@ class Compactor:
         )
         self.counter = counter or default_counter(name)
         self.memory_folder = memory_folder
+        self.keep_metrics = keep_metrics
         self.clock = clock or SystemClock()
         self.subscribers = Subscribers()
         self.tasks: set[asyncio.Task[None]] = set()

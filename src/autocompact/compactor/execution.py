@@ -22,10 +22,11 @@ from autocompact.core.budget import Breaker
 from autocompact.core.compaction import Compaction, Trigger
 from autocompact.core.ladder import LAST_REQUEST, Goal, step_of
 from autocompact.core.memory.context_archive import ArchiveEntry
+from autocompact.core.memory.session import tasks_in_summary
 from autocompact.core.messages import Message, Text
 from autocompact.core.summary import frame
 from autocompact.core.transcript import Transcript, View
-from autocompact.errors import AutocompactError, Conflict, ModelError, StoreError
+from autocompact.errors import AutocompactError, Conflict, ModelError, StoreError, StoreUnavailable
 from autocompact.events import BreakerOpened, CompactionCompleted, CompactionStarted
 from autocompact.memory_files import append_to_archive
 from autocompact.ports import Lease
@@ -216,11 +217,19 @@ class Execution:
             return
         name = self._of.key.conversation
         command = f"`autocompact show {name} --from {record.from_seq} --through {record.through_seq}`"
-        entry = ArchiveEntry(conversation=name, record=record, peak_tokens=peak, transcript=command)
+        entry = ArchiveEntry(
+            conversation=name,
+            record=record,
+            peak_tokens=peak,
+            transcript=command,
+            tasks=tasks_in_summary(record.summary) or None,
+            model=self._of.shared.model_name,
+            metrics=self._of.shared.keep_metrics,
+        )
         try:
             await asyncio.to_thread(append_to_archive, folder, entry)
-        except OSError as error:
-            log.warning("CONTEXT_ARCHIVE.md could not be written", extra={"reason": error.strerror})
+        except (OSError, StoreUnavailable) as error:
+            log.warning("CONTEXT_ARCHIVE.md could not be written", extra={"reason": type(error).__name__})
 
     # Failures
 

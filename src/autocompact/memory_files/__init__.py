@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from autocompact.core.memory.context_archive import ARCHIVE_HEADING, CONTEXT_ARCHIVE, ArchiveEntry
+from autocompact.errors import MemoryInUse
+from autocompact.memory_files.changes import locked
 
 
 def append_to_archive(folder: Path, entry: ArchiveEntry) -> Path:
     """Add one compaction to ``folder``/CONTEXT_ARCHIVE.md; makes folder and file where missing.
 
-    One write at the end of the file: what stands there stays, and two programs do not get in each other's way.
+    One write at the end of the file: what stands there stays. It waits for an upkeep that is at the folder; one that
+    takes too long finds the file changed and looks at it again.
+
+    Raises:
+        OSError: the file cannot be written.
+        StoreUnavailable: the folder cannot be made or locked.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / CONTEXT_ARCHIVE
+    with ExitStack() as stack:
+        with suppress(MemoryInUse):
+            stack.enter_context(locked(folder))
+        return _append(folder / CONTEXT_ARCHIVE, entry)
+
+
+def _append(path: Path, entry: ArchiveEntry) -> Path:
     handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     try:
         heading = "" if os.fstat(handle).st_size else ARCHIVE_HEADING

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from autocompact.compactor.summariser import Summariser
 from autocompact.core.ladder import SummaryReply, SummaryRequest
-from autocompact.core.modes import DEFAULT
+from autocompact.core.modes import DEFAULT, Mode
 from autocompact.core.tokens import Counter
 from autocompact.core.windows import DEFAULT_WINDOW, window_for
 from autocompact.errors import InvalidInput, ModelError, ModelUnavailable
@@ -22,6 +22,8 @@ async def compact_with(
     counter: Counter,
     clock: Clock,
     fallback: bool = False,
+    mode: Mode = DEFAULT,
+    decisions: str = "",
 ) -> Compacted:
     """Compact ``session``; ``model`` writes the summary, which is verified and repaired like any other.
 
@@ -35,6 +37,8 @@ async def compact_with(
         counter: measures.
         clock: for the receipt.
         fallback: if the model fails, make the summary offline; the receipt says why.
+        mode: whose prompt, and whose caps on the summary and on tool outputs.
+        decisions: the text of DECISIONS.md, as background.
 
     Raises:
         InvalidInput: the options give a summary already; else as `compact_session`.
@@ -46,12 +50,13 @@ async def compact_with(
     steps = compacting(session, options, counter=counter, clock=clock)
     summariser = Summariser(
         model=model,
-        skill=load_skill(DEFAULT.skill),
+        skill=load_skill(mode.skill),
         window=window_for(model.name) or DEFAULT_WINDOW,
         counter=counter,
         live=False,
-        cap_tokens=DEFAULT.cap_tokens,
-        output_tokens=DEFAULT.output_tokens,
+        cap_tokens=mode.cap_tokens,
+        output_tokens=mode.output_tokens,
+        decisions=decisions,
     )
     try:
         request = next(steps)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import msgspec
+
 from autocompact.core.budget import Policy, preset
 from autocompact.core.modes import MODES, Mode
 from autocompact.settings.values import Settings
@@ -32,6 +34,14 @@ def mode_of(settings: Settings) -> Mode:
     if settings.compaction.summary_prompt is not None:
         changes["skill"] = settings.compaction.summary_prompt
     return replace(MODES[settings.engine.mode], policy=policy_of(settings), **changes)
+
+
+def session_mode_of(settings: Settings) -> Mode:
+    """How a session is closed: the mode of the session layer unless another one is named, with what is changed."""
+    if settings.engine.mode != "default":
+        return mode_of(settings)
+    engine = msgspec.structs.replace(settings.engine, mode="session-layer")
+    return mode_of(msgspec.structs.replace(settings, engine=engine))
 
 
 def threshold_of(threshold: int | str) -> int:

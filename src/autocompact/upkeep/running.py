@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
+from autocompact.core.memory.context_archive import CONTEXT_ARCHIVE
 from autocompact.core.memory.document import read_document
 from autocompact.core.memory.index import plan_index
 from autocompact.core.memory.observations import ObservationRun, plan_observations
 from autocompact.core.memory.pages import DONE, NAMES, OBSERVATIONS
 from autocompact.core.memory.policy import UpkeepPolicy
+from autocompact.core.memory.session import plan_noting
 from autocompact.core.memory.tasks import TaskRun, plan_tasks
 from autocompact.errors import InvalidInput, MemoryInUse
 from autocompact.memory_files.changes import Change, Failpoint, locked, read_files, write
@@ -47,6 +49,7 @@ class UpkeepReport:
         changes: the files that changed.
         observations: what happened to observations, None if that layer did not run.
         tasks: what happened to tasks, None if that layer did not run.
+        noted: tasks of sessions that came to DONE.md.
         off: layers that were asked for and are switched off.
         backup: folder with the changed files as they were, None if nothing was written.
     """
@@ -55,6 +58,7 @@ class UpkeepReport:
     changes: tuple[FileChange, ...] = ()
     observations: ObservationRun | None = None
     tasks: TaskRun | None = None
+    noted: tuple[str, ...] = ()
     off: tuple[Layer, ...] = ()
     backup: Path | None = None
 
@@ -100,7 +104,9 @@ def run_upkeep(
                 return report
             after = {change.name: change.after for change in report.changes}
             stamp = clock.now()[:19].replace(":", "-")
-            change = Change(before=files, after=after, sources=(OBSERVATIONS, DONE), backup=stamp)
+            change = Change(
+                before=files, after=after, sources=(OBSERVATIONS, DONE, CONTEXT_ARCHIVE), backup=stamp
+            )
             if backup := write(folder, change, failpoint=failpoint):
                 return replace(report, backup=backup)
     raise MemoryInUse(f"somebody keeps changing the files of {str(folder)!r}: try again later")
@@ -117,11 +123,13 @@ def _planned(
     """What the run would do."""
     day, now = today(clock), dict(files)
     enabled = {"observations": policy.observations.enabled, "tasks": policy.tasks.enabled}
-    observations, tasks = None, None
+    observations, tasks, noted = None, None, ()
     if "observations" in layers and policy.observations.enabled:
         changed, observations = plan_observations(now, today=day, policy=policy.observations)
         now |= changed
     if "tasks" in layers and policy.tasks.enabled:
+        changed, noted = plan_noting(now, today=day)
+        now |= changed
         changed, tasks = plan_tasks(now, today=day, policy=policy.tasks)
         now |= changed
     # An empty folder has nothing to index.
@@ -135,6 +143,7 @@ def _planned(
         ),
         observations=observations,
         tasks=tasks,
+        noted=noted,
         off=tuple(layer for layer in LAYERS if layer in layers and not enabled[layer]),
     )
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 _HEADING = re.compile(r"## (\d{4}-\d\d-\d\dT\S+|undated)[ \t]+(\S+)\s*\Z")
 _FACT = re.compile(r"[-*] ([A-Z][\w ]{2,30}): (.+)")
 _FIGURE = re.compile(r"\d[\d,]*(?:\.\d+)?")
-_CONVERSATION = re.compile(r"`(.+)`(?:, messages (\d+) to (\d+))?")
+_CONVERSATION = re.compile(r"`(.+)`(?:, messages (\d+) to (\d+)(?: of (\d+))?)?")
 _MADE_BY = re.compile(r"(.+), step (\w+), because of (\w+)")
 _TASK = re.compile(r"[-*] (.+?)(?: \[m\d+\])?\s*\Z")
 _ENDED = r"done|complete|finished|fixed|merged|shipped|released|passed|success|fail|partly|partial|abandoned|aborted|cancel"
@@ -47,6 +47,7 @@ class Archived:
         id: of the compaction.
         conversation: the session's name.
         through_seq: last message that it covers.
+        log_messages: how many messages the session had.
         seconds: how long it took.
         tokens_before: of the context before.
         tokens_after: of the context after.
@@ -65,6 +66,7 @@ class Archived:
     id: str
     conversation: str = ""
     through_seq: int | None = None
+    log_messages: int | None = None
     seconds: float | None = None
     tokens_before: int | None = None
     tokens_after: int | None = None
@@ -105,7 +107,7 @@ def _entry(texts: Sequence[str], start: int, *, end: int) -> Archived:
             facts_end = line + 1
         elif texts[line].strip():
             break
-    name, through = _named(facts.get("conversation", ""))
+    name, through, messages = _named(facts.get("conversation", ""))
     before, after = _figures(facts.get("tokens", ""), 2)
     kept, recoverable, lost = _figures(facts.get("checked", ""), 3)
     made = _MADE_BY.match(facts.get("made by", ""))
@@ -115,6 +117,7 @@ def _entry(texts: Sequence[str], start: int, *, end: int) -> Archived:
         id=id,
         conversation=name,
         through_seq=through,
+        log_messages=messages,
         seconds=_seconds(facts.get("duration", "")),
         tokens_before=before,
         tokens_after=after,
@@ -130,11 +133,13 @@ def _entry(texts: Sequence[str], start: int, *, end: int) -> Archived:
     )
 
 
-def _named(value: str) -> tuple[str, int | None]:
+def _named(value: str) -> tuple[str, int | None, int | None]:
+    """The name, the last message that is covered, and how many the session had."""
     match = _CONVERSATION.match(value)
     if match is None:
-        return value, None
-    return match[1], int(match[3]) if match[3] else None
+        return value, None, None
+    through, messages = (int(figure) if figure else None for figure in match.group(3, 4))
+    return match[1], through, messages
 
 
 def _figures(value: str, count: int) -> list[int | None]:

@@ -27,6 +27,7 @@ class ArchiveEntry:
         tasks: what the session did; None takes the requests and todos of the ledger.
         model: the session's own model, "" if unknown.
         lasted: from when to when the session was, "" if unknown.
+        log_messages: how many messages the session had, None where nobody counted.
         metrics: keep the figures (tokens, peak, check, artifacts).
         noted: the day on which its tasks came to DONE.md, "" if they did not.
     """
@@ -38,6 +39,7 @@ class ArchiveEntry:
     tasks: tuple[ArchivedTask, ...] | None = None
     model: str = ""
     lasted: str = ""
+    log_messages: int | None = None
     metrics: bool = True
     noted: str = ""
 
@@ -51,7 +53,8 @@ class ArchiveEntry:
 
     def _facts(self) -> Iterator[tuple[str, str]]:
         record, receipt = self.record, self.record.receipt
-        yield "Conversation", f"`{self.conversation}`, messages {record.from_seq} to {record.through_seq}"
+        of = f" of {self.log_messages}" if self.log_messages is not None else ""
+        yield "Conversation", f"`{self.conversation}`, messages {record.from_seq} to {record.through_seq}{of}"
         yield "Model", self.model
         yield "Session", self.lasted
         yield "Duration", f"{receipt.seconds:.2f} s"
@@ -87,6 +90,6 @@ class ArchiveEntry:
             for task in self.tasks:
                 yield f"- {one_line(task.text)}{f' ({one_line(task.outcome)})' if task.outcome else ''}"
             return
-        for entry in self.record.ledger.entries:
+        for entry in sorted(self.record.ledger.entries, key=lambda each: each.seq):
             if entry.kind in ("request", "todo"):
                 yield f"- {one_line(entry.text)}{f' ({entry.state})' if entry.state else ''} [m{entry.seq}]"

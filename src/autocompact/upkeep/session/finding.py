@@ -1,0 +1,185 @@
+"""Which session is meant: a file, a conversation of ours, or the newest that there is."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from autocompact.errors import InvalidInput, UnreadableSession
+from autocompact.sessions import Session, read_session
+from autocompact.stores.sqlite import SqliteStore
+
+BEGINNING = 262_144
+"""Bytes at the beginning of a recorded session in which its working directory is looked for."""
+
+_CWD = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\]|\\.)*")')
+_SUBAGENT = "agent-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """Where sessions are.
+
+    Attributes:
+        database: the file of our conversations; None is none.
+        project: only recorded sessions that ran in this folder or below are taken by themselves; None takes all.
+        home: the user's home folder.
+        environ: for CLAUDE_CONFIG_DIR and CODEX_HOME.
+    """
+
+    database: Path | None = None
+    project: Path | None = None
+    home: Path = field(default_factory=Path.home)
+    environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+
+    @property
+    def claude_code(self) -> Path:
+        """The folder in which Claude Code keeps a folder for each project."""
+        return Path(self.environ.get("CLAUDE_CONFIG_DIR") or self.home / ".claude") / "projects"
+
+    @property
+    def codex(self) -> Path:
+        """The folder in which Codex keeps its sessions by day."""
+        return Path(self.environ.get("CODEX_HOME") or self.home / ".codex") / "sessions"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """A recorded session and its file."""
+
+    path: Path
+    session: Session
+
+    @property
+    def name(self) -> str:
+        """What it is called: the name of its file, which agents make of the session's id."""
+        return self.path.stem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """A conversation of ours."""
+
+    name: str
+
+
+async def find_session(wanted: str | None, places: Places) -> Recorded | Kept:
+    """The session called ``wanted``, or the newest.
+
+    Args:
+        wanted: a file, or the name of a conversation of ours.
+        places: where to look.
+
+    Raises:
+        InvalidInput: there is none.
+        UnreadableSession: the file is no session.
+    """
+    if wanted is not None:
+        return await _given(wanted, places)
+    ours = await _newest_kept(places)
+    for changed, path in _recorded(places):
+        if ours is not None and ours[0] >= changed:
+            break
+        try:
+            return read_recorded(path)
+        except UnreadableSession:
+            continue  # nothing was said in it yet
+    if ours is not None:
+        return Kept(name=ours[1])
+    where = f" that ran in {str(places.project)!r}" if places.project else ""
+    raise InvalidInput(
+        f"there is no session{where}: looked in {str(places.claude_code)!r}, {str(places.codex)!r} and "
+        f"{str(places.database)!r}. Name one: --session-now FILE"
+    )
+
+
+async def _given(wanted: str, places: Places) -> Recorded | Kept:
+    if _is_file(wanted):
+        return read_recorded(Path(wanted))
+    names = [name for _, name in await _kept(places)]
+    begun = [name for name in names if wanted and name.startswith(wanted)]
+    if wanted in names or len(begun) == 1:
+        return Kept(name=wanted if wanted in names else begun[0])
+    if begun:
+        raise InvalidInput(
+            f"{wanted!r} begins the names of {len(begun):,} conversations: give more of the one you mean"
+        )
+    raise InvalidInput(
+        f"{wanted!r} is neither a file nor a conversation in {str(places.database)!r}; `autocompact list` shows those"
+    )
+
+
+def read_recorded(path: Path) -> Recorded:
+    """The session in a file.
+
+    Raises:
+        UnreadableSession: it is none.
+    """
+    return Recorded(path=path.absolute(), session=read_session(path))
+
+
+def _is_file(wanted: str) -> bool:
+    return bool(wanted) and Path(wanted).exists()
+
+
+async def _kept(places: Places) -> list[tuple[str, str]]:
+    """Stamp and name of our conversations, the newest first; the store is not made where it is missing."""
+    if places.database is None or not _is_file(str(places.database)):
+        return []
+    async with SqliteStore(places.database) as store:
+        return [
+            (info.updated, info.key.conversation)
+            for info in await store.conversations("default")
+            if info.last_seq
+        ]
+
+
+async def _newest_kept(places: Places) -> tuple[float, str] | None:
+    for stamp, name in await _kept(places):
+        return datetime.fromisoformat(stamp).timestamp(), name
+    return None
+
+
+def _recorded(places: Places) -> Iterator[tuple[float, Path]]:
+    """Files of recorded sessions with the second of their last change, the newest first."""
+    files = [*places.claude_code.glob("*/*.jsonl"), *places.codex.glob("**/rollout-*.jsonl")]
+    dated = sorted(_dated(path for path in files if not path.name.startswith(_SUBAGENT)), reverse=True)
+    project = places.project and places.project.resolve()
+    for changed, path in dated:
+        if project is None or _ran_in(path, project):
+            yield changed, path
+
+
+def _dated(files: Iterable[Path]) -> Iterator[tuple[float, Path]]:
+    for path in files:
+        try:
+            yield path.stat().st_mtime, path
+        except OSError:
+            continue  # removed meanwhile
+
+
+def _ran_in(path: Path, project: Path) -> bool:
+    """Whether the session began in ``project`` or below."""
+    try:
+        with path.open("rb") as file:
+            match = _CWD.search(file.read(BEGINNING))
+        cwd = msgspec.json.decode(match[1], type=str) if match else ""
+    except (OSError, msgspec.DecodeError):
+        return False
+    return bool(cwd) and Path(cwd).resolve().is_relative_to(project)
+
+
+def lasted(session: Session) -> str:
+    """From when to when a session was, "" if no message has a time."""
+    times = sorted(message.time for message in session.messages if message.time)
+    if not times:
+        return ""
+    first, last = (datetime.fromisoformat(stamp).astimezone(UTC) for stamp in (times[0], times[-1]))
+    minutes = round((last - first).total_seconds() / 60)
+    return f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC ({minutes // 60} h {minutes % 60} min)"
