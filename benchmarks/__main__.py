@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-QUICK = ("retention", "retrieval", "counters", "storage", "speed", "compaction", "upkeep", "gateway")
+QUICK = ("retention", "retrieval", "counters", "storage", "speed", "compaction", "chat", "upkeep", "gateway")
 HERE = Path(__file__).parent
 
 

@@ -1,8 +1,13 @@
-"""A real MCP server over stdio, for the tests: ``python tests/chat/mcp_server.py``."""
+"""A real MCP server for the tests: ``python tests/chat/mcp_server.py``, over stdio.
+
+With ``--http`` over streamable HTTP on a free port, whose address it prints; who asks must know ``MCP_TOKEN``.
+"""
 
 from __future__ import annotations
 
 import os
+import socket
+import sys
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
@@ -22,5 +27,32 @@ def breaks() -> str:
     raise ToolError("the gauge is frozen")
 
 
+def serve_http() -> None:
+    import uvicorn
+    from starlette.applications import Starlette
+    from starlette.middleware import Middleware
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    class Guard:
+        def __init__(self, app: ASGIApp) -> None:
+            self.app = app
+
+        async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+            wanted = f"Bearer {os.environ['MCP_TOKEN']}".encode()
+            if scope["type"] == "http" and dict(scope["headers"]).get(b"authorization") != wanted:
+                await send({"type": "http.response.start", "status": 403, "headers": []})
+                await send({"type": "http.response.body", "body": b"who are you?"})
+                return
+            await self.app(scope, receive, send)
+
+    listening = socket.create_server(("127.0.0.1", 0))
+    sys.stdout.write(f"http://127.0.0.1:{listening.getsockname()[1]}/mcp\n")
+    sys.stdout.flush()
+    app = server.streamable_http_app()
+    app.user_middleware.insert(0, Middleware(Guard))
+    assert isinstance(app, Starlette)
+    uvicorn.Server(uvicorn.Config(app, log_level="critical")).run(sockets=[listening])
+
+
 if __name__ == "__main__":
-    server.run()
+    serve_http() if "--http" in sys.argv else server.run()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -206,6 +207,7 @@ async def test_half_an_answer_of_a_program_elsewhere_is_taken_over_when_its_leas
     ]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only /proc tells when a process began")
 def test_a_process_that_has_the_number_of_a_dead_one_is_not_taken_for_it() -> None:
     lease = Lease(key=Key(conversation="any"), holder="any", fence=1)
     here = Worker.here(lease)

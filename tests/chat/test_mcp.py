@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from pathlib import Path
@@ -59,3 +60,31 @@ async def test_a_file_that_is_no_list_of_servers_is_named_and_nothing_is_lost(tm
         assert ended.outcome == "failed"
         assert str(file) in ended.message
         assert [message.text for message in await session.conversation.history()] == ["hello"]
+
+
+async def test_a_server_over_http_is_used_with_its_headers(tmp_path: Path) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, str(SERVER), "--http"),
+        env={"HIGH_WATER": "08:15", "MCP_TOKEN": "sesame"},
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    try:
+        url = (await process.stdout.readline()).decode().strip()
+        tides = {"url": url, "headers": {"Authorization": "Bearer sesame"}}
+        stranger = {"url": url, "headers": {"Authorization": "Bearer guess"}}
+        file = configured(tmp_path, **{"the tides": tides, "stranger": stranger})
+        replies = [calling(call("the_tides_high_water", harbour="Oslo")), "At a quarter past eight."]
+        async with (
+            FakeProvider(replies) as provider,
+            chatting(tmp_path, provider, config=ChatConfig(model=CHAT, mcp_file=file)) as service,
+        ):
+            log = await asked(await service.create(), "When is the water high?")
+            problems = dict(service.server_problems)
+    finally:
+        process.kill()
+        await process.wait()
+
+    (result,) = log[2].results
+    assert result.text == "High water in Oslo at 08:15."
+    assert list(problems) == ["stranger"]

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from autocompact.chat.tools import Toolbox
 from autocompact.chat.tools.box import Answered
 from autocompact.chat.tools.command import command_tool, verdict
 from autocompact.chat.tools.files import file_tools
+from autocompact.chat.tools.search import search_tool
 from autocompact.chat.tools.skills import find_skills, skill_tool
 from autocompact.chat.tools.workspace import Workspace
 from tests.chat.chatting import call
@@ -37,7 +39,8 @@ def box(tmp_path: Path) -> Toolbox:
     (tmp_path / "src" / "app.py").write_text("import os\n\nPORT = 8080\n")
     (tmp_path / "notes.md").write_text("# Notes\nport 8080\r\n")
     (tmp_path / "data.bin").write_bytes(b"\0\1\2")
-    return Toolbox(file_tools(Workspace(tmp_path)))
+    workspace = Workspace(tmp_path)
+    return Toolbox([*file_tools(workspace), search_tool(workspace)])
 
 
 async def test_a_folder_is_listed_with_sizes_and_files_are_found_by_pattern(box: Toolbox) -> None:
@@ -127,7 +130,27 @@ async def test_wrong_arguments_and_unknown_tools_are_answered_not_raised(box: To
         ("git status\nid", "ask"),
         ("make test", "run"),
         ("make", "ask"),
-        ("./git status", "run"),
+        ("./git status", "ask"),
+        ("/usr/bin/git status", "ask"),
+        ("git status --short && make test", "ask"),
+        ("git -c alias.x=!id status", "ask"),
+        ("GIT_SSH=./x git status", "ask"),
+        ("env git status", "ask"),
+        ("git status\rid", "ask"),
+        ("git status $IFS", "ask"),
+        ("git -c a=b push", "refuse"),
+        ("git --git-dir x push origin", "refuse"),
+        ("A=b git push", "refuse"),
+        ("env A=b git push", "refuse"),
+        ("env -S 'git push'", "refuse"),
+        ("sudo -n timeout 5 git push", "refuse"),
+        ("sh -c 'git push'", "refuse"),
+        ('bash -c "true; git push"', "refuse"),
+        ("eval 'git push'", "refuse"),
+        ("true\ngit push", "refuse"),
+        ("g'i't pu\"sh\"", "refuse"),
+        ("{ git push; }", "refuse"),
+        ("git commit -m 'git push works'", "ask"),
         ("gitx status", "ask"),
         ("git 'status", "ask"),
     ],
@@ -220,3 +243,44 @@ async def test_skills_are_found_in_folders_and_a_users_own_goes_before_the_syste
     assert [each.skill.description for each in found.values()] == ["How to release, my way"]
     assert answer.text.endswith("Do it my way.")
     assert "There are: release." in unknown.text
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(x+x+)+y|(a|aa)+$", "((a{1000}){1000}){1000}b"])
+async def test_a_pattern_that_never_comes_to_an_end_is_stopped(tmp_path: Path, pattern: str) -> None:
+    (tmp_path / "bait.txt").write_text("a" * 1_900 + "b\n")
+    box = Toolbox([search_tool(Workspace(tmp_path), seconds=0.5)])
+
+    answer = await used(box, "search_files", pattern=pattern)
+    after = await used(Toolbox([search_tool(Workspace(tmp_path))]), "search_files", pattern="^a+b$")
+
+    assert "stopped after 0.5 seconds" in answer.text or answer.text.startswith("Nothing matches")
+    assert answer.is_error == ("stopped" in answer.text)
+    assert after.text.startswith("bait.txt:1: aaaa")
+
+
+async def test_of_many_matches_the_first_are_shown(tmp_path: Path) -> None:
+    (tmp_path / "many.txt").write_text("again\n" * 500)
+    box = Toolbox([search_tool(Workspace(tmp_path))])
+
+    answer = await used(box, "search_files", pattern="again")
+
+    assert answer.text.count("many.txt:") == 100
+    assert "more than 100 matches" in answer.text
+
+
+@pytest.mark.parametrize("path", [".git/config", "sub/.git/hooks/pre-commit", ".GIT/config"])
+async def test_nothing_is_written_where_the_version_control_finds_programs(tmp_path: Path, path: str) -> None:
+    box = Toolbox(file_tools(Workspace(tmp_path)))
+
+    answer = await used(box, "write_file", path=path, content="[core]\nfsmonitor = id\n")
+
+    assert answer.is_error
+    assert "version control" in answer.text
+    assert Workspace(tmp_path).entries("") == []
+
+
+async def test_no_tool_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
+    (own,) = (each for each in file_tools(Workspace(tmp_path)) if each.name == "read_file")
+    other = replace(own, description="Another one.")
+
+    assert Toolbox([own, other]).tools == (own,)

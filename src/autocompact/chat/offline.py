@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import msgspec
 
 from autocompact.chat.finding import OFFLINE
-from autocompact.chat.responder import Asked, Delta, Piece
+from autocompact.chat.responder import Asked, Delta, Piece, Reply
 from autocompact.chat.tools import Toolbox
 from autocompact.core.messages import Message, Text, ToolCall
 from autocompact.recall import Found, Recall
@@ -63,7 +63,7 @@ class OfflineResponder:
             else _call(request, asked.toolbox)
         )
         if call is not None:
-            yield Message(seq=0, role="assistant", parts=(call,), model=OFFLINE)
+            yield Reply(message=Message(seq=0, role="assistant", parts=(call,), model=OFFLINE))
             return
         if request is None:
             text = _usage(asked.toolbox)
@@ -74,7 +74,7 @@ class OfflineResponder:
         text = f"{LABEL}\n\n{text}"
         for word in _WORDS.findall(text):
             yield Delta(kind="text", text=word)
-        yield Message(seq=0, role="assistant", parts=(Text(text=text),), model=OFFLINE)
+        yield Reply(message=Message(seq=0, role="assistant", parts=(Text(text=text),), model=OFFLINE))
 
     async def aclose(self) -> None:
         """Nothing is open."""

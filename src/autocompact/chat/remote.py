@@ -6,7 +6,7 @@ To be imported only where the extra ``chat`` is installed.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 import msgspec
@@ -34,7 +34,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from autocompact.chat.finding import Access
-from autocompact.chat.responder import Asked, Delta, Piece
+from autocompact.chat.responder import Asked, Delta, Piece, Reply
 from autocompact.chat.tools import Tool
 from autocompact.chat.translation import from_pydantic, to_pydantic
 from autocompact.core.messages import Dialect
@@ -43,6 +43,7 @@ from autocompact.models.failures import Secret, failure
 
 AnyModel: TypeAlias = Model[Any]
 _DIALECTS: Mapping[str, Dialect] = {"anthropic": "anthropic", "responses": "openai_responses"}
+_STOPPED: Mapping[str, Literal["length", "refused"]] = {"length": "length", "content_filter": "refused"}
 _NO_KEY = "none"
 """The SDKs demand a key; servers of one's own ask for none."""
 
@@ -87,7 +88,8 @@ class RemoteResponder:
             raise self._error(error) from error
         if response.state != "complete":
             raise ModelUnavailable(f"the answer of {self._name} broke off: try again")
-        yield from_pydantic(response, dialect=self._dialect, model=self._name)
+        message = from_pydantic(response, dialect=self._dialect, model=self._name)
+        yield Reply(message=message, stopped=_STOPPED.get(response.finish_reason or "stop", ""))
 
     def _error(self, error: AgentRunError) -> ModelError:
         who = f"{self._name!r} at {self._where}"

@@ -38,15 +38,29 @@ class Delta:
     text: str
 
 
-Piece: TypeAlias = Delta | Message
-"""Deltas, and at the end the whole answer as a message of role ``assistant``, without a ``seq``."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """The answer when it has ended.
+
+    Attributes:
+        message: of role ``assistant``, without a ``seq``; without parts if the model said nothing.
+        stopped: "" if the model ended it by itself, "length" if the tokens that it may take did, "refused" if a filter
+            of the provider did.
+    """
+
+    message: Message
+    stopped: Literal["", "length", "refused"] = ""
+
+
+Piece: TypeAlias = Delta | Reply
+"""Deltas, and at the end the reply."""
 
 
 class Responder(Protocol):
     """Something that answers."""
 
     def answer(self, asked: Asked) -> AsyncGenerator[Piece]:
-        """The answer to a request; the last piece is the `Message`.
+        """The answer to a request; the last piece is the `Reply`.
 
         Raises:
             ModelError: and its kinds, saying what the provider said.

@@ -27,6 +27,7 @@ from autocompact.chat.tools.command import command_tool
 from autocompact.chat.tools.files import file_tools
 from autocompact.chat.tools.mcp import McpServers
 from autocompact.chat.tools.memory import memory_tools, remember_tool
+from autocompact.chat.tools.search import search_tool
 from autocompact.chat.tools.skills import find_skills, skill_tool
 from autocompact.chat.tools.workspace import Workspace
 from autocompact.chat.views import ConversationLine
@@ -327,7 +328,8 @@ class ChatService:
         if config.skill_folders:
             tools.append(skill_tool(config.skill_folders))
         if config.workspace is not None:
-            tools += file_tools(Workspace(config.workspace))
+            workspace = Workspace(config.workspace)
+            tools += (*file_tools(workspace), search_tool(workspace))
             if config.commands.enabled and os.name == "posix":
                 tools.append(command_tool(config.workspace, config.commands))
         return tools

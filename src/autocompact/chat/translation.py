@@ -85,7 +85,7 @@ def _response_parts(message: Message, *, provider: str) -> Iterator[ModelRespons
                 if part.text:
                     yield TextPart(part.text)
             case ToolCall():
-                yield ToolCallPart(part.name, part.arguments or "{}", part.id)
+                yield ToolCallPart(part.name, _arguments(part.arguments), part.id)
             case Reasoning():
                 if provider and part.raw is not None:
                     yield from _thinking(part.raw, provider=provider)
@@ -93,6 +93,15 @@ def _response_parts(message: Message, *, provider: str) -> Iterator[ModelRespons
                 pass  # no API takes these back as the model's own words
             case _:
                 assert_never(part)
+
+
+def _arguments(given: str) -> str:
+    """The arguments of a call; what is no JSON object, as a call that was cut off, no API takes back as it is."""
+    try:
+        msgspec.json.decode(given or "{}", type=dict[str, msgspec.Raw])
+    except msgspec.DecodeError:
+        return msgspec.json.encode({"invalid": given}).decode()
+    return given or "{}"
 
 
 def _request_parts(message: Message, *, names: dict[str, str]) -> Iterator[ModelRequestPart]:

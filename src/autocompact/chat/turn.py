@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal
 from autocompact.chat import events
 from autocompact.chat.drafts import Draft
 from autocompact.chat.notes import CutShort, Note, Took
-from autocompact.chat.responder import Asked
+from autocompact.chat.responder import Asked, Reply
 from autocompact.chat.views import Cut, Question, RunningCall, RunningTurn
 from autocompact.compactor.work import finished
 from autocompact.core.messages import Message, Part, Reasoning, Text, ToolCall, ToolResult
@@ -30,6 +30,11 @@ from autocompact.ports import Lease, ModelReply
 if TYPE_CHECKING:
     from autocompact.chat.session import ChatSession
 
+_WHY = {
+    "": ": try again, or choose another model",
+    "length": ": it used up the tokens of an answer before the first word; raise them (models.reserve)",
+    "refused": ": the provider's filter refused it; ask in other words, or choose another model",
+}
 UNANSWERED = "Error: the turn ended before this tool did."
 
 log = logging.getLogger("autocompact")
@@ -111,24 +116,24 @@ class Turn:
 
     async def _answer(self) -> Message:
         """Ask the model; its answer, as it stands in the log."""
-        replies: list[tuple[Message, str]] = []
+        replies: list[tuple[Reply, str]] = []
         conversation = self._of.conversation
 
         async def call(context: Context) -> ModelReply:
             in_force = conversation.active_id
             reply = await self._stream(context)
             replies.append((reply, in_force))
-            return ModelReply(text=reply.text)
+            return ModelReply(text=reply.message.text)
 
         await self._of.prepare_request()
         await conversation.attempt(call)
         reply, in_force = replies[-1]
         if conversation.active_id != in_force:
             # it was reported for another context than the one that is sent from now on
-            reply = replace(reply, usage=None)
+            reply = replace(reply, message=replace(reply.message, usage=None))
         return await finished(self._keep(reply))
 
-    async def _stream(self, context: Context) -> Message:
+    async def _stream(self, context: Context) -> Reply:
         self._void()
         of = self._of
         self._draft.answer(after=len(of.conversation))
@@ -139,14 +144,14 @@ class Turn:
             recall=of.recall,
             max_tokens=of.conversation.shared.budget.reserve,
         )
-        reply: Message | None = None
+        reply: Reply | None = None
         async for piece in of.responder.answer(asked):
-            if isinstance(piece, Message):
+            if isinstance(piece, Reply):
                 reply = piece
             else:
                 await self._grow(piece.kind, piece.text)
-        if reply is None or not reply.parts:
-            raise ModelError(f"{of.model} gave no answer: try again, or choose another model")
+        if reply is None or not reply.message.parts:
+            raise ModelError(f"{of.model} gave no answer{_WHY[reply.stopped if reply else '']}")
         return reply
 
     async def _grow(self, kind: Literal["text", "reasoning"], text: str) -> None:
@@ -171,9 +176,12 @@ class Turn:
             self._text = self._reasoning = ""
             self._of.tell(events.AnswerRestarted(conversation_id=self._of.id))
 
-    async def _keep(self, reply: Message) -> Message:
+    async def _keep(self, reply: Reply) -> Message:
         self._calls = {}
-        stored = await self._of.add(reply)
+        half = reply.stopped == "length"
+        stored = await self._of.add(
+            reply.message, note=(lambda seq: CutShort(seq=seq, why="length")) if half else None
+        )
         self._text = self._reasoning = ""
         self._calls = {
             call.id: RunningCall(id=call.id, name=call.name, arguments=call.arguments)

@@ -12,8 +12,9 @@ from autocompact.core.messages import Message
 Standing: TypeAlias = Literal["sent", "summarised", "masked", "replaced"]
 """Whether the model sees a message as it is, through the summary, with stubs for its tool outputs, or not at all."""
 
-Cut: TypeAlias = Literal["", "cancelled", "failed", "interrupted"]
-"""Why an answer is only half of one: the person stopped it, the provider failed, the program ended."""
+Cut: TypeAlias = Literal["", "cancelled", "failed", "interrupted", "length"]
+"""Why an answer is only half of one: the person stopped it, the provider failed, the program ended, or the tokens that
+an answer may take did."""
 
 TaskState: TypeAlias = Literal["open", "doing", "done"]
 

@@ -80,7 +80,9 @@ class Toolbox:
     """The tools of one conversation, in a fixed order: the provider's prompt cache begins with them."""
 
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
-        self._tools = {each.name: each for each in tools}
+        self._tools: dict[str, Tool] = {}
+        for each in tools:
+            self._tools.setdefault(each.name, each)  # no server takes the place of a tool of ours
         self._schemas: bytes | None = None
 
     @property

@@ -11,7 +11,7 @@ import os
 import re
 import shlex
 import signal
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -28,10 +28,17 @@ DRAIN_SECONDS = 1.0
 
 Verdict: TypeAlias = Literal["run", "ask", "refuse"]
 
-_SHELL = re.compile(r"[;&|<>()`$\n\\*?\[\]{}~#!]")
+_SHELL = re.compile(r"[;&|<>()`$\r\n\\*?\[\]{}~#!]")
 """What makes more of a line than the words of one command."""
 _SEPARATORS = re.compile(r"[;&|()`\n{}]|\$\(")
-_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_STARTERS = frozenset(
+    "builtin chroot command doas env eval exec nice nohup setsid stdbuf sudo time timeout xargs".split()
+)
+"""Programs that run what their words say,"""
+_SHELLS = frozenset("ash bash dash env eval fish ksh sh su watch xargs zsh".split())
+"""and those that take a whole line as one word."""
+_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|COOKIE|DSN|DATABASE", re.IGNORECASE)
 _CHUNK = 65_536
 
 
@@ -44,13 +51,16 @@ class CommandArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def verdict(command: str, rules: CommandRules) -> Verdict:
     """What the rules say of a command.
 
-    ``deny`` is looked for in each command of a line. ``allow`` only counts for a line that is one command and nothing
-    else: what a shell makes of more than that no pattern can tell, so that is for the person to decide.
+    ``deny`` is looked for in each command of a line, whatever stands around it: assignments before it, programs that
+    start others (``env``, ``sudo``, ``sh -c``), options between its words (``git -c a=b push``). A shell has more ways
+    to say a thing than can be listed, so it is a net below the question, not a wall: what no rule knows is asked.
+    ``allow`` only counts for a line that is one command and nothing else, begins with the very words of the rule, and
+    holds nothing that a shell makes more of.
     """
-    pieces = [_words(piece) for piece in _SEPARATORS.split(command)]
-    if any(_fits(words, rule) for words in pieces for rule in rules.deny):
+    if _is_denied(command, rules.deny):
         return "refuse"
-    if not _SHELL.search(command) and any(_fits(_words(command), rule) for rule in rules.allow):
+    words = _words(command)
+    if not _SHELL.search(command) and any(_begins(words, rule.split()) for rule in rules.allow):
         return "run"
     return "ask"
 
@@ -62,13 +72,48 @@ def _words(command: str) -> list[str]:
         return command.split()
 
 
-def _fits(words: list[str], rule: str) -> bool:
-    """Whether the command begins with the words of the rule; its program may be given with its folder."""
-    wanted = rule.split()
-    if not wanted or len(words) < len(wanted):
+def _begins(words: list[str], rule: list[str]) -> bool:
+    """Whether the command begins with the words of the rule; ``./git`` is not ``git``."""
+    return (
+        bool(rule)
+        and len(words) >= len(rule)
+        and all(fnmatchcase(word, pattern) for word, pattern in zip(words, rule, strict=False))
+    )
+
+
+def _is_denied(line: str, rules: Sequence[str]) -> bool:
+    for words in (_words(line), *map(_words, _SEPARATORS.split(line))):
+        started = _started_by(words)
+        if any(_holds(started, rule.split()) for rule in rules):
+            return True
+        shell = any(word.rpartition("/")[2] in _SHELLS for word in words[: len(words) - len(started) + 1])
+        if shell and any(_is_denied(word, rules) for word in words if len(word.split()) > 1):
+            return True
+    return False
+
+
+def _started_by(words: list[str]) -> list[str]:
+    """The command behind assignments and programs that start it, with their options and numbers."""
+    after = False
+    for at, word in enumerate(words):
+        if _ASSIGNMENT.match(word) or (after and (word.startswith("-") or word[:1].isdigit())):
+            continue
+        if word.rpartition("/")[2] not in _STARTERS:
+            return words[at:]
+        after = True
+    return []
+
+
+def _holds(words: list[str], rule: list[str]) -> bool:
+    """Whether the command is the rule's program, by whatever path, and the rule's further words follow in order."""
+    if not words or not rule or not fnmatchcase(_program(words[0], rule[0]), rule[0]):
         return False
-    given = [words[0] if "/" in wanted[0] else words[0].rpartition("/")[2], *words[1:]]
-    return all(fnmatchcase(word, pattern) for word, pattern in zip(given, wanted, strict=False))
+    rest = iter(words[1:])
+    return all(any(fnmatchcase(word, pattern) for word in rest) for pattern in rule[1:])
+
+
+def _program(word: str, pattern: str) -> str:
+    return word if "/" in pattern else word.rpartition("/")[2]
 
 
 def command_tool(folder: Path, rules: CommandRules) -> Tool:

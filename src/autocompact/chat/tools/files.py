@@ -1,10 +1,9 @@
-"""Tools for the files of the workspace: list, read, write, edit, search."""
+"""Tools for the files of the workspace: list, read, write, edit."""
 
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fnmatch import fnmatch
 from typing import Annotated, TypeVar
 
@@ -15,13 +14,9 @@ from autocompact.chat.tools.workspace import Workspace
 
 LINES = 1_000
 LONGEST_LINE = 2_000
-"""Characters of a line that are shown, or searched: longer ones are data, and a pattern can be slow on them."""
+"""Characters of a line that are shown: longer ones are data."""
 PAGE_CHARACTERS = 60_000
 MOST_ITEMS = 500
-MOST_MATCHES = 100
-SEARCHED_FILES = 20_000
-SEARCHED_BYTES = 2_000_000
-"""Of one file; larger ones are data, too."""
 
 A = TypeVar("A")
 _Path = Annotated[str, msgspec.Meta(min_length=1, description="Path from the workspace, e.g. src/app.py")]
@@ -59,29 +54,19 @@ class EditArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     new: Annotated[str, msgspec.Meta(description="What takes its place")]
 
 
-class SearchArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Search the text files of the workspace for a regular expression; gives path, line number and line."""
-
-    pattern: Annotated[
-        str, msgspec.Meta(min_length=1, max_length=1_000, description="Regular expression (Python)")
-    ]
-    glob: Annotated[str, msgspec.Meta(description="Only files that match, e.g. *.py or src/**")] = ""
-    folder: Annotated[str, msgspec.Meta(description="Only below this folder")] = ""
-    ignore_case: bool = False
-
-
 def file_tools(workspace: Workspace) -> list[Tool]:
-    """``list_files``, ``read_file``, ``write_file``, ``edit_file`` and ``search_files``."""
+    """``list_files``, ``read_file``, ``write_file`` and ``edit_file``."""
     return [
-        tool("list_files", ListArguments, run=_threaded(lambda asked: _list(workspace, asked))),
-        tool("read_file", ReadArguments, run=_threaded(lambda asked: _read(workspace, asked))),
-        tool("write_file", WriteArguments, run=_threaded(lambda asked: _write(workspace, asked))),
-        tool("edit_file", EditArguments, run=_threaded(lambda asked: _edit(workspace, asked))),
-        tool("search_files", SearchArguments, run=_threaded(lambda asked: _search(workspace, asked))),
+        tool("list_files", ListArguments, run=threaded(lambda asked: _list(workspace, asked))),
+        tool("read_file", ReadArguments, run=threaded(lambda asked: _read(workspace, asked))),
+        tool("write_file", WriteArguments, run=threaded(lambda asked: _write(workspace, asked))),
+        tool("edit_file", EditArguments, run=threaded(lambda asked: _edit(workspace, asked))),
     ]
 
 
-def _threaded(work: Callable[[A], str]) -> Callable[[A, Asking], asyncio.Future[str]]:
+def threaded(work: Callable[[A], str]) -> Callable[[A, Asking], asyncio.Future[str]]:
+    """What a tool runs whose work blocks."""
+
     def run(asked: A, _asking: Asking) -> asyncio.Future[str]:
         return asyncio.ensure_future(asyncio.to_thread(work, asked))
 
@@ -90,7 +75,7 @@ def _threaded(work: Callable[[A], str]) -> Callable[[A, Asking], asyncio.Future[
 
 def _list(workspace: Workspace, asked: ListArguments) -> str:
     if asked.pattern:
-        found = (item for item in workspace.walk(asked.folder) if _matches(item.path, asked.pattern))
+        found = (item for item in workspace.walk(asked.folder) if matches(item.path, asked.pattern))
         shown = [
             f"{item.path} ({item.size:,} bytes)"
             for item, _ in zip(found, range(MOST_ITEMS + 1), strict=False)
@@ -110,14 +95,19 @@ def _described(kind: str, size: int) -> str:
     return f"{size:,} bytes" if kind == "file" else f"a {kind}, not followed"
 
 
-def _matches(path: str, pattern: str) -> bool:
+def matches(path: str, pattern: str) -> bool:
     """Whether a path, or its last name where the pattern has no slash, matches; ``**/`` may stand for no folder."""
     if "/" not in pattern:
         return fnmatch(path.rpartition("/")[2], pattern)
     return fnmatch(path, pattern) or fnmatch(path, pattern.replace("**/", ""))
 
 
-def _text(workspace: Workspace, path: str) -> str:
+def text_of(workspace: Workspace, path: str) -> str:
+    """The text of a file.
+
+    Raises:
+        ToolError: it holds data, or cannot be read.
+    """
     content = workspace.read(path)
     if b"\0" in content[:8_192]:
         raise ToolError(f"{path!r} is no text: {len(content):,} bytes of data")
@@ -125,7 +115,7 @@ def _text(workspace: Workspace, path: str) -> str:
 
 
 def _read(workspace: Workspace, asked: ReadArguments) -> str:
-    lines = _text(workspace, asked.path).splitlines()
+    lines = text_of(workspace, asked.path).splitlines()
     if asked.from_line > max(1, len(lines)):
         raise ToolError(f"{asked.path!r} has {len(lines):,} lines, none is number {asked.from_line:,}")
     shown: list[str] = []
@@ -167,35 +157,3 @@ def _edit(workspace: Workspace, asked: EditArguments) -> str:
     workspace.write(asked.path, content.replace(old, new))
     line = content[: content.index(old)].count(b"\n") + 1
     return f"Changed {asked.path} at line {line:,}."
-
-
-def _search(workspace: Workspace, asked: SearchArguments) -> str:
-    try:
-        pattern = re.compile(asked.pattern, re.IGNORECASE if asked.ignore_case else 0)
-    except re.error as error:
-        raise ToolError(f"{asked.pattern!r} is no regular expression: {error}") from error
-    found = [
-        match
-        for match, _ in zip(_found(workspace, asked, pattern=pattern), range(MOST_MATCHES + 1), strict=False)
-    ]
-    if not found:
-        return f"Nothing matches {asked.pattern!r}."
-    more = (
-        f"\n[more than {MOST_MATCHES} matches: narrow the pattern or give a glob]"
-        if len(found) > MOST_MATCHES
-        else ""
-    )
-    return "\n".join(found[:MOST_MATCHES]) + more
-
-
-def _found(workspace: Workspace, asked: SearchArguments, *, pattern: re.Pattern[str]) -> Iterator[str]:
-    for item, _ in zip(workspace.walk(asked.folder), range(SEARCHED_FILES), strict=False):
-        if item.size > SEARCHED_BYTES or (asked.glob and not _matches(item.path, asked.glob)):
-            continue
-        try:
-            text = _text(workspace, item.path)
-        except ToolError:
-            continue  # no text, or gone meanwhile
-        for number, line in enumerate(text.splitlines(), 1):
-            if pattern.search(line[:LONGEST_LINE]):
-                yield f"{item.path}:{number}: {line[:300]}"

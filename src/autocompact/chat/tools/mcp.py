@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -21,6 +22,9 @@ from autocompact.errors import InvalidInput
 
 if TYPE_CHECKING:
     from pydantic_ai.mcp import MCPToolset
+
+_NO_NAME = re.compile(r"[^a-zA-Z0-9_-]")
+"""What no provider takes in the name of a tool."""
 
 START_SECONDS = 30.0
 """How long a server has to answer at the beginning."""
@@ -135,7 +139,12 @@ def _tool(
             raise ToolError(str(error)) from error
         return _shown(result)
 
-    return Tool(name=f"{prefix}_{name}", description=description, parameters=parameters, run=run)
+    return Tool(
+        name=_NO_NAME.sub("_", f"{prefix}_{name}")[:64],
+        description=description,
+        parameters=parameters,
+        run=run,
+    )
 
 
 def _shown(result: Any) -> str:

@@ -25,6 +25,9 @@ LARGEST_FILE = 20_000_000
 SKIPPED = frozenset({".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__"})
 """Folders that a walk leaves out."""
 
+KEPT = frozenset({".git", ".hg", ".svn"})
+"""Folders in which nothing is written: what stands there, the person's own tools run (hooks, ``core.fsmonitor``)."""
+
 _ANCHORED = {os.open, os.stat, os.mkdir, os.unlink, os.rename} <= os.supports_dir_fd
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_FOLLOW
@@ -150,6 +153,8 @@ class Workspace:
             ToolError: it leads out, is no file, or the disk says no.
         """
         names = self._file(path)
+        if any(name.lower() in KEPT for name in names):
+            raise ToolError(f"{path!r} belongs to the version control: use its commands")
         if len(content) > LARGEST_FILE:
             raise ToolError(
                 f"{len(content):,} bytes are too much for one file: at most {LARGEST_FILE:,} are written"
