@@ -235,7 +235,8 @@ class Retention(Protocol):
     async def purge(self) -> None:
         """Clear the files of what deleted conversations left behind (index segments, copies of rows, write-ahead log).
 
-        It takes time in proportion to all that is stored, and who writes may have to wait.
+        It takes time in proportion to all that is stored, and who writes may have to wait. Where nothing was deleted
+        since the last time it does nothing, so it may be called at every start.
         """
         ...
 

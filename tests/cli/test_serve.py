@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
+import re
 import signal
+import sqlite3
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -13,10 +16,12 @@ import aiohttp
 import pytest
 
 from autocompact.cli import main
+from autocompact.cli.serving import logs_shown
 from autocompact.cli.wrapping import inherited, variables
 from autocompact.errors import InvalidInput
 from autocompact.gateway.server import listening
 from autocompact.settings import load_settings
+from autocompact.stores.sqlite_file import APPLICATION_ID
 from autocompact.testing import Answer, FakeProvider
 
 PROGRAM = """
@@ -266,7 +271,7 @@ async def test_a_signal_lets_streams_come_to_their_end(number: signal.Signals, c
         (["serve", "--upstream", "openai=https://api.openai.com/v1"], "leave out /v1"),
         (["serve", "--upstream", "openai=ftp://x"], "must be http(s)://"),
         (["serve", "--port", "x"], "--port: expected int from 0 to 65535, got 'x'"),
-        (["serve", "--threshold", "70k"], '--threshold: expected int >= 1 or "100k"'),
+        (["serve", "--threshold", "70k"], '--threshold: expected int >= 0 or "100k"'),
         (["serve", "--windows", "qwen"], "--windows: expected NAME=VALUE,NAME=VALUE, got 'qwen'"),
         (
             ["serve", "--limit", "headSecond=1"],
@@ -312,3 +317,82 @@ def test_options_are_settings(capsys: pytest.CaptureFixture[str]) -> None:
     )
     assert (found.compaction.enabled, found.gateway.upstream_keys.openai) == (False, "env:KEY")
     assert (found.gateway.upstreams.openai, found.gateway.upstreams.anthropic) == ("http://x", None)
+
+
+def another_program(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE theirs (what)")
+    connection.close()
+
+
+def newer(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute("PRAGMA user_version = 99")
+        connection.execute("CREATE TABLE later (what)")
+    connection.close()
+
+
+def damaged(path: Path) -> None:
+    """A header of ours, and then nothing that it speaks of."""
+    newer(path)
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA user_version = 2")
+    connection.close()
+
+
+DATABASES: dict[str, tuple[Callable[[Path], object], str]] = {
+    "no folder": (lambda path: path.parent.rmdir(), "there is no folder"),
+    "a folder": (Path.mkdir, "is not a file"),
+    "no database": (lambda path: path.write_bytes(b"\x07" * 8_000), "is not a database"),
+    "another program's": (another_program, "of another program"),
+    "of a newer version": (newer, "update autocompact"),
+    "damaged": (damaged, "conversations"),
+}
+
+
+@pytest.mark.parametrize("name", DATABASES)
+@pytest.mark.parametrize("command", [("serve", "--port", "0"), ("wrap", "--private")], ids=["serve", "wrap"])
+def test_a_database_that_cannot_be_used_is_said_at_the_start_and_left_as_it_was(
+    name: str, command: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make, said = DATABASES[name]
+    folder = tmp_path / "databases"
+    folder.mkdir()
+    path = folder / "talks.db"
+    make(path)
+    before = {file.name: file.read_bytes() for file in folder.glob("*") if file.is_file()}
+    assert main([*command, "--db", str(path), *(("--", "true") if command[0] == "wrap" else ())]) == 2
+    told = capsys.readouterr()
+    assert said in told.err
+    assert str(folder) in told.err
+    assert "Traceback" not in told.err
+    assert "Listening" not in told.err
+    if name != "damaged":  # which is only found by opening it
+        assert {file.name: file.read_bytes() for file in folder.glob("*") if file.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    "place, said",
+    [
+        (("--host", "203.0.113.7", "--port", "0"), "choose another --host"),
+        (("--host", "no-such-host.invalid", "--port", "0"), "choose another --host"),
+    ],
+)
+def test_an_address_that_cannot_be_had_leaves_nothing_behind(
+    place: tuple[str, ...], said: str, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["serve", *place]) == 2
+    assert said in capsys.readouterr().err
+    assert not (home / "data").exists()
+
+
+def test_what_is_logged_is_shown_with_its_data_and_without_words(capsys: pytest.CaptureFixture[str]) -> None:
+    log = logging.getLogger("autocompact.gateway")
+    with logs_shown():
+        log.info("not of interest")
+        log.warning("an upstream broke off", extra={"reason": "ClientOSError", "provider": "openai"})
+    log.info("nobody listens")
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith("WARNING an upstream broke off  reason='ClientOSError'  provider='openai'")
+    assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", line)

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from io import BytesIO
+from itertools import count
 from typing import Any
 
 import aiohttp
@@ -22,7 +24,7 @@ JSON = {"Content-Type": "application/json", "Authorization": "Bearer sk-secret"}
 async def post(url: str, body: bytes, **headers: str) -> tuple[int, Mapping[str, str], bytes]:
     async with (
         aiohttp.ClientSession() as session,
-        session.post(url, data=body, headers=JSON | headers) as response,
+        session.post(url, data=BytesIO(body), headers=JSON | headers) as response,
     ):
         return response.status, response.headers, await response.read()
 
@@ -189,3 +191,134 @@ async def test_a_stream_that_breaks_off_is_not_ended_as_if_it_were_whole() -> No
         body = json.dumps({"model": "m", "stream": True, "messages": [{"role": "user", "content": "Hi"}]})
         with pytest.raises(aiohttp.ClientError):
             await post(f"{url}/v1/chat/completions", body.encode())
+
+
+@asynccontextmanager
+async def server(*answers: bytes) -> AsyncGenerator[tuple[str, list[int]]]:
+    """A server that gives these answers, whole as they are, and closes; with the number of each one's connection.
+
+    b"" closes without an answer; an answer that begins with "keep " leaves the connection open for the next request,
+    which is closed as soon as it comes in.
+    """
+    asked: list[int] = []
+    waiting = list(answers)
+    connections = count()
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        number, keeps = next(connections), True
+        while keeps and (head := await reader.readuntil(b"\r\n\r\n")):
+            size = next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
+            await reader.readexactly(int(size.partition(b":")[2]))
+            asked.append(number)
+            answer = waiting.pop(0)
+            keeps = answer.startswith(b"keep ")
+            writer.write(answer.removeprefix(b"keep "))
+            await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(handle, "127.0.0.1", 0) as listening:
+        yield f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}", asked
+
+
+FINE = b'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 6\r\n\r\n"fine"'
+
+
+@pytest.mark.parametrize("body", [ODD, ODD + b" " * 2_000_000], ids=["small", "large"])
+async def test_a_connection_that_was_closed_while_it_was_idle_costs_nobody_the_answer(body: bytes) -> None:
+    async with (
+        server(b"keep " + FINE, b"", FINE) as (address, asked),
+        FakeProvider() as provider,
+        gateway_before(provider, upstreams={"openai": address}) as url,
+    ):
+        for _ in range(2):
+            status, _, told = await post(f"{url}/v1/chat/completions", body)
+            assert (status, told) == (200, b'"fine"')
+    assert asked == [0, 0, 1]
+
+
+async def test_what_may_have_been_taken_is_not_sent_twice(caplog: pytest.LogCaptureFixture) -> None:
+    async with (
+        server(b"", b"keep " + FINE, b"HTTP/1.1 200 OK\r\ncontent-le", b"keep " + FINE, b"", b"") as (
+            address,
+            asked,
+        ),
+        FakeProvider() as provider,
+        gateway_before(provider, upstreams={"openai": address}) as url,
+    ):
+        told = [await post(f"{url}/v1/chat/completions", ODD) for _ in range(5)]
+    assert [status for status, _, _ in told] == [502, 200, 502, 200, 502]
+    assert asked == [0, 1, 1, 2, 2, 3]  # a new connection, an answer that had begun, and one retry at most
+    assert "it closed the connection without an answer" in json.loads(told[0][2])["error"]["message"]
+    assert [record.__dict__["reason"] for record in caplog.records if "cannot be reached" in record.message]
+
+
+async def test_what_is_passed_piece_by_piece_is_not_sent_twice() -> None:
+    async with (
+        server(b"keep " + FINE, b"") as (address, asked),
+        FakeProvider() as provider,
+        gateway_before(provider, upstreams={"openai": address}) as url,
+    ):
+        told = [await post(f"{url}/v1/files", ODD) for _ in range(2)]
+    assert [status for status, _, _ in told] == [200, 502]
+    assert asked == [0, 0]
+
+
+@pytest.mark.parametrize(
+    "answer, said",
+    [(b"SSH-2.0-Server\r\n\r\n", "is not HTTP"), (b"", "without an answer")],
+)
+async def test_what_an_upstream_does_instead_of_an_answer_is_said(answer: bytes, said: str) -> None:
+    async with (
+        server(answer) as (address, _),
+        FakeProvider() as provider,
+        gateway_before(provider, upstreams={"openai": address}) as url,
+    ):
+        status, _, told = await post(f"{url}/v1/chat/completions", ODD)
+    assert status == 502
+    assert said in json.loads(told)["error"]["message"]
+
+
+async def test_an_answer_that_breaks_off_closes_the_connection_and_shows_no_traceback(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    begun = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 60\r\n\r\n" + b'{"a":'
+    async with (
+        server(begun) as (address, _),
+        FakeProvider() as provider,
+        gateway_before(provider, upstreams={"openai": address}) as url,
+    ):
+        with pytest.raises(aiohttp.ClientPayloadError):
+            await post(f"{url}/v1/chat/completions", ODD)
+    assert [record.message for record in caplog.records] == ["an upstream broke off"]
+    assert caplog.records[0].exc_info is None
+
+
+@pytest.mark.parametrize("path", ["chat/completions", "files"])
+async def test_a_client_that_goes_away_within_its_request_is_nobodys_failure(
+    path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "autocompact")
+    async with FakeProvider() as provider, gateway_before(provider) as url:
+        _, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]))
+        writer.write(f"POST /v1/{path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900\r\n\r\n{{".encode())
+        await writer.drain()
+        writer.close()
+        async with asyncio.timeout(10):
+            metrics = await got(f"{url}/metrics")
+            while not caplog.records:
+                metrics = await got(f"{url}/metrics")
+    assert [record.levelname for record in caplog.records] == ["INFO"]
+    assert b"autocompact_refusals_total{" not in metrics
+    assert b"autocompact_failures_total{" not in metrics
+
+
+async def got(url: str) -> bytes:
+    async with aiohttp.ClientSession() as session, session.get(url) as told:
+        return await told.read()
+
+
+async def test_what_is_only_passed_is_not_held_in_memory_and_has_no_limit_of_ours() -> None:
+    limits = Limits(body_bytes=1_000)
+    async with FakeProvider() as provider, gateway_before(provider, limits=limits) as url:
+        status, headers, _ = await post(f"{url}/v1/files", b"x" * 3_000_000)
+    assert (status, headers["x-autocompact-action"]) == (404, "forwarded")

@@ -18,8 +18,10 @@ from autocompact.gateway.namespaces import namespace_of_token
 from autocompact.gateway.retention import INTERVAL_SECONDS, Retention
 from autocompact.gateway.server import running
 from autocompact.ports import Key
+from autocompact.stores.connection import Connection
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.sqlite import SqliteStore
+from autocompact.stores.sqlite_tables import Tables
 from autocompact.testing import FakeClock, FakeProvider
 from autocompact.testing.records import talk
 from tests.gateway.serving import NAMESPACE_KEY, config
@@ -158,16 +160,17 @@ class Unpurgeable(MemoryStore):
             raise OSError("the disk is busy")
 
 
-async def test_files_are_cleared_after_a_deletion_and_again_if_that_failed() -> None:
+async def test_files_are_cleared_at_the_start_after_a_deletion_and_again_if_that_failed() -> None:
     clock, pause = FakeClock(), Pauses()
     store = Unpurgeable(clock)
     keeping = retention(store, clock, pause=pause, days=1)
     keeping.start()
+    assert await asyncio.wait_for(store.purged.get(), 10) is False  # the process before may have left traces
     await asyncio.wait_for(pause.asked.get(), 10)
-    assert store.purged.empty()
-    keeping.deleted(1, reason="asked")
-    assert await asyncio.wait_for(store.purged.get(), 10) is False
     pause.over.set()
+    assert await asyncio.wait_for(store.purged.get(), 10) is True
+    await asyncio.wait_for(pause.asked.get(), 10)
+    keeping.deleted(1, reason="asked")
     assert await asyncio.wait_for(store.purged.get(), 10) is True
     await keeping.aclose()
     assert store.purged.empty()
@@ -254,3 +257,26 @@ async def test_a_deleted_conversation_is_in_no_table_no_file_and_no_cache(tmp_pa
     assert answer == ((204, "") if which else (200, '{"deleted":1}'))
     assert (found_in(tmp_path, 1), found_in(tmp_path, 2)) == (0, 201)
     assert 'autocompact_conversations_deleted_total{reason="asked"} 1.0' in metrics
+
+
+async def test_traces_that_a_killed_process_left_are_cleared_at_the_next_start(tmp_path: Path) -> None:
+    path = tmp_path / "conversations.db"
+    async with FakeProvider("Fine.", window=WINDOW) as provider:
+        async with running(Gateway(config(provider, window=WINDOW), store=SqliteStore(path))) as url:
+            await send(url, secrets_in(1))
+            await send(url, secrets_in(2), key="other")
+            await listed(url)
+        async with SqliteStore(path) as killed:  # it deleted, and came no further
+            (first,) = await killed.conversations((await killed.namespaces())[0])
+            number = 1 if secret(1, 0) in first.title else 2
+            await killed.delete(first.key)
+            assert await killed.reading(left) == 1
+        store = SqliteStore(path)
+        async with running(Gateway(config(provider, window=WINDOW), store=store)), asyncio.timeout(30):
+            while await store.reading(left):
+                pass
+    assert (found_in(tmp_path, number), found_in(tmp_path, 3 - number)) == (0, 201)
+
+
+def left(connection: Connection) -> int | None:
+    return Tables(connection).unpurged()

@@ -90,3 +90,22 @@ async def test_a_store_without_a_search_index_is_purged_too(tmp_path: Path) -> N
     await store.purge()
     await store.aclose()
     assert traces(tmp_path, GONE) == 0
+
+
+async def test_a_file_is_written_anew_only_after_a_deletion_of_whichever_process(tmp_path: Path) -> None:
+    store, other = SqliteStore(tmp_path / "chats.db"), SqliteStore(tmp_path / "chats.db")
+    steps: list[str] = []
+    watching = SqliteStore(tmp_path / "chats.db", failpoint=steps.append)
+    await filled(store, GONE)
+    await watching.purge()
+    assert steps == []
+    await other.delete(GONE)
+    await other.aclose()
+    await watching.purge()
+    assert "purged:committed" in steps
+    steps.clear()
+    await watching.purge()
+    assert steps == []
+    assert traces(tmp_path, GONE) == 0
+    await watching.aclose()
+    await store.aclose()

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from autocompact.cli.gateway_options import as_settings, gateway_options
-from autocompact.cli.terminal import tell
 from autocompact.errors import InvalidInput
-from autocompact.settings import Settings, load_settings
-
-if TYPE_CHECKING:
-    from autocompact.gateway import Gateway
-    from autocompact.gateway.mounting import Application
-
-_LOCAL = ("127.0.0.1", "localhost", "::1")
+from autocompact.settings import load_settings
 
 
 @click.command()
@@ -32,48 +25,14 @@ _LOCAL = ("127.0.0.1", "localhost", "::1")
 def serve(**options: Any) -> None:
     """Run the gateway, where a client that uses it as base URL never runs out of context, and the chat page.
 
-    The page is at the address itself; only this computer can open it. The gateway is below /v1: it speaks OpenAI's Chat Completions and Responses and Anthropic's Messages. Clients send their own keys, which go
-    upstream and are not kept. Every option is a setting as well: see autocompact settings --explain.
+    The page is at the address itself; only this computer can open it. The gateway is below /v1: it speaks OpenAI's Chat
+    Completions and Responses and Anthropic's Messages. Clients send their own keys, which go upstream and are not kept.
+    Every option is a setting as well: see autocompact settings --explain.
     """
     _installed()
-    from autocompact.gateway.from_settings import database_of, open_gateway
-    from autocompact.gateway.running import announced, found
-    from autocompact.gateway.server import address_of, listening, run, served
+    from autocompact.cli.serving import serve_gateway
 
-    settings = load_settings(options=as_settings(options)).settings
-    gateway, host, port = open_gateway(settings), settings.gateway.host, settings.gateway.port
-    if there := found(host, port):
-        raise InvalidInput(
-            f"cannot listen on {host}:{port}: an autocompact gateway of yours is running there already; "
-            f"use {there}, or choose another --port"
-        )
-    page = _page(settings, gateway)
-    with listening(host, port) as bound, announced(host, port):
-        address = address_of(bound)
-        if page is not None:
-            tell(f"Chat on {address}")
-        tell(f"Listening on {address}  (OPENAI_BASE_URL={address}/v1  ANTHROPIC_BASE_URL={address})")
-        tell(
-            f"Conversations of its clients are kept in {database_of(settings) or 'memory, until this process ends'}"
-        )
-        run(served(gateway, bound, page=page))
-
-
-def _page(settings: Settings, gateway: Gateway) -> Application | None:
-    """The chat page; None where it is not wanted, not installed, or others than this computer could open it."""
-    if not settings.chat.page:
-        return None
-    if settings.gateway.host not in _LOCAL:
-        tell(f"The chat page is only shown to this computer, so not on {settings.gateway.host}.")
-        return None
-    try:
-        from autocompact.web.from_settings import page_of
-    except ImportError as error:
-        if (error.name or "").startswith("autocompact"):
-            raise
-        tell(f'For the chat page: pip install "autocompact[chat]" ({error.name} is missing)')
-        return None
-    return page_of(settings, secret=gateway.config.namespace_key)
+    serve_gateway(load_settings(options=as_settings(options)).settings)
 
 
 @click.command(context_settings={"ignore_unknown_options": True})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import sys
@@ -72,6 +73,7 @@ def wrapped(settings: Settings, command: Sequence[str], *, join: bool) -> int:
 
     Raises:
         InvalidInput: the command cannot be started, or the gateway cannot be opened.
+        StoreError: the gateway's database cannot be used.
     """
     from autocompact.gateway.from_settings import open_gateway
     from autocompact.gateway.running import found
@@ -81,7 +83,12 @@ def wrapped(settings: Settings, command: Sequence[str], *, join: bool) -> int:
         return run(_exit_code(command, address=address))
     gateway = open_gateway(settings)
 
+    for name in ("autocompact", "uvicorn.error"):
+        # The screen is the command's; Python would print warnings to it where nobody listens.
+        logging.getLogger(name).addHandler(logging.NullHandler())
+
     async def with_its_own() -> int:
+        await gateway.open()
         async with running(gateway) as address:
             return await _exit_code(command, address=address)
 

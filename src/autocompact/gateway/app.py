@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +18,10 @@ from autocompact.core.messages import Dialect
 from autocompact.errors import IncompressibleContext, InvalidRequest
 from autocompact.gateway.admin import Administration
 from autocompact.gateway.config import Config
-from autocompact.gateway.exchange import Exchange, Header, Scope, is_administration
+from autocompact.gateway.exchange import CLOSE, Exchange, Header, Scope, is_administration
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.namespaces import namespace_of
-from autocompact.gateway.refusals import Refusal, Refused
+from autocompact.gateway.refusals import ClientGone, Refusal, Refused
 from autocompact.gateway.relay import Event, Head, Receive, Send, UsageReader, plain, relay, while_connected
 from autocompact.gateway.retention import Retention
 from autocompact.gateway.rounds import Rounds, readable
@@ -91,6 +91,18 @@ class Gateway:
             case _:
                 await send({"type": "websocket.close", "code": 1000})
 
+    async def open(self) -> None:
+        """Open the store before the first request does, so that one that cannot be used is said at the start.
+
+        Raises:
+            StoreError: it cannot be opened. The gateway is closed then.
+        """
+        try:
+            await self.turns.conversations.store.namespaces()
+        except BaseException:
+            await self.turns.aclose()
+            raise
+
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
         await self._upstream.start()
@@ -116,11 +128,14 @@ class Gateway:
                 await self._passed(exchange, receive=receive, send=sending)
         except Refused as refused:
             await self._refuse(refused.refusal, exchange, send=sending)
+        except ClientGone:
+            log.info("a client went away before its request was here whole")
         except Exception as error:
             refusal = self._broken(error)
-            if sending.begun:
+            if not sending.begun:
+                await self._refuse(refusal, exchange, send=sending)
+            elif not _closed(scope):
                 raise  # the server closes the connection: the client must not take this for the end
-            await self._refuse(refusal, exchange, send=sending)
         finally:
             self._running -= 1
 
@@ -332,6 +347,15 @@ class _Sending:
         await self._send(event)
 
 
+def _closed(scope: Scope) -> bool:
+    """Close the connection in the midst of an answer, where the server offers that; whether it does."""
+    extensions: Mapping[str, Any] = scope.get("extensions") or {}
+    close: Callable[[], None] | None = extensions.get(CLOSE)
+    if close is not None:
+        close()
+    return close is not None
+
+
 def _may_refuse_tools(head: Head) -> bool:
     status = head.response.status
     return status in _TOOL_ERRORS and is_overflow(status, plain(head.held, head.response)) is None
@@ -342,7 +366,7 @@ async def _pieces(receive: Receive) -> AsyncIterator[bytes]:
     while more:
         event = await receive()
         if event["type"] == "http.disconnect":
-            raise ConnectionResetError("the client went away")
+            raise ClientGone
         more = event.get("more_body", False)
         if piece := event.get("body", b""):
             yield piece

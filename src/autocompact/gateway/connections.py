@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from autocompact.gateway.config import Limits
+from autocompact.gateway.exchange import CLOSE
 from autocompact.gateway.refusals import Refusal
 
 if TYPE_CHECKING:
@@ -82,6 +84,8 @@ class Connection(HttpToolsProtocol):
         super().on_headers_complete()
         self._in_head = False
         if not self._should_upgrade():
+            extensions = cast("dict[str, object]", self.scope.setdefault("extensions", {}))
+            extensions[CLOSE] = partial(self._break_off, self.cycle)
             self._body_bytes = 0
             self._was_paused = False
             self._expect(self._body_is_looked_at, self.limits.body_seconds)
@@ -102,7 +106,16 @@ class Connection(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """What cannot be read as HTTP."""
-        self._refuse(400, msg)
+        del msg
+        self._refuse(400, "this is not an HTTP/1.1 request; the port speaks HTTP, not HTTPS: use http://…")
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """Nobody has to install anything: there are no web sockets here, the request is answered without."""
+
+    def _break_off(self, cycle: RequestResponseCycle) -> None:
+        """Close without an end, so that nobody takes what came of an answer for all of it."""
+        cycle.disconnected = True
+        self.transport.close()
 
     def _expect(self, late: Callable[[], None], seconds: float) -> None:
         self._stop()

@@ -19,6 +19,9 @@ GENERATING: Mapping[str, Dialect] = {
 }
 """The paths of requests that a model answers; the others are only forwarded."""
 
+CLOSE = "autocompact.close"
+"""ASGI extension of our server: call it to close the connection in the midst of an answer that cannot be ended."""
+
 CREDENTIALS = (b"authorization", b"x-api-key", b"api-key")
 
 _HOP = frozenset(

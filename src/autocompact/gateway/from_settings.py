@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from autocompact.errors import InvalidInput
+from autocompact.errors import InvalidInput, StoreUnavailable
 from autocompact.gateway.app import Gateway
 from autocompact.gateway.config import LOCAL_HOSTS, PROVIDERS, AccessToken, Config, Limits, Provider
 from autocompact.gateway.namespaces import key_beside, passing_key
@@ -40,7 +40,8 @@ def open_gateway(settings: Settings, *, environ: Mapping[str, str] | None = None
 
     Raises:
         InvalidInput: a key, a token or a model that is not there, or settings that do not go together.
-        StoreUnavailable: the key beside the database cannot be read or written.
+        StoreUnavailable: the database, or the key beside it, cannot be read or written.
+        StoreError: the file is no database of ours, damaged, or of a newer version.
     """
     from autocompact.stores.memory import MemoryStore
     from autocompact.stores.memory_index import MemoryIndex
@@ -55,8 +56,23 @@ def open_gateway(settings: Settings, *, environ: Mapping[str, str] | None = None
         return Gateway(config, store=MemoryStore(indexer=index), summaries=summaries)
     if settings.gateway.db is None:
         database.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _private_file(database)
     config = replace(config, namespace_key=key_beside(database))
     return Gateway(config, store=SqliteStore(database), summaries=summaries)
+
+
+def _private_file(database: Path) -> None:
+    """Make the file, readable by its owner alone as what SQLite puts beside it; one that cannot be used is refused."""
+    from autocompact.stores.sqlite_file import check_file, errors
+
+    with errors(database):
+        check_file(database)
+    try:
+        os.close(os.open(database, os.O_WRONLY | os.O_CREAT, 0o600))
+    except OSError as error:
+        raise StoreUnavailable(
+            f"{str(database)!r} cannot be written ({error.strerror}): choose another --db"
+        ) from error
 
 
 def config_of(

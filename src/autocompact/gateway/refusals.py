@@ -49,6 +49,10 @@ class Refusal:
         return msgspec.json.encode({"error": told})
 
 
+class ClientGone(Exception):
+    """The client went away before its request was here whole: nobody waits for an answer."""
+
+
 class Refused(Exception):
     """The request ends here: ``refusal`` is the answer."""
 

@@ -53,7 +53,7 @@ class Retention:
         self._metrics = metrics
         self._clock = clock or SystemClock()
         self._pause = pause
-        self._unclean = False
+        self._unclean = True  # a process before this one may have been killed between deleting and clearing
         self._wake = asyncio.Event()
         self._running: asyncio.Task[None] | None = None
 

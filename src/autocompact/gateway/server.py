@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import math
 import signal
 import socket
@@ -40,9 +41,15 @@ def listening(host: str, port: int) -> socket.socket:
     except OSError as error:
         bound.close()
         raise InvalidInput(
-            f"cannot listen on {host}:{port} ({error.strerror or error}): choose another --port"
+            f"cannot listen on {host}:{port} ({error.strerror or error}): {_way_out(error)}"
         ) from error
     return bound
+
+
+def _way_out(error: OSError) -> str:
+    if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+        return "choose another --host, an address of this machine"
+    return "choose another --port" + (", above 1023" if isinstance(error, PermissionError) else "")
 
 
 def address_of(bound: socket.socket) -> str:

@@ -249,6 +249,7 @@ class SqliteStore:
         if self._indexer is not None:
             self._indexer.delete(tables.connection, conversation=row.id)
         tables.delete(row.id)
+        tables.deleted()
         return True
 
     # Retention
@@ -275,15 +276,23 @@ class SqliteStore:
         return await self._writer.run(expire)
 
     async def purge(self) -> None:
-        """See `Retention.purge`.
+        """See `Retention.purge`. Nothing is done where nothing was deleted since the last time, by any process.
 
         Raises:
             StoreUnavailable: another program reads or writes without a pause; traces may be left.
         """
+        deleted = await self._writer.run(lambda connection: Tables(connection).unpurged())
+        if deleted is None:
+            return
         begun = False
         while await self._writer.run(partial(self._tidied, begun=begun)):
             begun = True
-        await self._writer.run(partial(rewrite, self.path))
+        await self._writer.run(partial(self._rewritten, deleted=deleted))
+
+    def _rewritten(self, connection: Connection, *, deleted: int) -> None:
+        rewrite(self.path, connection)
+        with self._writing(connection, "purged") as tables:
+            tables.purged(deleted)
 
     def _tidied(self, connection: Connection, *, begun: bool) -> bool:
         if self._indexer is None:

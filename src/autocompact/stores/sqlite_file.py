@@ -41,7 +41,7 @@ def open_writer(path: Path, *, busy_seconds: float) -> Connection:
     """
     import apsw
 
-    _look(path)
+    check_file(path)
     connection = cast("Connection", apsw.Connection(str(path)))
     try:
         if connection.readonly("main"):
@@ -122,8 +122,14 @@ def errors(path: Path) -> Generator[None]:
         raise InvalidInput(f"a name holds half a surrogate pair: {error.object!r}") from error
 
 
-def _look(path: Path) -> None:
-    """Refuse what is not ours without touching it."""
+def check_file(path: Path) -> None:
+    """Refuse what is not ours without touching it; a file that is not there yet is fine.
+
+    Raises:
+        StoreUnavailable: no such folder, or not a regular file.
+        StoreCorrupt: it is no database of ours.
+        StoreTooNew: a newer program wrote it.
+    """
     import apsw
 
     if not path.parent.is_dir():

@@ -95,6 +95,20 @@ class Tables:
         self._run("delete_messages", first=first, last=last)
         self._run("delete_conversation", conversation=conversation)
 
+    # Traces of what was deleted
+
+    def deleted(self) -> None:
+        """A conversation was deleted: the file is to be cleared of its traces."""
+        self._run("deleted")
+
+    def unpurged(self) -> int | None:
+        """How many were deleted in all, if traces of any are left."""
+        return self._run("unpurged").get
+
+    def purged(self, deleted: int) -> None:
+        """Of the first ``deleted`` ones nothing is left."""
+        self._run("purged", deleted=deleted)
+
     # The log
 
     def extend(self, row: Row, *, messages: Sequence[Message], bodies: Iterable[bytes]) -> None:

@@ -93,3 +93,12 @@ SELECT id, indexed_seq, last_seq FROM conversations WHERE indexed_seq < last_seq
 
 -- name: indexed
 UPDATE conversations SET indexed_seq = :seq WHERE id = :conversation;
+
+-- name: deleted
+UPDATE deletions SET deleted = deleted + 1;
+
+-- name: unpurged
+SELECT deleted FROM deletions WHERE deleted > purged;
+
+-- name: purged
+UPDATE deletions SET purged = max(purged, :deleted);

@@ -73,3 +73,9 @@ CREATE VIRTUAL TABLE passage_terms USING fts5 (
     contentless_delete = 1,
     tokenize = "ascii tokenchars '_'"
 );
+
+-- How many conversations were deleted in all, and how many of them left no trace in the file any more (see purge).
+CREATE TABLE deletions (
+    deleted INTEGER NOT NULL,
+    purged INTEGER NOT NULL
+) STRICT;

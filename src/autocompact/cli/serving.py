@@ -1,0 +1,99 @@
+"""Runs the gateway in the foreground, and shows what it logs."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from autocompact.cli.terminal import tell
+from autocompact.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from autocompact.gateway import Gateway
+    from autocompact.gateway.mounting import Application
+    from autocompact.settings import Settings
+
+_LOCAL = ("127.0.0.1", "localhost", "::1")
+_LOGS = ("autocompact", "uvicorn.error")
+_USUAL = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
+
+
+class _Line(logging.Formatter):
+    """A record on one line, its data behind the text: constant texts alone would not say what, where and why."""
+
+    default_msec_format = "%s.%03d"
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the name is logging's
+        """See `logging.Formatter`."""
+        data = (f"{name}={value!r}" for name, value in record.__dict__.items() if name not in _USUAL)
+        return "  ".join((super().formatMessage(record), *data))
+
+
+@contextmanager
+def logs_shown() -> Generator[None]:
+    """Within this block, warnings and errors of the gateway and of its server go to stderr, with their time."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Line("%(asctime)s %(levelname)s %(message)s"))
+    handler.setLevel(logging.WARNING)
+    logs = [logging.getLogger(name) for name in _LOGS]
+    for log in logs:
+        log.addHandler(handler)
+    try:
+        yield
+    finally:
+        for log in logs:
+            log.removeHandler(handler)
+
+
+def serve_gateway(settings: Settings) -> None:
+    """Serve until a signal says to stop. Nothing is said to listen, and nothing is made, before it can.
+
+    Raises:
+        InvalidInput: the address cannot be had, or the settings name a key, a token or a model that is not there.
+        StoreError: the database cannot be used.
+        KeyboardInterrupt: it was SIGINT.
+    """
+    from autocompact.gateway.from_settings import database_of, open_gateway
+    from autocompact.gateway.running import announced, found
+    from autocompact.gateway.server import address_of, listening, run, served
+
+    host, port = settings.gateway.host, settings.gateway.port
+    if there := found(host, port):
+        raise InvalidInput(
+            f"cannot listen on {host}:{port}: an autocompact gateway of yours is running there already; "
+            f"use {there}, or choose another --port"
+        )
+    with listening(host, port) as bound, announced(host, port), logs_shown():
+        gateway = open_gateway(settings)
+        page = _page(settings, gateway)
+
+        async def serving() -> None:
+            await gateway.open()
+            address = address_of(bound)
+            if page is not None:
+                tell(f"Chat on {address}")
+            tell(f"Listening on {address}  (OPENAI_BASE_URL={address}/v1  ANTHROPIC_BASE_URL={address})")
+            kept = database_of(settings) or "memory, until this process ends"
+            tell(f"Conversations of its clients are kept in {kept}")
+            await served(gateway, bound, page=page)
+
+        run(serving())
+
+
+def _page(settings: Settings, gateway: Gateway) -> Application | None:
+    """The chat page; None where it is not wanted, not installed, or others than this computer could open it."""
+    if not settings.chat.page:
+        return None
+    if settings.gateway.host not in _LOCAL:
+        tell(f"The chat page is only shown to this computer, so not on {settings.gateway.host}.")
+        return None
+    try:
+        from autocompact.web.from_settings import page_of
+    except ImportError as error:
+        if (error.name or "").startswith("autocompact"):
+            raise
+        tell(f'For the chat page: pip install "autocompact[chat]" ({error.name} is missing)')
+        return None
+    return page_of(settings, secret=gateway.config.namespace_key)
