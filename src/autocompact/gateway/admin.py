@@ -239,7 +239,9 @@ class Administration:
         kept = self._conversations.in_memory(key)
         if kept is not None:
             return kept.conversation
-        return await self._gateway.turns.compactor("").open(key.conversation, namespace=key.namespace)
+        return await self._gateway.turns.compactor("", namespace=key.namespace).open(
+            key.conversation, namespace=key.namespace
+        )
 
 
 def _found(exchange: Exchange) -> tuple[Endpoint, str]:

@@ -268,7 +268,7 @@ class Gateway:
         response = await self._sent(exchange, turn)
         try:
             head = Head(response)
-            smaller = await self._smaller(head, request, namespace=namespace)
+            smaller = await self._smaller(head, request, namespace=namespace, sent=turn.body)
             if smaller is not None:
                 response.close()
                 turn, ours = smaller, tuple(smaller.headers())
@@ -321,14 +321,16 @@ class Gateway:
         if usage is not None:
             turn.report(usage)
 
-    async def _smaller(self, head: Head, request: Request | None, *, namespace: str) -> Turn | None:
+    async def _smaller(
+        self, head: Head, request: Request | None, *, namespace: str, sent: bytes
+    ) -> Turn | None:
         """What to send instead, if the provider says that the request was too large."""
         told = await head.look()
         overflow = is_overflow(head.response.status, told) if told else None
         if overflow is None or request is None:
             return None
         try:
-            return await self.turns.shrunk(request, namespace=namespace, overflow=overflow)
+            return await self.turns.shrunk(request, namespace=namespace, overflow=overflow, sent=sent)
         except Exception as error:  # noqa: BLE001 - then the client gets the provider's own answer
             self.metrics.failed(type(error).__name__)
             log.warning("a retry could not be prepared", extra={"reason": type(error).__name__})

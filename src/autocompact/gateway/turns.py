@@ -19,6 +19,7 @@ from autocompact.core.windows import DEFAULT_WINDOW, budget_for, default_reserve
 from autocompact.errors import IncompressibleContext, InvalidInput, StoreUnavailable
 from autocompact.gateway.config import Config
 from autocompact.gateway.conversations import Conversations, Incoming, Kept
+from autocompact.gateway.learned import LearnedWindows
 from autocompact.gateway.memory_tools import LEAST_ROOM, Memory, index_of, may_offer, offered_tools
 from autocompact.gateway.metrics import Metrics
 from autocompact.models.overflow import Overflow
@@ -117,22 +118,24 @@ class Turns:
         self._config = config
         self._summaries = summaries
         self._metrics = metrics
-        self._compactors: dict[tuple[str, int], Compactor] = {}
+        self._compactors: dict[tuple[str, int, int], Compactor] = {}
         self._index = index_of(store) if config.memory_tools else None
         if config.memory_tools and self._index is None:
             raise InvalidInput("the memory tools need a store that keeps a search index")
         self.without_tools: set[str] = set()
+        self._learned = LearnedWindows()
 
-    def compactor(self, model: str, *, max_output: int | None = None) -> Compactor:
+    def compactor(self, model: str, *, namespace: str, max_output: int | None = None) -> Compactor:
         """The compactor for a model, with the room that a request asks for its reply."""
         window = self._config.window or window_for(model, overrides=self._config.windows) or DEFAULT_WINDOW
+        window = min(window, self._learned.window(namespace, model=model) or window)
         reserve = min(max(default_reserve(window), max_output or 0), window // 2)
-        known = self._compactors.get((model, reserve))
+        known = self._compactors.get((model, window, reserve))
         if known is None:
             while len(self._compactors) >= _MOST_COMPACTORS:
                 del self._compactors[next(iter(self._compactors))]
             budget = budget_for(model, window=window, reserve=reserve)
-            known = self._compactors[model, reserve] = NamedCompactor(
+            known = self._compactors[model, window, reserve] = NamedCompactor(
                 self._store, name=model, budget=budget, config=self._config, summaries=self._summaries
             )
         return known
@@ -143,12 +146,11 @@ class Turns:
         Raises:
             AutocompactError: it could not be compacted, or not be kept.
         """
-        compactor = self.compactor(request.model, max_output=request.max_output)
-        threshold = self._config.mode.policy.threshold(compactor.budget)
+        compactor = self.compactor(request.model, namespace=namespace, max_output=request.max_output)
         if (
             _is_managed(request)
-            or len(request.raw) < threshold * self._config.keep_from
             or not request.messages.listed
+            or self._surely_fits(request, compactor, namespace=namespace)
         ):
             return Turn(body=request.raw)
         incoming = self.conversations.incoming(request, namespace=namespace)
@@ -159,11 +161,20 @@ class Turns:
                 await kept.conversation.ready()
             return self._turn(kept, request, action="compacted")
 
-    async def shrunk(self, request: Request, *, namespace: str, overflow: Overflow) -> Turn | None:
-        """A smaller request after the provider said that it was too large; None if nothing can be gained."""
+    def _surely_fits(self, request: Request, compactor: Compactor, *, namespace: str) -> bool:
+        """Whether the request is too small to be kept: no text has more tokens than bytes."""
+        threshold = self._config.mode.policy.threshold(compactor.budget)
+        is_small = len(request.raw) < threshold * self._config.keep_from
+        return is_small and not self._learned.was_refused(namespace, model=request.model)
+
+    async def shrunk(
+        self, request: Request, *, namespace: str, overflow: Overflow, sent: bytes
+    ) -> Turn | None:
+        """A smaller request after the provider said that ``sent`` was too large; None if nothing can be gained."""
         if _is_managed(request) or not request.messages.listed:
             return None
-        compactor = self.compactor(request.model, max_output=request.max_output)
+        self._learned.learn(namespace, model=request.model, overflow=overflow)
+        compactor = self.compactor(request.model, namespace=namespace, max_output=request.max_output)
         incoming = self.conversations.incoming(request, namespace=namespace)
         if incoming.is_native:
             return None
@@ -172,12 +183,13 @@ class Turns:
             await conversation.ahead.settled()
             try:
                 with self._counted(conversation):
-                    record = await conversation.execution.run(
+                    await conversation.execution.run(
                         lambda: _smaller(conversation, overflow), model_free=True, must_fit=True
                     )
             except IncompressibleContext:
                 return None
-            return self._turn(kept, request, action="retried") if record is not None else None
+            turn = self._turn(kept, request, action="retried")
+            return turn if len(turn.body) < len(sent) else None
 
     @asynccontextmanager
     async def _held(self, incoming: Incoming, *, compactor: Compactor) -> AsyncGenerator[Kept]:
