@@ -23,6 +23,7 @@ _CUTS = {
     "cancelled": "Stopped: this is as far as the answer came.",
     "failed": "The model failed: this is as far as the answer came.",
     "interrupted": "Interrupted: the program ended while this was written. Nothing before it is lost.",
+    "length": "Cut: the answer took all the tokens that one may take. Ask it to go on.",
 }
 _STANDINGS = {
     "sent": "",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
@@ -13,11 +12,11 @@ import msgspec
 from autocompact.chat.tools.box import Asking, Tool, ToolError, tool
 from autocompact.chat.views import Task, TaskState
 from autocompact.ports import Clock
+from autocompact.upkeep.observing import observe
 
 if TYPE_CHECKING:
     from autocompact.chat.session import ChatSession
 
-OBSERVATIONS = "OBSERVATIONS.md"
 MOST_TASKS = 100
 _SIGNS: Mapping[TaskState, str] = {"open": " ", "doing": "~", "done": "x"}
 
@@ -48,31 +47,14 @@ class RememberArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 
 
 def remember_tool(folder: Path, clock: Clock) -> Tool:
-    """``remember``: a line in OBSERVATIONS.md of the memory folder."""
+    """``remember``: an observation in the memory folder, or the confirmation of one."""
 
     async def run(asked: RememberArguments, _asking: Asking) -> str:
-        text = " ".join(asked.text.split())
-        if not text:
-            raise ToolError("there is nothing to remember in an empty text")
-        try:
-            await asyncio.to_thread(append_observation, folder, text, day=clock.now()[:10])
-        except OSError as error:
-            raise ToolError(f"it could not be written down: {error.strerror or error}") from error
-        return f"Noted in {OBSERVATIONS}: {text}"
+        observed = await asyncio.to_thread(observe, folder, asked.text, clock=clock)
+        confirmed = f" (confirmed {observed.confirmations} times)" if observed.confirmations else ""
+        return f"Stands in {observed.file}: {observed.text}{confirmed}"
 
     return tool("remember", RememberArguments, run=run)
-
-
-def append_observation(folder: Path, text: str, *, day: str) -> None:
-    """Add an observation to the memory folder, in one write at the end of the file."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / OBSERVATIONS).open("a+b") as file:
-        size = file.tell()
-        file.seek(max(0, size - 1))
-        before = "" if file.read(1) == b"\n" else "\n" if size else "# Observations\n\n"
-        file.write(f"{before}- {day}: {text}\n".encode())
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def memory_tools(session: ChatSession) -> list[Tool]:
