@@ -10,7 +10,7 @@ from typing import TypeAlias
 import pytest
 
 from autocompact.cli.upkeep import main
-from tests.cli.program import Ended, Program, environment
+from tests.cli.program import CODING, Ended, Program, environment
 
 Compress: TypeAlias = Callable[..., Ended]
 
@@ -170,3 +170,43 @@ def test_a_month_that_is_none_is_2(folder: Path, compress: Compress, arguments: 
     assert (ended.code, ended.out) == (2, b"")
     assert problem in ended.err
     assert not (folder / "reports").exists()
+
+
+@pytest.mark.requirement("C5")
+def test_a_session_is_compacted_from_the_command_line(folder: Path, compress: Compress):
+    done = compress("--dir", folder, "--session-now", CODING)
+    assert done.code == 0
+    assert done.out.startswith(b"## Summary\n")
+    assert "compacted and archived" in done.err
+    assert "noted Forget about the --currency flag" in done.err
+    again = compress("--dir", folder, "--session-now", CODING, "--json")
+    assert (again.code, json.loads(again.out)["session"]["receipt"]) == (3, None)
+    assert "fix-invoice-rounding" in (folder / "CONTEXT_ARCHIVE.md").read_text("utf-8")
+
+
+def test_a_dry_run_of_a_session_shows_its_entry(folder: Path, compress: Compress):
+    planned = compress("--dir", folder, "--session-now", CODING, "--dry-run")
+    assert planned.code == 0
+    assert b"+- Conversation: `fix-invoice-rounding`" in planned.out
+    assert not (folder / "CONTEXT_ARCHIVE.md").exists()
+    told = json.loads(compress("--dir", folder, "--session-now", CODING, "--dry-run", "--json").out)
+    assert told["session"]["receipt"]["tokens_after"] < 7_000
+    assert set(told["changed"]) == {"MEMORY.md", "DONE.md", "CONTEXT_ARCHIVE.md"}
+
+
+@pytest.mark.requirement("C5")
+def test_a_schedule_is_printed_and_nothing_installed(folder: Path, compress: Compress):
+    cron = compress("--dir", folder, "--install-schedule")
+    assert cron.code == 0
+    assert cron.out.decode().count(f"--dir {folder} --") == 2
+    assert "crontab -l" in cron.err
+    systemd = compress("--dir", folder, "--install-schedule", "systemd")
+    assert b"# autocompact-weekly.timer\n[Unit]" in systemd.out
+    told = json.loads(compress("--dir", folder, "--install-schedule", "systemd", "--json").out)
+    assert len(told["files"]) == 4
+    assert set(json.loads(compress("--dir", folder, "--install-schedule", "--json").out)["files"]) == {
+        "crontab"
+    }
+    mixed = compress("--dir", folder, "--install-schedule", "--tasks")
+    assert (mixed.code, mixed.out) == (2, b"")
+    assert "only prints a schedule" in mixed.err

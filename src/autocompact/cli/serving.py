@@ -58,6 +58,7 @@ def serve_gateway(settings: Settings) -> None:
     from autocompact.gateway.from_settings import database_of, open_gateway
     from autocompact.gateway.running import announced, found
     from autocompact.gateway.server import address_of, listening, run, served
+    from autocompact.settings import schedule_of
 
     host, port = settings.gateway.host, settings.gateway.port
     if there := found(host, port):
@@ -67,6 +68,7 @@ def serve_gateway(settings: Settings) -> None:
         )
     with listening(host, port) as bound, announced(host, port), logs_shown():
         gateway = open_gateway(settings)
+        gateway.run_beside(schedule_of(settings))
         page = _page(settings, gateway)
 
         async def serving() -> None:

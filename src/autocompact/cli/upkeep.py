@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -54,6 +54,15 @@ json_option = click.option("--json", "as_json", is_flag=True, help="JSON on stdo
     metavar="[YYYY-MM]",
     help="Write the report of a month to reports/, as Markdown and HTML.  [default: the last whole month]",
 )
+@click.option(
+    "--install-schedule",
+    "schedule",
+    type=click.Choice(["cron", "systemd"]),
+    is_flag=False,
+    flag_value="cron",
+    help="Print a crontab, or systemd timers, that run --observations each Sunday and --tasks --report each 1st of a "
+    "month. Nothing is installed.  [default: cron]",
+)
 @click.option("--dry-run", is_flag=True, help="Only show the changes, as a unified diff on stdout.")
 @json_option
 def compress_context(
@@ -64,6 +73,7 @@ def compress_context(
     tasks: bool,
     every: bool,
     report: str | None,
+    schedule: Literal["cron", "systemd"] | None,
     dry_run: bool,
     as_json: bool,
 ) -> int:
@@ -75,9 +85,14 @@ def compress_context(
     from autocompact.cli.compressing import Asked, carried_out
 
     layers = _layers(observations=observations or every, tasks=tasks or every)
-    if not layers and report is None and session is None:
-        raise InvalidInput("say what to do: --session-now, --observations, --tasks, --all or --report")
     where = _folder(folder)
+    if schedule is not None:
+        _check_alone(bool(layers or dry_run), report, session)
+        return _printed(schedule, where, as_json=as_json)
+    if not layers and report is None and session is None:
+        raise InvalidInput(
+            "say what to do: --session-now, --observations, --tasks, --all, --report or --install-schedule"
+        )
     told = carried_out(Asked(folder=where, session=session, layers=layers, report=report, dry_run=dry_run))
     changes = [change for each in told for change in each.changes]
     if as_json:
@@ -115,10 +130,25 @@ def _layers(*, observations: bool, tasks: bool) -> Sequence[Layer]:
     return [layer for layer, is_wanted in wanted.items() if is_wanted]
 
 
-def _folder(folder: Path | None) -> Path:
-    from autocompact.upkeep import memory_folder
+def _check_alone(*others: object) -> None:
+    if any(other not in (None, False) for other in others):
+        raise InvalidInput(
+            "--install-schedule only prints a schedule: leave the options that do something out"
+        )
 
-    return folder or memory_folder()
+
+def _printed(kind: Literal["cron", "systemd"], folder: Path, *, as_json: bool) -> int:
+    from autocompact.cli import scheduling
+
+    deliver([scheduling.document(kind, folder) if as_json else scheduling.text(kind, folder)], None)
+    tell(scheduling.HOW[kind])
+    return DONE
+
+
+def _folder(folder: Path | None) -> Path:
+    from autocompact.settings import load_settings, memory_folder_of
+
+    return folder or memory_folder_of(load_settings().settings)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -11,7 +11,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from autocompact.compactor.compactor import ConversationStore
 from autocompact.core.messages import Dialect
@@ -45,6 +45,18 @@ _REFUSED = (b"x-autocompact-action", b"refused")
 log = logging.getLogger("autocompact.gateway")
 
 
+class Background(Protocol):
+    """Something that goes on while the server runs."""
+
+    def start(self) -> None:
+        """Begin, within the server's event loop."""
+        ...
+
+    async def aclose(self) -> None:
+        """End it."""
+        ...
+
+
 class Gateway:
     """The application. Its lifespan opens the way upstream, and closes the store in the end.
 
@@ -76,7 +88,12 @@ class Gateway:
         )
         self._upstream = Upstream(config)
         self._running = 0
+        self._beside: list[Background] = []
         self._administration = Administration(self)
+
+    def run_beside(self, work: Background) -> None:
+        """Start ``work`` with the server, and end it with the server."""
+        self._beside.append(work)
 
     async def __call__(self, scope: Scope, *channels: Any) -> None:
         """One connection's request, or the lifespan; ``channels`` are ASGI's ``receive`` and ``send``."""
@@ -107,8 +124,12 @@ class Gateway:
         await receive()
         await self._upstream.start()
         self.retention.start()
+        for work in self._beside:
+            work.start()
         await send({"type": "lifespan.startup.complete"})
         await receive()
+        for work in self._beside:
+            await work.aclose()
         await self._upstream.aclose()
         await self.retention.aclose()
         await self.turns.aclose()

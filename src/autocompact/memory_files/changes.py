@@ -35,7 +35,7 @@ Failpoint: TypeAlias = Callable[[str], None]
 State: TypeAlias = Literal["before", "after", "other"]
 
 _PLAN, _OLD, _NEW = "plan.json", "old", "new"
-_IGNORED = f"# What autocompact keeps for itself; the Markdown files are yours to commit.\n/{LOCK}\n/{JOURNAL}/\n/{BACKUPS}/\n"
+_IGNORED = f"# What autocompact keeps for itself; the Markdown files are yours to commit.\n/{LOCK}\n/{JOURNAL}/\n/{BACKUPS}/\n/.schedule.*\n"
 
 
 class _File(msgspec.Struct, frozen=True, kw_only=True):

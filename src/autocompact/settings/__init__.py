@@ -7,7 +7,13 @@ from autocompact.settings.engine import mode_of, policy_of, session_mode_of, thr
 from autocompact.settings.fields import Setting, all_settings
 from autocompact.settings.loading import Loaded, Origin, load_settings, project_file, user_file, value_of
 from autocompact.settings.schema import made_schema, schema
-from autocompact.settings.upkeep import databases_of, prices_of, upkeep_policy_of
+from autocompact.settings.upkeep import (
+    databases_of,
+    memory_folder_of,
+    prices_of,
+    schedule_of,
+    upkeep_policy_of,
+)
 from autocompact.settings.values import Settings
 
 __all__ = [
@@ -19,10 +25,12 @@ __all__ = [
     "databases_of",
     "load_settings",
     "made_schema",
+    "memory_folder_of",
     "mode_of",
     "policy_of",
     "prices_of",
     "project_file",
+    "schedule_of",
     "schema",
     "session_mode_of",
     "threshold_of",

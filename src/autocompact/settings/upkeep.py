@@ -9,7 +9,10 @@ from autocompact.core.memory.policy import ObservationPolicy, TaskPolicy, Upkeep
 from autocompact.core.prices import Price
 from autocompact.errors import InvalidInput
 from autocompact.library.place import data_folder, database_path
+from autocompact.ports import Clock, SystemClock
 from autocompact.settings.values import Settings
+from autocompact.upkeep.place import memory_folder
+from autocompact.upkeep.schedule import Schedule, Upkeep
 
 
 def upkeep_policy_of(settings: Settings) -> UpkeepPolicy:
@@ -49,3 +52,27 @@ def databases_of(settings: Settings, *, environ: Mapping[str, str] | None = None
         Path(gateway) if gateway else data_folder(environ=environ) / "gateway.db",
     ]
     return tuple(file for file in files if str(file) != ":memory:")
+
+
+def memory_folder_of(settings: Settings) -> Path:
+    """The memory folder that the settings name, else that of the project or the user; it need not exist."""
+    named = settings.chat.memory_folder
+    return Path(named) if named else memory_folder()
+
+
+def schedule_of(settings: Settings, *, clock: Clock | None = None) -> Schedule:
+    """What a server runs by the calendar on the memory folder: nothing where everything by itself is switched off.
+
+    Raises:
+        InvalidInput: the prices do not go together.
+    """
+    folder = memory_folder_of(settings)
+    upkeep = Upkeep(
+        folder=folder,
+        policy=upkeep_policy_of(settings),
+        databases=databases_of(settings),
+        prices=prices_of(settings),
+        report=settings.compaction.monthly_review,
+        clock=clock or SystemClock(),
+    )
+    return Schedule(folder, jobs=upkeep.jobs() if settings.compaction.enabled else {}, clock=clock)

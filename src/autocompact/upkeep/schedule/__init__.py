@@ -1,0 +1,15 @@
+"""Upkeep by the calendar: inside a server, or by cron and systemd.
+
+- `times`: when what is due.
+- `running`: runs it, one process at a time, each day once.
+- `jobs`: what runs.
+- `installing`: a crontab or systemd units that do the same.
+"""
+
+from __future__ import annotations
+
+from autocompact.upkeep.schedule.installing import crontab, systemd_units
+from autocompact.upkeep.schedule.jobs import Upkeep
+from autocompact.upkeep.schedule.running import Schedule
+
+__all__ = ["Schedule", "Upkeep", "crontab", "systemd_units"]

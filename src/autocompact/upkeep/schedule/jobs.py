@@ -1,0 +1,72 @@
+"""What the schedule runs on a memory folder: observations each week, tasks and the report each month."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+
+from autocompact.core.memory.policy import UpkeepPolicy
+from autocompact.core.prices import Price
+from autocompact.ports import Clock, SystemClock
+from autocompact.upkeep.monthly import Month, write_report
+from autocompact.upkeep.running import Layer, run_upkeep
+from autocompact.upkeep.schedule.running import Work
+from autocompact.upkeep.schedule.times import Job
+
+log = logging.getLogger("autocompact.upkeep")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upkeep:
+    """The jobs of one memory folder.
+
+    Attributes:
+        folder: the memory folder.
+        policy: figures and switches of the layers.
+        databases: stores of conversations, for the report.
+        prices: by the beginning of a model's name.
+        report: write the monthly report.
+        clock: what time it is.
+    """
+
+    folder: Path
+    policy: UpkeepPolicy = field(default_factory=UpkeepPolicy)
+    databases: Sequence[Path] = ()
+    prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
+    report: bool = True
+    clock: Clock = field(default_factory=SystemClock)
+
+    async def weekly(self, day: date) -> None:
+        """The observation layer.
+
+        Raises:
+            AutocompactError: it could not run; nothing was changed.
+        """
+        await self._layer("observations", day)
+
+    async def monthly(self, day: date) -> None:
+        """The task layer, and the report on the month before ``day``.
+
+        Raises:
+            AutocompactError: one of them could not run; what it was to do is undone, not what ran before it.
+        """
+        await self._layer("tasks", day)
+        if self.report:
+            await write_report(
+                self.folder, Month.before(day), databases=self.databases, prices=self.prices, clock=self.clock
+            )
+
+    async def _layer(self, layer: Layer, day: date) -> None:
+        report = await asyncio.to_thread(
+            run_upkeep, self.folder, layers=[layer], policy=self.policy, clock=self.clock
+        )
+        changed = [change.name for change in report.changes]
+        log.info("upkeep ran", extra={"layer": layer, "due": day.isoformat(), "changed": changed})
+
+    def jobs(self) -> dict[Job, Work]:
+        """What runs when."""
+        return {"weekly": self.weekly, "monthly": self.monthly}
