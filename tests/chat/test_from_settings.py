@@ -49,7 +49,7 @@ def test_each_setting_reaches_the_chat(tmp_path: Path) -> None:
         chat=chat,
         models={"window": 32_000, "windows": {"qwen": 8_000}, "reserve": 1_000},
         engine={"mode": "coding-agent"},
-        compaction={"summaryModel": "offline", **threshold(9_000)},
+        compaction={"summaryModel": "offline", "preserveTokenMetrics": False, **threshold(9_000)},
     )
 
     place = chat_place(given, folder=tmp_path, namespace="me")
@@ -62,6 +62,7 @@ def test_each_setting_reaches_the_chat(tmp_path: Path) -> None:
     assert (config.window, config.windows, config.reserve) == (32_000, {"qwen": 8_000}, 1_000)
     assert config.workspace == tmp_path / "work"
     assert (config.memory_folder, config.mcp_file) == (tmp_path / "memory", tmp_path / "mcp.json")
+    assert not config.keep_metrics
     assert config.skill_folders == (tmp_path / "skills",)
     assert (config.instructions, config.steps) == ("Be brief.", 7)
     assert config.commands == CommandRules(

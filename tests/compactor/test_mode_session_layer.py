@@ -15,6 +15,7 @@ from autocompact.errors import InvalidInput
 from autocompact.models.openai_compatible import OpenAICompatible
 from autocompact.stores.memory import MemoryStore
 from autocompact.testing import FakeClock, FakeProvider
+from autocompact.upkeep import run_upkeep
 from tests.compactor.support import work
 from tests.models.support import AT_ONCE
 
@@ -97,6 +98,37 @@ async def test_each_compaction_adds_one_entry(tmp_path: Path) -> None:
             assert (await conversation.compact()).success
         assert (tmp_path / CONTEXT_ARCHIVE).read_text("utf-8").count("\n## 2026-") == 3
         await conversation.shared.aclose()
+
+
+@pytest.mark.requirement("C10")
+async def test_memory_files_survive_every_compaction(tmp_path: Path) -> None:
+    names = ("MEMORY.md", "ACTIVE_RULES.md", "OBSERVATIONS.md", "DONE.md", "DECISIONS.md", "TASK_ARCHIVE.md")
+    before = {name: f"# {name}\r\n\n- as it was, ünchanged".encode() for name in names}
+    for name, content in before.items():
+        (tmp_path / name).write_bytes(content)
+    async with FakeProvider(SUMMARY) as provider:
+        conversation = await session(tmp_path, provider)
+        for round in range(3):
+            await work(conversation, 20, start=20 * round)
+            assert (await conversation.compact()).success
+        await conversation.shared.aclose()
+    assert {name: (tmp_path / name).read_bytes() for name in names} == before
+
+
+@pytest.mark.requirement("C1")
+async def test_tasks_of_conversations_that_were_compacted_by_themselves_are_noted_by_the_task_layer(
+    tmp_path: Path,
+) -> None:
+    async with FakeProvider(SUMMARY) as provider:
+        conversation = await session(tmp_path, provider)
+        for round in range(2):
+            await work(conversation, 20, start=20 * round)
+            assert (await conversation.compact()).success
+        await conversation.shared.aclose()
+    run_upkeep(tmp_path, layers=["tasks"], clock=FakeClock())
+    done = (tmp_path / "DONE.md").read_text("utf-8")
+    assert done.count("TASK-12: rounding of invoice lines\n  - Outcome: done, 41 tests passed") == 1
+    assert run_upkeep(tmp_path, layers=["tasks"], clock=FakeClock()).changes == ()
 
 
 @pytest.mark.requirement("C1")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,7 +51,7 @@ async def served(folder: Path, provider: FakeProvider, **compaction: object) -> 
                 await asyncio.to_thread(lambda: None)
 
 
-def state(folder: Path) -> dict[str, str]:
+def state(folder: Path) -> dict[str, Any]:
     return json.loads((folder / ".schedule.json").read_text())
 
 
@@ -61,7 +62,7 @@ async def test_a_server_makes_up_for_what_was_missed_when_it_starts(folder: Path
         assert "Rule 1: Confirmed" in (folder / "ACTIVE_RULES.md").read_text()
         assert (folder / "TASK_ARCHIVE.md").read_text().count("| T-") == 2
         assert (folder / "reports" / "2026-10.html").is_file()
-        assert state(folder) == {"weekly": "2026-11-01", "monthly": "2026-11-01"}
+        assert state(folder) == {"weekly": "2026-11-01", "monthly": "2026-11-01", "sessions": 0}
         before = (folder / "ACTIVE_RULES.md").read_bytes()
         await served(folder, provider)
         assert (folder / "ACTIVE_RULES.md").read_bytes() == before

@@ -56,6 +56,7 @@ class ChatConfig:
         reserve: tokens kept for the reply; None takes a share of the window.
         workspace: the folder that file tools and commands work in and cannot leave; None offers no such tools.
         memory_folder: the folder of the memory files; None offers no ``remember`` and reads none.
+        keep_metrics: keep the figures of each compaction with its entry in CONTEXT_ARCHIVE.md.
         skill_folders: folders that hold skills, each a folder with a ``SKILL.md``; of equal names the last one counts.
         mcp_file: a JSON file with ``mcpServers``.
         commands: whether and which commands may be run.
@@ -75,6 +76,7 @@ class ChatConfig:
     reserve: int | None = None
     workspace: Path | None = None
     memory_folder: Path | None = None
+    keep_metrics: bool = True
     skill_folders: tuple[Path, ...] = ()
     mcp_file: Path | None = None
     commands: CommandRules = field(default_factory=CommandRules)

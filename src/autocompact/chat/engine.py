@@ -63,6 +63,7 @@ class Engine:
             windows=config.windows,
             reserve=config.reserve,
             memory_folder=config.memory_folder,
+            keep_metrics=config.keep_metrics,
             clock=clock,
         )
         self.compactor.subscribe(hear)

@@ -40,6 +40,7 @@ def chat_place(settings: Settings, *, folder: Path, namespace: str = "default") 
         reserve=settings.models.reserve,
         workspace=workspace,
         memory_folder=_path(chat.memory_folder, folder) or folder / FOLDER,
+        keep_metrics=settings.compaction.preserve_token_metrics,
         skill_folders=tuple(folder / Path(each).expanduser() for each in chat.skill_folders),
         mcp_file=_path(chat.mcp_file, folder),
         commands=CommandRules(

@@ -12,7 +12,7 @@ from autocompact.library.place import data_folder, database_path
 from autocompact.ports import Clock, SystemClock
 from autocompact.settings.values import Settings
 from autocompact.upkeep.place import memory_folder
-from autocompact.upkeep.schedule import Schedule, Upkeep
+from autocompact.upkeep.schedule import AfterSessions, Schedule, Upkeep
 
 
 def upkeep_policy_of(settings: Settings) -> UpkeepPolicy:
@@ -75,4 +75,8 @@ def schedule_of(settings: Settings, *, clock: Clock | None = None) -> Schedule:
         report=settings.compaction.monthly_review,
         clock=clock or SystemClock(),
     )
-    return Schedule(folder, jobs=upkeep.jobs() if settings.compaction.enabled else {}, clock=clock)
+    if not settings.compaction.enabled:
+        return Schedule(folder, jobs={}, clock=clock)
+    most = settings.compaction.triggers.task_archive.archive_after_sessions
+    after = AfterSessions(count=upkeep.sessions, most=most, work=upkeep.tasks)
+    return Schedule(folder, jobs=upkeep.jobs(), after=after, clock=clock)

@@ -6,9 +6,11 @@ from hypothesis import strategies as st
 
 from autocompact.core.memory.archive_entries import ArchivedTask, entries_in
 from autocompact.core.memory.context_archive import CONTEXT_ARCHIVE
-from autocompact.core.memory.pages import DONE, open_page
+from autocompact.core.memory.pages import DONE, TASK_ARCHIVE, open_page
+from autocompact.core.memory.policy import TaskPolicy
 from autocompact.core.memory.session import plan_noting, tasks_in_summary
-from autocompact.core.memory.tasks import OF_TASKS, row_of
+from autocompact.core.memory.task_table import rows_in
+from autocompact.core.memory.tasks import OF_TASKS, plan_tasks, row_of
 
 DAY = date(2026, 11, 21)
 
@@ -162,3 +164,27 @@ def test_whenever_entries_come_in_between_every_ended_task_is_noted_exactly_once
     notes = open_page(files, DONE, dialect=OF_TASKS).notes
     found = [(note.rest[-1][-1], note.text[:3]) for note in notes]
     assert sorted(found) == sorted(expected)
+
+
+@pytest.mark.requirement("C1", "C3")
+@given(st.lists(st.sampled_from(["session", "note", "archive"]), max_size=12))
+def test_over_any_sequence_of_sessions_and_runs_no_task_disappears_or_doubles(steps: list[str]):
+    files: dict[str, bytes] = {}
+    sessions = 0
+    for step in [*steps, "note", "archive"]:
+        if step == "session":
+            sessions += 1
+            files[CONTEXT_ARCHIVE] = (
+                files.get(CONTEXT_ARCHIVE, b"")
+                + entry(f"T-{sessions}: x (done)", name=f"s{sessions}").encode()
+            )
+        elif step == "note":
+            files |= plan_noting(files, today=DAY)[0]
+        else:
+            files |= plan_tasks(files, today=DAY, policy=TaskPolicy(keep_recent=2))[0]
+    kept = [row_of(note).task for note in open_page(files, DONE, dialect=OF_TASKS).notes]
+    rows = [row.task for row in rows_in(open_page(files, TASK_ARCHIVE).texts)]
+    assert sorted([*kept, *rows]) == sorted(f"T-{number}: x" for number in range(1, sessions + 1))
+    assert len(kept) <= 2
+    assert plan_noting(files, today=DAY) == ({}, ())
+    assert plan_tasks(files, today=DAY, policy=TaskPolicy(keep_recent=2))[0] == {}

@@ -14,7 +14,7 @@ from filelock import FileLock
 
 from autocompact.errors import StoreUnavailable
 from autocompact.testing.clock import FakeClock
-from autocompact.upkeep.schedule import Schedule, Upkeep
+from autocompact.upkeep.schedule import AfterSessions, Schedule, Upkeep
 from autocompact.upkeep.schedule.running import LOCK, STATE
 
 pytestmark = pytest.mark.anyio
@@ -119,7 +119,11 @@ async def test_a_note_that_cannot_be_read_is_written_anew(tmp_path: Path):
     (tmp_path / STATE).write_text("{")
     ran = Ran()
     assert await schedule(tmp_path, ran, FakeClock(FRIDAY)).look() == ()
-    assert json.loads((tmp_path / STATE).read_text()) == {"weekly": "2026-11-15", "monthly": "2026-11-01"}
+    assert json.loads((tmp_path / STATE).read_text()) == {
+        "weekly": "2026-11-15",
+        "monthly": "2026-11-01",
+        "sessions": 0,
+    }
 
 
 async def test_in_the_background_it_runs_at_each_midnight_and_ends_when_it_is_told(tmp_path: Path):
@@ -163,6 +167,35 @@ async def test_a_job_that_runs_when_it_is_told_to_end_is_finished(tmp_path: Path
     await asyncio.wait_for(closing, 20)
     assert ended == [date(2026, 11, 15)]
     assert json.loads((tmp_path / STATE).read_text())["weekly"] == "2026-11-15"
+
+
+@pytest.mark.requirement("C4", "C5")
+async def test_tasks_are_looked_at_besides_after_so_many_sessions(tmp_path: Path):
+    clock, found, looked = FakeClock(FRIDAY), [3], list[date]()
+
+    async def work(day: date) -> None:
+        looked.append(day)
+
+    async def monthly(_: date) -> None:
+        pass
+
+    after = AfterSessions(count=lambda: found[0], most=2, work=work)
+    one = Schedule(tmp_path, jobs={"monthly": monthly}, after=after, clock=clock, zone=UTC)
+    for sessions in (3, 4, 5, 5, 6):
+        found[0] = sessions
+        await one.look()
+    assert looked == [date(2026, 11, 20)]
+    clock.advance(20 * DAY)
+    found[0] = 9
+    await one.look()  # the monthly run counts
+    assert len(looked) == 1
+    found[0] = 11
+    await one.look()
+    assert len(looked) == 2
+    (tmp_path / "CONTEXT_ARCHIVE.md").write_text(
+        "".join(f"## 2026-11-20T00:00:00 c{n}\n\n- Conversation: `s{n % 2}`\n\n" for n in range(5))
+    )
+    assert Upkeep(folder=tmp_path).sessions() == 2
 
 
 @pytest.mark.requirement("C5", "C6")

@@ -10,6 +10,6 @@ from __future__ import annotations
 
 from autocompact.upkeep.schedule.installing import crontab, systemd_units
 from autocompact.upkeep.schedule.jobs import Upkeep
-from autocompact.upkeep.schedule.running import Schedule
+from autocompact.upkeep.schedule.running import AfterSessions, Schedule
 
-__all__ = ["Schedule", "Upkeep", "crontab", "systemd_units"]
+__all__ = ["AfterSessions", "Schedule", "Upkeep", "crontab", "systemd_units"]

@@ -9,8 +9,12 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
+from autocompact.core.memory.archive_entries import entries_in
+from autocompact.core.memory.context_archive import CONTEXT_ARCHIVE
+from autocompact.core.memory.document import read_document
 from autocompact.core.memory.policy import UpkeepPolicy
 from autocompact.core.prices import Price
+from autocompact.memory_files.changes import read_files
 from autocompact.ports import Clock, SystemClock
 from autocompact.upkeep.monthly import Month, write_report
 from autocompact.upkeep.running import Layer, run_upkeep
@@ -54,11 +58,30 @@ class Upkeep:
         Raises:
             AutocompactError: one of them could not run; what it was to do is undone, not what ran before it.
         """
-        await self._layer("tasks", day)
+        await self.tasks(day)
         if self.report:
             await write_report(
                 self.folder, Month.before(day), databases=self.databases, prices=self.prices, clock=self.clock
             )
+
+    async def tasks(self, day: date) -> None:
+        """The task layer alone.
+
+        Raises:
+            AutocompactError: it could not run; nothing was changed.
+        """
+        await self._layer("tasks", day)
+
+    def sessions(self) -> int:
+        """How many sessions stand in CONTEXT_ARCHIVE.md.
+
+        Raises:
+            InvalidInput: it is no text.
+            StoreUnavailable: it cannot be read.
+        """
+        content = read_files(self.folder, [CONTEXT_ARCHIVE]).get(CONTEXT_ARCHIVE, b"")
+        entries = entries_in(read_document(content, name=CONTEXT_ARCHIVE).texts)
+        return len({entry.conversation for entry in entries})
 
     async def _layer(self, layer: Layer, day: date) -> None:
         report = await asyncio.to_thread(

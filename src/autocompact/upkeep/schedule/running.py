@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from datetime import date, tzinfo
 from pathlib import Path
 from typing import Protocol
@@ -28,9 +29,32 @@ log = logging.getLogger("autocompact.upkeep")
 class Work(Protocol):
     """What a job does."""
 
-    async def __call__(self, day: date) -> None:
+    async def __call__(self, day: date, /) -> None:
         """Run it for the day on which it was due."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AfterSessions:
+    """What runs besides whenever so many sessions were archived.
+
+    Attributes:
+        count: how many sessions there are in the archive.
+        most: after how many new ones it runs.
+        work: what it does.
+    """
+
+    count: Callable[[], int]
+    most: int
+    work: Work
+
+
+class _State(msgspec.Struct, kw_only=True):
+    """What was done: for which day each job ran last, and how many sessions there were when tasks were looked at."""
+
+    weekly: date
+    monthly: date
+    sessions: int = 0
 
 
 class Schedule:
@@ -39,6 +63,7 @@ class Schedule:
     Args:
         folder: the memory folder, which holds what was done; nothing runs while there is none.
         jobs: what each job does; one that is missing does nothing.
+        after: what runs besides, by the number of sessions; a monthly run counts as one.
         clock: what time it is.
         zone: the local time zone; None is that of the machine.
         pause: waits for so many seconds, between two looks at the calendar.
@@ -49,12 +74,14 @@ class Schedule:
         folder: Path,
         *,
         jobs: Mapping[Job, Work],
+        after: AfterSessions | None = None,
         clock: Clock | None = None,
         zone: tzinfo | None = None,
         pause: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self._folder = folder
         self._jobs = jobs
+        self._after = after
         self._clock = clock or SystemClock()
         self._zone = zone
         self._pause = pause
@@ -92,28 +119,42 @@ class Schedule:
             lock.release()
 
     async def _due(self) -> tuple[Job, ...]:
-        done, today = self._read(), local_day(self._clock.now(), zone=self._zone)
-        if done is None:
-            self._write({job: last_due(job, today) for job in JOBS})
+        state, today = self._read(), local_day(self._clock.now(), zone=self._zone)
+        if state is None:
+            days = {job: last_due(job, today) for job in JOBS}
+            self._write(_State(**days, sessions=await self._sessions()))
             return ()
         ran: list[Job] = []
-        for job, day in due(done, today):
+        for job, day in due({"weekly": state.weekly, "monthly": state.monthly}, today):
             if job in self._jobs:
                 await self._jobs[job](day)
                 ran.append(job)
-            done[job] = day
-            self._write(done)
+            setattr(state, job, day)
+            if job == "monthly":
+                state.sessions = await self._sessions()
+            self._write(state)
+        await self._after_sessions(state, today)
         return tuple(ran)
 
-    def _read(self) -> dict[Job, date] | None:
-        """For which day each job ran last; None if that was never written down, or cannot be read."""
+    async def _after_sessions(self, state: _State, today: date) -> None:
+        sessions = await self._sessions()
+        if self._after is not None and sessions - state.sessions >= self._after.most:
+            await self._after.work(today)
+            state.sessions = sessions
+            self._write(state)
+
+    async def _sessions(self) -> int:
+        return await asyncio.to_thread(self._after.count) if self._after is not None else 0
+
+    def _read(self) -> _State | None:
+        """What was done; None if that was never written down, or cannot be read."""
         try:
-            return msgspec.json.decode((self._folder / STATE).read_bytes(), type=dict[Job, date])
+            return msgspec.json.decode((self._folder / STATE).read_bytes(), type=_State)
         except (FileNotFoundError, msgspec.DecodeError):
             return None
 
-    def _write(self, done: Mapping[Job, date]) -> None:
-        replace_file(self._folder / STATE, msgspec.json.encode(done) + b"\n")
+    def _write(self, state: _State) -> None:
+        replace_file(self._folder / STATE, msgspec.json.encode(state) + b"\n")
 
     async def _run(self) -> None:
         while True:
