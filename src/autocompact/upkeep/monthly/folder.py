@@ -78,9 +78,9 @@ def _day(note: Note, name: str) -> date | None:
 
 def _tasks(files: Mapping[str, bytes], month: Month) -> Iterable[str]:
     for note in open_page(files, DONE, dialect=OF_TASKS).notes:
-        row = row_of(note)
-        if month.has(row.date):
-            yield row.task
-    for row in rows_in(open_page(files, TASK_ARCHIVE).texts):
+        if month.has(note.date):
+            yield row_of(note).task
+    archive = read_document(files.get(TASK_ARCHIVE, b""), name=TASK_ARCHIVE)
+    for row in rows_in(archive.texts):
         if month.has(row.date):
             yield row.task
