@@ -16,10 +16,12 @@ import aiohttp
 import pytest
 
 from autocompact.cli import main
+from autocompact.cli.gateway_options import as_settings
 from autocompact.cli.serving import logs_shown
 from autocompact.cli.wrapping import inherited, variables
 from autocompact.errors import InvalidInput
-from autocompact.gateway.server import listening
+from autocompact.gateway.from_settings import open_gateway
+from autocompact.gateway.server import listening, running
 from autocompact.settings import load_settings
 from autocompact.stores.sqlite_file import APPLICATION_ID
 from autocompact.testing import Answer, FakeProvider
@@ -219,19 +221,22 @@ def test_only_a_server_that_no_setting_names_becomes_an_upstream(home: Path) -> 
 
 async def test_a_restart_keeps_conversations(home: Path) -> None:
     history = [{"role": role, "content": "word " * 100} for role in ("user", "assistant", "user") * 2]
+    body = json.dumps({"model": "m", "messages": history}).encode()
     named: list[str | None] = []
     async with FakeProvider() as provider, aiohttp.ClientSession() as session:
+        options = {"upstream": f"openai={provider.url}", "window": "2000"}
+        settings = load_settings(options=as_settings(options)).settings
         for _ in range(2):
-            port = free_port()
-            async with serving(provider, "--port", port, "--window", 2000):
-                body = json.dumps({"model": "m", "messages": history}).encode()
-                url = f"http://127.0.0.1:{port}/v1/chat/completions"
-                async with session.post(url, data=body) as response:
-                    await response.read()
-                    named.append(response.headers.get("x-autocompact-conversation"))
+            async with (
+                running(open_gateway(settings)) as url,
+                session.post(f"{url}/v1/chat/completions", data=body) as response,
+            ):
+                await response.read()
+                named.append(response.headers.get("x-autocompact-conversation"))
     assert named[0] is not None
     assert named[0] == named[1]
-    assert (home / "data" / "autocompact" / "gateway.db").exists()
+    path = home / "data" / "autocompact" / "gateway.db"
+    assert path.stat().st_mode & 0o077 == 0
 
 
 async def test_a_port_that_is_taken_ends_the_second_with_2() -> None:
@@ -247,7 +252,7 @@ async def test_a_port_that_is_taken_ends_the_second_with_2() -> None:
 @pytest.mark.parametrize("number, code", [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
 async def test_a_signal_lets_streams_come_to_their_end(number: signal.Signals, code: int) -> None:
     port = free_port()
-    answer = Answer(text="one two three four five six seven eight " * 3)
+    answer = Answer(text="one two three four five six seven eight")
     async with (
         FakeProvider([answer]) as provider,
         serving(provider, "--port", port) as process,
@@ -296,8 +301,6 @@ def test_what_cannot_be_used_is_said(
 
 
 def test_options_are_settings(capsys: pytest.CaptureFixture[str]) -> None:
-    from autocompact.cli.gateway_options import as_settings
-
     given = as_settings(
         {
             "host": None,

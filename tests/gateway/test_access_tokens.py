@@ -124,6 +124,31 @@ async def test_no_token_reaches_what_is_another_ones(tmp_path: Path) -> None:
     assert again["x-autocompact-conversation"] == names[THEIRS]
 
 
+@pytest.mark.requirement("E7")
+async def test_a_search_finds_nothing_of_another_token(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "conversations.db")
+    words = {OURS: "the yellow kestrel", THEIRS: "the purple heron"}
+    async with (
+        FakeProvider("Fine.", window=WINDOW) as provider,
+        gateway_before(provider, store=store, **CLOSED) as url,
+        aiohttp.ClientSession() as session,
+    ):
+        names = [
+            (await send(url, big(50, first=f"It is on {word}."), key=token))[0]["x-autocompact-conversation"]
+            for token, word in words.items()
+        ]
+        found: list[list[str]] = []
+        for token in words:
+            for word in ("yellow kestrel", "purple heron"):
+                for within in ({}, {"conversation": names[0]}, {"conversation": names[1]}):
+                    asked = {"q": word, **within}
+                    address = f"{url}/autocompact/search"
+                    async with session.get(address, params=asked, headers=bearer(token)) as told:
+                        found.append([each["conversation"] for each in (await told.json())["results"]])
+    mine, theirs = [names[0]], [names[1]]
+    assert found == [mine, mine, [], [], [], [], [], [], [], theirs, [], theirs]
+
+
 async def test_what_everybody_may_read_says_nothing_of_anybody(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "conversations.db")
     async with (

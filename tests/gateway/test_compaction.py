@@ -63,24 +63,6 @@ async def test_the_prefix_is_stable_between_compactions() -> None:
     assert 0 < len(broken) < 8
 
 
-async def test_usage_is_what_the_provider_reported_and_a_client_that_goes_by_it_never_compacts_too() -> None:
-    messages: list[Any] = []
-    reported: list[int] = []
-    async with (
-        FakeProvider("Fine.", window=WINDOW) as provider,
-        gateway_before(provider, window=WINDOW) as url,
-        openai.AsyncOpenAI(api_key="k", base_url=f"{url}/v1", max_retries=0) as client,
-    ):
-        for turn in range(60):
-            messages.append({"role": "user", "content": words(turn) * 2})
-            done = await client.chat.completions.create(model="m", messages=messages, max_tokens=100)
-            assert done.usage is not None
-            reported.append(done.usage.prompt_tokens)
-            messages.append({"role": "assistant", "content": "Fine."})
-    assert reported == [asked.tokens for asked in provider.requests]
-    assert max(reported) < 0.9 * WINDOW  # where such a client would compact
-
-
 def big(turns: int, *, first: str = "Start") -> list[Any]:
     messages: list[Any] = [{"role": "user", "content": first}]
     for turn in range(turns):

@@ -80,8 +80,8 @@ async def test_400_turns_with_tools_never_overflow_and_every_reply_is_right(
         await stack.enter_async_context(opened)
         plain = Wire(session, url, path=speaker.path)
         for turn in range(200):
-            # the client's own work grows with the square of the conversation, so it takes every twentieth turn
-            client, stream = (own, turn % 40 == 0) if turn % 20 == 0 else (plain, False)
+            # the client's own work grows with the square of the conversation, so it takes every fortieth turn
+            client, stream = (own, turn % 80 == 0) if turn % 40 == 0 else (plain, False)
             history.append(speaker.user(f"Please build module {turn}"))
             called = speaker.heard(await client.ask(speaker.request(history), stream=stream))
             assert called.calls == [f"call_{turn}_1", f"call_{turn}_2"]

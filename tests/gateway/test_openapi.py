@@ -26,7 +26,7 @@ from tests.gateway.test_compaction import WINDOW, big, send
 
 pytestmark = pytest.mark.anyio
 
-EXAMPLES = 15
+EXAMPLES = 6
 OURS = ("--exclude-path-regex", "^/v1", "--checks", "all")
 EXISTING = ("--include-path-regex", "{id}", "--exclude-method", "DELETE", "--phases", "coverage,fuzzing")
 """On a conversation that is there: most of the names that are made up are of none."""

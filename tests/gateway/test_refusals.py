@@ -8,6 +8,7 @@ from typing import Any
 
 import aiohttp
 import anthropic
+import httpx2
 import openai
 import pytest
 
@@ -146,6 +147,33 @@ async def test_the_official_clients_raise_what_they_do_for_the_providers_own_err
     for error in (first.value, last.value):
         assert error.response.headers["x-autocompact-action"] == "refused"
         assert error.response.headers["content-type"] == "application/json"
+
+
+class Deep(httpx2.AsyncHTTPTransport):
+    """Sends another body than the client gave it: no client writes one that is nested as deeply as this."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        nested = b"[" * 100_000 + b"]" * 100_000
+        body = b'{"model":"m","max_tokens":9,"messages":[{"role":"user","content":' + nested + b"}]}"
+        headers = [(name, value) for name, value in request.headers.raw if name.lower() != b"content-length"]
+        return await super().handle_async_request(
+            httpx2.Request(request.method, request.url, headers=headers, content=body)
+        )
+
+
+async def test_a_request_that_is_nested_too_deeply_is_a_bad_request_of_the_official_clients() -> None:
+    async with (
+        FakeProvider() as provider,
+        gateway_before(provider) as url,
+        httpx2.AsyncClient(transport=Deep()) as deep,
+    ):
+        chat = openai.AsyncOpenAI(api_key="k", base_url=f"{url}/v1", max_retries=0, http_client=deep)
+        claude = anthropic.AsyncAnthropic(api_key="k", base_url=url, max_retries=0, http_client=deep)
+        with pytest.raises(openai.BadRequestError, match="nested too deeply"):
+            await chat.chat.completions.create(model="m", messages=SAID)
+        with pytest.raises(anthropic.BadRequestError, match="nested too deeply"):
+            await claude.messages.create(model="m", messages=SAID, max_tokens=9)
+    assert provider.requests == []
 
 
 async def test_a_refusal_says_how_to_go_on() -> None:
