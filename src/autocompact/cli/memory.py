@@ -70,6 +70,7 @@ def _tasks(run: TaskRun) -> Iterator[str]:
     yield f"  {_staying(run.kept, 'task')}, {archived}, {proposed} proposed"
     yield from _listed("archived", run.archived)
     yield from _listed("proposed", run.proposed)
+    yield from _listed("stays, as others stand in it:", run.unclear, color="yellow")
 
 
 def _listed(label: str, texts: list[str] | tuple[str, ...], *, color: str | None = None) -> Iterator[str]:

@@ -20,6 +20,7 @@ def read(text: str, name: str = OBSERVATIONS) -> tuple[Note, ...]:
     [
         "- 2026-10-03: Tests need TZ=UTC (8 confirmations)",
         "* [2026-10-03] Tests need TZ=UTC (confirmed 8 times)",
+        "* 2026-10-03 Tests need TZ=UTC (8x confirmed)",
         "- **2026-10-03** Tests need TZ=UTC [8 confirmations]",
         "- **2026-10-03:** Tests need TZ=UTC - 8 confirmations",
         "- (3 Oct 2026) Tests need TZ=UTC (seen 8 times).",

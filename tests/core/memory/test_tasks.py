@@ -120,6 +120,19 @@ def test_a_task_may_be_one_line(folder: Folder, line: str, expected: tuple[str, 
     assert (row.task, row.outcome, row.files, row.tokens, row.pattern) == expected
 
 
+def test_a_task_in_which_others_stand_stays_and_is_told(folder: Folder):
+    first = "## T-1: a\n\n- Date: 2026-10-01\n\n- [x] 2026-10-02: T-2 b (done)\n\n"
+    folder.put(
+        DONE,
+        f"{first}## T-3: c\n- Date: 2026-10-03\n- T-3 took long\n- UTF-8 is hard\n\n## Tea\n\nDate: 2026-10-04\n",
+    )
+    run = folder.tasks(keep_recent=0)
+    assert run.archived == ("T-3: c", "Tea")
+    assert run.unclear == ("T-1: a",)
+    assert folder.text(DONE) == first
+    assert folder.tasks(keep_recent=0).archived == ()
+
+
 def test_the_newest_stay_whatever_the_order_of_the_file(folder: Folder):
     lines = [f"- 2026-10-{day:02}: T-{day} x\n" for day in (9, 7, 8, 5)]
     folder.put(DONE, "".join(lines))

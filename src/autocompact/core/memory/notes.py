@@ -31,10 +31,11 @@ _TAIL = re.compile(
     re.IGNORECASE,
 )
 _COUNT = re.compile(
-    r"(\d{1,6})\s*(?:times\s+)?(?:confirmations?|confirmed)\b|\bconfirm(?:ed|ations?)\s*[:=]?\s*(\d{1,6})(?![\d-])\s*(?:times|[x×])?"
+    r"(\d{1,6})\s*(?:(?:times|[x×])\s+)?(?:confirmations?|confirmed)\b|\bconfirm(?:ed|ations?)\s*[:=]?\s*(\d{1,6})(?![\d-])\s*(?:times|[x×])?"
     r"|\b(?:seen|observed)\s+(\d{1,6})\s+times",
     re.IGNORECASE,
 )
+_CONFIRM = re.compile(r"\d+\s*(?:(?:times|[x×])\s+)?confirm|confirm", re.IGNORECASE)
 _FILLER = re.compile(
     r"\b(?:confirmed|confirmations?|seen|observed|noted|recorded|added|first|last|again|on|and|since|times|date)\b"
     r"|[\s,;:.&×+]",
@@ -295,7 +296,7 @@ def _read_tail(found: _Found, match: re.Match[str], *, line: int, column: int) -
     is_confirmed = count is not None or "confirm" in inside.lower()
     if left or not (count or dates) or found.place or (found.dates and not is_confirmed):
         return False
-    before = inside[: re.search(r"\d+\s*(?:times\s+)?confirm|confirm|$", inside, re.IGNORECASE).start()]  # pyright: ignore[reportOptionalMemberAccess] - the end always matches
+    before = _CONFIRM.split(inside, maxsplit=1)[0]
     noted = find_dates(before) if is_confirmed else dates
     found.dates += noted[:1]
     if is_confirmed:

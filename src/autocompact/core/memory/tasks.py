@@ -16,6 +16,7 @@ from functools import lru_cache
 
 from autocompact.core.ledger.decisions import find_decisions
 from autocompact.core.ledger.scan import Said
+from autocompact.core.memory.dates import DATE
 from autocompact.core.memory.meaning import Key, Meanings
 from autocompact.core.memory.notes import NAMES, Dialect, Note
 from autocompact.core.memory.observations import key_of, new_note, recording
@@ -50,6 +51,9 @@ OF_TASKS = Dialect(
 """What tasks look like in DONE.md."""
 
 _ID = re.compile(r"(?:[A-Z][A-Z0-9]{0,9}-|#)\d+\b")
+_ENTRY = re.compile(
+    rf"(?:#{{1,6}}|[-*+]|\d{{1,9}}[.)])\s+(?:\[[ xX]\]\s+)?(?:{DATE}\W+)?({_ID.pattern})", re.IGNORECASE
+)
 _TAIL = re.compile(r"\s*\(([^()]*)\)\s*\Z|\s+(?:[—–→]|->)\s+([^—–→]+)\Z")
 _FILES = re.compile(r"(\d+)\s+files?\b", re.IGNORECASE)
 _TOKENS = re.compile(r"~?\s*(\d[\d.,]*\s*[kKmM]?)\s+tokens?\b")
@@ -92,11 +96,13 @@ class TaskRun:
         kept: tasks that are still in DONE.md.
         archived: names of the tasks that became rows.
         proposed: patterns that were noted as observations.
+        unclear: names of tasks that stay because others seem to stand in them, as an item or a heading below.
     """
 
     kept: int = 0
     archived: tuple[str, ...] = ()
     proposed: tuple[str, ...] = ()
+    unclear: tuple[str, ...] = ()
 
 
 def plan_tasks(
@@ -117,7 +123,9 @@ def plan_tasks(
     """
     page = open_page(files, DONE, dialect=OF_TASKS)
     archive = open_page(files, TASK_ARCHIVE)
-    old = _older(page.notes, policy=policy)
+    older = _older(page.notes, policy=policy)
+    unclear = [note for note in older if _holds_others(note)]
+    old = [note for note in older if note not in unclear] if unclear else older
     rows = [row_of(note) for note in old]
     known = rows_in(archive.texts)
     changed: dict[str, bytes] = {}
@@ -134,6 +142,7 @@ def plan_tasks(
         kept=len(page.notes) - len(old),
         archived=tuple(row.task for row in rows),
         proposed=tuple(note.text for note in proposed),
+        unclear=tuple(_title(note.text)[0] for note in unclear),
     )
     return changed, run
 
@@ -142,6 +151,16 @@ def _older(notes: Sequence[Note], *, policy: TaskPolicy) -> list[Note]:
     """The tasks that leave, oldest first."""
     ordered = _by_age(notes)
     return ordered[: max(0, len(ordered) - policy.keep_recent)]
+
+
+def _holds_others(note: Note) -> bool:
+    """Whether an entry with another number than the task's own stands in it: a row would lose that."""
+    own = _ID.search(note.text)
+    if own is None or note.form != "heading":
+        return False
+    found = {match[1].upper() for line in note.rest if (match := _ENTRY.match(line))}
+    prefix = own[0].rstrip("0123456789")
+    return any(each.rstrip("0123456789") == prefix for each in found - {own[0]})
 
 
 def _by_age(notes: Sequence[Note]) -> list[Note]:
