@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import click
 
+from autocompact.cli.chat import chat
 from autocompact.cli.compact import compact
 from autocompact.cli.guard import guarded
 from autocompact.cli.inspect import inspect
@@ -61,6 +62,7 @@ for kept in (
     delete,
 ):
     program.add_command(kept)
+program.add_command(chat)
 program.add_command(serve)
 program.add_command(wrap)
 program.add_command(settings)

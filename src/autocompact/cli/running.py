@@ -12,9 +12,13 @@ T = TypeVar("T")
 
 def run(work: Coroutine[object, object, T]) -> T:
     """The result of ``work``. Ctrl-C cancels it, so that it gives back what it opened."""
+    quieted()
+    return asyncio.run(work)
+
+
+def quieted() -> None:
+    """Keep logs off the screen where nobody listens: what matters is said by the command."""
     for name in ("autocompact", "stamina"):
         log = logging.getLogger(name)
         if not log.handlers:
-            # What matters is said by the command; Python would print the rest to stderr where nobody listens.
             log.addHandler(logging.NullHandler())
-    return asyncio.run(work)

@@ -1,0 +1,175 @@
+"""``autocompact chat``: a conversation that never runs out of context, in the terminal or in a pipe."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict, Unpack
+
+import click
+
+from autocompact.cli.running import quieted
+from autocompact.cli.sources import STDIN
+from autocompact.cli.store import db_option, namespace_option
+from autocompact.cli.terminal import tell
+from autocompact.cli.values import count
+from autocompact.errors import InvalidInput, ModelError
+
+if TYPE_CHECKING:
+    from autocompact.chat import ChatService, ChatSession
+    from autocompact.chat.aside import Aside
+    from autocompact.chat.from_settings import ChatPlace
+
+_LAST = ""
+FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+
+
+class Options(TypedDict):
+    """The options that say how conversations are held, and where."""
+
+    model: str | None
+    workspace: Path | None
+    commands: bool
+    window: int | None
+    db: Path | None
+    namespace: str
+
+
+@click.command()
+@click.argument("question", default="")
+@click.option(
+    "--resume",
+    is_flag=False,
+    flag_value=_LAST,
+    default=None,
+    metavar="[ID]",
+    help="Go on with the conversation ID (or what it begins with), or with the last one.",
+)
+@click.option(
+    "--model",
+    metavar="NAME",
+    help="Who answers: offline, or PROVIDER:MODEL.  [default: what the environment offers]",
+)
+@click.option(
+    "--workspace",
+    type=FOLDER,
+    metavar="FOLDER",
+    help="Folder that the agent's tools work in and cannot leave.  [default: the current one]",
+)
+@click.option("--commands", is_flag=True, help="Let the agent run commands there; you are asked first.")
+@click.option(
+    "--window", type=count(least=1), metavar="N", help="Tokens of the model's window.  [default: by model]"
+)
+@db_option
+@namespace_option
+def chat(question: str, *, resume: str | None, **options: Unpack[Options]) -> None:
+    """Talk to an agent; the conversation is compacted before it fills the model's window.
+
+    Without QUESTION you talk until Ctrl-D; /help shows what else can be typed. With a QUESTION, or - to read it from
+    stdin, the answer goes to stdout and the program ends.
+
+    Without a key in the environment the offline model answers: it searches, it does not reason.
+    """
+    if resume == STDIN:  # `--resume -` is a question from stdin, not an id
+        resume, question = _LAST, STDIN
+    with _service(**options) as (aside, service):
+        session = aside.run(_opened(service, resume=resume, model=options["model"]))
+        if question or not sys.stdin.isatty():
+            _ask(aside, session, question=_read() if question in ("", STDIN) else question)
+        else:
+            session = _talk(aside, service, session=session, resumed=resume is not None)
+        _tell_how_to_resume(session, **options)
+
+
+@contextmanager
+def _service(**options: Unpack[Options]) -> Generator[tuple[Aside, ChatService]]:
+    """The service, and where it runs."""
+    from autocompact.chat import opened
+    from autocompact.chat.aside import Aside
+
+    place = _place(**options)
+    quieted()
+    aside = Aside()
+    try:
+        yield aside, aside.hold(opened(place.db, config=place.config))
+    finally:
+        aside.close()
+
+
+def _place(**options: Unpack[Options]) -> ChatPlace:
+    from autocompact.chat.from_settings import chat_place
+    from autocompact.settings import load_settings
+
+    given = {
+        "chat.model": ("--model", options["model"]),
+        "chat.db": ("--db", options["db"] and str(options["db"])),
+        "chat.workspace": ("--workspace", options["workspace"] and str(options["workspace"])),
+        "chat.commands.enabled": ("--commands", options["commands"] or None),
+        "models.window": ("--window", options["window"]),
+    }
+    settings = load_settings(
+        options={path: pair for path, pair in given.items() if pair[1] is not None}
+    ).settings
+    return chat_place(settings, folder=Path.cwd(), namespace=options["namespace"])
+
+
+async def _opened(service: ChatService, *, resume: str | None, model: str | None) -> ChatSession:
+    from autocompact.cli.talk.dialogue import resumed
+
+    if resume is None:
+        return await service.create()
+    session = await resumed(service, resume)
+    if model and model != session.model:
+        await session.choose_model(model)
+    return session
+
+
+def _talk(aside: Aside, service: ChatService, *, session: ChatSession, resumed: bool) -> ChatSession:
+    """Talk until the person leaves; the conversation that was open then."""
+    from autocompact.cli.talk.dialogue import Dialogue
+    from autocompact.cli.talk.screen import Screen
+
+    dialogue = Dialogue(aside, service, session=session, screen=Screen(streams=True))
+    if resumed:
+        dialogue.show_history()
+    else:
+        tell("Ask something. /help shows the commands, Ctrl-D leaves.")
+    dialogue.run()
+    return dialogue.session
+
+
+def _ask(aside: Aside, session: ChatSession, *, question: str) -> None:
+    """Answer one question: the answer is all that stdout gets.
+
+    Raises:
+        ModelError: there was no answer.
+    """
+    from autocompact.cli.shelf import visible
+    from autocompact.cli.talk.dialogue import Follower, turn
+    from autocompact.cli.talk.screen import Screen
+
+    streams = sys.stdout.isatty()
+    screen = Screen(streams=streams)
+    follower = Follower(aside, session, screen=screen, ask=None)
+    ended = follower.follow(turn(session, question))
+    if follower.interrupted:
+        raise KeyboardInterrupt
+    if ended is None or ended.outcome != "finished":
+        raise ModelError(ended.message if ended else "there was no answer")
+    if not streams:
+        click.echo(visible(screen.answer))
+
+
+def _read() -> str:
+    try:
+        return sys.stdin.buffer.read().decode("utf-8").strip()
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"the question on stdin is no UTF-8 (byte {error.start:,})") from error
+
+
+def _tell_how_to_resume(session: ChatSession, **options: Unpack[Options]) -> None:
+    if len(session.conversation):
+        db = f" --db {options['db']}" if options["db"] else ""
+        tell(f"Kept: autocompact chat{db} --resume {session.id}")

@@ -1,0 +1,180 @@
+"""Shows what happens in a session: the answer as it streams, everything else beside it, and what is waited for."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from functools import singledispatchmethod
+from typing import TextIO
+
+import click
+
+from autocompact.chat import events
+from autocompact.cli.shelf import visible
+from autocompact.cli.talk import words
+from autocompact.cli.terminal import color
+from autocompact.events import BreakerOpened, CompactionCompleted, CompactionStarted
+
+COMPRESSING = "Compressing context..."
+_FRAMES = "|/-\\"
+
+
+class Screen:
+    """The answer goes to stdout as it comes, all else to stderr.
+
+    Args:
+        streams: whether the answer is shown as it comes. A program that reads it gets it whole, see `answer`.
+
+    Attributes:
+        answer: the words of the last whole answer.
+    """
+
+    def __init__(self, *, streams: bool) -> None:
+        self.answer = ""
+        self._streams = streams
+        self._alive = sys.stderr.isatty()
+        self._frames = itertools.cycle(_FRAMES)
+        self._status = ""
+        self._waiting: dict[str, str] = {}
+        self._calls: dict[str, str] = {}
+        self._reasoning = ""
+        self._held = ""
+        self._at_start = True
+
+    def tell(self, text: str) -> None:
+        """A line for the person."""
+        self._clear()
+        self._break()
+        click.echo(text, err=True, color=color())
+
+    def tick(self) -> None:
+        """Show that something is waited for. To be called now and then."""
+        if not self._alive or not self._at_start or not self._waiting:
+            return
+        what = list(self._waiting.values())[-1]
+        self._clear()
+        self._status = f"{next(self._frames)} {what}"
+        self._draw(sys.stderr, self._status)
+
+    def wait_for(self, what: str) -> None:
+        """From now on `tick` says so, until something else is heard of."""
+        self._waiting["model"] = what
+
+    def rest(self) -> None:
+        """Nothing is waited for any more; the next line begins on the left."""
+        self._clear()
+        self._break()
+        self._waiting.clear()
+        self._reasoning = ""
+
+    def _clear(self) -> None:
+        if self._status:
+            self._draw(sys.stderr, f"\r{' ' * len(self._status)}\r")
+            self._status = ""
+
+    def _draw(self, stream: TextIO, text: str) -> None:
+        stream.write(text)
+        stream.flush()
+
+    def _break(self) -> None:
+        """End a line that the answer left open."""
+        if self._held or not self._at_start:
+            click.echo(visible(self._held), color=color())
+            self._held, self._at_start = "", True
+
+    def _say(self, text: str) -> None:
+        self._clear()
+        text = self._held + text
+        # a carriage return may be the first half of a line's end
+        self._held = "\r" if text.endswith("\r") else ""
+        shown = text.removesuffix(self._held)
+        if shown:
+            click.echo(visible(shown), nl=False, color=color())
+            self._at_start = shown.endswith("\n")
+
+    # What is heard
+
+    @singledispatchmethod
+    def show(self, event: object) -> None:
+        """Show an event of the session; there is nothing to see of most kinds."""
+
+    @show.register
+    def _started(self, _event: events.TurnStarted) -> None:
+        self._waiting["model"] = "Waiting for the model"
+
+    @show.register
+    def _text(self, event: events.TextDelta) -> None:
+        self._waiting.pop("model", None)
+        self._fold()
+        if self._streams:
+            self._say(event.text)
+
+    @show.register
+    def _thinking(self, event: events.ReasoningDelta) -> None:
+        self._waiting["model"] = "Thinking"
+        self._reasoning += event.text
+
+    def _fold(self) -> None:
+        if self._reasoning.strip():
+            self.tell(words.thought_line(self._reasoning))
+        self._reasoning = ""
+
+    @show.register
+    def _restarted(self, _event: events.AnswerRestarted) -> None:
+        self._reasoning = ""
+        self.tell(click.style("[void: the model is asked again]", fg="yellow"))
+
+    @show.register
+    def _added(self, event: events.MessageAdded) -> None:
+        entry = event.entry
+        if entry.message.role != "assistant":
+            return
+        self._fold()
+        self._clear()
+        self._break()
+        self.answer = entry.message.text
+        if entry.cut:
+            self.tell(words.cut_line(entry.cut))
+
+    @show.register
+    def _tool_started(self, event: events.ToolStarted) -> None:
+        self._calls[event.call_id] = event.arguments
+        self._waiting[event.call_id] = f"Using {words.line(event.name, most=40)}"
+
+    @show.register
+    def _tool_finished(self, event: events.ToolFinished) -> None:
+        self._waiting.pop(event.call_id, None)
+        self._waiting["model"] = "Waiting for the model"
+        arguments = self._calls.pop(event.call_id, "")
+        self.tell(
+            words.tool_line(
+                event.name, arguments, seconds=event.seconds, text=event.text, is_error=event.is_error
+            )
+        )
+
+    @show.register
+    def _compacting(self, _event: CompactionStarted) -> None:
+        self._waiting["compaction"] = COMPRESSING
+        if not self._alive:
+            self.tell(COMPRESSING)
+        self.tick()
+
+    @show.register
+    def _compacted(self, event: CompactionCompleted) -> None:
+        self._waiting.pop("compaction", None)
+        if event.success and event.receipt is not None:
+            self.tell(words.compacted_line(event.receipt))
+        elif not event.success:
+            self.tell(click.style(f"Not compacted: {words.line(event.message, most=400)}", fg="yellow"))
+
+    @show.register
+    def _stopped(self, event: BreakerOpened) -> None:
+        self.tell(
+            click.style(f"Automatic compaction is off now: {words.line(event.reason, most=400)}", fg="yellow")
+        )
+
+    @show.register
+    def _ended(self, event: events.TurnEnded) -> None:
+        self._calls.clear()
+        if event.outcome == "failed":
+            self.tell(click.style(f"{visible(event.message)} (/retry asks again)", fg="red"))

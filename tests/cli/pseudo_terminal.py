@@ -1,0 +1,92 @@
+"""Runs the program in a real terminal, as far as it can tell: a pseudo-terminal whose keys a test presses."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+PATIENCE = 60.0
+"""Seconds in which something must happen, on however slow a machine."""
+
+CTRL_C, CTRL_D, TAB, UP = "\x03", "\x04", "\t", "\x1b[A"
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]")
+
+# A session without a terminal gets the one that it opens first: only then does Ctrl-C reach it.
+_START = "import os, sys; os.close(os.open(os.ttyname(0), os.O_RDWR)); os.execv(sys.executable, sys.argv[1:])"
+
+
+class PseudoTerminal:
+    """``with PseudoTerminal("chat", …) as terminal:`` presses keys and reads what the screen was sent.
+
+    Attributes:
+        raw: everything that was sent, as it came.
+    """
+
+    def __init__(self, *arguments: str, cwd: Path, env: dict[str, str]) -> None:
+        self.raw = b""
+        self._seen = 0
+        self._master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 250, 0, 0))
+        command = [sys.executable, "-c", _START, sys.executable, "-m", "autocompact", *arguments]
+        self._process = subprocess.Popen(
+            command, stdin=slave, stdout=slave, stderr=slave, cwd=cwd, env=env, start_new_session=True
+        )
+        os.close(slave)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.kill()
+        self._process.wait()
+        os.close(self._master)
+
+    @property
+    def text(self) -> str:
+        """What was sent, without what only steers the screen."""
+        return _ESCAPES.sub("", self.raw.decode(errors="replace")).replace("\r\n", "\n")
+
+    def press(self, keys: str) -> None:
+        os.write(self._master, keys.encode())
+
+    def enter(self, line: str) -> None:
+        self.press(f"{line}\r")
+
+    def until(self, text: str) -> str:
+        """Wait for ``text`` after what was waited for before; what came up to its end."""
+        while (at := self.text.find(text, self._seen)) < 0:
+            assert self._read(), f"{text!r} never came after:\n{self.text[self._seen :]}"
+        begin, self._seen = self._seen, at + len(text)
+        return self.text[begin : self._seen]
+
+    def prompt(self) -> str:
+        """Wait until the program asks for a line."""
+        return self.until("% > ")
+
+    def ended(self) -> int:
+        """Wait for the end; the exit code."""
+        while self._read():
+            pass
+        return self._process.wait(PATIENCE)
+
+    def _read(self) -> bool:
+        """Wait for more; False at the end."""
+        ready, _, _ = select.select([self._master], [], [], PATIENCE)
+        try:
+            more = os.read(self._master, 65_536) if ready else b""
+        except OSError:  # Linux says so when the last program has closed the terminal
+            more = b""
+        self.raw += more
+        return bool(more)

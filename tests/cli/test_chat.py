@@ -1,0 +1,332 @@
+"""``autocompact chat`` through pipes and in a pseudo-terminal, offline and with a provider over HTTP."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from autocompact.chat.aside import Aside
+from autocompact.chat.offline import LABEL
+from autocompact.core.messages import ToolCall
+from autocompact.testing import Answer, FakeProvider
+from tests.cli.pseudo_terminal import CTRL_C, CTRL_D, PATIENCE, TAB, UP, PseudoTerminal
+
+_OURS = ("AUTOCOMPACT_", "OPENAI_", "ANTHROPIC_", "OLLAMA_", "LLAMACPP_", "NO_COLOR")
+
+
+class Place:
+    """A folder with a store, and an environment in which nothing else is set."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
+        self.env = {
+            **inherited,
+            "TERM": "xterm",
+            "XDG_DATA_HOME": str(folder / "data"),
+            "HOME": str(folder),
+            "INPUTRC": os.devnull,
+        }
+
+    def talk_to(self, provider: FakeProvider) -> None:
+        self.env |= {
+            "OPENAI_BASE_URL": provider.base_url,
+            "OPENAI_API_KEY": "sk-of-the-tests",
+            "AUTOCOMPACT_CHAT_MODEL": "compatible:any",
+        }
+
+    def piped(self, *arguments: str, words: str = "") -> subprocess.CompletedProcess[bytes]:
+        command = [sys.executable, "-m", "autocompact", "chat", *arguments]
+        return subprocess.run(
+            command,
+            input=words.encode(),
+            capture_output=True,
+            check=False,
+            cwd=self.folder,
+            env=self.env,
+            timeout=PATIENCE,
+        )
+
+    def terminal(self, *arguments: str) -> PseudoTerminal:
+        return PseudoTerminal("chat", *arguments, cwd=self.folder, env=self.env)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+@contextmanager
+def providing(provider: FakeProvider) -> Generator[Aside]:
+    aside = Aside()
+    try:
+        aside.hold(provider)
+        yield aside
+    finally:
+        aside.close()
+
+
+# Pipes
+
+
+def test_a_question_in_a_pipe_gets_its_answer_on_stdout_and_nothing_else(place: Place) -> None:
+    with providing(provider := FakeProvider(["The answer\x1b]0;evil\x07 is\r\n42."])):
+        place.talk_to(provider)
+        done = place.piped("-", words="What is it?\n")
+    assert (done.returncode, done.stdout) == (0, b"The answer\\x1b]0;evil\\x07 is\n42.\n"), done.stderr
+    assert b"Kept: autocompact chat --resume 2" in done.stderr
+    assert provider.requests[0].messages[-1]["content"] == "What is it?"
+
+
+def test_a_piped_question_can_go_on_with_the_last_conversation(place: Place) -> None:
+    first = place.piped("--db", "a.db", words="The harbour master's number is 4711.")
+    second = place.piped("--db", "a.db", "--resume", "-", words="Which number has the harbour master?")
+    id = first.stderr.decode().split()[-1]
+    third = place.piped("--db", "a.db", f"--resume={id[:-2]}", "list")
+
+    assert second.stdout.decode().startswith(LABEL)
+    assert "> The harbour master's number is 4711." in second.stdout.decode()
+    assert third.stdout.count(b"a.db (") == 1
+    assert b"* list_files {} (0." in third.stderr
+    assert {done.stderr.decode().split()[-1] for done in (first, second, third)} == {id}
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (["--model", "nonsense", "hello"], "'nonsense' names no model: write offline, or PROVIDER:MODEL"),
+        (["--model", "openai:gpt-5-mini", "hello"], "needs OPENAI_API_KEY: set it in the environment"),
+        (["--resume", "2020", "hello"], "no conversation begins with '2020'"),
+        (["--resume", "-"], "there is no conversation yet"),
+        (["-"], "there is nothing to send in an empty message"),
+        (["--workspace", "nowhere", "hello"], "Directory 'nowhere' does not exist"),
+        (["--window", "0", "hello"], "0 is too small"),
+    ],
+)
+def test_what_cannot_be_used_is_told_on_stderr_with_exit_code_2(
+    place: Place, arguments: list[str], said: str
+) -> None:
+    done = place.piped(*arguments)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert said in done.stderr.decode()
+
+
+def test_a_provider_that_refuses_ends_the_pipe_with_exit_code_2_and_without_the_key(place: Place) -> None:
+    with providing(provider := FakeProvider(api_key="another one")):
+        place.talk_to(provider)
+        done = place.piped("hello")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"sk-of-the-tests" not in done.stderr
+    assert b"127.0.0.1" in done.stderr
+
+
+def test_nobody_can_allow_a_command_in_a_pipe(place: Place) -> None:
+    answers = [Answer(calls=(_call("run_command", command="touch made"),)), "I may not."]
+    with providing(provider := FakeProvider(answers)):
+        place.talk_to(provider)
+        done = place.piped("--commands", "Make it.")
+    assert (done.returncode, done.stdout) == (0, b"I may not.\n")
+    assert b"Not allowed, since nobody can be asked: touch made" in done.stderr
+    assert not (place.folder / "made").exists()
+
+
+# A terminal
+
+
+def test_the_person_talks_and_the_prompt_shows_model_and_meter(place: Place) -> None:
+    with providing(provider := FakeProvider(["Hello to\x1b[31m you.", "Bye."])):
+        place.talk_to(provider)
+        with place.terminal("--window", "20000") as terminal:
+            assert "/help shows the commands" in terminal.until("compatible:any █")
+            terminal.prompt()
+            terminal.enter("Good day")
+            terminal.until("Hello to\\x1b[31m you.\n")
+            terminal.prompt()
+            terminal.enter("first \\")
+            terminal.until("... ")
+            terminal.enter("second")
+            terminal.until("Bye.\n")
+            terminal.prompt()
+            terminal.press(CTRL_D)
+            terminal.until("Kept: autocompact chat --resume 2")
+            assert terminal.ended() == 0
+    assert [asked.messages[-1]["content"] for asked in provider.requests] == ["Good day", "first \nsecond"]
+
+
+@pytest.mark.requirement("A2")
+@pytest.mark.requirement("E2")
+def test_commands_compact_undo_search_and_pin(place: Place) -> None:
+    with place.terminal("--db", "a.db") as terminal:
+        terminal.prompt()
+        for words in ("We decided to paint the shed green. " * 12, "And the door blue. " * 12, "ok"):
+            terminal.enter(words.strip())
+            terminal.until(LABEL)
+            terminal.prompt()
+        terminal.press(f"/comp{TAB}")
+        terminal.until("/compact")
+        terminal.enter(" the shed")
+        terminal.until("tokens became")
+        terminal.prompt()
+        for command, answer in (
+            ("/search shed", "We decided to paint the shed green."),
+            ("/open m1", "We decided to paint the shed green."),
+            ("/pin m1", "Pinned m1."),
+            ("/unpin m1", "Let go of m1."),
+            ("/context", "system prompt  "),
+            ("/undo", "the model is sent the whole log again"),
+            ("/undo", "nothing"),
+            ("/model offline", "You talk to offline now."),
+            ("/model x", "'x' names no model"),
+            ("/nonsense", "There is no command '/nonsense'"),
+            ("/help", "/search WORDS"),
+        ):
+            terminal.enter(command)
+            terminal.until(answer)
+            terminal.prompt()
+        terminal.enter("/quit")
+        assert terminal.ended() == 0
+
+
+def test_ctrl_c_stops_the_answer_and_keeps_its_half_and_a_second_one_leaves(place: Place) -> None:
+    with providing(provider := FakeProvider("one two three four five six")) as aside:
+        place.talk_to(provider)
+        with place.terminal() as terminal:
+            terminal.prompt()
+            provider.fail("stalled")
+            terminal.enter("Count.")
+            terminal.until("one")
+            terminal.press(CTRL_C)
+            terminal.until("[cancelled: what there is of the answer is kept]")
+            terminal.prompt()
+            aside.run(provider.wait_for_abandoned())
+            terminal.enter("Go on.")
+            terminal.until("five six")
+            terminal.prompt()
+            terminal.press(CTRL_C)
+            terminal.until("(Ctrl-C again, or Ctrl-D, leaves)")
+            terminal.prompt()
+            terminal.press(CTRL_C)
+            assert terminal.ended() == 0
+        with place.terminal("--resume") as terminal:
+            shown = terminal.prompt()
+    assert (
+        shown.index("m1 > Count.") < shown.index("one") < shown.index("[cancelled:") < shown.index("Go on.")
+    )
+
+
+def test_a_failure_is_told_and_the_request_can_be_tried_again(place: Place) -> None:
+    with providing(provider := FakeProvider(["Now it works."])):
+        place.talk_to(provider)
+        provider.fail("stream_error")
+        with place.terminal() as terminal:
+            terminal.prompt()
+            terminal.enter("Try.")
+            terminal.until("(/retry asks again)")
+            terminal.prompt()
+            terminal.enter("/retry")
+            terminal.until("Now it works.")
+            terminal.prompt()
+            terminal.press(UP + UP)
+            terminal.until("Try.")
+            terminal.press(CTRL_C)
+            terminal.prompt()
+            terminal.press(CTRL_D)
+            assert terminal.ended() == 0
+
+
+@pytest.mark.parametrize("typed, made", [("y", True), ("", False)])
+def test_a_command_runs_only_after_a_yes_and_tools_are_shown_folded(
+    place: Place, typed: str, made: bool
+) -> None:
+    answers = [Answer(calls=(_call("run_command", command="touch made"),), reasoning="Hm, why?"), "Well."]
+    with providing(provider := FakeProvider(answers)):
+        place.talk_to(provider)
+        with place.terminal("--commands") as terminal:
+            terminal.prompt()
+            terminal.enter("Make it.")
+            terminal.until("run_command: touch made\nAllow it? [y/N] ")
+            terminal.enter(typed)
+            folded = terminal.until("Well.")
+            terminal.prompt()
+    assert '* run_command {"command":"touch made"} (' in folded
+    assert ("failed: " in folded) is not made
+    assert (place.folder / "made").exists() is made
+
+
+@pytest.mark.requirement("E3")
+def test_a_compaction_on_the_path_of_a_turn_is_shown_and_divides_the_history(place: Place) -> None:
+    settings = {"engine": {"background": False, "tailTokens": 200}, "models": {"window": 6000}}
+    (place.folder / ".autocompact").mkdir()
+    (place.folder / ".autocompact" / "settings.json").write_text(json.dumps(settings))
+    (place.folder / "long.txt").write_text("Words that fill the context, for nothing else than that.\n" * 60)
+    with place.terminal("--db", "a.db") as terminal:
+        terminal.prompt()
+        turn = ""
+        while "Compressing context..." not in turn:
+            terminal.enter("read long.txt")
+            turn = terminal.until(LABEL)
+            terminal.prompt()
+        assert "── compacted: " in turn
+    with place.terminal("--db", "a.db", "--resume") as terminal:
+        shown = terminal.prompt()
+    assert "── compacted: m1 to m" in shown
+
+
+def test_conversations_are_listed_begun_resumed_edited_and_exported(place: Place) -> None:
+    with providing(provider := FakeProvider(["A boat.", "A ship.", "A train."])):
+        place.talk_to(provider)
+        with place.terminal() as terminal:
+            terminal.prompt()
+            terminal.enter("How to Oslo?")
+            terminal.until("A boat.")
+            terminal.prompt()
+            terminal.enter("/edit How to Rome?")
+            terminal.until("A ship.")
+            terminal.prompt()
+            terminal.enter("/new")
+            terminal.prompt()
+            terminal.enter("How to Bonn?")
+            terminal.until("A train.")
+            terminal.prompt()
+            terminal.enter("/list")
+            listed = terminal.prompt()
+            terminal.enter("/resume")
+            resumed = terminal.prompt()
+            terminal.enter("/export trip.md")
+            terminal.until("written to trip.md")
+            terminal.prompt()
+            terminal.enter("/export trip.md")
+            terminal.until("trip.md exists: name another file")
+            terminal.prompt()
+            terminal.enter("/edit m99 No")
+            terminal.until("message 99 is no request of yours")
+            terminal.prompt()
+            terminal.enter("/quit")
+            assert terminal.ended() == 0
+    assert "How to Bonn?" in listed
+    assert "How to Rome?" in resumed
+    assert "How to Oslo?" not in resumed
+    assert "A ship." in (place.folder / "trip.md").read_text()
+
+
+@pytest.mark.parametrize("variable", [{}, {"NO_COLOR": "1"}])
+def test_colours_are_left_out_where_nobody_wants_them(place: Place, variable: dict[str, str]) -> None:
+    place.env |= variable
+    with place.terminal() as terminal:
+        terminal.prompt()
+        terminal.enter("/nonsense")
+        terminal.until("There is no command")
+        terminal.prompt()
+        colored = b"\x1b[3" in terminal.raw
+    assert colored is not bool(variable)
+
+
+def _call(tool: str, **arguments: object) -> ToolCall:
+    return ToolCall(id="call_1", name=tool, arguments=json.dumps(arguments, separators=(",", ":")))
