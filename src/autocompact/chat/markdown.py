@@ -31,7 +31,12 @@ _NESTING = 20
 
 
 def safe_html(
-    text: str, *, references: int = 0, bare: bool = False, highlight: Highlight | None = None
+    text: str,
+    *,
+    references: int = 0,
+    bare: bool = False,
+    highlight: Highlight | None = None,
+    copy: bool = True,
 ) -> str:
     """``text`` as HTML without script, image, foreign attribute or dangerous link.
 
@@ -40,8 +45,11 @@ def safe_html(
         references: number of the last message: references up to it become links. 0 makes none.
         bare: references need no brackets, and line breaks stay, as the summary and its ledger are written.
         highlight: colours code blocks.
+        copy: code blocks have a button that the page handles.
     """
-    return _Writing(references=references, bare=bare, highlight=highlight).blocks(_parser().parse(text))
+    return _Writing(references=references, bare=bare, highlight=highlight, copy=copy).blocks(
+        _parser().parse(text)
+    )
 
 
 def safe_link(url: str) -> bool:
@@ -73,11 +81,14 @@ def _parser() -> MarkdownIt:
 class _Writing:
     """Tokens to HTML; what is not known is left out, its text is kept."""
 
-    def __init__(self, *, references: int, bare: bool, highlight: Highlight | None) -> None:
+    def __init__(self, *, references: int, bare: bool, highlight: Highlight | None, copy: bool) -> None:
         self._references = references
         self._pattern = _BARE if bare else _BRACKETED
         self._break = "<br>" if bare else "\n"
         self._highlight = highlight
+        self._copy = (
+            '<button type="button" class="copy" data-action="copy-code">Copy</button>' if copy else ""
+        )
         self._links: list[bool] = []
 
     def blocks(self, tokens: Sequence[Token]) -> str:
@@ -101,9 +112,8 @@ class _Writing:
         known = language if _LANGUAGE.fullmatch(language) else ""
         body = self._highlight(token.content, known) if self._highlight and known else ""
         label = f'<span class="language">{escape(known)}</span>' if known else ""
-        copy = '<button type="button" class="copy" data-action="copy-code">Copy</button>'
         code = f'<pre tabindex="0"><code>{body or escape(token.content)}</code></pre>'
-        return f'<div class="code"><div class="code-head">{label}{copy}</div>{code}</div>\n'
+        return f'<div class="code"><div class="code-head">{label}{self._copy}</div>{code}</div>\n'
 
     def _inline(self, tokens: Sequence[Token]) -> str:
         return "".join(self._piece(token) for token in tokens)
