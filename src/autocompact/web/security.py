@@ -52,10 +52,11 @@ class Guard:
         self._token = token
         self._hosts = LOCAL_HOSTS | hosts
 
-    async def __call__(  # noqa: PLR0917 - ASGI's signature
-        self, scope: Scope, receive: Receive, send: Send
-    ) -> None:
-        """ASGI."""
+    async def __call__(self, scope: Scope, *channels: Any) -> None:
+        """ASGI; ``channels`` are its ``receive`` and ``send``."""
+        receive: Receive
+        send: Send
+        receive, send = channels
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return

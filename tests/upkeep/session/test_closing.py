@@ -47,7 +47,7 @@ Branch main.
 def places(tmp_path: Path) -> Places:
     return Places(
         home=tmp_path / "home",
-        environ={},
+        environment={},
         database=tmp_path / "conversations.db",
         project=tmp_path / "project",
     )
@@ -238,12 +238,12 @@ async def test_the_newest_session_of_the_project_is_taken(folder: Path, places: 
     (claude / "-new" / "binary.jsonl").write_bytes(b'\0"cwd": "\\x"')
     recorded(codex / "2026" / "11" / "20" / "rollout-x.jsonl", cwd=project, at=2_000)
     assert (await closed(folder, None, places)).name == "new"
-    anywhere = Places(home=places.home, environ={})
+    anywhere = Places(home=places.home, environment={})
     assert (await closed(folder, None, anywhere)).name == "other"
 
 
 async def test_the_folders_of_claude_code_and_codex_can_be_elsewhere(tmp_path: Path):
-    places = Places(environ={"CLAUDE_CONFIG_DIR": str(tmp_path / "c"), "CODEX_HOME": str(tmp_path / "x")})
+    places = Places(environment={"CLAUDE_CONFIG_DIR": str(tmp_path / "c"), "CODEX_HOME": str(tmp_path / "x")})
     assert places.claude_code == tmp_path / "c" / "projects"
     assert places.codex == tmp_path / "x" / "sessions"
 

@@ -22,6 +22,10 @@ _CWD = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\]|\\.)*")')
 _SUBAGENT = "agent-"
 
 
+def _environment() -> Mapping[str, str]:
+    return dict(os.environ)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
     """Where sessions are.
@@ -30,23 +34,23 @@ class Places:
         database: the file of our conversations; None is none.
         project: only recorded sessions that ran in this folder or below are taken by themselves; None takes all.
         home: the user's home folder.
-        environ: for CLAUDE_CONFIG_DIR and CODEX_HOME.
+        environment: for CLAUDE_CONFIG_DIR and CODEX_HOME.
     """
 
     database: Path | None = None
     project: Path | None = None
     home: Path = field(default_factory=Path.home)
-    environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    environment: Mapping[str, str] = field(default_factory=_environment)
 
     @property
     def claude_code(self) -> Path:
         """The folder in which Claude Code keeps a folder for each project."""
-        return Path(self.environ.get("CLAUDE_CONFIG_DIR") or self.home / ".claude") / "projects"
+        return Path(self.environment.get("CLAUDE_CONFIG_DIR") or self.home / ".claude") / "projects"
 
     @property
     def codex(self) -> Path:
         """The folder in which Codex keeps its sessions by day."""
-        return Path(self.environ.get("CODEX_HOME") or self.home / ".codex") / "sessions"
+        return Path(self.environment.get("CODEX_HOME") or self.home / ".codex") / "sessions"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
