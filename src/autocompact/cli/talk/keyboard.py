@@ -16,7 +16,7 @@ from autocompact.cli.terminal import color
 
 try:
     import readline
-except ImportError:  # pragma: no cover  Windows has none: lines are typed plainly
+except ImportError:  # pragma: no cover - Windows has none: lines are typed plainly
     readline = None
 
 Completer = Callable[[str], Sequence[str]]

@@ -23,6 +23,7 @@ _CUTS = {
     "cancelled": "cancelled: what there is of the answer is kept",
     "failed": "it failed here: what there is of the answer is kept; /retry asks again",
     "interrupted": "interrupted here: the program ended; /retry goes on",
+    "length": "cut: the answer took all the tokens that one may take; ask it to go on",
 }
 
 
