@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import click
@@ -66,8 +67,9 @@ def _helps(command: click.Command, parent: click.Context | None) -> Iterator[str
     context.terminal_width = WIDTH
     yield f"## {context.command_path}\n\n```\n{context.get_help()}\n```\n"
     if isinstance(command, click.Group):
-        for each in command.commands.values():
-            yield from _helps(each, context)
+        for each in map(partial(command.get_command, context), command.list_commands(context)):
+            if each is not None:
+                yield from _helps(each, context)
 
 
 def readme() -> str:

@@ -209,9 +209,13 @@ def test_ctrl_c_stops_the_answer_and_keeps_its_half_and_a_second_one_leaves(plac
             terminal.enter("Go on.")
             terminal.until("five six")
             terminal.prompt()
+            terminal.press("x")  # what is echoed shows that the line is being read
+            terminal.until("x")
             terminal.press(CTRL_C)
             terminal.until("(Ctrl-C again, or Ctrl-D, leaves)")
             terminal.prompt()
+            terminal.press("y")
+            terminal.until("y")
             terminal.press(CTRL_C)
             assert terminal.ended() == 0
         with place.terminal("--resume") as terminal:

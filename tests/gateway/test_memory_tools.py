@@ -470,7 +470,7 @@ async def test_a_later_round_that_is_no_stream_is_told_as_an_error(kind: FaultKi
         gateway_before(provider, window=WINDOW, memory_tools=True, store=indexed()) as url,
     ):
         provider.fail("slow", pause=0.0)
-        provider.fail(kind)
+        provider.fail(kind, times=2)  # a connection that was kept open is tried once more
         with pytest.raises(openai.APIError, match=said):
             await ask_chat(url, stream=True)
 

@@ -6,7 +6,8 @@ message says why, nothing was written), 130 interrupted, 1 nobody reads the outp
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 
 import click
 
@@ -15,8 +16,6 @@ from autocompact.cli.compact import compact
 from autocompact.cli.guard import guarded
 from autocompact.cli.inspect import inspect
 from autocompact.cli.replay import replay
-from autocompact.cli.serve import serve, wrap
-from autocompact.cli.settings import settings
 from autocompact.cli.store import (
     compactions,
     delete,
@@ -37,7 +36,27 @@ Begin with:
   autocompact compact SESSION --out compacted.md"""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]}, epilog=_BEGIN)
+_WITH_SETTINGS: Mapping[str, str] = {
+    "serve": "autocompact.cli.serve",
+    "wrap": "autocompact.cli.serve",
+    "settings": "autocompact.cli.settings",
+}
+"""Commands whose options are those of the settings: a module each that loads much, read when it is asked for."""
+
+
+class _Program(click.Group):
+    """The commands; those of `_WITH_SETTINGS` are imported when they are named, or listed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *_WITH_SETTINGS})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in _WITH_SETTINGS and cmd_name not in self.commands:
+            self.add_command(getattr(import_module(_WITH_SETTINGS[cmd_name]), cmd_name))
+        return super().get_command(ctx, cmd_name)
+
+
+@click.group(cls=_Program, context_settings={"help_option_names": ["-h", "--help"]}, epilog=_BEGIN)
 @click.version_option(package_name="autocompact", message="%(prog)s %(version)s")
 def program() -> None:
     """Compact a conversation with an LLM that has become long, and see where its context went.
@@ -63,9 +82,6 @@ for kept in (
 ):
     program.add_command(kept)
 program.add_command(chat)
-program.add_command(serve)
-program.add_command(wrap)
-program.add_command(settings)
 program.add_command(observe)
 
 

@@ -310,8 +310,8 @@ ENDPOINTS: tuple[Endpoint, ...] = (
             ),
             Parameter(
                 name="conversation",
-                schema={"type": "string", "minLength": 1},
-                description="Only in this one.",
+                schema={"type": "string"},
+                description="Only in this one; all of them if it is empty.",
             ),
             Parameter(
                 name="k",
