@@ -217,7 +217,9 @@ class Visit:
     def new(self) -> None:
         """Another conversation, which no other test knows."""
         self.open()
+        before = self.page.evaluate("location.pathname")
         self.page.locator("#new").click()
+        self.page.wait_for_function("path => location.pathname !== path", arg=before)
         expect(self.page.locator(".welcome")).to_be_visible()
 
     def say(self, text: str) -> None:
