@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from autocompact.core.messages import Message
+from autocompact.core.messages import Message, text_message
 from autocompact.errors import Conflict
 from autocompact.ports import Clock, Key
 from autocompact.stores.behind import WriteBehind
@@ -48,6 +49,13 @@ class TestWriteBehind(StoreConformance):
     async def make_store(self, clock: Clock) -> WriteBehind:
         store = SqliteStore(self.folder / "chats.db", clock=clock)
         return Patient(store, failed=lambda _, error: self.failures.append(type(error)))
+
+    async def test_of_concurrent_appends_at_one_place_one_succeeds(self, store: StoreUnderTest) -> None:
+        """The others are told of it at once or later."""
+        appends = (store.append(KEY, [text_message(1, "user", f"writer {n}")], after=0) for n in range(8))
+        told = [type(each) for each in await asyncio.gather(*appends, return_exceptions=True) if each]
+        assert len(await store.read(KEY)) == 1
+        assert {*told, *self.failures} == {Conflict}
 
     async def test_appending_elsewhere_than_at_the_end_is_a_conflict(self, store: StoreUnderTest) -> None:
         """And changes nothing; it is told later."""
