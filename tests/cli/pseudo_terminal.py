@@ -18,7 +18,7 @@ from typing import Self
 PATIENCE = 60.0
 """Seconds in which something must happen, on however slow a machine."""
 
-CTRL_C, CTRL_D, TAB, UP = "\x03", "\x04", "\t", "\x1b[A"
+CTRL_C, CTRL_D, DISCARD, TAB, UP = "\x03", "\x04", "\x15", "\t", "\x1b[A"
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]")
 
 # A session without a terminal gets the one that it opens first: only then does Ctrl-C reach it.

@@ -16,7 +16,7 @@ from autocompact.chat.aside import Aside
 from autocompact.chat.offline import LABEL
 from autocompact.core.messages import ToolCall
 from autocompact.testing import Answer, FakeProvider
-from tests.cli.pseudo_terminal import CTRL_C, CTRL_D, PATIENCE, TAB, UP, PseudoTerminal
+from tests.cli.pseudo_terminal import CTRL_C, CTRL_D, DISCARD, PATIENCE, TAB, UP, PseudoTerminal
 
 _OURS = ("AUTOCOMPACT_", "OPENAI_", "ANTHROPIC_", "OLLAMA_", "LLAMACPP_", "NO_COLOR")
 
@@ -232,9 +232,7 @@ def test_a_failure_is_told_and_the_request_can_be_tried_again(place: Place) -> N
             terminal.prompt()
             terminal.press(UP + UP)
             terminal.until("Try.")
-            terminal.press(CTRL_C)
-            terminal.prompt()
-            terminal.press(CTRL_D)
+            terminal.press(DISCARD + CTRL_D)
             assert terminal.ended() == 0
 
 

@@ -80,7 +80,7 @@ def locked(folder: Path, *, patience: float = PATIENCE) -> Generator[None]:
     from filelock import FileLock, Timeout
 
     with _told(folder):
-        if not folder.exists():
+        with suppress(FileExistsError):
             folder.mkdir(parents=True)
             replace_file(folder / IGNORE, _IGNORED.encode())
         lock = FileLock(folder / LOCK, timeout=patience)
