@@ -360,6 +360,8 @@ def history_html(page: HistoryPage) -> str:
             pieces.append(_said_html(entry.message.text))
         elif entry.message.role == "assistant":
             pieces.append(safe_html(entry.message.text, copy=False))
+        if entry.failure:
+            pieces.append(_line_html(entry.failure))
         if record := dividers.get(entry.seq):
             pieces.append(notice_html(record.receipt, summary=record.summary))
     return "".join(pieces)

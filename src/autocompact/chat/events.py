@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from autocompact.chat.views import Entry, MeterReading, Question, Task
+from autocompact.chat.views import Entry, MeterReading, Question, Task, WaitingRequest
 from autocompact.events import Event
 
 Outcome: TypeAlias = Literal["finished", "failed", "cancelled"]
@@ -136,6 +136,14 @@ class TasksChanged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingChanged:
+    """Other requests wait for the end of the running turn now."""
+
+    conversation_id: str
+    waiting: tuple[WaitingRequest, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationChanged:
     """Title or model of a conversation changed, or it was made or deleted: the list is to be read again."""
 
@@ -159,6 +167,7 @@ ChatEvent: TypeAlias = (
     | QuestionAnswered
     | MeterChanged
     | TasksChanged
+    | WaitingChanged
     | ConversationChanged
     | Event
 )

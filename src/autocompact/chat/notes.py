@@ -1,4 +1,4 @@
-"""What a chat keeps beside the log: title, model, tasks, how long tools took, which answers are half ones.
+"""What a chat keeps beside the log: title, model, tasks, what waits to be said, how turns failed, how long tools took.
 
 It lies in the same store, as an append-only log of its own in a namespace that no conversation uses, so that every
 store can keep it, several programs can write it, and a search never finds it.
@@ -11,7 +11,7 @@ from typing import Self, TypeAlias
 
 import msgspec
 
-from autocompact.chat.views import Cut, Task, TaskState
+from autocompact.chat.views import Cut, Task, TaskState, WaitingRequest
 from autocompact.core.messages import Message, text_message
 from autocompact.errors import Conflict, StoreCorrupt
 from autocompact.ports import Key, Store
@@ -44,6 +44,26 @@ class CutShort(_Note, frozen=True, tag="cut"):
     why: Cut
 
 
+class Failed(_Note, frozen=True, tag="failed"):
+    """A turn ended after message ``seq`` without an answer, and this is why; "" once it is asked again."""
+
+    seq: int
+    message: str
+
+
+class Queued(_Note, frozen=True, tag="queued"):
+    """A request waits for the end of the running turn."""
+
+    id: str
+    text: str
+
+
+class Unqueued(_Note, frozen=True, tag="unqueued"):
+    """It waits no more: it was sent, or withdrawn."""
+
+    id: str
+
+
 class Took(_Note, frozen=True, tag="took"):
     """The tool took so long whose result message ``seq`` holds."""
 
@@ -64,7 +84,7 @@ class Tasked(_Note, frozen=True, tag="tasks"):
     tasks: tuple[TaskItem, ...]
 
 
-Note: TypeAlias = Titled | Chosen | CutShort | Took | Tasked
+Note: TypeAlias = Titled | Chosen | CutShort | Failed | Queued | Unqueued | Took | Tasked
 
 
 def notes_key(key: Key) -> Key:
@@ -87,6 +107,8 @@ class Notes:
         self.titles: dict[str, str] = {}
         self.model = ""
         self.cuts: dict[int, Cut] = {}
+        self.failures: dict[int, str] = {}
+        self.waiting: tuple[WaitingRequest, ...] = ()
         self.seconds: dict[int, float] = {}
         self.tasks: tuple[Task, ...] = ()
 
@@ -129,7 +151,7 @@ class Notes:
         for note in notes:
             self._fold(note)
 
-    def _fold(self, note: Note) -> None:
+    def _fold(self, note: Note) -> None:  # noqa: C901 - one case for each note
         match note:
             case Titled():
                 self.titles[note.conversation] = note.title
@@ -137,6 +159,12 @@ class Notes:
                 self.model = note.model
             case CutShort():
                 self.cuts[note.seq] = note.why
+            case Failed():
+                self.failures[note.seq] = note.message
+            case Queued():
+                self.waiting = (*self.waiting, WaitingRequest(id=note.id, text=note.text))
+            case Unqueued():
+                self.waiting = tuple(each for each in self.waiting if each.id != note.id)
             case Took():
                 self.seconds[note.seq] = note.seconds
             case Tasked():

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 from autocompact.chat.drafts import draft_key, left_behind, turn_key
 from autocompact.chat.events import TurnEnded
+from autocompact.chat.notes import Failed, Unqueued
 from autocompact.chat.turn import Turn, keep_cut
 from autocompact.chat.views import Cut
 from autocompact.compactor.work import leased
-from autocompact.core.messages import Message
+from autocompact.core.messages import Message, text_message
 from autocompact.errors import AutocompactError, CompactionRunning, InvalidInput
 from autocompact.ports import Lease
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 _READ = 50
 """Messages read at once."""
+
+INTERRUPTED = "the program ended before the answer came"
 
 LEASE_SECONDS = 15.0
 """How long after a crash, at most, nobody else can go on with the conversation."""
@@ -43,22 +46,35 @@ class Running:
         self._task: asyncio.Task[None] | None = None
         self._ended: TurnEnded | None = None
 
-    async def start(self, request: Message | None, *, replaces: int | None = None) -> Message:
+    async def start(
+        self, request: Message | None, *, replaces: int | None = None, waiting: str = ""
+    ) -> Message:
         """Append ``request`` (None: go on with what is there) and answer it in the background.
+
+        Args:
+            request: what the person says.
+            replaces: number of the message in whose place it comes.
+            waiting: its id, if it waited for the end of another turn.
 
         Raises:
             InvalidInput: a turn is running, here or in another program.
         """
         if self.turn is not None:
             raise InvalidInput("a turn is running: wait for its end, or cancel it")
+        wanted = request and replace(request, replaces=replaces)
+        return await asyncio.shield(self._begin(wanted, waiting=waiting))
+
+    def _begin(self, request: Message | None, *, waiting: str) -> asyncio.Future[Message]:
         self.turn = Turn(self._of)
         begun: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
-        wanted = request and replace(request, replaces=replaces)
-        self._task = asyncio.create_task(self._run(self.turn, wanted, begun=begun))
-        return await asyncio.shield(begun)
+        self._task = asyncio.create_task(self._run(self.turn, request, waiting=waiting, begun=begun))
+        return begun
 
-    async def _run(self, turn: Turn, request: Message | None, *, begun: asyncio.Future[Message]) -> None:
+    async def _run(
+        self, turn: Turn, request: Message | None, *, waiting: str, begun: asyncio.Future[Message]
+    ) -> None:
         ended: TurnEnded | None = None
+        cancelled = TurnEnded(conversation_id=self._of.id, outcome="cancelled")
         try:
             async with AsyncExitStack() as stack:
                 async with self._of.recovering:
@@ -66,28 +82,59 @@ class Running:
                 lease = await stack.enter_async_context(turn_lease(self._of))
                 await self._of.take_over()
                 await recover(self._of)
-                added = await self._of.add(request) if request is not None else None
-                begun.set_result(added or Message(seq=0, role="user", parts=()))
+                begun.set_result(await self._asked(request, waiting=waiting))
+                ended = cancelled
                 ended = await turn.run(lease)
                 await turn.end()
-        except AutocompactError as error:
-            if not begun.done():
-                begun.set_exception(error)
-            else:
-                log.exception("a turn could not be ended", extra={"conversation": self._of.id})
+        except (AutocompactError, asyncio.CancelledError) as error:
+            self._broke_off(error, begun=begun)
         except Exception as error:
             log.exception("a turn failed", extra={"conversation": self._of.id})
-            if not begun.done():
-                begun.set_exception(error)
-        except asyncio.CancelledError:
-            if not begun.done():
-                begun.set_exception(InvalidInput("it was cancelled before it began"))
+            self._broke_off(error, begun=begun)
         finally:
             self.turn = None
             if ended is not None:
-                self._ended = ended
-                self._of.tell(ended)
-                self._of.tell_meter()
+                self._tell_end(ended)
+
+    async def _asked(self, request: Message | None, *, waiting: str) -> Message:
+        """The request, in the log."""
+        of = self._of
+        if request is None:
+            last = len(of.conversation)
+            if of.notes.failures.get(last):
+                await of.notes.add(Failed(seq=last, message=""))
+            return Message(seq=0, role="user", parts=())
+        if not waiting:
+            return await of.add(request)
+        await of.notes.catch_up()
+        if all(each.id != waiting for each in of.waiting.requests):
+            raise InvalidInput("this message does not wait any more: it was sent, or withdrawn")
+        stored = await of.add(request, note=lambda _: Unqueued(id=waiting))
+        of.waiting.tell()
+        return stored
+
+    def _broke_off(self, error: BaseException, *, begun: asyncio.Future[Message]) -> None:
+        cancelled = isinstance(error, asyncio.CancelledError)
+        if not begun.done():
+            begun.set_exception(InvalidInput("it was cancelled before it began") if cancelled else error)
+        elif isinstance(error, AutocompactError):
+            log.error("a turn could not be ended", extra={"conversation": self._of.id}, exc_info=error)
+
+    def _tell_end(self, ended: TurnEnded) -> None:
+        """Tell it; what waits for the end of a turn that finished, and that nobody wanted to end, is said now."""
+        self._ended = ended
+        self._of.tell(ended)
+        self._of.tell_meter()
+        task, waiting = asyncio.current_task(), self._of.waiting.requests
+        unwanted = task is not None and task.cancelling()
+        if waiting and ended.outcome == "finished" and not unwanted:
+            next_one = text_message(0, "user", waiting[0].text)
+            self._begin(next_one, waiting=waiting[0].id).add_done_callback(self._tell_unsent)
+
+    def _tell_unsent(self, begun: asyncio.Future[Message]) -> None:
+        """What waited could not be said, and goes on waiting."""
+        if (error := begun.exception()) is not None:
+            self._of.tell(TurnEnded(conversation_id=self._of.id, outcome="failed", message=str(error)))
 
     async def cancel(self, why: Cut) -> None:
         """End the running turn, and wait for that."""
@@ -131,9 +178,17 @@ async def recover(session: ChatSession) -> bool:
     if left is None:
         return False
     unanswered = [] if left.parts else await _unanswered(session)
-    await keep_cut(session, parts=left.parts, open_calls=unanswered, why="interrupted")
+    failure = "" if left.parts or not await _is_owed(session) else INTERRUPTED
+    await keep_cut(session, parts=left.parts, open_calls=unanswered, why="interrupted", failure=failure)
     await session.store.delete(draft_key(session.key))
     return True
+
+
+async def _is_owed(session: ChatSession) -> bool:
+    """Whether the last message asks for an answer."""
+    last = len(session.conversation)
+    found = await session.conversation.history(from_seq=last) if last else ()
+    return any(message.is_request or message.role == "tool" or message.calls for message in found)
 
 
 async def _unanswered(session: ChatSession) -> list[str]:

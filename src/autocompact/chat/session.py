@@ -19,7 +19,16 @@ from autocompact.chat.metering import read_meter
 from autocompact.chat.notes import Chosen, Note, Notes, Tasked, TaskItem
 from autocompact.chat.running import Running, recover_dead
 from autocompact.chat.tools import Toolbox
-from autocompact.chat.views import Entry, HistoryPage, MeterReading, SessionView, Task, UsagePoint
+from autocompact.chat.views import (
+    Entry,
+    HistoryPage,
+    MeterReading,
+    SessionView,
+    Task,
+    UsagePoint,
+    WaitingRequest,
+)
+from autocompact.chat.waiting import Waiting
 from autocompact.compactor import CompactionResult
 from autocompact.compactor.records import Comparison
 from autocompact.core.compaction import Compaction
@@ -54,6 +63,7 @@ class ChatSession:
         conversation: the engine's conversation, for what this class does not offer.
         title: of it.
         edits: which messages an edit replaced.
+        waiting: what was said while a turn ran, and is sent when that has ended.
         is_another_at_work: another program may answer here, or have left half an answer.
         recovering: held while what another program left is taken over.
     """
@@ -85,6 +95,7 @@ class ChatSession:
         self.system = ""
         self.title, self.titled = title or UNTITLED, bool(title)
         self.edits = Edits(self)
+        self.waiting = Waiting(self)
         self.is_another_at_work = False
         self.recovering = asyncio.Lock()
         self._told = len(conversation)
@@ -166,6 +177,7 @@ class ChatSession:
             compacting=self._compacting,
             meter=self.meter(),
             tasks=self.tasks,
+            waiting=self.waiting.requests,
         )
 
     def meter(self) -> MeterReading:
@@ -196,6 +208,7 @@ class ChatSession:
             cut=self.notes.cuts.get(seq, ""),
             seconds=self.notes.seconds.get(seq),
             pinned=seq in conversation.state.pins,
+            failure=self.notes.failures.get(seq, ""),
         )
 
     async def usage_over_time(self) -> tuple[UsagePoint, ...]:
@@ -208,12 +221,16 @@ class ChatSession:
         """Say something; the agent answers in the background. Returns the message as it stands in the log.
 
         Raises:
-            InvalidInput: it is empty, or a turn is running.
+            InvalidInput: it is empty, or a turn is running: `waiting` takes what is to be said after it.
             StoreError: it could not be stored.
         """
         if not text.strip():
             raise InvalidInput("there is nothing to send in an empty message")
         return await self._running.start(text_message(0, "user", text))
+
+    async def send_waiting(self, request: WaitingRequest) -> Message:
+        """Say what waited; otherwise as `send`."""
+        return await self._running.start(text_message(0, "user", request.text), waiting=request.id)
 
     async def edit(self, seq: int, text: str) -> Message:
         """Say something else in place of the request ``seq``: what came from there on is kept, but not sent any more.

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 
 from autocompact.chat import events
 from autocompact.chat.drafts import Draft
-from autocompact.chat.notes import CutShort, Note, Took
+from autocompact.chat.notes import CutShort, Failed, Note, Took
 from autocompact.chat.responder import Asked, Reply
 from autocompact.chat.views import Cut, Question, RunningCall, RunningTurn
 from autocompact.compactor.work import finished
@@ -90,13 +90,13 @@ class Turn:
             await self._draft.end()
 
     async def _failed(self, message: str) -> events.TurnEnded:
-        await self._keep_half("failed")
+        await self._keep_half("failed", failure=message)
         return events.TurnEnded(conversation_id=self._of.id, outcome="failed", message=message)
 
-    async def _keep_half(self, why: Cut) -> None:
+    async def _keep_half(self, why: Cut, *, failure: str = "") -> None:
         """Half an answer goes into the log; if that fails, it still stands in the draft."""
         try:
-            await finished(self._cut_short(why))
+            await finished(self._cut_short(why, failure=failure))
         except AutocompactError:
             self._owed = True
             log.exception("half an answer could not be stored", extra={"conversation": self._of.id})
@@ -261,7 +261,7 @@ class Turn:
 
     # The end
 
-    async def _cut_short(self, why: Cut) -> None:
+    async def _cut_short(self, why: Cut, *, failure: str) -> None:
         parts: list[Part] = []
         if self._reasoning.strip():
             parts.append(Reasoning(text=self._reasoning))
@@ -269,13 +269,15 @@ class Turn:
             parts.append(Text(text=self._text))
         open_calls = [call for call in self._calls.values() if call.seconds is None]
         self._text = self._reasoning = ""
-        await keep_cut(self._of, parts=parts, open_calls=[call.id for call in open_calls], why=why)
+        await keep_cut(
+            self._of, parts=parts, open_calls=[call.id for call in open_calls], why=why, failure=failure
+        )
 
 
 async def keep_cut(
-    session: ChatSession, *, parts: Sequence[Part], open_calls: Sequence[str], why: Cut
+    session: ChatSession, *, parts: Sequence[Part], open_calls: Sequence[str], why: Cut, failure: str = ""
 ) -> None:
-    """Put half an answer, and answers to calls that never ended, into the log."""
+    """Put half an answer, and answers to calls that never ended, into the log; and beside it, why the turn failed."""
 
     def note(seq: int) -> Note:
         return CutShort(seq=seq, why=why)
@@ -285,6 +287,8 @@ async def keep_cut(
     if parts:
         model = session.model
         await session.add(Message(seq=0, role="assistant", parts=tuple(parts), model=model), note=note)
+    if failure:
+        await session.notes.add(Failed(seq=len(session.conversation), message=failure))
 
 
 def _result_message(result: ToolResult) -> Message:

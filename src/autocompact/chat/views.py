@@ -53,6 +53,7 @@ class Entry:
         cut: why it is only half an answer, "" if it is whole.
         seconds: how long the tool took whose result it is, None where nobody measured.
         pinned: it stays verbatim through every compaction.
+        failure: why the turn ended after it without an answer, "" if it did not. Asking again takes it away.
     """
 
     message: Message
@@ -60,6 +61,7 @@ class Entry:
     cut: Cut = ""
     seconds: float | None = None
     pinned: bool = False
+    failure: str = ""
 
     @property
     def seq(self) -> int:
@@ -149,6 +151,19 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingRequest:
+    """Something that the person said while a turn was running: it is sent when that has ended.
+
+    Attributes:
+        id: names it; give it to `autocompact.chat.waiting.Waiting.withdraw`.
+        text: what was said.
+    """
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunningCall:
     """A tool call of the running turn. ``seconds`` is None until it has ended, and ``result`` what it answered."""
 
@@ -205,6 +220,8 @@ class SessionView:
         compacting: a compaction is being made on the turn's path or by hand: nothing can be sent now.
         meter: how full the context is.
         tasks: the agent's task list.
+        waiting: requests that wait for the end of the running turn, the next one first. With no turn running they
+            wait for the person: the last turn failed, was cancelled, or ended with the program.
     """
 
     id: str
@@ -215,6 +232,7 @@ class SessionView:
     compacting: bool
     meter: MeterReading
     tasks: tuple[Task, ...]
+    waiting: tuple[WaitingRequest, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -178,7 +178,7 @@ class Tab:
                 await self._meter(event)
             case events.ConversationChanged():
                 await self._conversation_changed(event)
-            case events.ToolStarted() | events.TasksChanged():
+            case events.ToolStarted() | events.TasksChanged() | events.WaitingChanged():
                 pass
             case _:
                 await self._engine(event)

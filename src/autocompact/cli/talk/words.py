@@ -113,6 +113,8 @@ def entry_lines(entry: Entry, *, calls: Mapping[str, ToolCall]) -> Iterator[str]
                 pass
     if entry.cut and message.role == "assistant":
         yield cut_line(entry.cut)
+    if entry.failure:
+        yield click.style(f"[no answer: {line(entry.failure, most=400)}; /retry asks again]", fg="red")
 
 
 def _result_line(result: ToolResult, *, entry: Entry, calls: Mapping[str, ToolCall]) -> str:
