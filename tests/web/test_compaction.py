@@ -71,8 +71,10 @@ def test_the_divider_shows_summary_ledger_receipt_and_what_left_and_takes_it_bac
     page.get_by_role("button", name="What left").click()
     expect(content.locator("li").first).to_contain_text("m1")
 
-    page.get_by_role("button", name="Undo").click()
+    page.get_by_role("button", name="Undo").press("Enter")
     expect(page.locator(".divider.past .line")).to_contain_text("undone")
+    expect(page.get_by_role("button", name="Put in force again")).to_be_focused()
+    expect(content.locator("li").first).to_contain_text("m1")
     expect(page.locator(".gauge .figure")).to_have_text(before)
     page.get_by_role("button", name="Put in force again").click()
     expect(page.locator(".divider.in-force")).to_have_count(1)

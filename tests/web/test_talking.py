@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -9,18 +11,23 @@ from autocompact.testing import Answer
 from tests.web.harness import Speaker, Visit, call
 
 
-def test_an_answer_comes_in_as_it_is_written_and_is_announced_politely(
+def test_an_answer_comes_in_as_it_is_written_and_is_announced_once_it_is_whole(
     visit: Visit, speaker: Speaker
 ) -> None:
-    speaker.will_say("one two three four five six seven eight nine ten")
+    page = visit.page
+    heard = page.locator("#announcer[role=status][aria-live=polite]")
+    speaker.will_say("one two three four five six seven eight nine ten", "All ten.")
     speaker.stall()
     visit.say("Count to ten.")
-    live = visit.page.locator(".live [aria-live=polite]")
-    expect(live).to_contain_text("one two")
-    expect(live).to_have_attribute("aria-busy", "true")
-    expect(visit.page.locator("#stop")).to_be_visible()
-    visit.page.keyboard.press("Escape")
+    expect(page.locator(".live .prose")).to_contain_text("one two")
+    expect(heard).to_have_text("The answer is being written.")
+    assert page.locator(".live [aria-live], .messages [aria-live]").count() == 0
+    expect(page.locator("#stop")).to_be_visible()
+    page.keyboard.press("Escape")
     visit.idle()
+    expect(heard).to_have_text("Stopped.")
+    visit.ask("Once more.")
+    expect(heard).to_have_text("Answer: All ten.")
 
 
 def test_a_cancelled_answer_stays_as_a_half_one_that_says_so_and_can_be_asked_for_again(
@@ -87,8 +94,9 @@ def test_a_command_waits_for_the_persons_yes_or_no(visit: Visit, speaker: Speake
     page = visit.page
     speaker.will_say(Answer(calls=(call("run_command", command="echo it $((40 + 2)) ran"),)), "Done.")
     visit.say("Run it.")
-    question = page.get_by_role("alertdialog")
+    question = page.get_by_role("group", name="Question")
     expect(question).to_contain_text("echo it $((40 + 2)) ran")
+    expect(page.locator("#announcer")).to_have_text("May it use run_command? echo it $((40 + 2)) ran")
     question.get_by_role("button", name="Allow" if allow else "Refuse").click()
     expect(question).to_have_count(0)
     visit.idle()
@@ -161,3 +169,82 @@ def test_shift_enter_begins_a_line_and_what_is_written_is_still_there_after_a_re
     visit.page.reload()
     visit.ready()
     expect(field).to_have_value("first\nsecond")
+
+
+def test_the_agents_tasks_are_seen_above_the_field_and_follow_every_change(
+    visit: Visit, speaker: Speaker
+) -> None:
+    page = visit.page
+    tasks = page.locator(".tasks")
+    expect(tasks).to_be_hidden()
+    first = call("tasks", tasks=[{"text": "Find <b>it</b>", "state": "doing"}, {"text": "Mend it"}])
+    speaker.will_say(Answer(calls=(first,)), "Begun.")
+    visit.ask("Find and mend it.")
+    summary = tasks.locator("summary")
+    expect(summary).to_contain_text("0 of 2 done")
+    expect(summary).to_contain_text("Find <b>it</b>")
+    summary.press("Enter")
+    expect(tasks.locator("li")).to_have_text(["Find <b>it</b> (in progress)", "Mend it (to do)"])
+    second = call("tasks", "call_2", tasks=[{"text": "Find it", "state": "done"}, {"text": "Mend it"}])
+    speaker.will_say(Answer(calls=(second,)), "Found.")
+    visit.ask("Go on.")
+    expect(summary).to_contain_text("1 of 2 done")
+    expect(tasks.locator("li.done")).to_have_text("Find it (done)")  # still open
+    page.reload()
+    visit.ready()
+    expect(summary).to_contain_text("1 of 2 done")
+    visit.new()
+    expect(tasks).to_be_hidden()
+
+
+def test_a_long_request_is_shown_by_its_beginning_and_whole_on_request(visit: Visit) -> None:
+    page = visit.page
+    visit.ask("word " * 4_000 + "the end")
+    bubble = page.locator(".bubble")
+    expect(bubble).to_contain_text("The first 12,000 of 20,007 characters.")
+    expect(bubble).not_to_contain_text("the end")
+    bubble.get_by_role("button", name="Show all").click()
+    expect(page.get_by_role("dialog")).to_contain_text("the end")
+
+
+FILL = """(field, times) => {
+    field.value = ("潮".repeat(70) + "\\n").repeat(times);
+    field.dispatchEvent(new Event("input", {bubbles: true}));
+}"""
+
+
+def test_what_is_too_long_to_send_stays_in_the_field_and_it_says_so(visit: Visit) -> None:
+    page = visit.page
+    field, told = page.locator("#field"), page.locator("#toolong")
+    field.evaluate(FILL, 20_000)
+    expect(told).to_contain_text("1,420,000 characters")
+    field.press("Enter")
+    expect(field).not_to_have_value("")
+    expect(page.locator(".bubble")).to_have_count(0)
+    field.evaluate(FILL, 6_000)  # more than a million bytes
+    expect(told).to_be_hidden()
+    page.locator("#send").click()
+    expect(page.locator(".bubble")).to_contain_text("of 426,000 characters")
+    expect(field).to_have_value("")
+
+
+def test_replies_of_commands_go_when_something_else_is_said(visit: Visit) -> None:
+    page = visit.page
+    visit.say("/help")
+    expect(page.locator(".said")).to_contain_text("/compact")
+    visit.say("/tasks")
+    expect(page.locator(".said")).to_have_text(re.compile("No tasks"))
+    visit.ask("Good day.")
+    expect(page.locator(".said")).to_have_count(0)
+
+
+def test_a_button_leads_back_to_the_end(visit: Visit, speaker: Speaker) -> None:
+    page = visit.page
+    speaker.will_say("\n\n".join(f"Line {n}." for n in range(100)))
+    visit.ask("Tell me much.")
+    button = page.locator("#to-end")
+    expect(button).to_be_hidden()
+    page.locator("#m1").scroll_into_view_if_needed()
+    button.click()
+    expect(page.get_by_text("Line 99.", exact=True)).to_be_in_viewport()
+    expect(button).to_be_hidden()

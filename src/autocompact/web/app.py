@@ -13,7 +13,7 @@ from typing import get_args
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import RedirectResponse
 from fastapi.staticfiles import StaticFiles
-from nicegui import Client, ui
+from nicegui import Client, core, ui
 
 from autocompact.chat import ChatService, ChatSession
 from autocompact.errors import AutocompactError
@@ -24,6 +24,8 @@ from autocompact.web.tab import Tab, first_conversation
 ASSETS = Path(__file__).parent / "assets"
 TYPES = {"markdown": "text/markdown", "jsonl": "application/jsonl"}
 ENDINGS = {"markdown": "md", "jsonl": "jsonl"}
+_FRAME = 4 * 2**20
+"""Bytes that a page may send at once: the longest message (`autocompact.web.composer.MOST`) in UTF-8."""
 
 Opening = Callable[[], AbstractAsyncContextManager[ChatService]]
 
@@ -59,6 +61,7 @@ def page_app(opening: Opening, *, token: str, hosts: frozenset[str] = frozenset(
         tailwind=False,
         show_welcome_message=False,
     )
+    core.sio.eio.max_http_buffer_size = _FRAME  # pyright: ignore[reportUnknownMemberType] - it has no types
     return Guard(app, token=token, hosts=hosts)
 
 

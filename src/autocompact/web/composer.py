@@ -11,10 +11,17 @@ from nicegui.events import GenericEventArguments
 
 from autocompact.chat import COMMANDS
 from autocompact.web.icons import icon
+from autocompact.web.tasks import TaskList
+
+MOST = 950_000
+"""Characters of a message, as JSON, that the page sends at most: NiceGUI's end of the websocket takes a million."""
 
 
 class Composer:
-    """The field, the button that sends or stops, and the notice while the context is compressed.
+    """The field, the button that sends or stops, the task list, and the notice while the context is compressed.
+
+    Attributes:
+        tasks: the agent's task list.
 
     Args:
         send: called with what was written and the message that it replaces (0 if none); False gives it back.
@@ -26,6 +33,7 @@ class Composer:
     ) -> None:
         self._send = send
         with ui.element("div").classes("composer"):
+            self.tasks = TaskList()
             self._compressing = (
                 ui.html(_COMPRESSING, sanitize=False).classes("compressing").props("role=status")
             )
@@ -36,6 +44,7 @@ class Composer:
                     'placeholder="Ask something, or / for a command" aria-controls=completions aria-autocomplete=list'
                 )
                 self._field.props["data-commands"] = _commands()
+                self._field.props["data-most"] = MOST
                 with (
                     ui.element("button")
                     .classes("stop")
@@ -48,7 +57,7 @@ class Composer:
                     .props('type=button id=send aria-label="Send" title="Send (Enter)"') as self._go
                 ):
                     ui.html(icon("send"), sanitize=False, tag="span")
-            ui.html(_COMPLETIONS, sanitize=False)
+            ui.html(_BESIDE, sanitize=False)
         self._field.on("say", self._said, js_handler="(e) => emit(e.detail)")
         self._stop.on("click", stop, args=[])
         self._stop.set_visibility(False)
@@ -56,8 +65,11 @@ class Composer:
 
     async def _said(self, event: GenericEventArguments) -> None:
         text, replaces = str(event.args["text"]), int(event.args["replaces"])
-        taken = await self._send(text, replaces)
-        self._field.client.run_javascript(f"autocompactPage.answered({json.dumps(taken)})")
+        taken = False
+        try:
+            taken = await self._send(text, replaces)
+        finally:
+            self._field.client.run_javascript(f"autocompactPage.answered({json.dumps(taken)})")
 
     def running(self, *, on: bool) -> None:
         """A turn runs, or does not any more."""
@@ -88,4 +100,9 @@ _EDITING = (
     f"{icon('edit')}<span>You are changing message <b id='edited'></b>. What came after it is kept, but not sent any "
     f"more.</span><button type='button' class='quiet' id='unedit'>{escape('Cancel')}</button>"
 )
-_COMPLETIONS = '<ul id="completions" role="listbox" aria-label="Commands" hidden></ul>'
+_BESIDE = (
+    '<ul id="completions" role="listbox" aria-label="Commands" hidden></ul>'
+    f'<p id="toolong" role="alert" hidden>Too long to send: <b id="length"></b> characters, at most {MOST:,} may be sent. '
+    "Put it into a file of the workspace, and name that.</p>"
+    f'<button type="button" id="to-end" aria-label="To the end" title="To the end" hidden>{icon("down")}</button>'
+)

@@ -25,7 +25,7 @@ class Head:
         search: Callable[[], None],
         charts: Act,
         models: Act,
-        compact: Act,
+        compact: Callable[[], None],
         replaced: Callable[[], Awaitable[bool]],
     ) -> None:
         with ui.element("header").classes("head"):
@@ -40,7 +40,7 @@ class Head:
                 with ui.element("summary").props('aria-label="More" title="More"'):
                     ui.html(icon("more"), sanitize=False, tag="span")
                 with ui.element("div").classes("options"):
-                    _option("Compress the context now", compact)
+                    _option("Compact the context…", compact)
                     _option("Usage and receipts", charts)
                     self._replaced = _option("Show replaced messages", self._toggle)
                     ui.html(_THEME, sanitize=False)

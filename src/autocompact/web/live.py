@@ -27,8 +27,8 @@ class Live:
         self._asked: dict[str, ui.element] = {}
         with ui.element("div").classes("live") as self.element:
             self._reasoning = ui.html("")
-            self._text = ui.html("").props("aria-live=polite aria-atomic=false aria-busy=false")
-            self._working = ui.html(_WORKING, sanitize=False).props("role=status").classes("working")
+            self._text = ui.html("")
+            self._working = ui.html(_WORKING, sanitize=False).classes("working").props("aria-hidden=true")
             self._questions = ui.element("div")
             with ui.element("div").classes("failure").props("role=alert") as self._failure:
                 self._why = ui.html("", tag="span")
@@ -62,8 +62,7 @@ class Live:
         """Show what has come."""
         self.changed = False
         self._reasoning.content = reasoning_html(self.reasoning, key="reasoning-live", running=not self.text)
-        self._text.content = words_html(self.text, own=False, last_seq=last_seq) if self.text else ""
-        self._text.props(f"aria-busy={'true' if running else 'false'}")
+        self._text.content = words_html(self.text, last_seq=last_seq) if self.text else ""
         self._working.set_visibility(running)
         if running:
             self.fail("")
@@ -72,13 +71,13 @@ class Live:
         """Say why there is no answer, "" to take that back."""
         self._failure.set_visibility(bool(why))
         self._failure.classes(remove="final") if may_retry else self._failure.classes(add="final")
-        self._why.content = words_html(why, own=False, last_seq=0) if why else ""
+        self._why.content = words_html(why, last_seq=0) if why else ""
 
     def ask(self, question: Question) -> None:
         """Show a question with its two answers."""
         with (
             self._questions,
-            ui.element("div").classes("question").props('role=alertdialog aria-label="Question"') as asked,
+            ui.element("div").classes("question").props('role=group aria-label="Question"') as asked,
         ):
             self._asked[question.id] = asked
             ui.html(question_html(question))
@@ -95,4 +94,4 @@ class Live:
             self._asked.pop(question_id).delete()
 
 
-_WORKING = '<span class="dots" aria-hidden="true"><i></i><i></i><i></i></span><span class="sr">The answer is being written</span>'
+_WORKING = '<span class="dots"><i></i><i></i><i></i></span>'

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from html import escape
+from typing import cast
 
 import msgspec
 
@@ -15,7 +16,7 @@ from autocompact.core.messages import Document, Image, Opaque, Part, Reasoning, 
 from autocompact.web.icons import Icon, icon
 
 SHOWN = 12_000
-"""Characters of a tool's result or arguments that the history shows at once."""
+"""Characters of a request, or of a tool's result or arguments, that the history shows at once."""
 
 LIVE = "live"
 
@@ -101,7 +102,8 @@ def _speaker(role: str) -> str:
 def _part(part: Part, entry: Entry, *, calls: Mapping[str, Call], last_seq: int) -> str:
     match part:
         case Text():
-            return words_html(part.text, own=entry.message.is_request, last_seq=last_seq)
+            own = entry.message.is_request
+            return own_html(part.text, seq=entry.seq) if own else words_html(part.text, last_seq=last_seq)
         case Reasoning():
             return reasoning_html(part.text, key=f"reasoning-{entry.seq}")
         case ToolCall():
@@ -116,10 +118,13 @@ def _part(part: Part, entry: Entry, *, calls: Mapping[str, Call], last_seq: int)
             return f'<p class="chip">{escape(part.kind)}</p>'
 
 
-def words_html(text: str, *, own: bool, last_seq: int) -> str:
-    """What somebody said: the person's words as they were typed, others' as Markdown."""
-    if own:
-        return f'<div class="bubble">{escape(text)}</div>'
+def own_html(text: str, *, seq: int) -> str:
+    """The person's words as they were typed, their beginning if they are long."""
+    return f'<div class="bubble">{escape(text[:SHOWN])}{_more(text, seq=seq, most=SHOWN)}</div>'
+
+
+def words_html(text: str, *, last_seq: int) -> str:
+    """What somebody else said, as Markdown."""
     return f'<div class="prose">{safe_html(text, references=last_seq, highlight=highlighted)}</div>'
 
 
@@ -163,12 +168,16 @@ def output_html(text: str, *, seq: int, label: str, most: int | None = SHOWN) ->
     """Plain text of a tool, its beginning if it is longer than ``most`` characters."""
     if not text:
         return f'<p class="label">{label}</p><p class="note">nothing</p>'
-    more = ""
-    if most is not None and len(text) > most:
-        shown = f"The first {most:,} of {len(text):,} characters."
-        button = f'<button type="button" class="quiet" data-action="whole" data-seq="{seq}">Show all</button>'
-        more = f'<p class="note">{shown} {button if seq else ""}</p>'
-    return f'<p class="label">{label}</p><pre tabindex="0">{escape(text[:most])}</pre>{more}'
+    return f'<p class="label">{label}</p><pre tabindex="0">{escape(text[:most])}</pre>{_more(text, seq=seq, most=most)}'
+
+
+def _more(text: str, *, seq: int, most: int | None) -> str:
+    """What is not shown of a text, and the way to it; "" if all of it is."""
+    if most is None or len(text) <= most:
+        return ""
+    button = f'<button type="button" class="quiet" data-action="whole" data-seq="{seq}">Show all</button>'
+    shown = f"The first {most:,} of {len(text):,} characters."
+    return f'<p class="note">{shown} {button if seq else ""}</p>'
 
 
 def _foot(entry: Entry, role: str) -> str:
@@ -190,7 +199,8 @@ def _foot(entry: Entry, role: str) -> str:
 
 def _buttons(entry: Entry, role: str) -> list[str]:
     button = partial(_button, seq=entry.seq)
-    buttons = [button("copy", "copy", label="Copy")] if entry.message.text else []
+    whole = not entry.message.is_request or len(entry.message.text) <= SHOWN
+    buttons = [button("copy", "copy", label="Copy")] if entry.message.text and whole else []
     if entry.standing == "replaced":
         return buttons
     if role == "user":
@@ -219,7 +229,19 @@ def brief(arguments: str) -> str:
         values = msgspec.json.decode(arguments, type=dict[str, object]).values()
     except msgspec.DecodeError:
         return " ".join(arguments.split())[:120]
-    return " ".join(" ".join(str(value).split()) for value in values)[:120]
+    return " ".join(" ".join(_plain(value).split()) for value in values)[:120]
+
+
+def _plain(value: object) -> str:
+    """An argument in words: of a list its items, of an object what its first field says."""
+    match value:
+        case list():
+            return ", ".join(map(_plain, cast("list[object]", value)))
+        case dict():
+            fields = cast("dict[str, object]", value)
+            return _plain(next(iter(fields.values()), ""))
+        case _:
+            return str(value)
 
 
 def _pretty(arguments: str) -> str:

@@ -77,8 +77,12 @@ class Sidebar:
 
 def _title_html(line: ConversationLine) -> str:
     marks = '<i class="busy" title="answering"></i>' if line.running else ""
-    day = line.updated[:10]
-    return f'{marks}<span class="words">{escape(line.title)}</span><span class="day">{escape(day)} · {line.messages} messages</span>'
+    facts = f"{line.updated[:10]} · {_counted(line.messages)}"
+    return f'{marks}<span class="words">{escape(line.title)}</span><span class="day">{escape(facts)}</span>'
+
+
+def _counted(messages: int) -> str:
+    return "empty" if not messages else "1 message" if messages == 1 else f"{messages:,} messages"
 
 
 _FILTER = '<input id="filter" type="search" placeholder="Filter" aria-label="Filter conversations by title" autocomplete="off">'

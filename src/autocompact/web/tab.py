@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import assert_never
+from typing import Literal, assert_never
 
 from nicegui import Client, ui
 from nicegui.events import GenericEventArguments
@@ -21,13 +21,16 @@ from autocompact.chat.views import ConversationLine, Divider
 from autocompact.core.compaction import Compaction
 from autocompact.core.references import parse_reference
 from autocompact.errors import AutocompactError, InvalidInput
+from autocompact.web.announcer import Announcer
 from autocompact.web.charts import charts_html
 from autocompact.web.composer import Composer
 from autocompact.web.dialogs import Dialogs
 from autocompact.web.divider import DividerPart
 from autocompact.web.head import Head
 from autocompact.web.live import Live
-from autocompact.web.render import output_html, words_html
+from autocompact.web.notices import Notices
+from autocompact.web.preview import Preview
+from autocompact.web.render import output_html
 from autocompact.web.search import Search
 from autocompact.web.sidebar import Act, Sidebar
 from autocompact.web.thread import Thread
@@ -58,6 +61,7 @@ class Tab:
         self._shown: tuple[str, frozenset[int]] = ("", frozenset())
         self.dialogs = Dialogs()
         self.search = Search(session=lambda: self.session, jump=self._jump)
+        self.preview = Preview(session=lambda: self.session, apply=self._apply_previewed)
         with ui.element("div").classes("page"):
             self.sidebar = Sidebar(new=self._new, act=self._act_on)
             with ui.element("div").classes("main"):
@@ -65,7 +69,7 @@ class Tab:
                     search=self.search.open,
                     charts=self._charts,
                     models=self._models,
-                    compact=self._compact,
+                    compact=self.preview.open,
                     replaced=self._toggle_replaced,
                 )
                 with (
@@ -74,7 +78,8 @@ class Tab:
                 ):
                     self.thread = Thread(show_divider=self._divider)
                     self.live = Live(answer=self._answer, retry=self._retry)
-                    self.notes = ui.element("div").classes("notes").props("role=status aria-live=polite")
+                    self.notices = Notices()
+                self.announcer = Announcer()
                 thread.on("click", self._clicked, js_handler=_ACTION)
                 self.composer = Composer(send=self._send, stop=self._stop)
         self.client.on_delete(self.close)  # pyright: ignore[reportUnknownMemberType] - it takes functions of any kind
@@ -100,9 +105,10 @@ class Tab:
         self.live.fail("")
         self.live.show(view.turn, last_seq=self.thread.last_seq)
         self._shown = self._standing()
-        self.notes.clear()
+        self.notices.clear()
         self.composer.running(on=view.turn is not None)
         self.composer.compressing(on=view.compacting)
+        self.composer.tasks.show(view.tasks)
         self.head.show(view)
         if view.turn is None and await self._is_unanswered():
             self.live.fail("There is no answer to this yet.")
@@ -145,14 +151,21 @@ class Tab:
                 while not queue.empty():
                     await self._apply(queue.get_nowait())
                 if self.live.changed:
-                    self.live.draw(last_seq=self.thread.last_seq, running=self.session.running)
-                    await asyncio.sleep(DRAW_SECONDS)
+                    await self._draw_live()
             except AutocompactError as error:
-                self.say(str(error), kind="error")
+                self.say(str(error))
             except Exception:
                 log.exception("the page could not show an event", extra={"event": type(event).__name__})
 
+    async def _draw_live(self) -> None:
+        time = asyncio.get_running_loop().time
+        began = time()
+        self.live.draw(last_seq=self.thread.last_seq, running=self.session.running)
+        # the longer an answer is, the longer it takes to draw: that never takes more than a fifth of the time
+        await asyncio.sleep(max(DRAW_SECONDS, 4 * (time() - began)))
+
     async def _apply(self, event: ChatEvent) -> None:  # noqa: C901 - one case for each event
+        self.announcer.hear(event)
         match event:
             case events.TextDelta():
                 self.live.grow(text=event.text)
@@ -178,7 +191,9 @@ class Tab:
                 await self._meter(event)
             case events.ConversationChanged():
                 await self._conversation_changed(event)
-            case events.ToolStarted() | events.TasksChanged() | events.WaitingChanged():
+            case events.TasksChanged():
+                self.composer.tasks.show(event.tasks)
+            case events.ToolStarted() | events.WaitingChanged():
                 pass
             case _:
                 await self._engine(event)
@@ -190,6 +205,7 @@ class Tab:
         self.live.draw(last_seq=self.thread.last_seq, running=started)
         if isinstance(event, events.TurnEnded):
             if event.outcome == "failed":
+                self.notices.withdraw(event.message)
                 self.live.fail(event.message)
             await self._list()
 
@@ -215,18 +231,16 @@ class Tab:
             case engine.CompactionUndone():
                 await self.thread.refresh()
             case engine.BreakerOpened():
-                self.say(f"Automatic compaction stopped: {event.reason}", kind="error")
+                self.say(f"Automatic compaction stopped: {event.reason}")
             case engine.CompactionPrepared() | engine.CompactionDiscarded():
                 pass
             case _:
                 assert_never(event)
 
     def _completed(self, event: engine.CompactionCompleted) -> None:
+        """What came of a compaction: that it was made, the divider shows."""
         if not event.success:
-            self.say(f"The context was not compressed: {event.message}", kind="error")
-        elif event.receipt is not None:
-            before, after = event.receipt.tokens_before, event.receipt.tokens_after
-            self.say(f"Context compressed: {before:,} → {after:,} tokens.")
+            self.say(f"The context was not compressed: {event.message}", about=event.message)
 
     async def _conversation_changed(self, event: events.ConversationChanged) -> None:
         if event.deleted and event.conversation_id == self.session.id:
@@ -235,21 +249,16 @@ class Tab:
         await self._list()
         self.head.show(self.session.view())
 
-    def say(self, text: str, *, kind: str = "info") -> None:
-        """Show a note that is no part of the conversation; Markdown."""
-        with self.notes, ui.element("div").classes(f"said {kind}"):
-            ui.html(words_html(text, own=False, last_seq=self.thread.last_seq))
-            with ui.element("button").classes("close").props('type=button aria-label="Dismiss"') as close:
-                ui.html("×", sanitize=False, tag="span")
-            said = close.parent_slot.parent if close.parent_slot else None
-            close.on("click", said.delete if said else None, args=[])
+    def say(self, text: str, *, kind: Literal["reply", "error"] = "error", about: str = "") -> None:
+        """Show a notice that is no part of the conversation; Markdown."""
+        self.notices.say(text, kind=kind, about=about, last_seq=self.thread.last_seq)
 
     async def _attempt(self, work: Awaitable[object]) -> bool:
         """Whether it went well; if not, why is shown."""
         try:
             await work
         except AutocompactError as error:
-            self.say(str(error), kind="error")
+            self.say(str(error))
             return False
         return True
 
@@ -257,6 +266,7 @@ class Tab:
 
     async def _send(self, text: str, replaces: int) -> bool:
         self.live.fail("")
+        self.notices.clear()
         if not self.thread.at_end:
             await self.thread.open(self.session)
         if replaces:
@@ -267,7 +277,6 @@ class Tab:
         return await self._attempt(self.session.send(text))
 
     async def _command(self, line: str) -> None:
-        self.notes.clear()
         reply = await self.session.command(line)
         if reply.text:
             self.say(reply.text, kind="error" if reply.kind == "error" else "reply")
@@ -289,7 +298,7 @@ class Tab:
         try:
             self.session.answer(question_id, allow=allow)
         except InvalidInput as error:
-            self.say(str(error), kind="error")
+            self.say(str(error))
 
     async def _clicked(self, event: GenericEventArguments) -> None:
         action, seq = str(event.args["action"]), int(event.args["seq"] or 0)
@@ -312,9 +321,8 @@ class Tab:
 
     async def _whole(self, seq: int) -> None:
         (message,) = await self.session.conversation.history(from_seq=seq, through_seq=seq)
-        shown = "".join(
-            output_html(result.text, seq=0, label="Result", most=None) for result in message.results
-        )
+        texts = [(result.text, "Result") for result in message.results] or [(message.text, "Message")]
+        shown = "".join(output_html(text, seq=0, label=label, most=None) for text, label in texts)
         self.dialogs.text(f"The whole of m{seq}", shown)
 
     async def _jump(self, reference: str) -> None:
@@ -331,10 +339,10 @@ class Tab:
         if await self.thread.reach(seq):
             self.client.run_javascript(f"autocompactPage.reveal('m{seq}')")
         else:
-            self.say(f"There is no message {name} to show.", kind="error")
+            self.say(f"There is no message {name} to show.")
 
-    async def _compact(self) -> None:
-        await self._attempt(self.session.compact())
+    async def _apply_previewed(self, record: Compaction) -> None:
+        await self._attempt(self.session.apply(record))
 
     async def _toggle_replaced(self) -> bool:
         self.thread.show_replaced = not self.thread.show_replaced

@@ -6,6 +6,7 @@ const autocompactPage = (() => {
   const $ = (id) => document.getElementById(id);
   const open = new Set(); // data-key of the folds that are open
   let replaces = 0; // the message that what is written will replace
+  let sending = false; // what is written is on its way
   let chosen = -1; // the completion that is marked
 
   // The field
@@ -14,25 +15,43 @@ const autocompactPage = (() => {
 
   function fit(field) {
     field.style.height = "auto";
-    field.style.height = Math.min(field.scrollHeight, innerHeight * 0.4) + "px";
+    const needed = field.value.length > 20_000 ? Infinity : field.scrollHeight; // measuring a long text takes long
+    field.style.height = Math.min(needed, innerHeight * 0.4) + "px";
   }
 
   function written(field) {
     fit(field);
-    if (!replaces) sessionStorage.setItem(draftKey(), field.value);
+    if (!replaces) keepDraft(field.value);
+    $("toolong").hidden = !isTooLong(field);
+    $("length").textContent = field.value.length.toLocaleString();
     complete(field);
+  }
+
+  function isTooLong(field) {
+    const most = Number(field.dataset.most);
+    return field.value.length > most / 2 && JSON.stringify(field.value).length > most;
+  }
+
+  function keepDraft(text) {
+    try {
+      sessionStorage.setItem(draftKey(), text);
+    } catch {
+      sessionStorage.removeItem(draftKey()); // larger than the browser keeps
+    }
   }
 
   function say() {
     const field = $("field");
-    if (!field || field.disabled || !field.value.trim()) return;
+    if (!field || field.disabled || sending || !field.value.trim() || !$("toolong").hidden) return;
     const running = $("stop") && $("stop").offsetParent !== null;
     if (running && !field.value.startsWith("/")) return;
     close();
+    sending = true;
     field.dispatchEvent(new CustomEvent("say", { detail: { text: field.value, replaces } }));
   }
 
   function answered(taken) {
+    sending = false;
     if (!taken) return focus();
     put("", 0);
     toEnd();
@@ -45,7 +64,8 @@ const autocompactPage = (() => {
     field.value = text;
     document.querySelector(".editing").classList.toggle("shown", seq > 0);
     if (seq) $("edited").textContent = "m" + seq;
-    if (!seq) sessionStorage.setItem(draftKey(), text);
+    if (!seq) keepDraft(text);
+    $("toolong").hidden = true;
     fit(field);
     focus();
   }
@@ -222,6 +242,7 @@ const autocompactPage = (() => {
       event.preventDefault();
       window.open(link.href, "_blank", "noopener,noreferrer");
     } else if (event.target.closest("#send")) say();
+    else if (event.target.closest("#to-end")) toEnd();
     else if (event.target.closest("#unedit")) put("", 0);
     else if (event.target.closest("#menu")) toggleList();
     else if (event.target.closest("#completions li")) take([...$("completions").children].indexOf(event.target.closest("li")));
@@ -262,8 +283,13 @@ const autocompactPage = (() => {
     if (Math.abs(moved) > 1) $("scroller").scrollTop += moved;
   }
 
+  function scrolled() {
+    remember();
+    $("to-end").hidden = $("scroller").scrollTop > -innerHeight / 2;
+  }
+
   const sizes = new ResizeObserver(keep);
-  document.addEventListener("scroll", (event) => event.target.id === "scroller" && remember(), true);
+  document.addEventListener("scroll", (event) => event.target.id === "scroller" && scrolled(), true);
   document.addEventListener("wheel", () => (held = null), { passive: true });
   document.addEventListener("pointerdown", folding, true);
   document.addEventListener("keydown", (event) => (event.key === "Enter" || event.key === " ") && folding(event), true);
@@ -309,7 +335,9 @@ const autocompactPage = (() => {
       const when = new Date(time.dateTime);
       if (isNaN(when)) continue;
       time.title = when.toLocaleString();
-      time.textContent = when.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+      const hour = when.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+      const today = when.toDateString() === new Date().toDateString();
+      time.textContent = today ? hour : when.toLocaleDateString([], { day: "numeric", month: "short" }) + ", " + hour;
     }
   }
 

@@ -1,0 +1,133 @@
+"""A compaction looked at before it is made: what would leave, what would be kept, and the figures."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from html import escape
+
+from nicegui import ui
+from nicegui.events import GenericEventArguments, ValueChangeEventArguments
+
+from autocompact.chat import ChatSession
+from autocompact.core.compaction import Compaction
+from autocompact.core.references import reference
+from autocompact.errors import AutocompactError
+from autocompact.web.icons import icon
+from autocompact.web.record import RecordSections
+
+log = logging.getLogger("autocompact")
+
+
+class Preview:
+    """The dialog. What is put in force is what it shows: the summary is not made twice.
+
+    Args:
+        session: the conversation that is open now.
+        apply: puts what was looked at in force.
+    """
+
+    def __init__(
+        self,
+        *,
+        session: Callable[[], ChatSession],
+        apply: Callable[[Compaction], Awaitable[object]],
+    ) -> None:
+        self._session = session
+        self._apply = apply
+        self._focus = ""
+        self._record: Compaction | None = None
+        self._work: asyncio.Task[None] | None = None
+        self.dialog = ui.dialog().props('aria-label="Compact the context"')
+        with self.dialog, ui.element("div").classes("panel wide preview"):
+            ui.html("Compact the context", tag="h2", sanitize=False)
+            with ui.element("div").classes("query"):
+                self._field = ui.element("input").props(
+                    'type=text id=focus autofocus autocomplete=off aria-label="What to concentrate on" '
+                    'placeholder="What to concentrate on (not needed)"'
+                )
+                self._button("Preview again", self._begin, style="secondary").props("data-again")
+            self._told = ui.html("", sanitize=False).classes("told").props("role=status")
+            self._shown = ui.element("div").classes("sections")
+            with ui.element("div").classes("acts"):
+                self._go = self._button("Compact now", self._compact, style="primary").props("data-go")
+                self._button("Cancel", self.dialog.close, style="secondary")
+        self._field.on("input", self._typed, js_handler="(e) => emit(e.target.value)")
+        self._field.on("keydown.enter", self._begin, args=[])
+        self.dialog.on_value_change(self._changed)
+
+    def _button(self, label: str, act: Callable[[], object], *, style: str) -> ui.element:
+        with ui.element("button").classes(style).props("type=button") as button:
+            ui.html(label, tag="span", sanitize=False)
+        return button.on("click", act, args=[])
+
+    def _typed(self, event: GenericEventArguments) -> None:
+        self._focus = str(event.args)
+
+    def _changed(self, event: ValueChangeEventArguments[bool]) -> None:
+        if not event.value and self._work is not None:
+            self._work.cancel()
+
+    def open(self) -> None:
+        """Show what a compaction would do now."""
+        self._focus = ""
+        self._field.props["value"] = ""
+        self._field.update()
+        self.dialog.open()
+        self._begin()
+
+    def _begin(self) -> None:
+        if self._work is not None:
+            self._work.cancel()
+        self._work = asyncio.create_task(self._make())
+
+    async def _make(self) -> None:
+        self._record = None
+        self._shown.clear()
+        self._go.props("disabled")
+        self._told.content = f"{icon('wait')}<span>Making a preview…</span>"
+        try:
+            record = await self._session().preview(self._focus)
+        except AutocompactError as error:
+            self._told.content = f"<span>{escape(str(error))}</span>"
+            return
+        except Exception:
+            log.exception("a compaction could not be previewed")
+            self._told.content = "<span>There is no preview: the log has the details.</span>"
+            return
+        if record is None:
+            self._told.content = "<span>There is nothing to gain: the context is small already.</span>"
+            return
+        await self._show(record)
+
+    async def _show(self, record: Compaction) -> None:
+        active = self._session().conversation.active
+        first = active.through_seq + 1 if active else 1
+        left = (first, record.through_seq) if record.through_seq >= first else None
+        self._told.content = figures_html(record, left=left)
+        with self._shown:
+            sections = RecordSections(record, left=left, session=self._session())
+        self._record = record
+        self._go.props(remove="disabled")
+        await sections.fill()
+
+    async def _compact(self) -> None:
+        record = self._record
+        if record is not None:
+            self.dialog.close()
+            await self._apply(record)
+
+
+def figures_html(record: Compaction, *, left: tuple[int, int] | None) -> str:
+    """What the compaction would do, in one paragraph."""
+    receipt = record.receipt
+    share = 1 - receipt.tokens_after / receipt.tokens_before if receipt.tokens_before else 0
+    kept = f"; {len(record.keep)} of them stay verbatim" if record.keep else ""
+    leave = f"{reference(left[0])} to {reference(left[1])} leave the context{kept}. " if left else ""
+    stubs = f"{len(record.masks):,} outputs of tools become stubs. " if record.masks else ""
+    return (
+        f"<p><b>{receipt.tokens_before:,} → {receipt.tokens_after:,} tokens</b> ({share:.0%} less). {leave}{stubs}"
+        f"Of what was found in them {receipt.kept:,} are kept, {receipt.recoverable:,} are found by a search, "
+        f"{receipt.lost:,} are lost. The messages stay in sight, and you can undo it.</p>"
+    )
