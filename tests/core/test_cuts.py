@@ -11,6 +11,7 @@ from autocompact.core.cuts import (
     ReasoningBlocks,
     Rule,
     ToolPairs,
+    Unseen,
     UserTurn,
     legal_cuts,
     tail_cut,
@@ -74,6 +75,15 @@ def test_a_result_given_twice_or_an_id_used_again_ties_no_more_than_its_pair() -
     assert cuts(ToolPairs(), *step, ASK, step[1]) == [0, 2, 3, 4]
     assert cuts(ToolPairs(), *step, ASK, *step) == [0, 2, 3, 5]
     assert cuts(ToolPairs(), said("tool", result("x")), ASK, said("tool", result("x"))) == [0, 1, 2, 3]
+
+
+def test_what_the_model_has_not_seen_yet_is_not_parted_from_what_it_did_before() -> None:
+    step = [said("assistant", call("a")), said("tool", result("a"))]
+    assert cuts(Unseen(), ASK, *step) == [0, 1]
+    assert cuts(Unseen(), ASK, *step, ASK) == [0, 1]
+    assert cuts(Unseen(), ASK, *step, ANSWER, ASK) == [0, 1, 2, 3, 4, 5]
+    assert cuts(Unseen()) == [0]
+    assert legal_cuts(numbered([ASK, ANSWER, *step]), rules=(*DEFAULT, Unseen())) == (0, 1)
 
 
 def test_parallel_groups_hold_the_calls_of_one_run_together() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from autocompact.core.compaction import Compaction
+from autocompact.core.compaction import Compaction, Rung
 from autocompact.core.cuts import LogOrder
 from autocompact.core.ladder import Goal, SummaryReply, SummaryRequest, answer, climb, climb_offline
 from autocompact.core.messages import Message, Text, text_message
@@ -138,6 +138,71 @@ def test_a_request_that_nobody_answered_yet_is_never_summarised():
     assert record is not None
     assert record.through_seq == len(log) - 1
     assert view(log, record).messages[-1] is log[len(log)]
+
+
+def with_unseen(messages: list[Message], *outputs: str) -> list[Message]:
+    """The session, and then a step whose results the model has not seen."""
+    calls = [call(f"new{n}", "Read", f'{{"file_path":"new{n}.py"}}') for n in range(len(outputs))]
+    results = [said("tool", result(f"new{n}", text)) for n, text in enumerate(outputs)]
+    return numbered([*messages, said("assistant", "Let me look.", *calls), *results])
+
+
+@pytest.mark.requirement("D1")
+@pytest.mark.parametrize("first_rung", ["mask", "summarise"])
+def test_results_that_the_model_has_not_seen_yet_stay_whole_though_they_exceed_the_tail(first_rung: Rung):
+    outputs = ["\n".join(LINE.format(n=n * 1_000 + i) for i in range(80)) for n in (1, 2)]
+    log = log_of(with_unseen(work(60), *outputs))
+    record = climb_offline(log, replace(GOAL, first_rung=first_rung, limit=12_000))
+    assert record is not None
+    assert record.receipt.rung == "summarise"
+    context = view(log, record)
+    assert list(context.messages[-3:]) == [log[len(log) - 2], log[len(log) - 1], log[len(log)]]
+    assert log.counter.count(record.summary) > GOAL.summary_tokens // 2  # they do not take the summary's room
+    assert GOAL.target < context.cost.tokens <= 12_000
+
+
+def test_unseen_results_too_large_for_the_window_are_cut_and_stay_the_answers_to_their_calls():
+    outputs = ["short", "FIRST LINE\n" + "\n".join(LINE.format(n=i) for i in range(400)) + "\nLAST LINE"]
+    log = log_of(with_unseen(work(60), *outputs))
+    record = climb_offline(log, replace(GOAL, limit=4_000))
+    assert record is not None
+    assert record.receipt.rung == "floor"
+    short, long = (message.results[0].text for message in view(log, record).messages[-2:])
+    assert short == "short"
+    assert long.startswith("FIRST LINE\n")
+    assert "LAST LINE" in long
+    assert record.summary
+    assert record.receipt.tokens_after <= 4_000
+    log.append(replace(said("assistant", "I have seen it."), seq=len(log) + 1))
+    log.append(replace(said("user", "Go on."), seq=len(log) + 1))
+    later = climb_offline(log, replace(GOAL, tail_tokens=10), active=record)
+    assert later is None or len({(mask.seq, mask.call_id) for mask in later.masks}) == len(later.masks)
+
+
+def test_a_first_result_that_is_too_large_is_cut_with_nothing_summarised():
+    log = log_of(with_unseen(work(1)[:2], "\n".join(LINE.format(n=i) for i in range(400))))
+    climbing = climb(log, replace(GOAL, limit=4_000))
+    with pytest.raises(StopIteration) as end:  # no model is asked: there is nothing to summarise
+        next(climbing)
+    record = end.value.value
+    assert record.summary == ""
+    assert record.receipt.tokens_after <= 4_000
+    assert view(log, record).messages[:3] == tuple(log[seq] for seq in (1, 2, 3))
+
+
+def test_unseen_results_that_do_not_even_fit_cut_are_folded():
+    log = log_of(with_unseen(work(60), *["x y z " * 30] * 30))
+    record = climb_offline(log, replace(GOAL, limit=900, target=500, summary_tokens=200))
+    assert record is not None
+    assert record.through_seq == len(log)
+    assert record.receipt.tokens_after <= 900
+
+
+def test_with_no_tail_everything_is_folded_unseen_results_too():
+    log = log_of(with_unseen(work(60), "The last lines."))
+    record = climb_offline(log, replace(GOAL, tail_tokens=0, inline_request=True, first_rung="summarise"))
+    assert record is not None
+    assert [message.role for message in view(log, record).messages] == ["system", "user"]
 
 
 def test_pinned_words_stand_in_the_summary_whatever_its_budget():

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from autocompact.core.compaction import Mask
 from autocompact.core.content import LOOKED_AT, Content, classify
-from autocompact.core.masking import MIN_TOKENS, mask_old_results
+from autocompact.core.masking import LEAST_CUT, MIN_TOKENS, cut_results, mask_old_results
 from autocompact.core.messages import Image, Message, ToolCall, ToolResult
 from autocompact.core.references import parse_reference
-from autocompact.core.tokens import message_cost
+from autocompact.core.tokens import Estimator, message_cost
 from autocompact.core.transcript import masked
 from tests.core.strategies import LengthCounter, histories, numbered, said
 
@@ -119,6 +119,11 @@ def test_what_the_model_has_not_seen_yet_stays() -> None:
     assert seqs(masks_of(steps, ends=False)) == [2]
     assert seqs(masks_of(steps)) == [2, 4]
     assert masks_of([said("user", "hi")], ends=False) == ()
+
+
+def test_a_result_given_twice_is_left_to_repair() -> None:
+    (asked, told) = use("a", command="make")
+    assert masks_of([asked, told.with_parts((*told.parts, *told.parts))]) == ()
 
 
 def test_the_newest_results_stay_up_to_a_weight() -> None:
@@ -255,3 +260,44 @@ def test_anything_is_classified(name: str, arguments: str, output: str) -> None:
         )
         in kinds
     )
+
+
+def cut(messages: Sequence[Message], save: int) -> tuple[list[Message], int]:
+    """The messages as their masks show them, and the tokens of all results."""
+    masks = cut_results(messages, counter=COUNTER, save_tokens=save)
+    shown = [masked(m, [mask for mask in masks if mask.seq == m.seq]) for m in messages]
+    return shown, sum(message_cost(m, COUNTER).tokens for m in shown if m.results)
+
+
+@given(st.lists(st.integers(0, 3_000), min_size=1, max_size=6), st.integers(0, 8_000))
+def test_results_are_cut_to_one_size_so_that_enough_is_saved_or_not_at_all(
+    sizes: list[int], save: int
+) -> None:
+    messages = numbered([m for n, size in enumerate(sizes) for m in use(f"c{n}", "x" * size)])
+    _, before = cut(messages, 0)
+    shown, after = cut(messages, save)
+    assert before - after >= save or after == before
+    if after < before:
+        longest = max(len(m.results[0].text) for m in shown if m.results)
+        kept = [m for old, m in zip(messages, shown, strict=True) if m is old and m.results]
+        assert all(len(m.results[0].text) <= longest + 40 for m in kept)
+
+
+def test_a_cut_result_shows_both_its_ends_and_where_the_whole_is() -> None:
+    messages = numbered(use("a", f"BEGIN {LONG} END"))
+    text = cut(messages, 600)[0][1].results[0].text
+    assert text.startswith("BEGIN x")
+    assert "tokens left out" in text
+    assert text.endswith('x END\n[memory_expand("m2") shows all of it]')
+
+
+def test_nothing_is_cut_to_less_than_says_anything() -> None:
+    messages = numbered(use("a", "word " * 500))
+    whole = message_cost(messages[1], Estimator()).tokens
+    (mask,) = cut_results(messages, counter=Estimator(), save_tokens=whole - LEAST_CUT)
+    assert mask.stub.startswith("word word")
+    assert cut_results(messages, counter=Estimator(), save_tokens=whole - LEAST_CUT + 1) == ()
+    assert (
+        cut_results(numbered(use("a")), counter=COUNTER, save_tokens=950) == ()
+    )  # what is said of it is longer
+    assert cut_results([], counter=COUNTER, save_tokens=1) == ()

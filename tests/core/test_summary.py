@@ -292,6 +292,14 @@ def test_our_own_earlier_summary_is_merged_not_nested() -> None:
     assert text.count("**Asked:**") == 1
 
 
+def test_that_nothing_was_done_is_not_carried_on_as_something_done() -> None:
+    log, text = numbered([said("user", "Look at the pump.")]), ""
+    for _ in range(3):
+        text = offline_summary(log, extract(log), budget=300, counter=COUNTER, previous=text)
+        assert "**Done:** none\n" in text
+    assert "- none" not in text
+
+
 _WORDS = st.text(alphabet="ab ._\n#*`é字", max_size=80)
 
 

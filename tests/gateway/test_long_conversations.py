@@ -97,6 +97,25 @@ async def test_400_turns_with_tools_never_overflow_and_every_reply_is_right(
     assert kept["messages"] == len(history) - 1
 
 
+@pytest.mark.parametrize("speaker", SPEAKERS, ids=lambda speaker: speaker.dialect)
+async def test_results_larger_than_the_window_reach_the_model_cut_as_the_answers_to_its_calls(
+    speaker: Speaker,
+) -> None:
+    large = log_of(0, 1) + "Nothing more happened. " * 4_000 + log_of(0, 2)
+    async with (
+        FakeProvider(builder, window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW) as url,
+        aiohttp.ClientSession() as session,
+    ):
+        client = Wire(session, url, path=speaker.path)
+        history = [*speaker.begun(), speaker.user("Please build module 0")]
+        called = speaker.heard(await client.ask(speaker.request(history)))
+        history += [*called.items, *speaker.results(called.calls, [large, large])]
+        done = speaker.heard(await client.ask(speaker.request(history)))
+    assert done.text == "Module 0: 0-1, 0-2, 0-1, 0-2"  # the beginning and the end of both
+    assert len(provider.requests) == 2
+
+
 async def conversations(session: aiohttp.ClientSession, url: str, key: str = "k") -> Sequence[Any]:
     headers = {"Authorization": f"Bearer {key}"}
     async with session.get(f"{url}/autocompact/conversations", headers=headers) as told:

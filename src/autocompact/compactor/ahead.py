@@ -13,7 +13,8 @@ import msgspec
 from autocompact.compactor.execution import NOTHING
 from autocompact.compactor.work import finished
 from autocompact.core.compaction import Compaction
-from autocompact.core.ladder import Goal, weigh
+from autocompact.core.ladder import Goal
+from autocompact.core.receipts import weigh
 from autocompact.errors import AutocompactError, Conflict
 from autocompact.events import CompactionDiscarded, CompactionPrepared
 

@@ -13,8 +13,9 @@ import msgspec
 from autocompact.compactor.state import EngineState, Settled
 from autocompact.compactor.work import finished
 from autocompact.core.compaction import Compaction
-from autocompact.core.ladder import step_of, weigh
+from autocompact.core.ladder import step_of
 from autocompact.core.ledger.entries import Entry
+from autocompact.core.receipts import weigh
 from autocompact.core.tokens import message_cost
 from autocompact.core.transcript import Transcript
 from autocompact.errors import Conflict, InvalidInput

@@ -139,6 +139,19 @@ class LogOrder:
         return {index for index in range(len(seqs) + 1) if latest[index] < earliest[index]}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unseen:
+    """Never after calls whose results the model has not seen yet: with a summary in their place it would call again."""
+
+    def allowed(self, messages: Sequence[Message]) -> set[int]:
+        """The cuts before the last message of the model, if results follow it."""
+        last = max(
+            (index for index, message in enumerate(messages) if message.role == "assistant"), default=0
+        )
+        waits = any(message.results for message in messages[last + 1 :])
+        return set(range((last if waits else len(messages)) + 1))
+
+
 DEFAULT: tuple[Rule, ...] = (ToolPairs(), ParallelGroups(), ReasoningBlocks(), UserTurn(split=True))
 
 

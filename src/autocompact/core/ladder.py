@@ -15,25 +15,27 @@ or None for "make it without a model". It asks at most once.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
 
 from autocompact.core.compaction import Compaction, Mask, Placement, Receipt, Rung, Trigger
-from autocompact.core.cuts import DEFAULT, LogOrder, Rule, tail_cut
+from autocompact.core.cuts import DEFAULT, LogOrder, Rule, Unseen, tail_cut
 from autocompact.core.ledger.entries import Ledger
 from autocompact.core.ledger.extraction import ledger_of
 from autocompact.core.ledger.scan import Scan, scan
-from autocompact.core.masking import mask_old_results
-from autocompact.core.messages import Message, Text, ToolCall, ToolResult
+from autocompact.core.masking import cut_results, mask_old_results
+from autocompact.core.messages import Message
+from autocompact.core.receipts import weigh
 from autocompact.core.summary import frame, offline_summary
 from autocompact.core.tokens import Cost, message_cost
-from autocompact.core.transcript import Context, Transcript, view
+from autocompact.core.transcript import Transcript, view
 from autocompact.core.verification import repair_summary, verify
 from autocompact.errors import IncompressibleContext
 
 RULES: tuple[Rule, ...] = (*DEFAULT, LogOrder())
+WITHOUT_UNSEEN: tuple[Rule, ...] = (*RULES, Unseen())
 
 SMALLEST_LEDGER = 64
 """Tokens below which a summary says nothing useful: with less room than this the floor is refused."""
@@ -44,7 +46,6 @@ the conversation."""
 
 FRAMING = 12
 """Tokens of the message around a summary, and what its text takes more than its parts do."""
-
 
 LAST_REQUEST = "Last request from user was: "
 """Goes before the request that stands inside the summary message (requirement D4)."""
@@ -58,7 +59,8 @@ class Goal:
         limit: tokens that the context may take at most, overhead included (window less output reserve).
         target: tokens that it should take; a step that only fits the limit is taken when none fits the target.
         summary_tokens: size of summary plus ledger.
-        tail_tokens: recent messages that stay verbatim; 0 folds everything but a request that nobody answered.
+        tail_tokens: recent messages that stay verbatim, and at least the results that the model has not seen yet, which
+            may exceed the target; 0 folds everything but a request that nobody answered.
         max_bytes: of the request on the wire; 0 if nothing limits it.
         max_images: in the request; 0 if nothing limits them.
         overhead: what the request holds besides the messages (tool schemas, a system prompt outside of the log).
@@ -134,7 +136,7 @@ def climb(log: Transcript, goal: Goal, *, active: Compaction | None = None) -> C
     """
     attempt = _Attempt(log, goal, active=active)
     best = attempt.mask_only() if goal.first_rung == "mask" else None
-    if best is not None and attempt.fits(best, tokens=goal.target):
+    if best is not None and attempt.fits(best, tokens=attempt.target):
         return best
     if attempt.rests():
         return None
@@ -149,7 +151,7 @@ def climb(log: Transcript, goal: Goal, *, active: Compaction | None = None) -> C
             asked = True
         candidate = attempt.summarised(rung, head, reply=reply, tokens=summary_tokens)
         best = attempt.smaller(candidate, best)
-        if best is candidate and attempt.fits(candidate, tokens=goal.target):
+        if best is candidate and attempt.fits(candidate, tokens=attempt.target):
             return candidate
     return attempt.floor(reply, best)
 
@@ -199,6 +201,10 @@ class _Attempt:
             i for i, m in enumerate((*self.context.messages, None)) if m is None or m.role != "system"
         )
         self.last_request = next((m for m in reversed(self.context.messages) if m.is_request), goal.request)
+        self.rules = WITHOUT_UNSEEN if goal.tail_tokens else RULES
+        self.unseen = tail_cut(self.context.messages, self.tokens, tail_tokens=0, rules=self.rules)
+        extra = max(0, sum(self.tokens[self.unseen :]) - goal.tail_tokens)
+        self.target = min(goal.limit, goal.target + extra)
         self._ledgers: dict[int, Ledger] = {}
 
     def _tokens(self, message: Message) -> int:
@@ -222,27 +228,27 @@ class _Attempt:
 
     def rests(self) -> bool:
         """Whether the tail that is asked for holds everything, and nothing presses for less."""
-        enough = _within(self.before, self.goal, tokens=self.goal.target)
+        enough = _within(self.before, self.goal, tokens=self.target)
         return enough and self.head(self.goal.tail_tokens) is None
 
-    def smaller(self, candidate: Compaction, best: Compaction | None) -> Compaction | None:
+    def smaller(self, candidate: Compaction | None, best: Compaction | None) -> Compaction | None:
         """``candidate`` if it is strictly smaller than the context before and than ``best``, else ``best``."""
+        if candidate is None:
+            return best
         bound = self.before.tokens if best is None else best.receipt.tokens_after
         return candidate if candidate.receipt.tokens_after < bound else best
 
-    def head(self, tail_tokens: int) -> _Head | None:
+    def head(self, tail_tokens: int, *, rules: tuple[Rule, ...] | None = None) -> _Head | None:
         """What a summary would stand for if ``tail_tokens`` stay verbatim; None if that is nothing new."""
         messages = self.context.messages
-        index = tail_cut(messages, self.tokens, tail_tokens=tail_tokens, rules=RULES)
+        index = tail_cut(messages, self.tokens, tail_tokens=tail_tokens, rules=rules or self.rules)
         if index == len(messages) and messages and messages[-1].is_request:
             index -= 1
-        folded = messages[min(self.prompt, index) : index]
-        through = max((message.seq for message in folded), default=0)
-        return (
-            _Head(messages=tuple(folded), index=index, through_seq=through)
-            if through > self._covered
-            else None
-        )
+        folded = tuple(messages[min(self.prompt, index) : index])
+        stays = None if self.goal.inline_request else self.last_request
+        if not any(message.seq > self._covered for message in folded if message is not stays):
+            return None
+        return _Head(messages=folded, index=index, through_seq=max(message.seq for message in folded))
 
     def request(self, head: _Head, tokens: int) -> SummaryRequest:
         """The question to a model: the live context up to the cut, so that its cache still holds it."""
@@ -270,9 +276,9 @@ class _Attempt:
     def _scan(self) -> Scan:
         return scan(self.log.live(self._covered + 1 if self._known else 1))
 
-    def mask_only(self) -> Compaction | None:
-        """Old tool outputs as stubs, nothing summarised; None if that makes nothing smaller."""
-        masks = self._masks(0, protect_tokens=self.goal.tail_tokens)
+    def mask_only(self, masks: tuple[Mask, ...] | None = None) -> Compaction | None:
+        """Old tool outputs as stubs, or ``masks``, and nothing summarised; None if that makes nothing smaller."""
+        masks = self._masks(0, protect_tokens=self.goal.tail_tokens) if masks is None else masks
         if not masks:
             return None
         ledger = self.active.ledger if self.active else Ledger()
@@ -280,8 +286,10 @@ class _Attempt:
         record = self._record("mask", through_seq=self._covered, summary=summary, ledger=ledger, masks=masks)
         return self.smaller(record, None)
 
-    def summarised(self, rung: Rung, head: _Head, *, reply: SummaryReply | None, tokens: int) -> Compaction:
-        """Summary and ledger of the head in ``tokens``; the tail stays, but for old outputs from `tighten` on."""
+    def summarised(
+        self, rung: Rung, head: _Head, *, reply: SummaryReply | None, tokens: int, cut: tuple[Mask, ...] = ()
+    ) -> Compaction:
+        """Summary and ledger of the head in ``tokens``; the tail stays, but for ``cut`` and old outputs from `tighten` on."""
         ledger = self.ledger(head.through_seq)
         if reply is not None and reply.text:
             checked = verify(reply.text, ledger)
@@ -291,7 +299,7 @@ class _Attempt:
         else:
             text = self._offline(head, ledger, tokens=tokens)
         text = self._with_fixed_words(text, head)
-        masks = self._tail_masks(rung, head)
+        masks = _merged(self._tail_masks(rung, head), cut)
         return self._record(
             rung, through_seq=head.through_seq, summary=text, ledger=ledger, masks=masks, reply=reply
         )
@@ -300,7 +308,7 @@ class _Attempt:
         """Whether what this step leaves verbatim is below the target: the cheap question before the summary."""
         masks = self._tail_masks(rung, head)
         bare = self._shape(rung, through_seq=head.through_seq, summary="", ledger=Ledger(), masks=masks)
-        return _within(view(self.log, bare).cost + self.goal.overhead, self.goal, tokens=self.goal.target)
+        return _within(view(self.log, bare).cost + self.goal.overhead, self.goal, tokens=self.target)
 
     def _tail_masks(self, rung: Rung, head: _Head) -> tuple[Mask, ...]:
         return (
@@ -320,21 +328,46 @@ class _Attempt:
     def floor(self, reply: SummaryReply | None, best: Compaction | None) -> Compaction | None:
         """System prompt, pins, last request and as much ledger as fits; or the best step that fits the limit.
 
+        What the model has not seen yet stays whole where it can, else it is cut. It is folded if that does not do either.
+
         Raises:
             IncompressibleContext: not even that fits.
         """
-        head = self.head(0)
-        fixed = self._fixed(head)
-        room = self.goal.limit - sum(fixed.values())
-        if head is not None and room >= 0:
-            wanted = min(self.goal.summary_tokens, self.goal.target - sum(fixed.values()) + SMALLEST_LEDGER)
-            tokens = min(SMALLEST_LEDGER + room, max(SMALLEST_LEDGER, wanted))
-            best = self.smaller(self.summarised("floor", head, reply=reply, tokens=tokens), best)
-        if best is not None and self.fits(best, tokens=self.goal.limit):
-            return best
-        if _within(self.before, self.goal, tokens=self.goal.limit):
+        everything = self.head(0, rules=RULES)
+        for candidate in (
+            lambda: self._floored(self.head(0), reply),
+            lambda: self._cut(reply),
+            lambda: self._floored(everything, reply),
+        ):
+            best = self.smaller(candidate(), best)
+            if best is not None and self.fits(best, tokens=self.goal.limit):
+                return best
+            if _within(self.before, self.goal, tokens=self.goal.limit):
+                return None
+        raise IncompressibleContext(self._fixed(everything), limit=self.goal.limit)
+
+    def _floored(self, head: _Head | None, reply: SummaryReply | None) -> Compaction | None:
+        """The head in a ledger as large as there is room for."""
+        fixed = sum(self._fixed(head).values())
+        room = self.goal.limit - fixed
+        if head is None or room < 0:
             return None
-        raise IncompressibleContext(fixed, limit=self.goal.limit)
+        wanted = min(self.goal.summary_tokens, self.target - fixed + SMALLEST_LEDGER)
+        tokens = min(SMALLEST_LEDGER + room, max(SMALLEST_LEDGER, wanted))
+        return self.summarised("floor", head, reply=reply, tokens=tokens)
+
+    def _cut(self, reply: SummaryReply | None) -> Compaction | None:
+        """The results that the model has not seen yet cut so far that there is room for a summary and for work."""
+        head = self.head(0)
+        tokens = max(SMALLEST_LEDGER, self.goal.summary_tokens // 2)
+        excess = sum(self._fixed(head).values()) - (self.goal.target + self.goal.limit) // 2
+        unseen = self.context.messages[self.unseen :]
+        cut = cut_results(unseen, counter=self.log.counter, save_tokens=excess + tokens)
+        if not cut:
+            return None
+        if head is None:
+            return self.mask_only(_merged(self.active.masks if self.active else (), cut))
+        return self.summarised("floor", head, reply=reply, tokens=tokens, cut=cut)
 
     def _fixed(self, head: _Head | None) -> dict[str, int]:
         """Tokens by what the floor cannot give up."""
@@ -363,8 +396,7 @@ class _Attempt:
             protect_tokens=protect_tokens,
             pinned=self.goal.pins,
         )
-        earlier = self.active.masks if self.active else ()
-        return tuple(sorted({*earlier, *new}, key=lambda mask: (mask.seq, mask.call_id)))
+        return _merged(self.active.masks if self.active else (), new)
 
     def _keep(self, through_seq: int) -> tuple[int, ...]:
         """What stays verbatim of what is covered: pins with their whole step, and the last request."""
@@ -441,34 +473,16 @@ def step_of(log: Transcript, seq: int) -> Iterator[int]:
             yield other.seq
 
 
-def weigh(record: Compaction, log: Transcript, *, before: Cost, overhead: Cost) -> Compaction:
-    """``record`` with a receipt that says what it does to ``log`` as it is now, verified against its ledger."""
-    context = view(log, record)
-    after = context.cost + overhead
-    checked = verify("\n".join(_texts(context)), record.ledger)
-    return replace(
-        record,
-        receipt=replace(
-            record.receipt,
-            tokens_before=before.tokens,
-            tokens_after=after.tokens,
-            bytes_before=before.bytes,
-            bytes_after=after.bytes,
-            images_before=before.images,
-            images_after=after.images,
-            kept=len(checked.kept),
-            recoverable=len(checked.recoverable),
-            lost=len(checked.lost),
-            masked=len(record.masks),
-            counter=log.counter.name,
-        ),
-    )
-
-
 def _unfaded(ledger: Ledger) -> Ledger:
     """What is worth carrying from one compaction to the next: each halves the need of what it takes over."""
     kept = (entry for entry in ledger.entries if entry.kind != "identifier" or entry.need >= FADED)
     return Ledger(entries=tuple(kept))
+
+
+def _merged(earlier: Iterable[Mask], later: Iterable[Mask]) -> tuple[Mask, ...]:
+    """The masks of both, in order; of two for the same result the later one."""
+    masks = {(mask.seq, mask.call_id): mask for mask in (*earlier, *later)}
+    return tuple(masks[place] for place in sorted(masks))
 
 
 def _within(cost: Cost, goal: Goal, *, tokens: int) -> bool:
@@ -477,12 +491,3 @@ def _within(cost: Cost, goal: Goal, *, tokens: int) -> bool:
         and (not goal.max_bytes or cost.bytes <= goal.max_bytes)
         and (not goal.max_images or cost.images <= goal.max_images)
     )
-
-
-def _texts(context: Context) -> Iterator[str]:
-    for message in context.messages:
-        for part in message.parts:
-            if isinstance(part, Text | ToolResult):
-                yield part.text
-            elif isinstance(part, ToolCall):
-                yield part.arguments

@@ -11,7 +11,8 @@ was read again or edited, the command run again.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from autocompact.core.compaction import Mask
 from autocompact.core.content import Content, content_of
@@ -20,7 +21,7 @@ from autocompact.core.ledger.outcomes import normal, read_outcome
 from autocompact.core.messages import Message, ToolCall, ToolResult
 from autocompact.core.references import reference
 from autocompact.core.secrets import redact
-from autocompact.core.tokens import Counter, message_cost
+from autocompact.core.tokens import Counter, message_cost, truncated
 
 MIN_TOKENS = 120
 """Results smaller than this stay by default: a stub takes about 50 tokens itself."""
@@ -29,6 +30,9 @@ ANSWERED_BY_USER = frozenset(
     {"askuserquestion", "ask_user", "ask_followup_question", "exitplanmode", "skill"}
 )
 """Tools, in lower case, whose results are the user's words or instructions loaded on purpose: never masked."""
+
+LEAST_CUT = 60
+"""Tokens below which nothing that helps is left of a result: what is said of the cut takes half of them."""
 
 _LONGEST_ARGUMENT = 60
 _LONGEST_OUTCOME = 120
@@ -96,6 +100,52 @@ def mask_old_results(
     return tuple(sorted(masks, key=lambda mask: mask.seq))
 
 
+def cut_results(messages: Sequence[Message], *, counter: Counter, save_tokens: int) -> tuple[Mask, ...]:
+    """The largest tool results cut in their middle, all to the same size: for results that the model must still see.
+
+    Args:
+        messages: a part of a context that holds calls and results; made messages (``seq`` 0) are passed over.
+        counter: weighs the results.
+        save_tokens: what all of them together have to lose.
+
+    Returns:
+        The masks by ``seq``; none if so little would be left of each that it says nothing.
+    """
+    outputs = [
+        replace(output, tokens=_weigh(output.result, counter))
+        for output in _outputs(messages, [0] * len(messages), counter=counter)
+        if output.seq > 0
+    ]
+    most = _level([output.tokens for output in outputs], save_tokens)
+    large = [output for output in outputs if output.tokens > most]
+    texts = [_cut_text(output, most, counter=counter) for output in large if most >= LEAST_CUT]
+    masks = [
+        Mask(seq=output.seq, call_id=output.result.call_id, stub=text)
+        for output, text in zip(large, texts, strict=False)
+        if _weigh(ToolResult(call_id=output.result.call_id, text=text), counter) <= most
+    ]
+    return tuple(masks) if len(masks) == len(large) else ()
+
+
+def _level(sizes: Iterable[int], save: int) -> int:
+    """The size to which the larger of ``sizes`` must come down so that ``save`` is saved; 0 if none is enough."""
+    total = 0
+    largest_first = sorted(sizes, reverse=True)
+    for count, (size, below) in enumerate(pairwise([*largest_first, 0]), 1):
+        total += size
+        level = (total - save) // count
+        if level >= below:
+            return level
+    return 0
+
+
+def _cut_text(output: _Output, most: int, *, counter: Counter) -> str:
+    """Beginning and end of a result, in a message of at most ``most`` tokens."""
+    note = f'\n[memory_expand("{reference(output.seq)}") shows all of it]'
+    frame = _weigh(ToolResult(call_id=output.result.call_id, text=note), counter) + 1
+    return truncated(output.result.text, most - frame, counter=counter) + note
+
+
 def _masks(candidates: Iterable[_Output], *, counter: Counter, enough: int | None) -> Iterator[Mask]:
     saved = 0
     for output in candidates:
@@ -112,10 +162,12 @@ def _masks(candidates: Iterable[_Output], *, counter: Counter, enough: int | Non
 def _outputs(messages: Sequence[Message], tokens: Sequence[int], *, counter: Counter) -> Iterator[_Output]:
     calls: dict[str, ToolCall] = {}
     for index, message in enumerate(messages):
+        # a mask cannot tell two results of one call apart: those are left to repair
+        once = len({result.call_id for result in message.results}) == len(message.results)
         for part in message.parts:
             if isinstance(part, ToolCall):
                 calls[part.id] = part
-            elif isinstance(part, ToolResult) and (call := calls.get(part.call_id)):
+            elif isinstance(part, ToolResult) and once and (call := calls.get(part.call_id)):
                 yield _Output(
                     index=index,
                     seq=message.seq,

@@ -68,10 +68,11 @@ _NO_PROSE = re.compile(r"^[ \t]*(?:#|\||-{3}|={3}).*$|\*\*", re.MULTILINE)
 _TITLE = re.compile(r"^#{1,4}(?= )", re.MULTILINE)
 _FOCUS_WORD = re.compile(r"[^\s,;:!?\"'`()]{3,}|[\u3040-\u9fff\uac00-\ud7af]{2}")
 _LABELS: Mapping[str, str] = {
-    key: "|".join(re.escape(words[key]) for words in PHRASES.values()) for key in ("asked", "done", "earlier")
+    key: "|".join(re.escape(words[key]) for words in PHRASES.values())
+    for key in ("asked", "done", "earlier", "none")
 }
 _OURS = re.compile(rf"^\*\*(?:{_LABELS['asked']}):\*\* ", re.MULTILINE)
-_OUR_DONE = re.compile(rf"^\*\*(?:{_LABELS['done']}):\*\* (.+)$", re.MULTILINE)
+_OUR_DONE = re.compile(rf"^\*\*(?:{_LABELS['done']}):\*\* (?!(?:{_LABELS['none']})$)(.+)$", re.MULTILINE)
 _OUR_EARLIER = re.compile(rf"^## (?:{_LABELS['earlier']})\n((?:- .*\n?)*)", re.MULTILINE)
 
 
