@@ -12,6 +12,7 @@ from autocompact.memory_files.changes import (
     JOURNAL,
     LOCK,
     Change,
+    Written,
     locked,
     read_files,
     recover,
@@ -47,7 +48,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_all_files_change_and_the_old_ones_are_in_the_backup(folder: Path):
-    assert write(folder, CHANGE) == folder / BACKUPS / "run"
+    assert write(folder, CHANGE) == Written(backup=folder / BACKUPS / "run")
     assert contents(folder) == AFTER
     assert contents(folder / BACKUPS / "run") == BEFORE
     assert not (folder / JOURNAL).exists()
@@ -56,8 +57,8 @@ def test_all_files_change_and_the_old_ones_are_in_the_backup(folder: Path):
 def test_two_backups_of_one_second_have_two_names(folder: Path):
     write(folder, CHANGE)
     back = Change(before=AFTER, after=BEFORE, backup="run")
-    assert write(folder, back) == folder / BACKUPS / "run-2"
-    assert write(folder, Change(before=BEFORE, after={"from.md": b"x"})) == folder
+    assert write(folder, back) == Written(backup=folder / BACKUPS / "run-2")
+    assert write(folder, Change(before=BEFORE, after={"from.md": b"x"})) == Written(backup=None)
 
 
 def test_where_a_file_was_edited_meanwhile_nothing_is_written(folder: Path):

@@ -13,6 +13,7 @@ from autocompact.cli.shelf import visible
 from autocompact.core.memory.observations import ObservationRun, Observed
 from autocompact.core.memory.rules import Contradiction, Rule
 from autocompact.core.memory.tasks import TaskRun
+from autocompact.core.memory.unread import Unread
 from autocompact.library.archive import encode
 from autocompact.upkeep import FileChange, UpkeepReport
 from autocompact.upkeep.monthly import WrittenReport
@@ -51,6 +52,7 @@ def _observations(run: ObservationRun) -> Iterator[str]:
     yield from _listed("archived", [each.text for each in run.archived])
     yield from _listed("merged", run.merged)
     yield from _listed("contradiction", [_pair(each) for each in run.contradictions], color="yellow")
+    yield from _listed("not read:", [_unread(each) for each in run.unread], color="yellow")
 
 
 def _staying(count: int, noun: str) -> str:
@@ -70,7 +72,13 @@ def _tasks(run: TaskRun) -> Iterator[str]:
     yield f"  {_staying(run.kept, 'task')}, {archived}, {proposed} proposed"
     yield from _listed("archived", run.archived)
     yield from _listed("proposed", run.proposed)
-    yield from _listed("stays, as others stand in it:", run.unclear, color="yellow")
+    yield from _listed("stays, as open or other tasks stand in it:", run.unclear, color="yellow")
+    yield from _listed("not read:", [_unread(each) for each in run.unread], color="yellow")
+
+
+def _unread(found: Unread) -> str:
+    hint = "begin each entry with '- '" if found.kind == "paragraph" else "write it as a list"
+    return f"{found.file}:{found.line}: a {found.kind} is no entry, it stays as it is; {hint}"
 
 
 def _listed(label: str, texts: list[str] | tuple[str, ...], *, color: str | None = None) -> Iterator[str]:

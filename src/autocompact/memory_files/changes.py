@@ -69,6 +69,13 @@ class Change:
     backup: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What was carried out; ``backup`` is the folder with the files as they were, None if there were none."""
+
+    backup: Path | None
+
+
 @contextmanager
 def locked(folder: Path, *, patience: float = PATIENCE) -> Generator[None]:
     """Nobody else changes the folder, in this process or another. Makes it where it is missing, and mends it.
@@ -120,11 +127,8 @@ def read_files(folder: Path, names: Collection[str]) -> dict[str, bytes]:
     return found
 
 
-def write(folder: Path, change: Change, *, failpoint: Failpoint = lambda _: None) -> Path | None:
+def write(folder: Path, change: Change, *, failpoint: Failpoint = lambda _: None) -> Written | None:
     """Carry out ``change``, under the lock; None, and nothing done, if a file is no longer as it was decided on.
-
-    Returns:
-        The folder of the backup; the memory folder itself where no backup was asked for.
 
     Raises:
         StoreUnavailable: it cannot be written; the next who takes the lock undoes or finishes it.
@@ -144,10 +148,26 @@ def write(folder: Path, change: Change, *, failpoint: Failpoint = lambda _: None
         if any(_state(folder, file) != "before" for file in files):
             return None
         plan = _Plan(backup=change.backup and _free(folder / BACKUPS, change.backup), files=files)
-        _stage(folder / JOURNAL, plan, change=change, failpoint=failpoint)
-        if _settle(folder, plan, failpoint=failpoint) == "undone":
-            return None
-    return folder / BACKUPS / plan.backup if plan.backup else folder
+        with _cleared_away(folder, plan):
+            _stage(folder / JOURNAL, plan, change=change, failpoint=failpoint)
+            if _settle(folder, plan, failpoint=failpoint) == "undone":
+                return None
+    kept = folder / BACKUPS / plan.backup if plan.backup else None
+    return Written(backup=kept if kept and kept.is_dir() else None)
+
+
+@contextmanager
+def _cleared_away(folder: Path, plan: _Plan) -> Generator[None]:
+    """Undo what could not be written, at once if that can be done: the disk may be full."""
+    try:
+        yield
+    except OSError:
+        with suppress(OSError):
+            if (folder / JOURNAL / _PLAN).exists():
+                _undo(folder, plan)
+            else:
+                shutil.rmtree(folder / JOURNAL)
+        raise
 
 
 def recover(folder: Path) -> Literal["finished", "undone"] | None:

@@ -6,7 +6,7 @@ from datetime import date
 from pathlib import Path
 
 from autocompact.core.memory.observations import Observed, plan_observe
-from autocompact.core.memory.pages import OBSERVATION_ARCHIVE, OBSERVATIONS, RULES
+from autocompact.core.memory.pages import OBSERVATION_ARCHIVE, OBSERVATIONS, RULES, Pages
 from autocompact.errors import MemoryInUse
 from autocompact.memory_files.changes import Change, Failpoint, locked, read_files, write
 from autocompact.ports import Clock, SystemClock
@@ -46,11 +46,11 @@ def observe(
         StoreUnavailable: the folder cannot be read or written.
     """
     day = today(clock or SystemClock())
-    plan_observe({}, text, why=why, today=day)  # what cannot be noted makes no folder either
+    plan_observe(Pages({}), text, why=why, today=day)  # what cannot be noted makes no folder either
     with locked(folder):
         for _ in range(TRIES):
             files = read_files(folder, (RULES, OBSERVATIONS, OBSERVATION_ARCHIVE))
-            after, observed = plan_observe(files, text, why=why, today=day)
+            after, observed = plan_observe(Pages(files), text, why=why, today=day)
             change = Change(before=files, after=after, sources=(OBSERVATION_ARCHIVE,))
             if write(folder, change, failpoint=failpoint):
                 return observed

@@ -12,7 +12,7 @@ from autocompact.core.memory.context_archive import CONTEXT_ARCHIVE
 from autocompact.core.memory.document import read_document
 from autocompact.core.memory.index import plan_index
 from autocompact.core.memory.observations import ObservationRun, plan_observations
-from autocompact.core.memory.pages import DONE, NAMES, OBSERVATIONS
+from autocompact.core.memory.pages import DONE, NAMES, OBSERVATIONS, Pages
 from autocompact.core.memory.policy import UpkeepPolicy
 from autocompact.core.memory.session import plan_noting
 from autocompact.core.memory.tasks import TaskRun, plan_tasks
@@ -51,7 +51,7 @@ class UpkeepReport:
         tasks: what happened to tasks, None if that layer did not run.
         noted: tasks of sessions that came to DONE.md.
         off: layers that were asked for and are switched off.
-        backup: folder with the changed files as they were, None if nothing was written.
+        backup: folder with the changed files as they were, None if there were none before.
     """
 
     folder: Path
@@ -107,8 +107,8 @@ def run_upkeep(
             change = Change(
                 before=files, after=after, sources=(OBSERVATIONS, DONE, CONTEXT_ARCHIVE), backup=stamp
             )
-            if backup := write(folder, change, failpoint=failpoint):
-                return replace(report, backup=backup)
+            if written := write(folder, change, failpoint=failpoint):
+                return replace(report, backup=written.backup)
     raise MemoryInUse(f"somebody keeps changing the files of {str(folder)!r}: try again later")
 
 
@@ -121,19 +121,19 @@ def _planned(
     clock: Clock,
 ) -> UpkeepReport:
     """What the run would do."""
-    day, now = today(clock), dict(files)
+    day, pages = today(clock), Pages(files)
     enabled = {"observations": policy.observations.enabled, "tasks": policy.tasks.enabled}
     observations, tasks, noted = None, None, ()
     if "observations" in layers and policy.observations.enabled:
-        changed, observations = plan_observations(now, today=day, policy=policy.observations)
-        now |= changed
+        changed, observations = plan_observations(pages, today=day, policy=policy.observations)
+        pages = pages.changed(changed)
     if "tasks" in layers and policy.tasks.enabled:
-        changed, noted = plan_noting(now, today=day)
-        now |= changed
-        changed, tasks = plan_tasks(now, today=day, policy=policy.tasks)
-        now |= changed
+        changed, noted = plan_noting(pages, today=day)
+        pages = pages.changed(changed)
+        changed, tasks = plan_tasks(pages, today=day, policy=policy.tasks)
+        pages = pages.changed(changed)
     # An empty folder has nothing to index.
-    now |= plan_index(now) if now else {}
+    now = pages.changed(plan_index(pages) if pages.files else {}).files
     return UpkeepReport(
         folder=folder,
         changes=tuple(

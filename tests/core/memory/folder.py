@@ -13,11 +13,11 @@ from autocompact.core.memory.pages import (
     OBSERVATIONS,
     RULES,
     TASK_ARCHIVE,
-    open_page,
+    Pages,
 )
 from autocompact.core.memory.policy import ObservationPolicy, TaskPolicy
 from autocompact.core.memory.task_table import Row, rows_in
-from autocompact.core.memory.tasks import OF_TASKS, TaskRun, plan_tasks
+from autocompact.core.memory.tasks import TaskRun, plan_tasks
 
 TODAY = date(2026, 11, 21)
 
@@ -31,14 +31,18 @@ class Folder(dict[str, bytes]):
     def text(self, name: str) -> str:
         return self[name].decode()
 
+    def all(self, name: str) -> str:
+        """A file's text, "" where there is none."""
+        return self.get(name, b"").decode()
+
     def notes(self, name: str) -> tuple[Note, ...]:
-        return open_page(self, name, dialect=OF_TASKS if name == DONE else None).notes
+        return Pages(self)[name].notes
 
     def rows(self) -> list[Row]:
-        return rows_in(open_page(self, TASK_ARCHIVE).texts)
+        return rows_in(Pages(self)[TASK_ARCHIVE].texts)
 
     def observe(self, text: str, *, why: str = "", today: date = TODAY) -> Observed:
-        changed, observed = plan_observe(self, text, why=why, today=today)
+        changed, observed = plan_observe(Pages(self), text, why=why, today=today)
         self.update(changed)
         return observed
 
@@ -46,18 +50,18 @@ class Folder(dict[str, bytes]):
         self, *, today: date = TODAY, archive_after_days: int = 28, escalate_after: int = 5
     ) -> ObservationRun:
         policy = ObservationPolicy(archive_after_days=archive_after_days, escalate_after=escalate_after)
-        changed, run = plan_observations(self, today=today, policy=policy)
+        changed, run = plan_observations(Pages(self), today=today, policy=policy)
         self.update(changed)
         return run
 
     def tasks(self, *, keep_recent: int = 10, propose_after: int = 5) -> TaskRun:
         policy = TaskPolicy(keep_recent=keep_recent, propose_after=propose_after)
-        changed, run = plan_tasks(self, today=TODAY, policy=policy)
+        changed, run = plan_tasks(Pages(self), today=TODAY, policy=policy)
         self.update(changed)
         return run
 
     def index(self) -> None:
-        self.update(plan_index(self))
+        self.update(plan_index(Pages(self)))
 
     def texts(self) -> dict[str, list[str]]:
         """What stands where, in any order."""

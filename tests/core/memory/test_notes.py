@@ -51,12 +51,37 @@ def test_a_note_is_understood_however_it_is_written(line: str):
         "- x (2026-10-03)\n  - Confirmations: 2026-10-05, 2026-10-07",
         "- x (2026-10-03)\n  - Confirmations: 2 (2026-10-05, 2026-10-07)",
         "- x (2026-10-03)\n  - Confirmed on:\n    - 2026-10-05\n    - 2026-10-07",
+        "- x (2026-10-03, 2026-10-05, 2026-10-07)",
+        "- 2026-10-03: x (2026-10-05, 2026-10-07)",
+        "- 2026-10-03: x (seen again on 2026-10-05 and 2026-10-07)",
+        "- 2026-10-03: x\n  * 2026-10-05\n  * 2026-10-07",
+        "## x\n\nDate: 2026-10-03\n\n- 2026-10-05\n- **2026-10-07**",
     ],
 )
 def test_a_list_of_dates_counts_as_confirmations(line: str):
     (note,) = read(line)
     assert (note.date, note.confirmations, note.last) == (DAY, 2, date(2026, 10, 7))
     assert note.confirmed == (date(2026, 10, 5), date(2026, 10, 7))
+
+
+@pytest.mark.parametrize(
+    "line, seen",
+    [
+        ("- 2026-10-03: x\n  - Noted: 2026-10-05\n  - Last seen: 2026-10-07, 2026-10-09", (5, 7, 9)),
+        ("- x\n  - Seen: 2026-10-03, 2026-10-05", (5,)),
+        ("- 2026-10-03: x (2 confirmations)\n  - Last confirmed: 2026-10-03", ()),
+    ],
+)
+def test_further_dates_are_kept(line: str, seen: tuple[int, ...]):
+    (note,) = read(line)
+    assert (note.date, note.seen) == (DAY, tuple(date(2026, 10, day) for day in seen))
+
+
+def test_one_date_more_in_brackets_is_part_of_the_text_and_a_second_count_too():
+    assert read("- 2026-10-03: Put off (2026-10-05)")[0].text == "Put off (2026-10-05)"
+    (note,) = read("- Put off (2026-10-03) (8 confirmations)")
+    assert (note.text, note.date, note.confirmations) == ("Put off", DAY, 8)
+    assert read("- x (3 confirmations) (8 confirmations)")[0].text == "x (3 confirmations)"
 
 
 def test_a_later_date_makes_a_note_young_and_is_no_confirmation():
@@ -105,6 +130,49 @@ def test_a_heading_that_is_marked_itself_is_one_note_with_all_under_it():
     assert [
         note.text for note in read("## Build\n\n- x\n  - Date: 2026-10-03\n\n### y (2 confirmations)\n")
     ] == ["x", "y"]
+
+
+def test_headings_with_a_date_of_their_own_at_its_end_are_notes_too():
+    text = "## 2026-10-01: a\n\nx\n\n### More\n\ny\n\n### 2026-10-02: b\n\nWhy: c\n\n### 2026-10-03: d\n"
+    notes = read(text)
+    assert [(note.text, note.start, note.end) for note in notes] == [("a", 0, 7), ("b", 8, 11), ("d", 12, 13)]
+    assert notes[0].rest == ("x", "", "### More", "", "y")
+    (whole,) = read(text + "\n### Week of 2026-10-05\n\nz\n")
+    assert whole.text == "a"
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("* CI\n  - 2026-10-03: a\n  - b (2 confirmations)\n\n", ["CI: a", "CI: b"]),
+        ("* The nightly build of it:\n  - 2026-10-03: a\n", ["The nightly build of it: a"]),
+        ("* CI\n  - 2026-10-03: a\n  - b\n", ["CI"]),
+        ("* CI\n  - 2026-10-03: a\n\n  More.\n", ["CI"]),
+        ("* Tests need the UTC zone\n  - 2026-10-03: a\n", ["Tests need the UTC zone"]),
+        ("* 2026-10-01\n  1. a\n     b\n  2. c (2026-10-03)\n  3.\n", ["a b", "c"]),
+        ("* 2026-10-01\n", []),
+        ("* CI\n  > - 2026-10-03: a\n", ["CI"]),
+    ],
+)
+def test_an_item_may_be_a_group_of_notes(text: str, expected: list[str]):
+    assert [note.text for note in read(text)] == expected
+
+
+def test_a_rule_with_a_history_is_no_group():
+    assert [rule.text for rule in read("1. Use UTC\n   - 2026-10-03: it failed\n", RULES)] == ["Use UTC"]
+
+
+def test_the_name_of_a_task_ends_where_somebody_broke_the_line():
+    (task,) = read("- T-1 Mend it\n  The tax office rounds up.\n  - Outcome: done\n", DONE)
+    assert (task.text, task.rest) == ("T-1 Mend it", ("The tax office rounds up.",))
+    for line in ("T-1 Mend\n  it", "T-1 Mend,\n  It", f"T-1 {'Mend ' * 12}\n  It"):
+        (task,) = read(f"- {line}\n", DONE)
+        assert task.text == " ".join(line.split())
+
+
+def test_a_task_has_the_date_on_which_it_ended():
+    (task,) = read("## T-1\nCreated: 2026-10-01\nCompleted: 2026-10-03\n", DONE)
+    assert (task.date, task.seen) == (DAY, (date(2026, 10, 1),))
 
 
 def test_the_title_is_no_note_and_an_empty_item_neither():

@@ -147,6 +147,66 @@ def test_contradicting_rules_are_reported_and_both_stay(folder: Folder):
     assert len(folder.notes(RULES)) == 2
 
 
+def test_no_date_is_lost_when_observations_move_or_become_one(folder: Folder):
+    folder.put(
+        OBSERVATIONS,
+        f"- {OLD}: x is y\n  - Last seen: 2026-10-02\n- {YOUNG}: Use UTC\n- {OLD}: Use UTC\n  - Last seen: 2026-10-09\n"
+        f"- {YOUNG}: Use tea (7 confirmations)\n  Last seen: 2026-11-19\n",
+    )
+    folder.upkeep()
+    assert "  - Last seen: 2026-10-02\n  - Archived:" in folder.text(OBSERVATION_ARCHIVE)
+    assert "- Last seen: 2026-11-19\n- Rule since:" in folder.text(RULES)
+    assert folder.text(OBSERVATIONS) == (
+        f"- {YOUNG}: Use UTC (1 confirmation: {OLD})\n  - Last seen: 2026-10-09\n"
+    )
+
+
+def test_a_date_over_observations_goes_with_the_last_of_them(folder: Folder):
+    folder.put(
+        OBSERVATIONS,
+        f"# H\n\n## {OLD}\n\n- x is y\n\n- y is z\n\n## Week of {YOUNG}\n\n- tea\n\n## CI\n\n- {OLD}: old hat\n\n## 2026-09\n\n"
+        f"### 2026-09-04\n\n- a is b\n\n## 2026-08\n\nWords.\n\n- b is c\n\n## 2026-07\n",
+    )
+    folder.upkeep()
+    assert folder.text(OBSERVATIONS) == (
+        f"# H\n\n## Week of {YOUNG}\n\n- tea\n\n## CI\n\n## 2026-08\n\nWords.\n\n## 2026-07\n"
+    )
+
+
+def test_a_group_of_items_goes_with_the_last_of_them(folder: Folder):
+    folder.put(
+        OBSERVATIONS, f"- CI\n  - {OLD}: x is y\n- {OLD}\n  - a is b\n\n- Build:\n  - {YOUNG}: y is z\n"
+    )
+    folder.upkeep()
+    assert folder.text(OBSERVATIONS) == f"- Build:\n  - {YOUNG}: y is z\n"
+    assert [note.text for note in folder.notes(OBSERVATION_ARCHIVE)] == ["CI: x is y", "a is b"]
+
+
+def test_a_new_one_goes_below_a_group_of_items(folder: Folder):
+    folder.put(OBSERVATIONS, f"- CI\n  - {YOUNG}: x is y\n")
+    folder.observe("New one")
+    assert folder.text(OBSERVATIONS) == f"- CI\n  - {YOUNG}: x is y\n\n- 2026-11-21: New one\n"
+
+
+def test_what_looks_like_an_entry_and_is_none_is_named(folder: Folder):
+    table = "| when | what |\n|---|---|\n| 2026-10-03 | Use UTC |\n"
+    folder.put(
+        OBSERVATIONS,
+        f"# O\n\nAll of us.\n\n{table}\n2026-10-03: Use UTC\nalways\n\nUse tea (3 confirmations)\n\n    2026-10-03: code\n\n"
+        f"```\n{table}```\n\n<!--\n{table}-->\n\n> 2026-10-03: said\n\n- x\n  {table}\n## Use UTC\nWhy: x\n\n{table}",
+    )
+    folder.put(RULES, "# R\n\nRule 4: Use UTC\n")
+    before = folder.text(OBSERVATIONS)
+    found = [(each.file, each.line, each.kind) for each in folder.upkeep().unread]
+    assert found == [
+        (OBSERVATIONS, 5, "table"),
+        (OBSERVATIONS, 9, "paragraph"),
+        (OBSERVATIONS, 12, "paragraph"),
+        (RULES, 3, "paragraph"),
+    ]
+    assert folder.text(OBSERVATIONS) == before
+
+
 def test_a_removed_observation_takes_the_blank_lines_after_it_along(folder: Folder):
     folder.put(
         OBSERVATIONS,
@@ -169,6 +229,11 @@ def test_an_observation_is_recorded_with_its_date_and_reason(folder: Folder):
     [
         ("- Use UTC\n", "- Use UTC (1 confirmation: 2026-11-21)\n"),
         ("- Use UTC (8 confirmations)", "- Use UTC (9 confirmations: 2026-11-21)"),
+        (
+            "- Use UTC (2026-10-03, 2026-10-05)\n",
+            "- Use UTC (2026-10-03, 2 confirmations: 2026-10-05, 2026-11-21)\n",
+        ),
+        ("- Use UTC\n  * 2026-10-03\n", "- Use UTC\n  * 2026-10-03\n  * 2026-11-21\n"),
         (
             "- Use UTC (2026-10-03, 8 confirmations)\n",
             "- Use UTC (2026-10-03, 9 confirmations: 2026-11-21)\n",

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from autocompact.core.memory.archive_entries import ArchivedTask, entries_in
 from autocompact.core.memory.context_archive import CONTEXT_ARCHIVE
-from autocompact.core.memory.pages import DONE, TASK_ARCHIVE, open_page
+from autocompact.core.memory.pages import DONE, TASK_ARCHIVE, Pages
 from autocompact.core.memory.policy import TaskPolicy
 from autocompact.core.memory.session import plan_noting, tasks_in_summary
 from autocompact.core.memory.task_table import rows_in
-from autocompact.core.memory.tasks import OF_TASKS, plan_tasks, row_of
+from autocompact.core.memory.tasks import plan_tasks, row_of
 
 DAY = date(2026, 11, 21)
 
@@ -59,8 +59,8 @@ def entry(
 
 def planned(*entries: str, **files: bytes) -> tuple[dict[str, bytes], tuple[str, ...]]:
     folder = {CONTEXT_ARCHIVE: ("# Context archive\n" + "".join(entries)).encode(), **files}
-    changed, noted = plan_noting(folder, today=DAY)
-    again, more = plan_noting({**folder, **changed}, today=DAY)
+    changed, noted = plan_noting(Pages(folder), today=DAY)
+    again, more = plan_noting(Pages({**folder, **changed}), today=DAY)
     assert (again, more) == ({}, ())
     return {**folder, **changed}, noted
 
@@ -72,7 +72,7 @@ def test_tasks_that_ended_come_to_done_md_and_others_do_not():
     assert after[DONE] == (
         b"# Done\n\n- 2026-11-20: T-1: Round\n  - Outcome: done, 41 passed\n  - Session: week-12\n"
     )
-    (note,) = open_page(after, DONE, dialect=OF_TASKS).notes
+    (note,) = Pages(after)[DONE].notes
     row = row_of(note)
     assert (row.task, row.date, row.outcome) == ("T-1: Round", date(2026, 11, 20), "done, 41 passed")
     assert b"- Duration: 1.00 s\n- Tasks noted: 2026-11-21\n" in after[CONTEXT_ARCHIVE]
@@ -103,7 +103,7 @@ def test_an_entry_without_tasks_is_marked_and_one_without_a_session_is_left_alon
     assert noted == ()
     assert DONE not in after
     assert [each.noted for each in entries_in(after[CONTEXT_ARCHIVE].decode().split("\n"))] == [True, False]
-    assert plan_noting({}, today=DAY) == ({}, ())
+    assert plan_noting(Pages({}), today=DAY) == ({}, ())
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_headings_stay_headings(newest_first: bool):
     assert "## T-8 y\n\n- Date: 2026-11-20\n- Outcome: done\n- Session: week-12\n" in text
     order = ["T-9", "T-8", "T-2", "T-1"] if newest_first else ["T-1", "T-2", "T-8", "T-9"]
     assert sorted(order, key=text.index) == order
-    assert len(open_page(files, DONE, dialect=OF_TASKS).notes) == 4
+    assert len(Pages(files)[DONE].notes) == 4
     assert text.replace("\n\n\n", "") == text
 
 
@@ -158,10 +158,10 @@ def test_whenever_entries_come_in_between_every_ended_task_is_noted_exactly_once
     for name, tasks in sessions:
         files[CONTEXT_ARCHIVE] += entry(*tasks, name=name).encode()
         if data.draw(st.booleans()):
-            files |= plan_noting(files, today=DAY)[0]
-    files |= plan_noting(files, today=DAY)[0]
+            files |= plan_noting(Pages(files), today=DAY)[0]
+    files |= plan_noting(Pages(files), today=DAY)[0]
     expected = {(name, task[:3]) for name, tasks in sessions for task in tasks if "open" not in task}
-    notes = open_page(files, DONE, dialect=OF_TASKS).notes
+    notes = Pages(files)[DONE].notes
     found = [(note.rest[-1][-1], note.text[:3]) for note in notes]
     assert sorted(found) == sorted(expected)
 
@@ -179,12 +179,12 @@ def test_over_any_sequence_of_sessions_and_runs_no_task_disappears_or_doubles(st
                 + entry(f"T-{sessions}: x (done)", name=f"s{sessions}").encode()
             )
         elif step == "note":
-            files |= plan_noting(files, today=DAY)[0]
+            files |= plan_noting(Pages(files), today=DAY)[0]
         else:
-            files |= plan_tasks(files, today=DAY, policy=TaskPolicy(keep_recent=2))[0]
-    kept = [row_of(note).task for note in open_page(files, DONE, dialect=OF_TASKS).notes]
-    rows = [row.task for row in rows_in(open_page(files, TASK_ARCHIVE).texts)]
+            files |= plan_tasks(Pages(files), today=DAY, policy=TaskPolicy(keep_recent=2))[0]
+    kept = [row_of(note).task for note in Pages(files)[DONE].notes]
+    rows = [row.task for row in rows_in(Pages(files)[TASK_ARCHIVE].texts)]
     assert sorted([*kept, *rows]) == sorted(f"T-{number}: x" for number in range(1, sessions + 1))
     assert len(kept) <= 2
-    assert plan_noting(files, today=DAY) == ({}, ())
-    assert plan_tasks(files, today=DAY, policy=TaskPolicy(keep_recent=2))[0] == {}
+    assert plan_noting(Pages(files), today=DAY) == ({}, ())
+    assert plan_tasks(Pages(files), today=DAY, policy=TaskPolicy(keep_recent=2))[0] == {}

@@ -133,6 +133,30 @@ def test_a_task_in_which_others_stand_stays_and_is_told(folder: Folder):
     assert folder.tasks(keep_recent=0).archived == ()
 
 
+@pytest.mark.parametrize(
+    "inner, is_unclear",
+    [
+        ("- [ ] Tell Anna", True),
+        ("- [x] 2026-10-02: Told Anna", True),
+        ("- 2026-10-02: Told Anna (done; 3 files)", True),
+        ("* [x] #7 Told Anna", False),
+        ("- 2026-10-02: began", False),
+        ("- [x] Told Anna", False),
+        ("```\n- [ ] Tell Anna\n```", False),
+    ],
+)
+def test_open_and_dated_tasks_in_a_task_keep_it(folder: Folder, inner: str, is_unclear: bool):
+    folder.put(DONE, f"## T-1: a\n\n- Date: 2026-10-01\n\n{inner}\n")
+    assert folder.tasks(keep_recent=0).unclear == (("T-1: a",) if is_unclear else ())
+    folder.put(DONE, "- T-1: a\n" + "".join(f"  {line}\n" for line in inner.split("\n")))
+    assert folder.tasks(keep_recent=0).unclear == (("T-1: a",) if is_unclear else ())
+
+
+def test_a_table_of_tasks_is_named(folder: Folder):
+    folder.put(DONE, "# Done\n\n| Task | Date |\n|---|---|\n| T-1 | 2026-10-03 |\n\nT-2: Mend it\n")
+    assert [(each.line, each.kind) for each in folder.tasks().unread] == [(3, "table"), (7, "paragraph")]
+
+
 def test_the_newest_stay_whatever_the_order_of_the_file(folder: Folder):
     lines = [f"- 2026-10-{day:02}: T-{day} x\n" for day in (9, 7, 8, 5)]
     folder.put(DONE, "".join(lines))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 
 from autocompact.core.memory.context_archive import CONTEXT_ARCHIVE
-from autocompact.core.memory.document import Edit, read_document
+from autocompact.core.memory.document import Edit
 from autocompact.core.memory.outline import Section
 from autocompact.core.memory.pages import (
     DECISIONS,
@@ -16,10 +16,10 @@ from autocompact.core.memory.pages import (
     OBSERVATIONS,
     RULES,
     TASK_ARCHIVE,
-    open_page,
+    Page,
+    Pages,
 )
 from autocompact.core.memory.task_table import rows_in
-from autocompact.core.memory.tasks import OF_TASKS
 from autocompact.core.memory.wording import at_end
 
 BEGIN, END = "<!-- autocompact: index, written at each upkeep -->", "<!-- autocompact: end of the index -->"
@@ -34,14 +34,14 @@ _HOLDS: Mapping[str, str] = {
 }
 
 
-def plan_index(files: Mapping[str, bytes]) -> dict[str, bytes]:
+def plan_index(pages: Pages) -> dict[str, bytes]:
     """MEMORY.md with its index as the folder is now; nothing if it says so already.
 
     Raises:
         InvalidInput: a file is no text.
     """
-    page = open_page(files, MEMORY)
-    lines = tuple(_index(files))
+    page = pages[MEMORY]
+    lines = tuple(_index(pages))
     begin, end = _place(page.texts)
     if begin is None:
         edit = at_end(page.document, page.outline, lines=lines)
@@ -59,22 +59,21 @@ def _place(texts: tuple[str, ...]) -> tuple[int | None, int]:
     return None, 0
 
 
-def _index(files: Mapping[str, bytes]) -> Iterator[str]:
+def _index(pages: Pages) -> Iterator[str]:
     yield from (BEGIN, "", "| file | holds | entries | newest |", "|---|---|---|---|")
     for name, holds in _HOLDS.items():
-        if name in files:
-            entries, newest = _count(files, name)
+        if name in pages.files:
+            entries, newest = _count(pages[name])
             yield f"| [{name}]({name}) | {holds} | {entries} | {newest or ''} |"
     yield from ("", END)
 
 
-def _count(files: Mapping[str, bytes], name: str) -> tuple[int, date | None]:
+def _count(page: Page) -> tuple[int, date | None]:
     """How many entries a file has, and the date of the newest where that is known."""
-    if name == TASK_ARCHIVE:
-        rows = rows_in(read_document(files[name], name=name).texts)
+    if page.name == TASK_ARCHIVE:
+        rows = rows_in(page.texts)
         return len(rows), max((row.date for row in rows if row.date), default=None)
-    page = open_page(files, name, dialect=OF_TASKS if name == DONE else None)
-    if page.notes or name not in (DECISIONS, CONTEXT_ARCHIVE):
+    if page.notes or page.name not in (DECISIONS, CONTEXT_ARCHIVE):
         return len(page.notes), max((note.last for note in page.notes if note.last), default=None)
     return _leaves(page.outline.root), None
 

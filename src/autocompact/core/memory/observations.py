@@ -7,17 +7,20 @@ What was neither noted nor confirmed for long is archived. All else stays where 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal, TypeAlias
 
 from autocompact.core.memory.document import Edit
 from autocompact.core.memory.meaning import Key, meaning, same
-from autocompact.core.memory.notes import Note, Place
-from autocompact.core.memory.pages import OBSERVATION_ARCHIVE, OBSERVATIONS, RULES, Page, open_page
+from autocompact.core.memory.notes import Note
+from autocompact.core.memory.pages import OBSERVATION_ARCHIVE, OBSERVATIONS, RULES, Page, Pages
 from autocompact.core.memory.policy import ObservationPolicy
+from autocompact.core.memory.reading import Place
+from autocompact.core.memory.removal import removing
 from autocompact.core.memory.rules import Contradiction, Rule, adding, contradictions, next_number
+from autocompact.core.memory.unread import Unread, unread_in
 from autocompact.core.memory.wording import (
     as_heading,
     as_item,
@@ -26,7 +29,6 @@ from autocompact.core.memory.wording import (
     details,
     one_line,
     quoted,
-    removing,
     times,
     under_heading,
 )
@@ -76,6 +78,7 @@ class ObservationRun:
         merged: words that were taken as a confirmation of others.
         undated: observations that stay for want of a date.
         contradictions: pairs of rules for a person to look at.
+        unread: what looks like an observation or a rule, and is not read as one.
     """
 
     stayed: int = 0
@@ -84,6 +87,7 @@ class ObservationRun:
     merged: tuple[str, ...] = ()
     undated: int = 0
     contradictions: tuple[Contradiction, ...] = ()
+    unread: tuple[Unread, ...] = ()
 
 
 @dataclass(slots=True)
@@ -99,12 +103,12 @@ class _Sorted:
 
 
 def plan_observations(
-    files: Mapping[str, bytes], *, today: date, policy: ObservationPolicy
+    pages: Pages, *, today: date, policy: ObservationPolicy
 ) -> tuple[dict[str, bytes], ObservationRun]:
     """What a run of the layer makes of the folder.
 
     Args:
-        files: the folder, by name.
+        pages: the folder.
         today: the day of the run.
         policy: its figures.
 
@@ -114,11 +118,11 @@ def plan_observations(
     Raises:
         InvalidInput: one of the files is no text.
     """
-    page, rules, archive = (open_page(files, name) for name in (OBSERVATIONS, RULES, OBSERVATION_ARCHIVE))
+    page, rules, archive = (pages[name] for name in (OBSERVATIONS, RULES, OBSERVATION_ARCHIVE))
     found = _sort(page.notes, rules.notes, today=today, policy=policy)
     staying = [edit for note, others in found.stay for edit in _merging(page, note, others=others)]
     changed = {
-        OBSERVATIONS: page.edited([*staying, *(removing(page.document, note) for note in found.gone)]),
+        OBSERVATIONS: page.edited([*staying, *removing(page, found.gone)]),
         RULES: rules.edited([*_confirmed(rules, found.known), *adding(rules, found.escalate, today=today)]),
         OBSERVATION_ARCHIVE: archive.edited(_archiving(archive, found.archive, today=today, policy=policy)),
     }
@@ -134,8 +138,9 @@ def plan_observations(
         merged=tuple(found.merged),
         undated=sum(note.last is None for note, _ in found.stay),
         contradictions=contradictions([*standing, *escalated]),
+        unread=(*unread_in(page), *unread_in(rules)),
     )
-    return {name: content for name, content in changed.items() if content != files.get(name, b"")}, run
+    return {name: content for name, content in changed.items() if content != pages.files.get(name, b"")}, run
 
 
 def _sort(notes: Iterable[Note], rules: Iterable[Note], *, today: date, policy: ObservationPolicy) -> _Sorted:
@@ -178,6 +183,7 @@ def merged(first: Note, others: Sequence[Note]) -> Note:
         date=first.date or min(known, default=None),
         confirmations=first.confirmations + sum(note.confirmations + 1 for note in others),
         confirmed=tuple(sorted(day for note in (first, *others) for day in _confirmed_on(note, first))),
+        seen=tuple(sorted({day for note in (first, *others) for day in note.seen})),
         last=max((note.last for note in (first, *others) if note.last), default=None),
         why=next((note.why for note in (first, *others) if note.why), ""),
         also=tuple(
@@ -247,15 +253,13 @@ def _reason(note: Note, today: date, *, policy: ObservationPolicy) -> str:
 # Recording
 
 
-def plan_observe(
-    files: Mapping[str, bytes], text: str, *, why: str = "", today: date
-) -> tuple[dict[str, bytes], Observed]:
+def plan_observe(pages: Pages, text: str, *, why: str = "", today: date) -> tuple[dict[str, bytes], Observed]:
     """What an observation makes of the folder.
 
     If a rule, an observation or an archived one says the same, it is a confirmation of that.
 
     Args:
-        files: the folder, by name.
+        pages: the folder.
         text: the observation.
         why: its reason.
         today: when it was made.
@@ -265,13 +269,13 @@ def plan_observe(
     """
     text, why = _checked(text, what="an observation"), _checked(why, what="the reason", needed=False)
     for name, action in ((RULES, "rule"), (OBSERVATIONS, "confirmed"), (OBSERVATION_ARCHIVE, "revived")):
-        page = open_page(files, name)
+        page = pages[name]
         note = _find(page, text)
         if note is None:
             continue
         new = new_note(text, why=why, today=today)
         if action == "revived":
-            return _revive(files, page, note=note, whole=merged(note, [new]))
+            return _revive(pages, page, note=note, whole=merged(note, [new]))
         edits = _merging(page, note, others=[new])
         told = Observed(
             action="rule" if action == "rule" else "confirmed",
@@ -281,7 +285,7 @@ def plan_observe(
             rule=note.number if action == "rule" else None,
         )
         return {name: page.edited(edits)}, told
-    page = open_page(files, OBSERVATIONS)
+    page = pages[OBSERVATIONS]
     told = Observed(action="recorded", text=text, confirmations=0, file=OBSERVATIONS)
     return {OBSERVATIONS: page.edited([recording(page, new_note(text, why=why, today=today))])}, told
 
@@ -309,6 +313,7 @@ def new_note(text: str, *, why: str, today: date) -> Note:
         date=today,
         confirmations=0,
         confirmed=(),
+        seen=(),
         last=today,
         why=why,
         also=(),
@@ -324,13 +329,11 @@ def _find(page: Page, text: str) -> Note | None:
     return next((note for note in page.notes if text in note.wordings), None) or next(alike, None)
 
 
-def _revive(
-    files: Mapping[str, bytes], archive: Page, *, note: Note, whole: Note
-) -> tuple[dict[str, bytes], Observed]:
-    page = open_page(files, OBSERVATIONS)
+def _revive(pages: Pages, archive: Page, *, note: Note, whole: Note) -> tuple[dict[str, bytes], Observed]:
+    page = pages[OBSERVATIONS]
     told = Observed(action="revived", text=whole.text, confirmations=whole.confirmations, file=OBSERVATIONS)
     changed = {
-        OBSERVATION_ARCHIVE: archive.edited([removing(archive.document, note)]),
+        OBSERVATION_ARCHIVE: archive.edited(removing(archive, [note])),
         OBSERVATIONS: page.edited([recording(page, whole)]),
     }
     return changed, told
@@ -338,7 +341,7 @@ def _revive(
 
 def recording(page: Page, *notes: Note) -> Edit:
     """The edit that adds ``notes`` to a file of observations, in the form and order that it has."""
-    if not page.notes:
+    if not page.notes or page.notes[-1].mark[:1].isspace():
         return at_end(page.document, page.outline, lines=[line for note in notes for line in as_item(note)])
     first, last = page.notes[0], page.notes[-1]
     is_newest_first = bool(first.date and last.date and first.date > last.date)

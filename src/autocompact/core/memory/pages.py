@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 
 from autocompact.core.memory.context_archive import CONTEXT_ARCHIVE
-from autocompact.core.memory.document import Document, Edit, read_document
-from autocompact.core.memory.notes import OF_OBSERVATIONS, OF_RULES, Dialect, Note, notes_in
+from autocompact.core.memory.dialects import OF_OBSERVATIONS, OF_RULES, OF_TASKS, Dialect
+from autocompact.core.memory.document import Edit, read_document
+from autocompact.core.memory.notes import Note, notes_in
 from autocompact.core.memory.outline import Outline, outline
 
 MEMORY, RULES = "MEMORY.md", "ACTIVE_RULES.md"
@@ -36,19 +36,39 @@ HEADINGS: Mapping[str, tuple[str, ...]] = {
 """How a file of ours begins."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
-    """A file of the folder: its lines, its outline, its notes."""
+_DIALECTS: Mapping[str, Dialect] = {RULES: OF_RULES, DONE: OF_TASKS}
 
-    name: str
-    document: Document
-    outline: Outline
-    notes: tuple[Note, ...]
+
+class Page:
+    """A file of the folder: its lines, its outline, its notes, each found when it is first asked for.
+
+    Args:
+        content: all of it.
+        name: one of `NAMES`.
+
+    Raises:
+        InvalidInput: it is no text.
+    """
+
+    def __init__(self, content: bytes, *, name: str) -> None:
+        self.name = name
+        self.document = read_document(content, name=name)
 
     @property
     def texts(self) -> tuple[str, ...]:
         """Its lines."""
         return self.document.texts
+
+    @cached_property
+    def outline(self) -> Outline:
+        """Its headings and list items."""
+        return outline(self.texts)
+
+    @cached_property
+    def notes(self) -> tuple[Note, ...]:
+        """Its observations, rules or tasks."""
+        dialect = _DIALECTS.get(self.name, OF_OBSERVATIONS)
+        return tuple(notes_in(self.texts, self.outline.root, dialect=dialect))
 
     def edited(self, edits: Sequence[Edit]) -> bytes:
         """The file after ``edits``; a file that was empty gets its heading first."""
@@ -57,26 +77,31 @@ class Page:
         return self.document.edited(edits)
 
 
-def open_page(files: Mapping[str, bytes], name: str, *, dialect: Dialect | None = None) -> Page:
-    """The file ``name``, as if empty where there is none.
+class Pages:
+    """The files of a folder by name; one that is missing is as if empty.
+
+    The layers and the index look at the same files one after the other: each is read once.
 
     Args:
-        files: the folder, by name.
-        name: one of `NAMES`.
-        dialect: what its notes look like; by default as in the files of that name.
-
-    Raises:
-        InvalidInput: it is no text.
+        files: their contents.
     """
-    return _opened(
-        name, files.get(name, b""), dialect=dialect or (OF_RULES if name == RULES else OF_OBSERVATIONS)
-    )
 
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self.files = files
+        self._read: dict[str, Page] = {}
 
-@lru_cache(maxsize=8)
-def _opened(name: str, content: bytes, *, dialect: Dialect) -> Page:
-    """The layers and the index look at the same files one after the other."""
-    document = read_document(content, name=name)
-    found = outline(document.texts)
-    read = notes_in(document.texts, found.root, dialect=dialect)
-    return Page(name=name, document=document, outline=found, notes=tuple(read))
+    def __getitem__(self, name: str) -> Page:
+        """The file ``name``.
+
+        Raises:
+            InvalidInput: it is no text.
+        """
+        if name not in self._read:
+            self._read[name] = Page(self.files.get(name, b""), name=name)
+        return self._read[name]
+
+    def changed(self, after: Mapping[str, bytes]) -> Pages:
+        """The folder with other contents; files that are not in ``after`` are not read again."""
+        pages = Pages({**self.files, **after})
+        pages._read = {name: page for name, page in self._read.items() if name not in after}
+        return pages

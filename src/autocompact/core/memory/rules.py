@@ -91,5 +91,7 @@ def _fields(note: Note, *, today: date) -> Iterator[str]:
         yield f"Observed: {note.date}"
     dates = f" ({listed(note.confirmed)})" if note.confirmed else ""
     yield f"Confirmations: {note.confirmations}{dates}"
+    if note.seen:
+        yield f"Last seen: {listed(note.seen)}"
     yield f"Rule since: {today}"
     yield from (f"Also noted: {text}" for text in note.also)

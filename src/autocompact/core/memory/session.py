@@ -7,17 +7,16 @@ not noted again, however often that session is compacted.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import TypeAlias
 
 from autocompact.core.memory.archive_entries import Archived, ArchivedTask, entries_in
 from autocompact.core.memory.context_archive import CONTEXT_ARCHIVE
-from autocompact.core.memory.document import Edit, read_document
+from autocompact.core.memory.document import Edit
 from autocompact.core.memory.meaning import Key
 from autocompact.core.memory.observations import key_of
-from autocompact.core.memory.pages import DONE, Page, open_page
-from autocompact.core.memory.tasks import OF_TASKS
+from autocompact.core.memory.pages import DONE, Page, Pages
 from autocompact.core.memory.wording import at_end, one_line
 
 LONGEST = 200
@@ -68,11 +67,11 @@ def _short(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
-def plan_noting(files: Mapping[str, bytes], *, today: date) -> tuple[dict[str, bytes], tuple[str, ...]]:
+def plan_noting(pages: Pages, *, today: date) -> tuple[dict[str, bytes], tuple[str, ...]]:
     """Note the tasks of sessions that have ended, once each.
 
     Args:
-        files: the folder, by name.
+        pages: the folder.
         today: the day of the run, for entries without a date.
 
     Returns:
@@ -81,7 +80,7 @@ def plan_noting(files: Mapping[str, bytes], *, today: date) -> tuple[dict[str, b
     Raises:
         InvalidInput: one of the files is no text.
     """
-    archive = read_document(files.get(CONTEXT_ARCHIVE, b""), name=CONTEXT_ARCHIVE)
+    archive = pages[CONTEXT_ARCHIVE]
     known: set[_Same] = set()
     new: list[tuple[ArchivedTask, Archived]] = []
     marks: list[Edit] = []
@@ -99,7 +98,7 @@ def plan_noting(files: Mapping[str, bytes], *, today: date) -> tuple[dict[str, b
     changed = {CONTEXT_ARCHIVE: archive.edited(marks)}
     new = [(task, entry) for task, entry in new if entry.conversation]
     if new:
-        page = open_page(files, DONE, dialect=OF_TASKS)
+        page = pages[DONE]
         changed[DONE] = page.edited([_adding(page, new, today=today)])
     return changed, tuple(task.text for task, _ in new)
 

@@ -17,7 +17,7 @@ COLUMNS = ("Task", "Date", "Outcome", "Files", "Tokens", "Pattern")
 UNDATED = "Undated"
 HEAD = (f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}")
 _CELL = re.compile(r"(?<!\\)\|")
-_RULER = re.compile(r"\s*\|?(?:\s*:?-+:?\s*\|)*\s*:?-+:?\s*\|?\s*")
+RULER = re.compile(r"\s*\|?(?:\s*:?-+:?\s*\|)*\s*:?-+:?\s*\|?\s*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ def _tables(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
     """First line of each table, and the line after its last."""
     line = 0
     while line + 1 < len(texts):
-        if not (_is_head(texts[line]) and _RULER.fullmatch(texts[line + 1])):
+        if not (_is_head(texts[line]) and RULER.fullmatch(texts[line + 1])):
             line += 1
             continue
         end = line + 2

@@ -18,7 +18,7 @@ from autocompact.core.ledger.decisions import find_decisions
 from autocompact.core.ledger.scan import Said
 from autocompact.core.memory.dates import DATE
 from autocompact.core.memory.meaning import Key, Meanings
-from autocompact.core.memory.notes import NAMES, Dialect, Note
+from autocompact.core.memory.notes import Note
 from autocompact.core.memory.observations import key_of, new_note, recording
 from autocompact.core.memory.pages import (
     DONE,
@@ -26,33 +26,19 @@ from autocompact.core.memory.pages import (
     OBSERVATIONS,
     RULES,
     TASK_ARCHIVE,
-    open_page,
+    Pages,
 )
 from autocompact.core.memory.policy import TaskPolicy
+from autocompact.core.memory.removal import removing
 from autocompact.core.memory.task_table import Row, adding_rows, rows_in
-from autocompact.core.memory.wording import one_line, removing, times
-
-OF_TASKS = Dialect(
-    names={
-        **{name: kind for name, kind in NAMES.items() if kind == "date"},
-        **dict.fromkeys(("completed", "completed on", "finished", "closed", "ended", "done on"), "date"),
-        **dict.fromkeys(("outcome", "status", "result", "state"), "outcome"),
-        **dict.fromkeys(("files", "files changed", "changed files", "artifacts"), "files"),
-        **dict.fromkeys(("tokens", "tokens used", "token usage"), "tokens"),
-        **dict.fromkeys(("pattern", "patterns"), "pattern"),
-        **dict.fromkeys(("duration", "time", "took", "time spent"), "duration"),
-        **dict.fromkeys(("commit", "commits"), "commit"),
-        **dict.fromkeys(("tests", "test results"), "tests"),
-        **dict.fromkeys(("decision", "decisions", "decided"), "decision"),
-        **dict.fromkeys(("id", "task", "task id"), "id"),
-        "coverage": "coverage",
-    }
-)
-"""What tasks look like in DONE.md."""
+from autocompact.core.memory.unread import Unread, unread_in
+from autocompact.core.memory.wording import one_line, times
 
 _ID = re.compile(r"(?:[A-Z][A-Z0-9]{0,9}-|#)\d+\b")
+_DIGITS = "0123456789"
 _ENTRY = re.compile(
-    rf"(?:#{{1,6}}|[-*+]|\d{{1,9}}[.)])\s+(?:\[[ xX]\]\s+)?(?:{DATE}\W+)?({_ID.pattern})", re.IGNORECASE
+    rf"\s*(?:#{{1,6}}|[-*+]|\d{{1,9}}[.)])\s+(?:\[([ xX])\]\s+)?(?:({DATE})\W+)?({_ID.pattern})?(.*)",
+    re.IGNORECASE,
 )
 _TAIL = re.compile(r"\s*\(([^()]*)\)\s*\Z|\s+(?:[—–→]|->)\s+([^—–→]+)\Z")
 _FILES = re.compile(r"(\d+)\s+files?\b", re.IGNORECASE)
@@ -96,22 +82,22 @@ class TaskRun:
         kept: tasks that are still in DONE.md.
         archived: names of the tasks that became rows.
         proposed: patterns that were noted as observations.
-        unclear: names of tasks that stay because others seem to stand in them, as an item or a heading below.
+        unclear: names of tasks that stay because open or other tasks stand in them, as an item or a heading below.
+        unread: what looks like a task, and is not read as one.
     """
 
     kept: int = 0
     archived: tuple[str, ...] = ()
     proposed: tuple[str, ...] = ()
     unclear: tuple[str, ...] = ()
+    unread: tuple[Unread, ...] = ()
 
 
-def plan_tasks(
-    files: Mapping[str, bytes], *, today: date, policy: TaskPolicy
-) -> tuple[dict[str, bytes], TaskRun]:
+def plan_tasks(pages: Pages, *, today: date, policy: TaskPolicy) -> tuple[dict[str, bytes], TaskRun]:
     """What a run of the layer makes of the folder.
 
     Args:
-        files: the folder, by name.
+        pages: the folder.
         today: the day of the run.
         policy: its figures.
 
@@ -121,8 +107,7 @@ def plan_tasks(
     Raises:
         InvalidInput: one of the files is no text.
     """
-    page = open_page(files, DONE, dialect=OF_TASKS)
-    archive = open_page(files, TASK_ARCHIVE)
+    page, archive = pages[DONE], pages[TASK_ARCHIVE]
     older = _older(page.notes, policy=policy)
     unclear = [note for note in older if _holds_others(note)]
     old = [note for note in older if note not in unclear] if unclear else older
@@ -131,18 +116,19 @@ def plan_tasks(
     changed: dict[str, bytes] = {}
     if old:
         changed[TASK_ARCHIVE] = archive.edited(adding_rows(archive, rows))
-        changed[DONE] = page.edited([removing(page.document, note) for note in old])
+        changed[DONE] = page.edited(removing(page, old))
     left = {note.start for note in old}
     seen = [*known, *rows, *(row_of(note) for note in page.notes if note.start not in left)]
-    proposed = _proposals(files, seen, today=today, policy=policy)
+    proposed = _proposals(pages, seen, today=today, policy=policy)
     if proposed:
-        observations = open_page(files, OBSERVATIONS)
+        observations = pages[OBSERVATIONS]
         changed[OBSERVATIONS] = observations.edited([recording(observations, *proposed)])
     run = TaskRun(
         kept=len(page.notes) - len(old),
         archived=tuple(row.task for row in rows),
         proposed=tuple(note.text for note in proposed),
         unclear=tuple(_title(note.text)[0] for note in unclear),
+        unread=tuple(unread_in(page)),
     )
     return changed, run
 
@@ -154,13 +140,25 @@ def _older(notes: Sequence[Note], *, policy: TaskPolicy) -> list[Note]:
 
 
 def _holds_others(note: Note) -> bool:
-    """Whether an entry with another number than the task's own stands in it: a row would lose that."""
+    """Whether tasks stand in it that a row would lose.
+
+    These are open ones; those with a date that are checked or have an outcome; and those with a number of the kind that
+    the task has.
+    """
     own = _ID.search(note.text)
-    if own is None or note.form != "heading":
-        return False
-    found = {match[1].upper() for line in note.rest if (match := _ENTRY.match(line))}
-    prefix = own[0].rstrip("0123456789")
-    return any(each.rstrip("0123456789") == prefix for each in found - {own[0]})
+    number = own[0] if own and note.form == "heading" else ""
+    return any(_is_task(match, own=number) for line in _unfenced(note.rest) if (match := _ENTRY.match(line)))
+
+
+def _is_task(found: re.Match[str], *, own: str) -> bool:
+    """Whether an item or a heading in the task ``own`` is a task."""
+    box, day, number, rest = found.groups()
+    if box == " ":
+        return True
+    if day and (box or "outcome" in _title(rest)[1]):
+        return True
+    is_like = bool(own) and (number or "").rstrip(_DIGITS).upper() == own.rstrip(_DIGITS)
+    return is_like and number.upper() != own
 
 
 def _by_age(notes: Sequence[Note]) -> list[Note]:
@@ -247,6 +245,15 @@ def _split(rest: Sequence[str]) -> tuple[str, str]:
     return "\n".join(prose), "\n".join(output)
 
 
+def _unfenced(lines: Iterable[str]) -> Iterator[str]:
+    is_fenced = False
+    for line in lines:
+        if _FENCE.match(line):
+            is_fenced = not is_fenced
+        elif not is_fenced:
+            yield line
+
+
 def _outcome(fields: Mapping[str, str], told: Mapping[str, str], *, prose: str, output: str) -> Iterator[str]:
     """All that is kept about how a task ended."""
     yield fields.get("outcome") or told.get("outcome", "")
@@ -292,9 +299,7 @@ def _count_files(value: str) -> str:
 # Patterns
 
 
-def _proposals(
-    files: Mapping[str, bytes], rows: Iterable[Row], *, today: date, policy: TaskPolicy
-) -> list[Note]:
+def _proposals(pages: Pages, rows: Iterable[Row], *, today: date, policy: TaskPolicy) -> list[Note]:
     """The patterns of enough tasks that nobody noted yet, as observations."""
     seen: dict[Key, list[tuple[str, Row]]] = {}
     for row in rows:
@@ -304,7 +309,7 @@ def _proposals(
     if not often:
         return []
     known = Meanings()
-    noted = {text for name in _NOTED for note in open_page(files, name).notes for text in note.wordings}
+    noted = {text for name in _NOTED for note in pages[name].notes for text in note.wordings}
     for text in noted:
         known.add(text, 0)
     proposed: list[Note] = []

@@ -44,11 +44,13 @@ def _brackets(count: int, dates: Sequence[date]) -> str:
 
 
 def details(note: Note) -> Iterator[str]:
-    """Its reason and its other wordings, as fields."""
+    """Its reason, its other wordings and its further dates, as fields."""
     if note.why:
         yield f"Why: {note.why}"
     for text in note.also:
         yield f"Also noted: {text}"
+    if note.seen:
+        yield f"Last seen: {listed(note.seen)}"
 
 
 def quoted(rest: Sequence[str]) -> list[str]:
@@ -135,15 +137,6 @@ def _under(document: Document, note: Note, *, lines: Sequence[str]) -> list[Edit
     if note.form == "heading" and (note.end - note.start == 1 or not last.startswith(("-", "*", "+"))):
         lines.insert(0, "")
     return [Edit(start=note.end, end=note.end, lines=tuple(lines))]
-
-
-def removing(document: Document, note: Note) -> Edit:
-    """The edit that takes ``note`` out, with the blank lines after it where others stand before it."""
-    end = note.end
-    if note.start == 0 or not document.texts[note.start - 1].strip():
-        while end < len(document.texts) and not document.texts[end].strip():
-            end += 1
-    return Edit(start=note.start, end=end)
 
 
 def block_at(document: Document, at: int, *, lines: Sequence[str]) -> Edit:

@@ -9,7 +9,6 @@ from datetime import date
 from autocompact.core.memory.archive_entries import Archived, entries_in
 from autocompact.core.memory.context_archive import CONTEXT_ARCHIVE
 from autocompact.core.memory.dates import find_dates
-from autocompact.core.memory.document import read_document
 from autocompact.core.memory.notes import Note
 from autocompact.core.memory.pages import (
     DONE,
@@ -17,10 +16,10 @@ from autocompact.core.memory.pages import (
     OBSERVATIONS,
     RULES,
     TASK_ARCHIVE,
-    open_page,
+    Pages,
 )
 from autocompact.core.memory.task_table import rows_in
-from autocompact.core.memory.tasks import OF_TASKS, row_of
+from autocompact.core.memory.tasks import row_of
 from autocompact.upkeep.monthly.records import CompactionRecord, Month, Records
 
 _FIELD = re.compile(r"[\s>]*(?:[-*+] )?\**(archived|rule since)\**:\**\s*(.*)", re.IGNORECASE)
@@ -36,10 +35,10 @@ def records_of_folder(files: Mapping[str, bytes], month: Month) -> Records:
     Raises:
         InvalidInput: a file is no text.
     """
-    archive = read_document(files.get(CONTEXT_ARCHIVE, b""), name=CONTEXT_ARCHIVE)
-    entries = [entry for entry in entries_in(archive.texts) if month.has(entry.time)]
-    rules, old = open_page(files, RULES).notes, open_page(files, OBSERVATION_ARCHIVE).notes
-    everything = (*open_page(files, OBSERVATIONS).notes, *old, *rules)
+    pages = Pages(files)
+    entries = [entry for entry in entries_in(pages[CONTEXT_ARCHIVE].texts) if month.has(entry.time)]
+    rules, old = pages[RULES].notes, pages[OBSERVATION_ARCHIVE].notes
+    everything = (*pages[OBSERVATIONS].notes, *old, *rules)
     return Records(
         month=month,
         sessions=tuple(dict.fromkeys(entry.conversation for entry in entries)),
@@ -47,7 +46,7 @@ def records_of_folder(files: Mapping[str, bytes], month: Month) -> Records:
         noted=tuple(note.text for note in everything if month.has(note.date)),
         escalated=tuple(note.text for note in rules if month.has(_day(note, "rule since"))),
         archived=tuple(note.text for note in old if month.has(_day(note, "archived"))),
-        tasks=tuple(_tasks(files, month)),
+        tasks=tuple(_tasks(pages, month)),
     )
 
 
@@ -76,11 +75,10 @@ def _day(note: Note, name: str) -> date | None:
     return None
 
 
-def _tasks(files: Mapping[str, bytes], month: Month) -> Iterable[str]:
-    for note in open_page(files, DONE, dialect=OF_TASKS).notes:
+def _tasks(pages: Pages, month: Month) -> Iterable[str]:
+    for note in pages[DONE].notes:
         if month.has(note.date):
             yield row_of(note).task
-    archive = read_document(files.get(TASK_ARCHIVE, b""), name=TASK_ARCHIVE)
-    for row in rows_in(archive.texts):
+    for row in rows_in(pages[TASK_ARCHIVE].texts):
         if month.has(row.date):
             yield row.task

@@ -9,9 +9,8 @@ from pathlib import Path
 from autocompact.core.compaction import Compaction
 from autocompact.core.memory.archive_entries import entries_in
 from autocompact.core.memory.context_archive import ARCHIVE_HEADING, CONTEXT_ARCHIVE, ArchiveEntry
-from autocompact.core.memory.document import read_document
 from autocompact.core.memory.index import plan_index
-from autocompact.core.memory.pages import DECISIONS, NAMES
+from autocompact.core.memory.pages import DECISIONS, NAMES, Pages
 from autocompact.core.memory.session import plan_noting
 from autocompact.errors import MemoryInUse
 from autocompact.memory_files.changes import Change, Failpoint, locked, read_files, write
@@ -32,7 +31,7 @@ class SessionRun:
         record: its compaction; None if there was nothing to do.
         changes: the files of the folder that changed, or would.
         tasks: that were noted in DONE.md.
-        backup: folder with the changed files as they were, None if nothing was written.
+        backup: folder with the changed files as they were, None if there were none before.
     """
 
     name: str
@@ -80,11 +79,12 @@ async def compact_session_now(
     files = read_files(folder, NAMES)
     if isinstance(found, Kept):
         return await _kept(found, folder, places=at, policy=how, clock=clock, dry_run=dry_run)
-    entries = entries_in(read_document(files.get(CONTEXT_ARCHIVE, b""), name=CONTEXT_ARCHIVE).texts)
+    pages = Pages(files)
+    entries = entries_in(pages[CONTEXT_ARCHIVE].texts)
     run = SessionRun(name=found.name, path=found.path)
     if is_archived(entries, name=found.name, messages=len(found.session.messages)):
         return run
-    decisions = "\n".join(read_document(files.get(DECISIONS, b""), name=DECISIONS).texts)
+    decisions = "\n".join(pages[DECISIONS].texts)
     entry = await close_recorded(found, policy=how, decisions=decisions, clock=clock)
     if entry is None:
         return run
@@ -143,8 +143,8 @@ def _written(
             change = Change(before=files, after=after, sources=(CONTEXT_ARCHIVE,), backup=stamp)
             if not after:
                 return planned
-            if backup := write(folder, change, failpoint=failpoint):
-                return replace(planned, backup=backup)
+            if written := write(folder, change, failpoint=failpoint):
+                return replace(planned, backup=written.backup)
     raise MemoryInUse(f"somebody keeps changing the files of {str(folder)!r}: try again later")
 
 
@@ -152,19 +152,18 @@ def _after(
     files: Mapping[str, bytes], *, entry: ArchiveEntry | None, clock: Clock
 ) -> tuple[dict[str, bytes], tuple[str, ...]]:
     """The folder with the entry and its tasks, and the tasks that were noted."""
-    now = dict(files)
-    if entry is not None and not _is_there(files, entry):
-        now[CONTEXT_ARCHIVE] = _appended(files.get(CONTEXT_ARCHIVE, b""), entry)
-    changed, tasks = plan_noting(now, today=today(clock))
-    now |= changed
-    now |= plan_index(now)
-    return now, tasks
+    pages = Pages(files)
+    if entry is not None and not _is_there(pages, entry):
+        pages = pages.changed({CONTEXT_ARCHIVE: _appended(files.get(CONTEXT_ARCHIVE, b""), entry)})
+    changed, tasks = plan_noting(pages, today=today(clock))
+    pages = pages.changed(changed)
+    return {**pages.files, **plan_index(pages)}, tasks
 
 
-def _is_there(files: Mapping[str, bytes], entry: ArchiveEntry) -> bool:
+def _is_there(pages: Pages, entry: ArchiveEntry) -> bool:
     """Whether another run archived as much of the session meanwhile, or one that died did and was finished."""
-    archive = read_document(files.get(CONTEXT_ARCHIVE, b""), name=CONTEXT_ARCHIVE)
-    return is_archived(entries_in(archive.texts), name=entry.conversation, messages=entry.log_messages)
+    entries = entries_in(pages[CONTEXT_ARCHIVE].texts)
+    return is_archived(entries, name=entry.conversation, messages=entry.log_messages)
 
 
 def _appended(archive: bytes, entry: ArchiveEntry) -> bytes:

@@ -1,0 +1,53 @@
+"""Takes notes out of a file, and the headings that nothing is left under."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+
+from autocompact.core.memory.document import Edit
+from autocompact.core.memory.notes import Note, date_of_group
+from autocompact.core.memory.outline import Section
+from autocompact.core.memory.pages import Page
+
+
+def removing(page: Page, notes: Iterable[Note]) -> list[Edit]:
+    """The edits that take ``notes`` out, with the blank lines after each where others stand before it.
+
+    A heading that is only a date, and an item that is a group, goes with the last of the notes under it: it says nothing
+    any more.
+    """
+    blocks = [range(note.start, note.end) for note in notes]
+    if not blocks:
+        return []
+    blocks += _emptied(page.texts, page.outline.root, gone=set(chain.from_iterable(blocks)))
+    gone = set(chain.from_iterable(blocks))
+    return [Edit(start=block.start, end=_after(page.texts, block, gone=gone)) for block in blocks]
+
+
+def _emptied(texts: Sequence[str], section: Section, *, gone: set[int]) -> list[range]:
+    """The first lines of groups in which something was and nothing is left."""
+    found = [each for inner in section.sections for each in _emptied(texts, inner, gone=gone)]
+    for item in section.items:
+        if item.start not in gone and _is_gone(texts, item[1:], gone=gone):
+            found.append(item[:1])
+    if section.level and date_of_group(section.title):
+        left = gone.union(*found)
+        if _is_gone(texts, range(section.body, section.end), gone=left):
+            found.append(range(section.start, section.body))
+    return found
+
+
+def _is_gone(texts: Sequence[str], lines: range, *, gone: set[int]) -> bool:
+    return not gone.isdisjoint(lines) and all(line in gone or not texts[line].strip() for line in lines)
+
+
+def _after(texts: Sequence[str], block: range, *, gone: set[int]) -> int:
+    """The line after a block, and after the blank ones behind it if the one that stays before it is blank too."""
+    end, before = block.stop, block.start - 1
+    while before in gone:
+        before -= 1
+    if before < 0 or not texts[before].strip():
+        while end < len(texts) and not texts[end].strip():
+            end += 1
+    return end

@@ -1,0 +1,69 @@
+"""What looks like an entry and is not read as one: a table, or a paragraph that begins as an entry does.
+
+It stays where it is, whatever runs; its writer may not know why, so a run names the place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Literal, TypeAlias
+
+from autocompact.core.memory.outline import Section
+from autocompact.core.memory.pages import Page
+from autocompact.core.memory.reading import begins_with_date, counts_confirmations
+from autocompact.core.memory.task_table import RULER
+
+Kind: TypeAlias = Literal["table", "paragraph"]
+
+_FENCE = re.compile(r"\s*(```|~~~)")
+_NO_TEXT = re.compile(r"\s*(?:>|<|\Z)| {4}|\t")
+_NUMBERED = re.compile(r"(?:\*\*)?(?:\[[ xX]\]\s|rule\s*\d|(?:[A-Z][A-Z0-9]{0,9}-|#)\d)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unread:
+    """Where it stands: the file, its first line (from 1), and what it is."""
+
+    file: str
+    line: int
+    kind: Kind
+
+
+def unread_in(page: Page) -> list[Unread]:
+    """The places in a file of observations, rules or tasks, in order."""
+    known = {line for block in _known(page, page.outline.root) for line in block}
+    found: list[Unread] = []
+    for block in _blocks(page.texts, known):
+        lines = [page.texts[line] for line in block]
+        if any("|" in line and RULER.fullmatch(line) for line in lines[1:]):
+            found.append(Unread(file=page.name, line=block.start + 1, kind="table"))
+        elif begins_with_date(lines[0]) or counts_confirmations(lines[0]) or _NUMBERED.match(lines[0]):
+            found.append(Unread(file=page.name, line=block.start + 1, kind="paragraph"))
+    return found
+
+
+def _known(page: Page, section: Section) -> Iterator[range]:
+    """The lines of headings, items and notes."""
+    yield range(section.start, section.body)
+    yield from section.items
+    yield from chain.from_iterable(_known(page, inner) for inner in section.sections)
+    if not section.level:
+        yield from (range(note.start, note.end) for note in page.notes)
+
+
+def _blocks(texts: Sequence[str], known: set[int]) -> Iterator[range]:
+    """The paragraphs outside of these lines, fences, quotations, comments and code."""
+    start, is_fenced, is_comment = -1, False, False
+    for line, text in enumerate((*texts, "")):
+        if line not in known and _FENCE.match(text):
+            is_fenced = not is_fenced
+        is_comment = (is_comment or text.lstrip().startswith("<!--")) and "-->" not in text
+        is_text = not (line in known or is_fenced or is_comment or _NO_TEXT.match(text) or _FENCE.match(text))
+        if is_text and start < 0:
+            start = line
+        elif not is_text and start >= 0:
+            yield range(start, line)
+            start = -1
