@@ -114,6 +114,9 @@ def test_a_failure_is_shown_and_the_request_can_be_sent_again(visit: Visit, spea
     expect(failure).to_contain_text("127.0.0.1")
     expect(page.locator(".message.assistant .cut")).to_contain_text("The model failed")
     expect(page.locator("#field")).to_be_enabled()
+    page.reload()
+    visit.ready()
+    expect(failure).to_contain_text("127.0.0.1")
     speaker.will_say("Good day to you.")
     failure.get_by_role("button", name="Try again").click()
     expect(page.locator(".message.assistant .prose")).to_have_text("Good day to you.")
@@ -248,3 +251,49 @@ def test_a_button_leads_back_to_the_end(visit: Visit, speaker: Speaker) -> None:
     button.click()
     expect(page.get_by_text("Line 99.", exact=True)).to_be_in_viewport()
     expect(button).to_be_hidden()
+
+
+def test_what_is_said_while_an_answer_runs_waits_in_sight_and_is_sent_after_it(
+    visit: Visit, speaker: Speaker
+) -> None:
+    page = visit.page
+    waiting = page.locator(".waiting li")
+    gate = speaker.gate("The first answer.")
+    visit.say("One.")
+    expect(page.locator("#stop")).to_be_visible()
+    expect(page.locator("#send")).to_be_hidden()
+    page.locator("#field").fill("Two.")
+    page.locator("#send").click()
+    expect(waiting).to_contain_text("Two.")
+    visit.say("Three.")
+    expect(waiting).to_have_count(2)
+    waiting.last.get_by_role("button", name="Take back: Three.").click()
+    expect(page.locator("#field")).to_have_value("Three.")
+    page.locator("#field").fill("")
+    page.reload()
+    visit.ready()
+    expect(waiting).to_have_count(1)
+    gate.open()
+    expect(page.locator(".message.assistant")).to_have_count(2)
+    expect(page.locator(".bubble")).to_have_text(["One.", "Two."])
+    expect(waiting).to_have_count(0)
+    visit.idle()
+
+
+def test_what_waits_for_an_answer_that_is_stopped_is_sent_when_the_person_says_so(
+    visit: Visit, speaker: Speaker
+) -> None:
+    page = visit.page
+    speaker.will_say("one two three four five six seven eight nine ten", "Two it is.")
+    speaker.stall()
+    visit.say("One.")
+    expect(page.locator(".live .prose")).to_contain_text("one")
+    visit.say("Two.")
+    now = page.locator(".waiting").get_by_role("button", name="Send now")
+    expect(page.locator(".waiting li")).to_have_count(1)
+    expect(now).to_have_count(0)
+    page.locator("#stop").click()
+    now.click()
+    expect(page.locator(".message.assistant .prose").last).to_have_text("Two it is.")
+    expect(page.locator(".bubble")).to_have_text(["One.", "Two."])
+    expect(page.locator(".waiting")).to_be_hidden()

@@ -12,6 +12,7 @@ from nicegui.events import GenericEventArguments
 from autocompact.chat import COMMANDS
 from autocompact.web.icons import icon
 from autocompact.web.tasks import TaskList
+from autocompact.web.waiting import WaitingList
 
 MOST = 950_000
 """Characters of a message, as JSON, that the page sends at most: NiceGUI's end of the websocket takes a million."""
@@ -22,23 +23,32 @@ class Composer:
 
     Attributes:
         tasks: the agent's task list.
+        waiting: what was said while an answer ran.
 
     Args:
         send: called with what was written and the message that it replaces (0 if none); False gives it back.
         stop: called when the person wants the turn to end.
+        withdraw: takes back what waits.
+        go_on: sends what waits.
     """
 
     def __init__(
-        self, *, send: Callable[[str, int], Awaitable[bool]], stop: Callable[[], Awaitable[None]]
+        self,
+        *,
+        send: Callable[[str, int], Awaitable[bool]],
+        stop: Callable[[], Awaitable[None]],
+        withdraw: Callable[[str], Awaitable[None]],
+        go_on: Callable[[], Awaitable[None]],
     ) -> None:
         self._send = send
         with ui.element("div").classes("composer"):
             self.tasks = TaskList()
+            self.waiting = WaitingList(withdraw=withdraw, go_on=go_on)
             self._compressing = (
                 ui.html(_COMPRESSING, sanitize=False).classes("compressing").props("role=status")
             )
             self._editing = ui.html(_EDITING, sanitize=False).classes("editing")
-            with ui.element("div").classes("box"):
+            with ui.element("div").classes("box") as self._box:
                 self._field = ui.element("textarea").props(
                     'id=field rows=1 autocomplete=off spellcheck=true aria-label="Message" '
                     'placeholder="Ask something, or / for a command" aria-controls=completions aria-autocomplete=list'
@@ -74,7 +84,7 @@ class Composer:
     def running(self, *, on: bool) -> None:
         """A turn runs, or does not any more."""
         self._stop.set_visibility(on)
-        self._go.set_visibility(not on)
+        self._box.classes(add="running") if on else self._box.classes(remove="running")
 
     def compressing(self, *, on: bool) -> None:
         """The context is being compressed: nothing can be written meanwhile."""
@@ -85,6 +95,10 @@ class Composer:
     def put(self, text: str, *, replaces: int = 0) -> None:
         """Put a text into the field, to be changed; sending it replaces message ``replaces``."""
         self._field.client.run_javascript(f"autocompactPage.put({json.dumps(text)}, {replaces})")
+
+    def give_back(self, text: str) -> None:
+        """Put a text into the field, if nothing else is being written."""
+        self._field.client.run_javascript(f"autocompactPage.giveBack({json.dumps(text)})")
 
     def focus(self) -> None:
         """Put the cursor into the field."""

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 Icon: TypeAlias = Literal[
     "chart",
     "check",
+    "clock",
     "close",
     "compress",
     "copy",
@@ -30,6 +31,7 @@ Icon: TypeAlias = Literal[
 _PATHS: dict[Icon, str] = {
     "chart": "M4 20V10M10 20V4M16 20v-7M21 20H3",
     "check": "M5 12.5l4.5 4.5L19 7.5",
+    "clock": "M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16zM12 8v4l2.5 2.5",
     "close": "M6 6l12 12M18 6L6 18",
     "compress": "M5 9h14M5 15h14M12 2v4.5m-2.5-2L12 7l2.5-2.5M12 22v-4.5m-2.5 2L12 17l2.5 2.5",
     "copy": "M9 9h10v11H9zM15 9V5H5v11h4",

@@ -81,7 +81,9 @@ class Tab:
                     self.notices = Notices()
                 self.announcer = Announcer()
                 thread.on("click", self._clicked, js_handler=_ACTION)
-                self.composer = Composer(send=self._send, stop=self._stop)
+                self.composer = Composer(
+                    send=self._send, stop=self._stop, withdraw=self._withdraw, go_on=self._go_on
+                )
         self.client.on_delete(self.close)  # pyright: ignore[reportUnknownMemberType] - it takes functions of any kind
 
     @property
@@ -109,16 +111,27 @@ class Tab:
         self.composer.running(on=view.turn is not None)
         self.composer.compressing(on=view.compacting)
         self.composer.tasks.show(view.tasks)
+        self._show_waiting()
         self.head.show(view)
-        if view.turn is None and await self._is_unanswered():
-            self.live.fail("There is no answer to this yet.")
+        if view.turn is None:
+            self.live.fail(await self._failure())
         await self._list()
         self._work = asyncio.create_task(self._follow(self._queue))
 
-    async def _is_unanswered(self) -> bool:
+    async def _failure(self) -> str:
+        """Why the last message has no answer, "" if it has one or needs none."""
         last = len(self.session.conversation)
         found = await self.session.conversation.history(from_seq=last) if last else ()
-        return bool(found) and (found[0].role == "tool" or found[0].is_request)
+        for message in found:
+            if why := self.session.entry(message).failure:
+                return why
+            if message.is_request or message.role == "tool":
+                return "There is no answer to this yet."
+        return ""
+
+    def _show_waiting(self) -> None:
+        session = self.session
+        self.composer.waiting.show(session.waiting.requests, running=session.running)
 
     def _unlisten(self) -> None:
         for stop in self._stops:
@@ -193,7 +206,9 @@ class Tab:
                 await self._conversation_changed(event)
             case events.TasksChanged():
                 self.composer.tasks.show(event.tasks)
-            case events.ToolStarted() | events.WaitingChanged():
+            case events.WaitingChanged():
+                self._show_waiting()
+            case events.ToolStarted():
                 pass
             case _:
                 await self._engine(event)
@@ -201,6 +216,7 @@ class Tab:
     async def _turn(self, event: events.TurnStarted | events.TurnEnded) -> None:
         started = isinstance(event, events.TurnStarted)
         self.composer.running(on=started)
+        self._show_waiting()
         self.live.restart()
         self.live.draw(last_seq=self.thread.last_seq, running=started)
         if isinstance(event, events.TurnEnded):
@@ -274,7 +290,16 @@ class Tab:
         if text.startswith("/"):
             self._begin(self._command(text))
             return True
-        return await self._attempt(self.session.send(text))
+        return await self._attempt(self.session.waiting.add(text))
+
+    async def _withdraw(self, id: str) -> None:
+        try:
+            self.composer.give_back(await self.session.waiting.withdraw(id))
+        except AutocompactError as error:
+            self.say(str(error))
+
+    async def _go_on(self) -> None:
+        await self._attempt(self.session.waiting.go_on())
 
     async def _command(self, line: str) -> None:
         reply = await self.session.command(line)

@@ -43,8 +43,6 @@ const autocompactPage = (() => {
   function say() {
     const field = $("field");
     if (!field || field.disabled || sending || !field.value.trim() || !$("toolong").hidden) return;
-    const running = $("stop") && $("stop").offsetParent !== null;
-    if (running && !field.value.startsWith("/")) return;
     close();
     sending = true;
     field.dispatchEvent(new CustomEvent("say", { detail: { text: field.value, replaces } }));
@@ -68,6 +66,11 @@ const autocompactPage = (() => {
     $("toolong").hidden = true;
     fit(field);
     focus();
+  }
+
+  function giveBack(text) {
+    if ($("field").value.trim() || replaces) focus();
+    else put(text, 0);
   }
 
   function focus() {
@@ -382,5 +385,5 @@ const autocompactPage = (() => {
     }
   }).observe(document.documentElement, { childList: true, subtree: true });
 
-  return { answered, put, focus, visit, reveal };
+  return { answered, put, giveBack, focus, visit, reveal };
 })();

@@ -1,0 +1,62 @@
+"""What was said while an answer ran, above the field: it waits for the end of the turn, and can be taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from html import escape
+
+from nicegui import ui
+
+from autocompact.chat.views import WaitingRequest
+from autocompact.web.icons import icon
+
+SHOWN = 300
+"""Characters of a waiting request that are shown."""
+
+
+class WaitingList:
+    """The requests that wait; it takes no room while there are none.
+
+    Args:
+        withdraw: takes the request of that id back.
+        go_on: sends the first one now.
+    """
+
+    def __init__(
+        self, *, withdraw: Callable[[str], Awaitable[None]], go_on: Callable[[], Awaitable[None]]
+    ) -> None:
+        self._withdraw = withdraw
+        self._go_on = go_on
+        self._list = ui.element("ul").classes("waiting").props('aria-label="Waiting messages"')
+
+    def show(self, requests: Sequence[WaitingRequest], *, running: bool) -> None:
+        """Show these requests, the next one first; without a turn running the person says when it is sent."""
+        self._list.clear()
+        self._list.set_visibility(bool(requests))
+        with self._list:
+            for n, request in enumerate(requests):
+                self._row(request, ready=not running and n == 0)
+
+    def _row(self, request: WaitingRequest, *, ready: bool) -> None:
+        with ui.element("li"):
+            ui.html(waiting_html(request))
+            if ready:
+                with ui.element("button").classes("secondary").props("type=button") as now:
+                    ui.html("Send now", sanitize=False, tag="span")
+                now.on("click", self._go_on, args=[])
+            with (
+                ui.element("button").classes("back").props('type=button title="Take back"') as back,
+            ):
+                ui.html(icon("close"), sanitize=False, tag="span")
+            back.props["aria-label"] = f"Take back: {request.text[:60]}"
+            back.on("click", partial(self._withdraw, request.id), args=[])
+
+
+def waiting_html(request: WaitingRequest) -> str:
+    """A request that waits, its beginning."""
+    more = "…" if len(request.text) > SHOWN else ""
+    return (
+        f"{icon('clock')}<span class='label'>Waiting</span>"
+        f"<span class='words'>{escape(request.text[:SHOWN])}{more}</span>"
+    )
