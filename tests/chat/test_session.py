@@ -15,7 +15,7 @@ from autocompact.errors import InvalidInput
 from autocompact.events import CompactionCompleted, CompactionStarted
 from autocompact.testing import FakeClock, FakeProvider
 from autocompact.testing.provider import Received
-from tests.chat.chatting import ANTHROPIC, CHAT, RESPONSES, Heard, asked, call, calling, chatting, environment
+from tests.chat.chatting import ANTHROPIC, APIS, CHAT, Heard, asked, call, calling, chatting, environment
 
 pytestmark = pytest.mark.anyio
 
@@ -159,10 +159,9 @@ async def test_the_model_of_a_conversation_is_switched_and_kept(tmp_path: Path) 
 
 
 @pytest.mark.requirement("D1", "D10")
-@pytest.mark.parametrize("model, turns", [(CHAT, 400), (RESPONSES, 40), (ANTHROPIC, 40)])
-async def test_hundreds_of_turns_with_tools_stay_within_a_window_of_16k(
-    tmp_path: Path, model: str, turns: int
-) -> None:
+@pytest.mark.parametrize("model", APIS)
+async def test_hundreds_of_turns_with_tools_stay_within_a_window_of_16k(tmp_path: Path, model: str) -> None:
+    turns = 400
     (tmp_path / "log.txt").write_text("".join(f"line {number} of the log\n" for number in range(120)))
 
     def answer(request: Received):

@@ -114,9 +114,8 @@ class Draft:
         self._flushed = 0.0
 
     async def begin(self, lease: Lease) -> None:
-        """Say who works."""
+        """Say who works. What an earlier turn left behind must be gone."""
         worker = msgspec.json.encode(Worker.here(lease)).decode()
-        await self._store.delete(self._key)
         await self._append(text_message(0, "system", worker, synthetic=True))
 
     def answer(self, *, after: int) -> None:

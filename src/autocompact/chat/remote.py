@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 
 import msgspec
 from anthropic import AsyncAnthropic
-from openai import AsyncOpenAI
 from pydantic_ai.direct import model_request_stream
 from pydantic_ai.exceptions import AgentRunError, ModelHTTPError
 from pydantic_ai.messages import (
@@ -34,6 +33,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from autocompact.chat.finding import Access
+from autocompact.chat.openai_client import PlainOpenAI
 from autocompact.chat.responder import Asked, Delta, Piece, Reply
 from autocompact.chat.tools import Tool
 from autocompact.chat.translation import from_pydantic, to_pydantic
@@ -115,7 +115,7 @@ def _model(found: Access) -> tuple[AnyModel, Callable[[], Awaitable[None]]]:
         claude = AsyncAnthropic(api_key=key, base_url=found.base_url.removesuffix("/").removesuffix("/v1"))
         return AnthropicModel(name, provider=AnthropicProvider(anthropic_client=claude)), claude.close
     url = found.base_url if urlsplit(found.base_url).path.strip("/") else f"{found.base_url.rstrip('/')}/v1"
-    client = AsyncOpenAI(api_key=key, base_url=url)
+    client = PlainOpenAI(api_key=key, base_url=url)
     if found.choice.provider == "responses":
         return OpenAIResponsesModel(name, provider=OpenAIProvider(openai_client=client)), client.close
     provider = (

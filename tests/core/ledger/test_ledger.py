@@ -261,6 +261,31 @@ def test_the_least_needed_of_the_floor_gives_way_when_the_budget_is_small() -> N
     assert {"file_59.py"} <= {entry.key for entry in kept}
 
 
+class Toiling(Words):
+    """Adds up what it is given to count."""
+
+    counted = 0
+
+    def count(self, text: str) -> int:
+        self.counted += super().count(text)
+        return super().count(text)
+
+
+def test_of_more_requests_than_can_be_pointed_to_the_newest_are_and_that_is_found_without_toil() -> None:
+    talk = Talk()
+    for number in range(1_000):
+        talk.user(f"Request {number}: please do this and that").agent("I looked.")
+    counter = Toiling()
+    kept = choose(talk.ledger, 100, counter=counter)
+    requests = [entry.seq for entry in kept if entry.kind == "request"]
+
+    assert WORDS.count(render(kept)) <= 100
+    assert max(requests) == 1_999
+    assert len(requests) > 50
+    assert sorted(requests) == list(range(min(requests), 2_000, 2))
+    assert counter.counted < 30 * sum(WORDS.count(message.text) for message in talk.messages)
+
+
 def test_a_budget_for_nothing_keeps_nothing() -> None:
     assert choose(a_session().ledger, 0, counter=WORDS) == ()
 

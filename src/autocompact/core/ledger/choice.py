@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from autocompact.core.ledger.entries import Entry, Kind, Ledger
@@ -48,6 +48,7 @@ def _is_floor(entry: Entry) -> bool:
 
 
 def _floor(entries: Sequence[Entry], budget: int, *, counter: Counter) -> list[Entry]:
+    """What must not be missing, the first to be given up last: the newest request."""
     requests = sorted((entry for entry in entries if entry.kind == "request"), key=lambda entry: entry.seq)
     others = [entry for entry in entries if entry.kind != "request" and _is_floor(entry)]
     for kind, share in SHARES.items():
@@ -56,7 +57,7 @@ def _floor(entries: Sequence[Entry], budget: int, *, counter: Counter) -> list[E
     limit = budget * FLOOR_SHARE
     while others and counter.count(render([*kept, *others])) > limit:
         del others[-max(1, len(others) // 10) :]
-    return [*kept, *others]
+    return [*reversed(kept), *others]
 
 
 def _share(entries: Sequence[Entry], kind: Kind, *, budget: int, counter: Counter) -> list[Entry]:
@@ -183,14 +184,22 @@ def _fill(
     def chosen(count: int) -> list[Entry]:
         return [*floor, *(entry for group in order[:count] for entry in group)]
 
-    low, high = 0, len(order)
+    def fits(entries: Sequence[Entry]) -> bool:
+        return counter.count(render(entries)) <= budget
+
+    count = _most(len(order), lambda count: fits(chosen(count)))
+    if count or fits(floor):
+        return tuple(chosen(count))
+    return tuple(floor[: _most(len(floor), lambda count: fits(floor[:count]))])
+
+
+def _most(count: int, fits: Callable[[int], bool]) -> int:
+    """The highest number up to ``count`` that fits, given that fewer always fit where more do. 0 is not tried."""
+    low, high = 0, count
     while low < high:
         middle = (low + high + 1) // 2
-        if counter.count(render(chosen(middle))) <= budget:
+        if fits(middle):
             low = middle
         else:
             high = middle - 1
-    kept = chosen(low)
-    while kept and counter.count(render(kept)) > budget:
-        kept.pop()
-    return tuple(kept)
+    return low
