@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 import pytest
+import uvicorn
+from aiohttp import web
 
-from autocompact.gateway import Limits
-from autocompact.testing import FakeProvider
-from tests.gateway.serving import gateway_before
+from autocompact.gateway import Gateway, Limits
+from autocompact.gateway.server import address_of, configuration, listening
+from autocompact.stores.memory import MemoryStore
+from autocompact.testing import FakeProvider, Recorded
+from tests.gateway.serving import config, gateway_before
 from tests.gateway.test_passing import ODD, post
 
 pytestmark = pytest.mark.anyio
@@ -46,6 +51,10 @@ class Wire:
             body = await self._reader.readexactly(int(head.partition("content-length: ")[2].split()[0]))
         return int(head.split()[1]), json.loads(body)
 
+    async def some(self, size: int) -> bytes:
+        """The next so many bytes."""
+        return await self._reader.readexactly(size)
+
     async def rest(self) -> bytes:
         """What comes until the other side closes; its wait ends only then."""
         try:
@@ -55,9 +64,16 @@ class Wire:
 
 
 @asynccontextmanager
-async def wire_to(url: str) -> AsyncGenerator[Wire]:
+async def wire_to(url: str, *, buffer: int = 0) -> AsyncGenerator[Wire]:
+    """A connection; with ``buffer``, one that takes in hardly more bytes than are read."""
     parts = urlsplit(url)
-    reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
+    if buffer:
+        bound = socket.socket()
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+        bound.connect((parts.hostname, parts.port))
+        reader, writer = await asyncio.open_connection(sock=bound, limit=buffer)
+    else:
+        reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
     try:
         yield Wire(reader, writer)
     finally:
@@ -223,3 +239,94 @@ async def test_an_idle_connection_is_closed() -> None:
         await wire.send(request)
         assert (await wire.answer())[0] == 200
         assert await wire.rest() == b""
+
+
+ASKING = HEAD % b"chat/completions" + b"Content-Length: %d\r\n" % len(ODD)
+
+
+class Endless:
+    """An upstream whose answers never end.
+
+    Attributes:
+        gone: who asked and went away, by the header ``Who``.
+    """
+
+    def __init__(self) -> None:
+        self.gone: list[str] = []
+        self.url = ""
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncGenerator[Self]:
+        runner = web.AppRunner(app := web.Application(), handler_cancellation=True, shutdown_timeout=1)
+        app.router.add_post("/{path:.*}", self._answer)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        self.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+        try:
+            yield self
+        finally:
+            await runner.cleanup()
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        try:
+            while True:
+                await response.write(b"data: " + b"x" * 60_000 + b"\n\n")
+        finally:
+            self.gone.append(request.headers["Who"])
+
+
+async def test_who_takes_nothing_of_an_answer_is_given_up_and_who_takes_it_slowly_is_not() -> None:
+    limits = Limits(send_seconds=2, head_seconds=0.25)
+    async with (
+        FakeProvider() as provider,
+        Endless().serving() as upstream,
+        gateway_before(provider, limits=limits, upstreams={"openai": upstream.url}) as url,
+        wire_to(url) as stopped,
+    ):
+        async with wire_to(url) as slow:
+            await slow.send(ASKING, b"Who: slow\r\n\r\n", ODD)
+            await stopped.send(ASKING, b"Who: stopped\r\n\r\n", ODD)
+            while not upstream.gone:
+                async with wire_to(url) as clock:
+                    assert await clock.rest() == b""
+                await slow.some(1_000_000)
+            assert upstream.gone == ["stopped"]
+            await slow.some(50_000_000)  # more than what connections hold: it goes on
+        assert await stopped.rest() != b""
+
+
+@asynccontextmanager
+async def narrow_gateway(provider: FakeProvider, limits: Limits) -> AsyncGenerator[str]:
+    """A gateway whose system takes in hardly more of an answer than its clients do."""
+    bound = listening("127.0.0.1", 0)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096)
+    gateway = Gateway(config(provider, limits=limits), store=MemoryStore())
+    serving = uvicorn.Server(configuration(gateway))
+    task = asyncio.create_task(serving.serve(sockets=[bound]))
+    try:
+        yield address_of(bound)
+    finally:
+        serving.should_exit = True
+        await task
+        bound.close()
+
+
+@pytest.mark.parametrize("header", [b"", b"Connection: close\r\n"])
+async def test_a_closed_connection_does_not_wait_for_ever_for_its_client_to_take_the_rest(
+    header: bytes,
+) -> None:
+    limits = Limits(connections=1, idle_seconds=0.1, send_seconds=0.1, head_seconds=0.1)
+    reply = Recorded(body=b"x" * 60_000)  # an answer that is written whole, before the client takes any
+    async with (
+        FakeProvider(lambda _: reply) as provider,
+        narrow_gateway(provider, limits) as url,
+        wire_to(url, buffer=4_096) as stopped,
+    ):
+        await stopped.send(ASKING, header, b"\r\n", ODD)
+        await provider.wait_for_requests(1)
+        told = b"503"
+        while told:  # one who comes too early is told that there are too many, and then who says nothing is told nothing
+            async with wire_to(url) as next_one:
+                told = await next_one.rest()

@@ -43,6 +43,7 @@ class Limits:
         body_seconds: after each of these spans a body must have come at ``body_rate``.
         body_rate: bytes a second.
         idle_seconds: until a connection without a request is closed.
+        send_seconds: after which a client that takes nothing of what waits for it is given up.
     """
 
     body_bytes: int = 64_000_000
@@ -56,6 +57,7 @@ class Limits:
     body_seconds: float = 20.0
     body_rate: int = 500
     idle_seconds: float = 75.0
+    send_seconds: float = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

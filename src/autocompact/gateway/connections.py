@@ -4,6 +4,10 @@ uvicorn waits for ever for a request's head and body, and for a head of any size
 whole head must have come within a time of its first byte, and a body must come at a least rate, looked at after equal
 spans. A span in which we did not read (the application is not ready for more) does not count. Whoever is too slow, too
 large, or one connection too many gets an answer in the API's own format and is closed.
+
+Nor does uvicorn give up a client that does not read its answer: it would hold its place and the upstream's answer for
+ever. Another timer stands over what waits to be sent, from when the system takes no more of it: if nothing of it went out
+in a span, the connection is broken off. Closing waits for the same bytes, so it is watched likewise.
 """
 
 from __future__ import annotations
@@ -40,6 +44,7 @@ class Connection(HttpToolsProtocol):
         self._body_bytes = 0
         self._was_paused = False
         self._closed = False
+        self._sending: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         """A client has come: its first head must be here in time."""
@@ -48,13 +53,14 @@ class Connection(HttpToolsProtocol):
         if len(self.connections) > self.limits.connections:
             transport.write(_answer(503, "too many connections are open", provider="openai"))
             self._closed = True
-            transport.close()
+            self._close()
         else:
             self._expect(self._head_is_late, self.limits.head_seconds)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """It is over."""
         self._stop()
+        self._stop_sending()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -104,6 +110,33 @@ class Connection(HttpToolsProtocol):
         if not self._closed:
             super().on_message_complete()
 
+    def pause_writing(self) -> None:
+        """The client takes less than there is."""
+        super().pause_writing()
+        self._watch_sending()
+
+    def resume_writing(self) -> None:
+        """It took most of it."""
+        if not self.transport.is_closing():
+            self._stop_sending()
+        super().resume_writing()
+
+    def on_response_complete(self) -> None:
+        """An answer was written, and where no other request may follow the connection closed."""
+        super().on_response_complete()
+        if self.transport.is_closing():
+            self._watch_sending()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Nothing more was asked for."""
+        self._close()
+
+    def shutdown(self) -> None:
+        """The server stops."""
+        super().shutdown()
+        if self.transport.is_closing():
+            self._watch_sending()
+
     def send_400_response(self, msg: str) -> None:
         """What cannot be read as HTTP."""
         del msg
@@ -115,7 +148,29 @@ class Connection(HttpToolsProtocol):
     def _break_off(self, cycle: RequestResponseCycle) -> None:
         """Close without an end, so that nobody takes what came of an answer for all of it."""
         cycle.disconnected = True
+        self._close()
+
+    def _close(self) -> None:
+        """Close as soon as the client took what was written, or takes nothing any more."""
         self.transport.close()
+        self._watch_sending()
+
+    def _watch_sending(self) -> None:
+        left = self.transport.get_write_buffer_size()
+        if self._sending is None and left:
+            self._sending = self.loop.call_later(self.limits.send_seconds, self._sending_is_looked_at, left)
+
+    def _stop_sending(self) -> None:
+        if self._sending is not None:
+            self._sending.cancel()
+            self._sending = None
+
+    def _sending_is_looked_at(self, before: int) -> None:
+        self._sending = None
+        if self.transport.get_write_buffer_size() < before:
+            self._watch_sending()
+        else:
+            self.transport.abort()
 
     def _expect(self, late: Callable[[], None], seconds: float) -> None:
         self._stop()
@@ -153,12 +208,12 @@ class Connection(HttpToolsProtocol):
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         if not speaks:
-            self.transport.close()
+            self._close()
             return
         self.transport.write(_answer(status, message, provider=self._provider))
         # Closed at once with bytes unread, the client's system would throw the answer away.
         self.transport.write_eof()
-        self.loop.call_later(_LINGER, self.transport.close)
+        self.loop.call_later(_LINGER, self._close)
 
     @property
     def _may_answer(self) -> bool:

@@ -260,6 +260,9 @@ class Limits(Section, frozen=True):
     idle_seconds: Annotated[Seconds, Meta(description="Until a connection without a request is closed.")] = (
         75.0
     )
+    send_seconds: Annotated[
+        Seconds, Meta(description="Until a client is given up that takes nothing of its answer.")
+    ] = 60.0
 
 
 class Gateway(Section, frozen=True):
