@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from autocompact.chat.views import MeterReading
+from autocompact.chat.views import ConversationLine, MeterReading
 from autocompact.web.dialogs import diff_html
 from autocompact.web.meter import meter_html
 from autocompact.web.render import brief, duration, highlighted
+from autocompact.web.sidebar import MOST, list_html
 
 READING = MeterReading(
     used=8_000,
@@ -54,9 +55,34 @@ def test_durations_are_said_as_a_person_reads_them(seconds: float, words: str) -
     assert duration(seconds) == words
 
 
+def test_of_many_conversations_the_last_used_are_listed_and_the_filter_finds_the_others() -> None:
+    lines = [
+        ConversationLine(id=f"c{n}", title=f"<Talk> {n}", messages=n, created="", updated="2026-04-01T08:00Z")
+        for n in range(MOST + 1_500)
+    ]
+    html = list_html(lines, current="c1")
+    assert html.count("<a ") == MOST
+    assert "and 1,500 more" in html
+    assert html.count('aria-current="page"') == 1
+    assert "<Talk>" not in html
+    found = list_html(lines, current="c1", words=" tALK> 1599")
+    assert 'href="/c/c1599"' in found
+    assert found.count("<a ") == 1
+    assert "No title holds &#x27;&lt;x&gt;&#x27;" in list_html(lines, current="c1", words="<x>")
+    counted = [list_html(lines[n : n + 1], current="") for n in (0, 1, 1_234)]
+    for words, line in zip(("empty", "1 message<", "1,234 messages"), counted, strict=True):
+        assert words in line
+
+
 @pytest.mark.parametrize(
     "arguments, words",
-    [('{"path": "a b", "n": 3}', "a b 3"), ("*** patch\n+x", "*** patch +x"), ("[1]", "[1]"), ("", "")],
+    [
+        ('{"path": "a b", "n": 3}', "a b 3"),
+        ('{"tasks": [{"text": "Find it", "state": "doing"}, {"text": "Mend it"}, {}]}', "Find it, Mend it,"),
+        ("*** patch\n+x", "*** patch +x"),
+        ("[1]", "[1]"),
+        ("", ""),
+    ],
 )
 def test_the_arguments_of_a_call_are_one_line(arguments: str, words: str) -> None:
     assert brief(arguments) == words

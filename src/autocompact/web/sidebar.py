@@ -1,18 +1,21 @@
-"""The list of conversations."""
+"""The list of conversations: one element of HTML, however many there are, and what is clicked in it comes as an id."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
 from html import escape
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from nicegui import ui
+from nicegui.events import GenericEventArguments
 
 from autocompact.chat.views import ConversationLine
 from autocompact.web.icons import icon
 
 Act: TypeAlias = Literal["open", "rename", "export", "delete"]
+
+MOST = 100
+"""Conversations that are listed at once; the filter finds the others."""
 
 _MENU: tuple[tuple[Act, str], ...] = (("rename", "Rename…"), ("export", "Export…"), ("delete", "Delete…"))
 
@@ -32,6 +35,9 @@ class Sidebar:
         act: Callable[[Act, ConversationLine], Awaitable[None]],
     ) -> None:
         self._act = act
+        self._lines: Sequence[ConversationLine] = ()
+        self._current = ""
+        self._filter = ""
         with ui.element("nav").classes("sidebar").props('id=sidebar aria-label="Conversations"'):
             with ui.element("div").classes("top"):
                 ui.html("autocompact", tag="span").classes("brand")
@@ -42,49 +48,76 @@ class Sidebar:
                 ):
                     ui.html(f"{icon('plus')} New", sanitize=False, tag="span")
                 button.on("click", new, args=[])
-            ui.html(_FILTER, sanitize=False)
-            self._list = ui.element("ul").classes("conversations")
+            field = ui.element("input").props(
+                'id=filter type=search placeholder=Filter aria-label="Filter conversations by title" autocomplete=off'
+            )
+            field.on("input", self._filtered, throttle=0.2, leading_events=False, js_handler=_VALUE)
+            self._list = ui.html("", tag="ul").classes("conversations")
+            self._list.on("click", self._clicked, js_handler=_CLICK)
 
     def show(self, lines: Sequence[ConversationLine], *, current: str) -> None:
         """Show the list anew."""
-        self._list.clear()
-        with self._list:
-            for line in lines:
-                self._line(line, current=line.id == current)
+        self._lines, self._current = lines, current
+        self._draw()
 
-    def _line(self, line: ConversationLine, *, current: bool) -> None:
-        with ui.element("li").classes("current" if current else "") as item:
-            item.props["data-title"] = line.title.lower()
-            with ui.element("a").classes("title") as link:
-                link.props["href"] = f"/c/{line.id}"
-                if current:
-                    link.props["aria-current"] = "page"
-                ui.html(_title_html(line), tag="span")
-            link.on("click", partial(self._act, "open", line), js_handler=_PLAIN_CLICK)
-            self._menu(line)
+    def _filtered(self, event: GenericEventArguments) -> None:
+        self._filter = str(event.args)
+        self._draw()
 
-    def _menu(self, line: ConversationLine) -> None:
-        with ui.element("details").classes("menu"):
-            with ui.element("summary") as summary:
-                ui.html(icon("more"), sanitize=False, tag="span")
-            summary.props["aria-label"] = f"More for {line.title}"
-            with ui.element("div").classes("options"):
-                for name, label in _MENU:
-                    with ui.element("button").props("type=button") as button:
-                        ui.html(label, sanitize=False, tag="span")
-                    button.on("click", partial(self._act, name, line), args=[])
+    def _draw(self) -> None:
+        self._list.content = list_html(self._lines, current=self._current, words=self._filter)
+
+    async def _clicked(self, event: GenericEventArguments) -> None:
+        act, id = event.args["act"], event.args["id"]
+        known = [name for name in get_args(Act) if name == act]
+        line = next((line for line in self._lines if line.id == id), None)
+        if known and line is not None:
+            await self._act(known[0], line)
 
 
-def _title_html(line: ConversationLine) -> str:
+def list_html(lines: Sequence[ConversationLine], *, current: str, words: str = "") -> str:
+    """The items of the list.
+
+    Args:
+        lines: all conversations.
+        current: id of the one that is open.
+        words: only those are listed whose titles hold this, in whatever case.
+    """
+    wanted = words.strip().casefold()
+    found = [line for line in lines if wanted in line.title.casefold()]
+    items = "".join(_item(line, current=line.id == current) for line in found[:MOST])
+    if not found:
+        return f'<li class="note">No title holds {escape(repr(words.strip()))}.</li>'
+    rest = len(found) - MOST
+    more = f'<li class="note">and {rest:,} more: filter to find them</li>' if rest > 0 else ""
+    return items + more
+
+
+def _item(line: ConversationLine, *, current: bool) -> str:
     marks = '<i class="busy" title="answering"></i>' if line.running else ""
     facts = f"{line.updated[:10]} · {_counted(line.messages)}"
-    return f'{marks}<span class="words">{escape(line.title)}</span><span class="day">{escape(facts)}</span>'
+    place = 'aria-current="page"' if current else ""
+    id = escape(line.id)
+    options = "".join(
+        f'<button type="button" data-do="{act}" data-id="{id}">{label}</button>' for act, label in _MENU
+    )
+    return (
+        f'<li class="{"current" if current else ""}">'
+        f'<a class="title" href="/c/{id}" data-do="open" data-id="{id}" {place}>{marks}'
+        f'<span class="words">{escape(line.title)}</span><span class="day">{escape(facts)}</span></a>'
+        f'<details class="menu"><summary aria-label="More for {escape(line.title)}">{icon("more")}</summary>'
+        f'<div class="options">{options}</div></details></li>'
+    )
 
 
 def _counted(messages: int) -> str:
     return "empty" if not messages else "1 message" if messages == 1 else f"{messages:,} messages"
 
 
-_FILTER = '<input id="filter" type="search" placeholder="Filter" aria-label="Filter conversations by title" autocomplete="off">'
+_VALUE = "(e) => emit(e.target.value)"
 # a middle click or Ctrl-click opens another tab, as on any link
-_PLAIN_CLICK = "(e) => { if (!e.ctrlKey && !e.metaKey && !e.shiftKey && e.button === 0) { e.preventDefault(); emit(); } }"
+_CLICK = (
+    "(e) => { const b = e.target.closest('[data-do]');"
+    " if (!b || e.ctrlKey || e.metaKey || e.shiftKey || e.button !== 0) return;"
+    " e.preventDefault(); emit({act: b.dataset.do, id: b.dataset.id}); }"
+)

@@ -78,6 +78,10 @@ const autocompactPage = (() => {
     if (field && !field.disabled) field.focus();
   }
 
+  function focusUnlessTouched() {
+    if (matchMedia("(hover: hover)").matches) focus(); // else a keyboard would cover half the screen
+  }
+
   // Completions of commands
 
   function commands() {
@@ -184,16 +188,9 @@ const autocompactPage = (() => {
 
   document.addEventListener("input", (event) => {
     if (event.target.id === "field") written(event.target);
-    if (event.target.id === "filter") filter(event.target.value);
   });
 
   // The list
-
-  function filter(words) {
-    for (const item of document.querySelectorAll(".conversations > li")) {
-      item.hidden = !item.dataset.title.includes(words.toLowerCase());
-    }
-  }
 
   function toggleList(on) {
     document.body.classList.toggle("list-open", on);
@@ -207,6 +204,7 @@ const autocompactPage = (() => {
     if (location.pathname !== path) history.pushState({}, "", path);
     restore();
     toEnd();
+    focusUnlessTouched();
   }
 
   addEventListener("popstate", () => location.reload());
@@ -380,7 +378,7 @@ const autocompactPage = (() => {
       begun = true;
       sizes.observe(document.querySelector(".thread"));
       restore();
-      if (matchMedia("(hover: hover)").matches) focus();
+      focusUnlessTouched();
       if (/^#m\d+$/.test(location.hash)) reveal(location.hash.slice(1));
     }
   }).observe(document.documentElement, { childList: true, subtree: true });
