@@ -44,11 +44,11 @@ def _breakdown(reading: MeterReading, state: str) -> str:
     parts = sorted(reading.breakdown.items(), key=lambda part: -part[1])
     total = sum(reading.breakdown.values()) or 1
     stack = "".join(
-        f'<i class="c{n % _COLOURS}" style="width:{tokens / total:.2%}"></i>'
+        f'<i class="part{n % _COLOURS}" style="width:{tokens / total:.2%}"></i>'
         for n, (_, tokens) in enumerate(parts)
     )
     rows = "".join(
-        f'<tr><td><i class="key c{n % _COLOURS}"></i>{escape(name)}</td><td>{tokens:,}</td></tr>'
+        f'<tr><td><i class="key part{n % _COLOURS}"></i>{escape(name)}</td><td>{tokens:,}</td></tr>'
         for n, (name, tokens) in enumerate(parts)
     )
     free = max(0, reading.window - reading.used - reading.reserve)

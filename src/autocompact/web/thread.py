@@ -291,7 +291,7 @@ class Thread:
 
 
 _WELCOME = """\
-<h1>What are you working on?</h1>
+<h2>What are you working on?</h2>
 <p>Everything that is said here is kept. When the model's window fills up, the older part is summarised, and the
 originals stay: above the line, in the search, and one <kbd>/undo</kbd> away.</p>
 <p class="hints"><kbd>/</kbd> commands <kbd>Ctrl K</kbd> search <kbd>Esc</kbd> stop</p>
