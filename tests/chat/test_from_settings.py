@@ -10,8 +10,9 @@ import pytest
 from autocompact.chat import ChatConfig, CommandRules
 from autocompact.chat.from_settings import chat_place
 from autocompact.core.modes import MODES
-from autocompact.settings import Settings
+from autocompact.settings import Settings, memory_folder_of
 from autocompact.testing import FakeProvider
+from autocompact.upkeep import memory_folder
 from tests.chat.chatting import CHAT, asked, chatting
 
 pytestmark = pytest.mark.anyio
@@ -26,11 +27,25 @@ def threshold(tokens: object, *, enabled: bool = True) -> dict[str, object]:
 
 
 def test_with_nothing_set_the_agent_works_in_the_folder_and_runs_no_commands(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").touch()
+
     place = chat_place(Settings(), folder=tmp_path)
 
     assert place.db is None
     assert place.config == ChatConfig(workspace=tmp_path, memory_folder=tmp_path / ".autocompact")
     assert not place.config.commands.enabled
+
+
+def test_the_memory_folder_is_the_one_that_upkeep_works_in(tmp_path: Path) -> None:
+    folder = tmp_path / "project" / "src"
+    folder.mkdir(parents=True)
+    (tmp_path / "project" / ".git").mkdir()
+
+    place = chat_place(Settings(), folder=folder)
+
+    assert place.config.workspace == folder
+    assert place.config.memory_folder == tmp_path / "project" / ".autocompact"
+    assert place.config.memory_folder == memory_folder_of(Settings(), folder=folder) == memory_folder(folder)
 
 
 def test_each_setting_reaches_the_chat(tmp_path: Path) -> None:

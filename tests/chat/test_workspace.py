@@ -121,3 +121,36 @@ def test_a_pipe_is_no_file(tmp_path: Path) -> None:
         Workspace(tmp_path).read("pipe")
     with pytest.raises(ToolError, match="no file"):
         Workspace(tmp_path).write("pipe", b"")
+
+
+@pytest.mark.parametrize(
+    "path", [".autocompact/MEMORY.md", ".AutoCompact/settings.json", "src/.autocompact/ACTIVE_RULES.md"]
+)
+def test_memory_and_settings_are_read_but_not_written(tmp_path: Path, path: str) -> None:
+    file = tmp_path / path
+    file.parent.mkdir(parents=True)
+    file.write_text("mine")
+    workspace = Workspace(tmp_path)
+
+    assert workspace.read(path) == b"mine"
+    for name in (path, str(tmp_path / path), f"./{path}"):
+        with pytest.raises(ToolError, match="belongs to the memory: use remember"):
+            workspace.write(name, b"never ask again")
+    assert file.read_text() == "mine"
+
+
+def test_a_memory_folder_of_another_name_is_not_written_either(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path, memory=tmp_path / "notes" / "memory")
+
+    with pytest.raises(ToolError, match="belongs to the memory"):
+        workspace.write("notes/memory/MEMORY.md", b"never ask again")
+    assert workspace.write("notes/memory.md", b"fine")
+    assert workspace.write("notes/other/MEMORY.md", b"fine")
+    assert not (tmp_path / "notes" / "memory").exists()
+
+
+@pytest.mark.parametrize("path", [".git/hooks/pre-commit", "sub/.GIT/config", ".hg/hgrc"])
+def test_nothing_is_written_where_version_control_keeps_its_own(tmp_path: Path, path: str) -> None:
+    with pytest.raises(ToolError, match="version control"):
+        Workspace(tmp_path).write(path, b"#!/bin/sh")
+    assert not list(tmp_path.iterdir())

@@ -10,7 +10,7 @@ import pytest
 from autocompact.compactor import Compactor
 from autocompact.core.budget import Compact, Policy
 from autocompact.core.compaction import Compaction, Placement
-from autocompact.core.messages import Image, Message, Text
+from autocompact.core.messages import Image, Message, Text, Usage, text_message
 from autocompact.core.modes import DEFAULT
 from autocompact.core.tokens import Estimator
 from autocompact.errors import IncompressibleContext, ModelOverflow
@@ -110,6 +110,31 @@ async def test_an_empty_conversation_whose_tools_do_not_fit_is_refused_with_figu
     conversation.use_tools(b'[{"name":"Read","description":"%s"}]' % (b"reads a file " * 6_000))
     with pytest.raises(IncompressibleContext, match=r"tools \d"):
         await conversation.ready()
+
+
+async def test_what_only_the_provider_sees_is_named_where_nothing_fits() -> None:
+    conversation = await compactor(mode=MODE, window=10_000).open("task")
+    await conversation.say("What is the total? " * 30)
+    reply = text_message(0, "assistant", "It is 12.")
+    await conversation.append(replace(reply, usage=Usage(prompt=9_500, completion=5)))
+    await conversation.say("And without the tax?")
+    result = await conversation.compact()
+
+    limit = conversation.shared.budget.limit
+    assert not result.success
+    assert f"but only {limit:,} fit. What fills it: what the provider adds by itself 9," in result.message
+
+
+async def test_a_compaction_by_hand_says_when_there_is_nothing_to_gain_yet() -> None:
+    conversation = await compactor(mode=MODE).open("task")
+    await conversation.say("Hello.")
+    result = await conversation.compact()
+
+    assert not result.success
+    assert (
+        result.message
+        == "there is nothing to compact yet: a summary would take no less than what it stands for"
+    )
 
 
 async def test_an_overflow_where_nothing_can_be_gained_reaches_the_caller() -> None:

@@ -155,6 +155,13 @@ def test_a_summary_that_is_complete_is_taken_although_the_rest_was_cut_off() -> 
         ("It was", {"stop_reason": "length"}, "truncated", "the reply was cut off (length)"),
         ("<summary>It was", {}, "truncated", "closing tag is missing"),
         ("<summary>a b c</summary>", {"replaced_tokens": 3}, "too_large", "3 tokens, no less than the 3"),
+        ("<summary>a b c</summary>", {"replaced_tokens": 3}, "too_large", "too little to summarise yet"),
+        (
+            "<summary>" + "a " * 600 + "</summary>",
+            {"replaced_tokens": 600},
+            "too_large",
+            "600 it would replace",
+        ),
         ("I'm sorry, but I can't help with that.", {}, "refusal", "it replied: \"I'm sorry, but"),
         ("<summary>I cannot do this.\nReally.</summary>", {}, "refusal", "'I cannot do this.'"),
         ("Please provide the conversation.", {}, "refusal", "Please provide"),

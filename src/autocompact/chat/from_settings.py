@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autocompact.chat.config import ChatConfig, CommandRules
-from autocompact.settings import Settings, mode_of
-from autocompact.settings.loading import FOLDER
+from autocompact.settings import Settings, memory_folder_of, mode_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +38,7 @@ def chat_place(settings: Settings, *, folder: Path, namespace: str = "default") 
         windows=settings.models.windows,
         reserve=settings.models.reserve,
         workspace=workspace,
-        memory_folder=_path(chat.memory_folder, folder) or folder / FOLDER,
+        memory_folder=memory_folder_of(settings, folder=folder),
         keep_metrics=settings.compaction.preserve_token_metrics,
         skill_folders=tuple(folder / Path(each).expanduser() for each in chat.skill_folders),
         mcp_file=_path(chat.mcp_file, folder),

@@ -328,7 +328,7 @@ class ChatService:
         if config.skill_folders:
             tools.append(skill_tool(config.skill_folders))
         if config.workspace is not None:
-            workspace = Workspace(config.workspace)
+            workspace = Workspace(config.workspace, memory=config.memory_folder)
             tools += (*file_tools(workspace), search_tool(workspace))
             if config.commands.enabled and os.name == "posix":
                 tools.append(command_tool(config.workspace, config.commands))

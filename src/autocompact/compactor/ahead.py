@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from autocompact.compactor.execution import NOTHING
 from autocompact.compactor.work import finished
 from autocompact.core.compaction import Compaction
 from autocompact.core.ladder import Goal
@@ -75,7 +74,7 @@ class Ahead:
                     await execution.count_failure(str(error), fence=lease.fence)
                     raise
                 if record is None:
-                    await execution.count_failure(NOTHING, fence=lease.fence)
+                    await execution.count_failure(execution.nothing, fence=lease.fence)
                 else:
                     await finished(self._keep(record, fence=lease.fence))
         except AutocompactError as error:

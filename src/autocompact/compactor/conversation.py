@@ -334,7 +334,8 @@ class Conversation:
             case Compact():
                 await self._make_room()
             case Refuse():
-                raise IncompressibleContext(self.breakdown(), limit=self.shared.budget.limit)
+                limit = self.meter.counted(self.shared.budget.limit)
+                raise self.meter.refusal(self.breakdown(), limit=limit)
         return self.context()
 
     async def _make_room(self) -> None:
@@ -402,9 +403,7 @@ class Conversation:
         except AutocompactError as error:
             return CompactionResult(success=False, message=str(error), summary=self._summary)
         if record is None:
-            return CompactionResult(
-                success=False, message="there is nothing to compact", summary=self._summary
-            )
+            return CompactionResult(success=False, message=self.execution.nothing, summary=self._summary)
         receipt = record.receipt
         return CompactionResult(
             success=True,

@@ -26,7 +26,14 @@ from autocompact.core.memory.session import tasks_in_summary
 from autocompact.core.messages import Message, Text
 from autocompact.core.summary import frame
 from autocompact.core.transcript import Transcript, View
-from autocompact.errors import AutocompactError, Conflict, ModelError, StoreError, StoreUnavailable
+from autocompact.errors import (
+    AutocompactError,
+    Conflict,
+    IncompressibleContext,
+    ModelError,
+    StoreError,
+    StoreUnavailable,
+)
 from autocompact.events import BreakerOpened, CompactionCompleted, CompactionStarted
 from autocompact.memory_files import append_to_archive
 from autocompact.ports import Lease
@@ -35,6 +42,7 @@ if TYPE_CHECKING:
     from autocompact.compactor.conversation import Conversation
 
 NOTHING = "there is nothing to compact"
+NO_GAIN = f"{NOTHING} yet: a summary would take no less than what it stands for"
 
 _NUMBER = re.compile(r"c(\d+)")
 
@@ -97,8 +105,8 @@ class Execution:
                 record = await make()
                 if record is None:
                     if trigger in ("threshold", "overflow"):
-                        await self.count_failure(NOTHING, fence=lease.fence)
-                    self._tell_end(NOTHING)
+                        await self.count_failure(self.nothing, fence=lease.fence)
+                    self._tell_end(self.nothing)
                     return None
                 return await finished(self._conclude(record, fence=lease.fence))
             except BaseException as error:
@@ -122,6 +130,11 @@ class Execution:
             CompactionCompleted(conversation_id=self._of.key.conversation, success=False, message=message)
         )
 
+    @property
+    def nothing(self) -> str:
+        """Why no compaction was made."""
+        return NO_GAIN if self._of.context().messages else NOTHING
+
     # Making and committing
 
     async def make(self, goal: Goal, *, model_free: bool, must_fit: bool) -> Compaction | None:
@@ -136,7 +149,10 @@ class Execution:
             must_fit=must_fit,
         )
         parent = of.active_id
-        record = await work.run()
+        try:
+            record = await work.run()
+        except IncompressibleContext as error:
+            raise of.meter.refusal(error.breakdown, limit=error.limit) from error
         if record is None:
             return None
         receipt = replace(record.receipt, seconds=clock.monotonic() - started, time=clock.now())

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from autocompact.core.messages import Message, Usage
 from autocompact.core.tokens import Cost
 from autocompact.core.usage import MARGIN, Calibration, Gauge, Load, Reading
+from autocompact.errors import IncompressibleContext
 
 if TYPE_CHECKING:
     from autocompact.compactor.conversation import Conversation
@@ -103,6 +105,20 @@ class Meter:
             return None
         grown = self._of.cost().tokens - settled.cost.tokens
         return replace(settled.cost, tokens=used.tokens - round(grown * self._factor))
+
+    def refusal(self, breakdown: Mapping[str, int], *, limit: int) -> IncompressibleContext:
+        """That a context does not fit, with figures that can be compared with those of the meter.
+
+        Args:
+            breakdown: tokens by what fills it, by our own count.
+            limit: tokens that it may take, by our own count; 1 and less where what we do not see leaves nothing.
+        """
+        factor, unseen = self._factor, self.gauge.unseen or 0
+        parts = {name: round(tokens * factor) for name, tokens in breakdown.items()}
+        if unseen:
+            parts["what the provider adds by itself"] = unseen
+        fits = min(self._of.shared.budget.limit, round(limit * factor) + unseen)
+        return IncompressibleContext(parts, limit=fits)
 
     @property
     def _factor(self) -> float:

@@ -44,6 +44,8 @@ _REFUSAL = re.compile(
 _HEADING = re.compile(r"^#{1,6} |^\*\*[^*\n]+\*\*:?\s*$|^[-*] ", re.MULTILINE)
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|\S*[/_\\.=(){}<>\d]\S*|^#.*$", re.DOTALL | re.MULTILINE)
 _REFUSAL_LENGTH = 800
+FEW = 500
+"""Tokens of which a short summary may well be larger: that is nobody's mistake."""
 _TELLING_WORDS = 40
 
 
@@ -198,10 +200,9 @@ def check_reply(
         return problem
     tokens = counter.count(parsed.text)
     if tokens >= replaced_tokens:
-        return Problem(
-            kind="too_large",
-            message=f"the summary has {tokens:,} tokens, no less than the {replaced_tokens:,} it would replace",
-        )
+        few = " (there is too little to summarise yet)" if replaced_tokens < FEW else ""
+        message = f"it has {tokens:,} tokens, no less than the {replaced_tokens:,} it would replace{few}"
+        return Problem(kind="too_large", message=message)
     missing = [section for section in sections if section.casefold() not in parsed.text.casefold()]
     notes = (
         "" if parsed.tagged else "the reply had no <summary> tags",

@@ -54,10 +54,15 @@ def databases_of(settings: Settings, *, environ: Mapping[str, str] | None = None
     return tuple(file for file in files if str(file) != ":memory:")
 
 
-def memory_folder_of(settings: Settings) -> Path:
-    """The memory folder that the settings name, else that of the project or the user; it need not exist."""
+def memory_folder_of(settings: Settings, *, folder: Path | None = None) -> Path:
+    """The memory folder that the settings name, else that of the project or the user; it need not exist.
+
+    Args:
+        settings: all of them.
+        folder: that is worked in; None is the current one.
+    """
     named = settings.chat.memory_folder
-    return Path(named) if named else memory_folder()
+    return (folder or Path()) / Path(named).expanduser() if named else memory_folder(folder)
 
 
 def schedule_of(settings: Settings, *, clock: Clock | None = None) -> Schedule:

@@ -208,7 +208,8 @@ class Chat(Section, frozen=True):
         ),
     ] = None
     memory_folder: Annotated[
-        str | None, Meta(description="Folder of the memory files; null is `.autocompact`.", extra=PATH)
+        str | None,
+        Meta(description="Folder of the memory files; null is that of the project, or yours.", extra=PATH),
     ] = None
     skill_folders: Annotated[tuple[str, ...], Meta(description="Folders that hold skills.", extra=PATH)] = ()
     mcp_file: Annotated[str | None, Meta(description="JSON file with `mcpServers`.", extra=OWN | PATH)] = None

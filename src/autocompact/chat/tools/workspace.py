@@ -28,6 +28,9 @@ SKIPPED = frozenset({".git", ".hg", ".svn", ".venv", "node_modules", "__pycache_
 KEPT = frozenset({".git", ".hg", ".svn"})
 """Folders in which nothing is written: what stands there, the person's own tools run (hooks, ``core.fsmonitor``)."""
 
+OURS = ".autocompact"
+"""Likewise: memory files of it stand in the system prompt of every later conversation, and it holds settings."""
+
 _ANCHORED = {os.open, os.stat, os.mkdir, os.unlink, os.rename} <= os.supports_dir_fd
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_FOLLOW
@@ -49,10 +52,12 @@ class Workspace:
 
     Args:
         root: where it is; must exist when it is used.
+        memory: the folder of the memory files, in which nothing is written either.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, memory: Path | None = None) -> None:
         self.root = root.expanduser().resolve()
+        self._memory = memory.expanduser().resolve() if memory else self.root / OURS
 
     def names(self, path: str) -> tuple[str, ...]:
         """The names from the folder down to ``path``; () is the folder itself.
@@ -153,8 +158,7 @@ class Workspace:
             ToolError: it leads out, is no file, or the disk says no.
         """
         names = self._file(path)
-        if any(name.lower() in KEPT for name in names):
-            raise ToolError(f"{path!r} belongs to the version control: use its commands")
+        self._check_kept(path, names)
         if len(content) > LARGEST_FILE:
             raise ToolError(
                 f"{len(content):,} bytes are too much for one file: at most {LARGEST_FILE:,} are written"
@@ -176,6 +180,15 @@ class Workspace:
                     os.unlink(temporary, dir_fd=folder)
                     raise
                 return mode is None
+
+    def _check_kept(self, path: str, names: tuple[str, ...]) -> None:
+        # many file systems take capitals and small letters for the same
+        folded = [name.casefold() for name in names]
+        if not KEPT.isdisjoint(folded):
+            raise ToolError(f"{path!r} belongs to the version control: use its commands")
+        memory = Path(self._memory.as_posix().casefold())
+        if OURS in folded or memory in Path(self.root.as_posix().casefold(), *folded).parents:
+            raise ToolError(f"{path!r} belongs to the memory: use remember, or ask the person to change it")
 
     def _mode(self, name: str, *, folder: int, path: str) -> int | None:
         """The mode of the file that is there, None if there is none."""
