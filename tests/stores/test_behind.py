@@ -28,6 +28,7 @@ class SlowStore(MemoryStore):
     def __init__(self, *, room: int = 1000, clock: Clock | None = None) -> None:
         super().__init__(clock=clock)
         self.go = asyncio.Event()
+        self.appended = asyncio.Event()
         self.batches: list[int] = []
         self.room = room
 
@@ -37,6 +38,7 @@ class SlowStore(MemoryStore):
             raise OSError("the disk is full")
         await super().append(key, messages, after=after)
         self.batches.append(len(messages))
+        self.appended.set()
 
 
 def behind(store: Any, **options: Any) -> tuple[WriteBehind, Failures]:
@@ -113,6 +115,32 @@ async def test_who_appends_more_than_may_wait_waits_for_the_disk() -> None:
     store.go.set()
     await appending
     assert store.batches == [1]
+
+
+async def test_appends_that_nobody_waits_for_gather_for_a_while_and_are_one_transaction() -> None:
+    store = SlowStore()
+    store.go.set()
+    front, _ = behind(store, gather_seconds=0.01)
+    said = tuple(talk("user", "assistant", "user", "assistant"))
+    await front.append(KEY, said[:1], after=0)
+    await asyncio.wait_for(store.appended.wait(), 10)  # the first of a conversation does not wait for others
+    store.appended.clear()
+    for message in said[1:]:
+        await front.append(KEY, [message], after=message.seq - 1)
+    await asyncio.wait_for(store.appended.wait(), 10)
+    assert (store.batches, await store.read(KEY)) == ([1, 3], said)
+
+
+async def test_who_reads_does_not_wait_for_more_to_come() -> None:
+    store = SlowStore()
+    store.go.set()
+    front, _ = behind(store, gather_seconds=3_600)
+    said = tuple(talk("user", "assistant", "user"))
+    for message in said:
+        await front.append(KEY, [message], after=message.seq - 1)
+        await asyncio.sleep(0)  # the writer waits already
+        assert await front.read(KEY) == said[: message.seq]
+    await front.aclose()
 
 
 async def test_closing_writes_what_waits(tmp_path: Path) -> None:

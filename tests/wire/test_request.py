@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from autocompact.core.messages import Dialect, Message, Text, ToolResult, text_message
 from autocompact.errors import InvalidRequest
-from autocompact.wire import parse_message, parse_request, render_message, render_request
+from autocompact.wire import Begun, Request, parse_message, parse_request, render_message, render_request
 from tests.wire import samples
 
 DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
@@ -385,3 +385,98 @@ def test_a_message_that_needs_several_on_the_wire_is_not_rendered_alone() -> Non
     with pytest.raises(ValueError, match="openai_chat takes 2 messages to say message 3"):
         render_message(results, dialect="openai_chat")
     assert json.loads(render_message(results, dialect="anthropic"))["role"] == "user"
+
+
+def _told(request: Request) -> tuple[object, ...]:
+    """All that a request says."""
+    has_system = request.messages.has_system
+    read = (request.tools, request.model, request.max_output, request.stream, request.raw)
+    return (request.raws, has_system, dict(request.fields), dict(request.spans), *read)
+
+
+@given(st.data(), dialects)
+def test_a_request_reads_the_same_whatever_came_before_it(data: st.DataObject, dialect: Dialect) -> None:
+    style = data.draw(_styles)
+    messages = [data.draw(st.sampled_from(RUNS[dialect]))[0] | {"x": number} for number in range(8)]
+    around = data.draw(st.permutations([("model", "m"), ("x", [1]), (LIST[dialect], None)]))
+
+    def body(listed: list[Any], members: dict[str, Any]) -> bytes:
+        return json.dumps(dict(around) | members | {LIST[dialect]: listed}, **style).encode()
+
+    length = data.draw(st.integers(0, 6))
+    changed = messages[: data.draw(st.integers(0, length))] + data.draw(
+        st.lists(st.sampled_from(messages), max_size=3)
+    )
+    earlier = [
+        Begun(parse_request(body(listed, {}), dialect=dialect))
+        for listed in (changed, messages[:length], messages[: length // 2])
+    ]
+    later = body(
+        messages[: length + 2], data.draw(st.sampled_from([{}, {"model": "other"}, {"stream": True}]))
+    )
+
+    for begun in ([one] for one in earlier):
+        assert _told(parse_request(later, dialect=dialect, earlier=begun)) == _told(
+            parse_request(later, dialect=dialect)
+        )
+    assert _told(parse_request(later, dialect=dialect, earlier=earlier)) == _told(
+        parse_request(later, dialect=dialect)
+    )
+
+
+LIST_A = b'{"role":"user","content":"a"}'
+LIST_B = b'{"role":"user","content":"b"}'
+
+
+def test_what_stood_in_the_request_before_is_not_read_again() -> None:
+    """The very objects come back."""
+    before = parse_request(b'{"messages":[' + LIST_A + b'],"x":1}', dialect="openai_chat")
+    body = b'{"messages":[' + LIST_A + b", " + LIST_B + b'],"y":2}'
+    for raws in ([LIST_A, LIST_B], [LIST_A]):
+        request = parse_request(body, dialect="openai_chat", earlier=[Begun(before)])
+        assert request.raws[0] is before.raws[0]
+        assert list(request.raws) == raws
+        body = body.replace(b", " + LIST_B, b"")
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        b'{"messages":[' + LIST_A + b',3],"x":1}',
+        b'{"messages":[' + LIST_A + b',],"x":1}',
+        b'{"messages":[' + LIST_A + b',{"role"],"x":1}',
+        b'{"messages":[' + LIST_A + b"}",
+        b'{"messages":[' + LIST_A + b',{"role":"user","content":"b"},4]}',
+    ],
+)
+def test_a_request_that_is_wrong_where_it_goes_on_is_refused_as_any_other(later: bytes) -> None:
+    before = parse_request(b'{"messages":[' + LIST_A + b'],"x":1}', dialect="openai_chat")
+    with pytest.raises(InvalidRequest) as alone:
+        parse_request(later, dialect="openai_chat")
+    with pytest.raises(InvalidRequest) as after:
+        parse_request(later, dialect="openai_chat", earlier=[Begun(before)])
+    assert str(after.value) == str(alone.value)
+
+
+def test_a_list_that_a_later_one_takes_the_place_of_is_not_gone_on_from() -> None:
+    before = parse_request(b'{"messages":[' + LIST_A + b'],"x":1}', dialect="openai_chat")
+    later = b'{"messages":[' + LIST_A + b',{"role":"user"}],"messages":[' + LIST_B + b"]}"
+    assert parse_request(later, dialect="openai_chat", earlier=[Begun(before)]).raws == (LIST_B,)
+
+
+def test_a_request_without_a_list_begins_nothing() -> None:
+    for body in (b'{"input":"hi"}', b'{"x":1}', b'{"input":[]}'):
+        before = Begun(parse_request(body, dialect="openai_responses"))
+        assert before.standing(body, dialect="openai_responses") == (0, 0, 0)
+
+
+def test_a_list_behind_another_beginning_is_read_anew() -> None:
+    """However much of it is the same."""
+    listed = b",".join([LIST_A, LIST_B] * 4)
+    before = parse_request(b'{"model":"m","messages":[' + listed + b"]}", dialect="openai_chat")
+    later = b'{"model":"n","messages":[' + listed + b"]}"
+    begun = Begun(before)
+    assert begun.standing(later, dialect="openai_chat") == (0, 0, 0)
+    assert _told(parse_request(later, dialect="openai_chat", earlier=[begun])) == _told(
+        parse_request(later, dialect="openai_chat")
+    )

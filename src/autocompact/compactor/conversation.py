@@ -187,9 +187,10 @@ class Conversation:
 
     def _take(self, message: Message) -> None:
         """Hold a message that is in the store."""
-        sent = self.meter.load()
+        sent = None if message.usage is None else self.meter.load()
         self.transcript.append(message)
-        self.meter.hear(message, sent=sent)
+        if sent is not None:
+            self.meter.hear(message, sent=sent)
         if message.replaces is not None:
             self._find_request()
             self.ahead.review()

@@ -255,7 +255,13 @@ class View:
                 tool result, so the model's "Understood." follows one.
         """
         self._catch_up()
-        tail = self._repairer.closing() if closed else self._repairer.pending()
+        if closed:
+            return self._context(self._repairer.closing())
+        if self._current is None:
+            self._current = self._context(self._repairer.pending())
+        return self._current
+
+    def _context(self, tail: tuple[Message, ...]) -> Context:
         cost = self._cost
         for message in tail:
             cost = cost + message_cost(message, self.transcript.counter)
@@ -272,6 +278,7 @@ class View:
         self._costs: list[Cost] = []
         self._masks: dict[int, list[Mask]] = {}
         self._next = 1
+        self._current: Context | None = None
         if self._compaction is not None:
             for mask in self._compaction.masks:
                 self._masks.setdefault(mask.seq, []).append(mask)
@@ -287,6 +294,7 @@ class View:
         self._next = len(self.transcript) + 1
 
     def _push(self, message: Message) -> None:
+        self._current = None
         masks = self._masks.get(message.seq)
         first = self._repairer.push(masked(message, masks) if masks else message)
         for cost in self._costs[first:]:

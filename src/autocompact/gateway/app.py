@@ -222,16 +222,18 @@ class Gateway:
         namespace = namespace_of(exchange, config=self.config)
         body = await _whole(exchange, receive=receive, most=self.config.limits.body_bytes)
         begun = time.perf_counter()
-        request = self._parsed(body, dialect=dialect)
+        request = self._parsed(body, dialect=dialect, namespace=namespace)
         turn, ours = await self._prepared(request, body=body, namespace=namespace)
         self.metrics.requested(dialect, action=turn.action, seconds=time.perf_counter() - begun)
         work = self._exchanged(exchange, turn, request=request, namespace=namespace, ours=ours, send=send)
         await while_connected(work, receive=receive)
 
-    def _parsed(self, body: bytes, *, dialect: Dialect) -> Request | None:
+    def _parsed(self, body: bytes, *, dialect: Dialect, namespace: str) -> Request | None:
         """The request; None for one that we cannot read: the provider says what is wrong with it."""
         try:
-            request = parse_request(body, dialect=dialect)
+            request = parse_request(
+                body, dialect=dialect, earlier=self.turns.conversations.earlier(namespace)
+            )
         except InvalidRequest as error:
             if isinstance(error.__cause__, RecursionError):
                 raise Refused(Refusal(status=400, message="the request is nested too deeply")) from None

@@ -78,6 +78,10 @@ class Chained(Protocol):
     digests: list[bytes]
     raws: list[bytes]
 
+    def forget_bytes(self) -> None:
+        """Let go of ``raws``, and of what else holds bytes of messages."""
+        ...
+
 
 C = TypeVar("C", bound=Chained)
 
@@ -104,7 +108,7 @@ class Known(Generic[C]):
             any case.
     """
 
-    def __init__(self, size: int, *, raw_bytes: int = 64_000_000) -> None:
+    def __init__(self, size: int, *, raw_bytes: int = 32_000_000) -> None:
         self._size = size
         self._used: OrderedDict[int, C] = OrderedDict()
         self._begun: dict[bytes, dict[int, C]] = {}
@@ -116,6 +120,10 @@ class Known(Generic[C]):
 
     def __iter__(self) -> Iterator[C]:
         return iter(tuple(self._used.values()))
+
+    def newest(self) -> Iterator[C]:
+        """The one used last first."""
+        return reversed(self._used.values())
 
     def digests(self, start: bytes, raws: Sequence[bytes]) -> tuple[list[bytes], int]:
         """The digest of each prefix of a request, as `chain` gives them, and how many of its messages are remembered.
@@ -184,7 +192,7 @@ class Known(Generic[C]):
 
     def _forget_bytes(self, one: C) -> None:
         self._bytes -= sum(map(len, one.raws))
-        one.raws.clear()
+        one.forget_bytes()
 
     def _index(self, one: C) -> None:
         self._begun.setdefault(_root(one.digests), {})[id(one)] = one

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import re
 import uuid
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -21,7 +21,7 @@ from autocompact.errors import Conflict, StoreUnavailable
 from autocompact.gateway.chain import Known, chain, common, seed, without_marks
 from autocompact.ports import Key
 from autocompact.stores.fork import copy_conversation
-from autocompact.wire import Request, parse_message
+from autocompact.wire import Begun, Request, parse_message
 
 MOST_SIBLINGS = 64
 """Conversations that begin alike which are looked for after a restart; further ones are begun anew then."""
@@ -38,6 +38,7 @@ class Kept:
         conversation: the engine's.
         digests: of the prefixes of its log, one per message.
         raws: its messages as the last request brought them, as far as they are remembered.
+        begun: the last request, which the next one begins with; None where it is not remembered.
         lock: held while a request extends, compacts or renders it.
         gone: it was deleted, or its log is no longer what the digests say.
     """
@@ -45,8 +46,14 @@ class Kept:
     conversation: Conversation
     digests: list[bytes]
     raws: list[bytes] = field(default_factory=list[bytes])
+    begun: Begun | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     gone: bool = False
+
+    def forget_bytes(self) -> None:
+        """Let go of the last request: the next one is parsed and hashed as a whole."""
+        self.raws.clear()
+        self.begun = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +114,12 @@ class Conversations:
         self.known: Known[Kept] = Known(size)
         self._opening = asyncio.Lock()
         self._unstored: set[Key] = set()
+
+    def earlier(self, namespace: str) -> Iterator[Begun]:
+        """The last requests of a namespace's conversations, the latest first: the next one goes on from one of them."""
+        for kept in self.known.newest():
+            if kept.begun is not None and kept.conversation.key.namespace == namespace:
+                yield kept.begun
 
     def incoming(self, request: Request, *, namespace: str) -> Incoming:
         """Hash the messages of ``request`` as far as they are new; none of them is parsed."""
@@ -215,6 +228,7 @@ class Conversations:
             return False
         self.known.extend(kept, incoming.digests[length:])
         self.known.remember(kept, incoming.raws)
+        kept.begun = Begun(incoming.request)
         return True
 
     def _forget(self, kept: Kept) -> None:

@@ -32,6 +32,7 @@ Action: TypeAlias = Literal["forwarded", "compacted", "retried"]
 
 _NATIVE_MEMBERS = ("context_management", "previous_response_id", "conversation", "prompt")
 _MOST_COMPACTORS = 64
+_GATHER_SECONDS = 0.05
 
 log = logging.getLogger("autocompact.gateway")
 
@@ -113,7 +114,11 @@ class Turns:
         self, config: Config, *, store: ConversationStore, summaries: Model | None, metrics: Metrics
     ) -> None:
         # Who is told to fail closed is refused what could not be stored, so that waits for the disk.
-        self._store = store if config.fail_closed else WriteBehind(store, failed=self._not_stored)
+        self._store = (
+            store
+            if config.fail_closed
+            else WriteBehind(store, failed=self._not_stored, gather_seconds=_GATHER_SECONDS)
+        )
         self.conversations = Conversations(self._store, size=config.limits.conversations)
         self._config = config
         self._summaries = summaries

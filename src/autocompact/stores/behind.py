@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from autocompact.core.compaction import Compaction
@@ -33,9 +34,9 @@ class _Unwritten:
 class WriteBehind:
     """Implements `Store`, `Leases` and `Retention` over another store. Use it from one event loop.
 
-    What is appended to one conversation while its last append is being written becomes one transaction. Every other
-    method waits until what was appended before is stored, so what is written here is read here, and no record covers
-    messages that are not stored.
+    What is appended to one conversation while its last append is being written, or waits to be, becomes one
+    transaction. Every other method waits until what was appended before is stored, so what is written here is read
+    here, and no record covers messages that are not stored.
 
     An append that cannot be stored, because of the disk or because another program appended first, is told to
     ``failed``, and dropped together with those that follow it: load the conversation anew.
@@ -44,6 +45,9 @@ class WriteBehind:
         store: what is written to; closed with this one.
         failed: called with the conversation and the error.
         most_bytes: raw bytes of messages that may wait.
+        gather_seconds: how long an append waits for others before it is written, unless somebody waits for it, or it
+            is the first of its conversation. The thread that writes takes turns with the one that serves, so fewer
+            transactions disturb fewer requests.
     """
 
     def __init__(
@@ -52,6 +56,7 @@ class WriteBehind:
         *,
         failed: Callable[[Key, Exception], object],
         most_bytes: int = MOST_BYTES,
+        gather_seconds: float = 0.0,
     ) -> None:
         self.store = store
         self._failed = failed
@@ -61,6 +66,9 @@ class WriteBehind:
         self._lossy: set[Key] = set()
         self._bytes = 0
         self._writer: asyncio.Task[None] | None = None
+        self._gather_seconds = gather_seconds
+        self._waiting = 0
+        self._hurry = asyncio.Event()
 
     async def append(self, key: Key, messages: Sequence[Message], *, after: int) -> None:
         """See `Store.append`; returns before the messages are stored.
@@ -80,39 +88,61 @@ class WriteBehind:
         unwritten.end += len(messages)
         self._bytes += _weight(messages)
         self._queue.setdefault(key)
+        if not (after and self._gather_seconds):
+            self._hurry.set()
         if self._writer is None:
             self._writer = asyncio.create_task(self._write())
         if self._bytes > self._most_bytes:
-            oldest = next(iter(self._unwritten.values()))
-            await oldest.settled.wait()
+            await self._stored(next(iter(self._unwritten.values())))
         return None
 
     async def _write(self) -> None:
         while self._queue:
-            key = next(iter(self._queue))
-            del self._queue[key]
-            unwritten = self._unwritten[key]
-            batch, unwritten.messages = unwritten.messages, []
-            try:
-                await self.store.append(key, batch, after=unwritten.end - len(batch))
-            except Exception as error:  # noqa: BLE001 - whatever it is, nobody waits for this append to hear of it
-                self._bytes -= _weight(unwritten.messages)
-                unwritten.messages = []
-                self._queue.pop(key, None)
-                self._lossy.add(key)
-                self._failed(key, error)
-            self._bytes -= _weight(batch)
-            if not unwritten.messages:
-                del self._unwritten[key]
-                unwritten.settled.set()
+            await self._gathered()
+            for key in tuple(self._queue):
+                await self._write_all(key)
         self._writer = None
+
+    async def _gathered(self) -> None:
+        """Let more come, until somebody waits for what is there."""
+        if not (self._waiting or self._hurry.is_set()):
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._hurry.wait(), self._gather_seconds)
+        self._hurry.clear()
+
+    async def _write_all(self, key: Key) -> None:
+        """Store what waits of one conversation."""
+        self._queue.pop(key, None)
+        unwritten = self._unwritten[key]
+        batch, unwritten.messages = unwritten.messages, []
+        try:
+            await self.store.append(key, batch, after=unwritten.end - len(batch))
+        except Exception as error:  # noqa: BLE001 - whatever it is, nobody waits for this append to hear of it
+            self._bytes -= _weight(unwritten.messages)
+            unwritten.messages = []
+            self._queue.pop(key, None)
+            self._lossy.add(key)
+            self._failed(key, error)
+        self._bytes -= _weight(batch)
+        if not unwritten.messages:
+            del self._unwritten[key]
+            unwritten.settled.set()
+
+    async def _stored(self, unwritten: _Unwritten) -> None:
+        """Wait until it is; nobody lets more come meanwhile."""
+        self._waiting += 1
+        self._hurry.set()
+        try:
+            await unwritten.settled.wait()
+        finally:
+            self._waiting -= 1
 
     async def settled(self, key: Key | None = None) -> None:
         """Wait until what was appended so far is stored, or dropped; of one conversation, or of all."""
         waiting = [*self._unwritten.values()] if key is None else [self._unwritten.get(key)]
         for unwritten in waiting:
             if unwritten is not None:
-                await unwritten.settled.wait()
+                await self._stored(unwritten)
 
     async def load(self, key: Key) -> Snapshot:
         """See `Store.load`."""

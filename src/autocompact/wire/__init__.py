@@ -10,6 +10,7 @@ from __future__ import annotations
 from autocompact.wire.pieces import Exported
 from autocompact.wire.reply import Reply, parse_reply
 from autocompact.wire.request import (
+    Begun,
     Request,
     export_messages,
     parse_message,
@@ -20,6 +21,7 @@ from autocompact.wire.request import (
 from autocompact.wire.stream import StreamReader
 
 __all__ = [
+    "Begun",
     "Exported",
     "Reply",
     "Request",

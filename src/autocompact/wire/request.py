@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import overload
+from itertools import islice
+from typing import TypeAlias, overload
 
 import msgspec
 from msgspec import Raw
@@ -108,28 +109,34 @@ class Request:
         return self.messages.raws
 
 
-def parse_request(body: bytes, *, dialect: Dialect) -> Request:
+def parse_request(body: bytes, *, dialect: Dialect, earlier: Iterable[Begun] = ()) -> Request:
     """The request that ``body`` is.
+
+    Args:
+        body: what came.
+        dialect: the API it is for.
+        earlier: requests of which one may be the one before: what of its list stands here as well is not parsed
+            again. The result is the same without.
 
     Raises:
         InvalidRequest: the body is not a JSON object, or the messages are not where they belong. Problems inside a
             message show when that message is looked at.
     """
     codec = CODECS[dialect]
-    spans, items = _opened(body, codec.list_field)
-    members = {name: body[start:end] for name, (start, end) in spans.items()}
-    listed = members.pop(codec.list_field, None)
+    spans, raws = _continued(body, earlier, codec=codec) or _opened(body, codec=codec)
+    members = {name: body[start:end] for name, (start, end) in spans.items() if name != codec.list_field}
     system = members.pop(codec.system_field, None) if codec.system_field else None
-    raws = _listed(listed, items, codec=codec)
     has_system = system is not None and bool(json.contents(system, path=codec.system_field))
-    if system is not None and has_system:
-        raws.insert(0, system)
     limits = (
         json.decode(members[name], _COUNT, path=name) for name in codec.output_fields if name in members
     )
     return Request(
         dialect=dialect,
-        messages=Parsed(tuple(raws), has_system=has_system, codec=codec),
+        messages=Parsed(
+            (system, *raws) if system is not None and has_system else tuple(raws),
+            has_system=has_system,
+            codec=codec,
+        ),
         fields=members,
         spans=spans,
         tools=members.get("tools"),
@@ -152,21 +159,30 @@ class _Envelope(msgspec.Struct, gc=False):
 _ENVELOPE = msgspec.json.Decoder(_Envelope)
 
 
-def _opened(body: bytes, list_field: str) -> tuple[dict[str, json.Span], list[bytes] | None]:
-    """Where each member's value stands, and the items of the list if they were found on the way.
+_Opened: TypeAlias = tuple[dict[str, json.Span], Sequence[bytes]]
+"""Where each member's value stands, and the items of the list."""
 
-    One pass, and a walk that jumps over what this pass found. A body that is not as usual (the list is a string,
-    half surrogates) is scanned, and its list with it.
+
+def _opened(body: bytes, *, codec: Codec) -> _Opened:
+    """One pass, and a walk that jumps over what this pass found.
+
+    A body that is not as usual (the list is a string, half surrogates) is scanned, and its list with it.
     """
+    name = codec.list_field
     try:
         envelope = _ENVELOPE.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         known = json.members(body, path="")
         as_it_stands = json.mend(body) == body
-        return json.spans(body, known if as_it_stands else {}), None
-    items = [bytes(raw) for raw in getattr(envelope, list_field)]
-    spans = json.spans(body, {list_field: items, "system": envelope.system, "tools": envelope.tools})
-    return spans, items
+        spans = json.spans(body, known if as_it_stands else {})
+        return spans, _listed(_value(body, spans.get(name)), None, codec=codec)
+    items = [bytes(raw) for raw in getattr(envelope, name)]
+    spans = json.spans(body, {name: items, "system": envelope.system, "tools": envelope.tools})
+    return spans, _listed(_value(body, spans.get(name)), items, codec=codec)
+
+
+def _value(body: bytes, span: json.Span | None) -> bytes | None:
+    return None if span is None else body[span[0] : span[1]]
 
 
 def _listed(listed: bytes | None, items: list[bytes] | None, *, codec: Codec) -> list[bytes]:
@@ -184,6 +200,88 @@ def _listed(listed: bytes | None, items: list[bytes] | None, *, codec: Codec) ->
         if raw[:1] != b"{":
             raise InvalidRequest(f"{path}[{index}]: expected an object")
     return raws
+
+
+_MOST_CHANGED = 4
+"""Messages at the end of an earlier request that may be others in the next one: clients move their cache marks."""
+
+_ANCHOR = 64
+_BETWEEN = b" \t\r\n,"
+
+
+class Begun:
+    """A request as the beginning of the next one.
+
+    Args:
+        request: the earlier one.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self._dialect = request.dialect
+        self._body = request.raw
+        start, end = request.spans.get(CODECS[request.dialect].list_field, (0, 0))
+        is_list = self._body[start : start + 1] == b"["
+        self._raws = request.raws[request.messages.listed.start :] if is_list else ()
+        self._start = start + 1
+        self._ends = [*islice(self._ends_back(end - 1), _MOST_CHANGED + 1)]
+        oldest = self._ends[-1] if self._ends else 0
+        self._anchor_at = max(0, oldest - _ANCHOR)
+        self._anchor = self._body[self._anchor_at : oldest]
+
+    def _ends_back(self, close: int) -> Iterator[int]:
+        """Where the items end, the last one first; ``close`` is the place of the list's end."""
+        for raw in reversed(self._raws):
+            while self._body[close - 1] in _BETWEEN:
+                close -= 1
+            yield close
+            close -= len(raw)
+
+    def standing(self, body: bytes, *, dialect: Dialect) -> tuple[int, int, int]:
+        """What of this list stands in ``body``: how many items, its first byte, the byte after them; zeros if nothing.
+
+        The list of ``body`` may be another one all the same, where a member is repeated.
+        """
+        if dialect != self._dialect or not self._anchor or not body.startswith(self._anchor, self._anchor_at):
+            return 0, 0, 0
+        for back, end in enumerate(self._ends):
+            count = len(self._raws) - back
+            last = self._raws[count - 1]
+            if body.startswith(last, end - len(last)) and body.startswith(self._body[:end]):
+                return count, self._start, end
+        return 0, 0, 0
+
+    def first(self, count: int) -> tuple[bytes, ...]:
+        """The first items."""
+        return self._raws[:count]
+
+
+def _continued(body: bytes, earlier: Iterable[Begun], *, codec: Codec) -> _Opened | None:
+    """As `_opened`, for a body whose list begins with that of an earlier one; None if it does not.
+
+    What was parsed before is cut out, and what is left is parsed as a whole.
+    """
+    for begun in earlier:
+        count, start, end = begun.standing(body, dialect=codec.name)
+        if not count:
+            continue
+        rest = json.space(body, end)
+        if body[rest : rest + 1] == b",":
+            rest = json.space(body, rest + 1)
+            if body[rest : rest + 1] != b"{":
+                return None
+        try:
+            spans, new = _opened(body[:start] + body[rest:], codec=codec)
+        except InvalidRequest:
+            return None  # the path of what is wrong would be another one
+        if spans[codec.list_field][0] + 1 != start:
+            return None
+        cut = rest - start
+        moved = {
+            name: (first + cut if first >= start else first, last + cut if last > start else last)
+            for name, (first, last) in spans.items()
+        }
+        return moved, (*begun.first(count), *new)
+    return None
 
 
 def render_request(request: Request, messages: Sequence[Message], *, standing: int = 0) -> bytes:
