@@ -130,15 +130,29 @@ def test_the_meter_tells_what_fills_the_context_to_pointer_and_keyboard(quiet: V
     assert f"{used:,}" in (page.locator(".gauge").get_attribute("aria-label") or "")
 
 
-@pytest.mark.requirement("A1")
-def test_a_long_chat_is_compacted_by_itself_and_every_message_stays_in_sight(quiet: Visit) -> None:
+@pytest.mark.requirement("A1", "E4")
+def test_a_compaction_is_prepared_in_sight_and_put_in_force_by_itself_and_every_message_stays(
+    quiet: Visit,
+) -> None:
     page = quiet.page
+    ready, divider = page.locator(".gauge .ready"), page.locator(".divider")
     for n in range(30):
         quiet.ask(f"{n}: {FACT}" + f"Item {n} of the long list, with words that fill the window. " * 40)
-        if page.locator(".divider").count():
+        if ready.count() or divider.count():
+            break
+    expect(ready).to_be_visible()
+    expect(page.locator(".gauge")).to_have_accessible_name(re.compile("One is prepared"))
+    expect(divider).to_have_count(0)
+    for n in range(30):
+        quiet.ask(f"{n}: {FACT}" + f"Item {n} of another list, with words that fill the window. " * 40)
+        if divider.count():
             break
     expect(page.locator(".divider.in-force")).to_have_count(1)
+    expect(ready).to_have_count(0)
     expect(page.locator(".bubble").first).to_contain_text("0: The harbour")
+    page.locator(".divider .line").click()
+    page.get_by_role("button", name="Receipt").click()
+    expect(page.locator(".opened .content")).to_contain_text("prepared")
 
 
 def test_usage_and_receipts_are_drawn(quiet: Visit) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 import pytest
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import Browser, BrowserContext, expect
 
 from tests.web.harness import free_port, plain_environment, visiting, wait_until
 
@@ -81,3 +82,25 @@ def test_a_name_that_clients_may_use_is_one_of_the_page_too_but_any_name_is_not(
     with _serve(tmp_path, "--allow-host", "chat.test", "--allow-host", "*") as (address, _):
         assert _status(address, Host="chat.test") == 200
         assert _status(address, Host="evil.test") == 403
+
+
+def test_with_a_key_only_who_knows_the_printed_address_opens_the_page(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with _serve(tmp_path) as (address, _), urlopen(address) as response:
+        cookie = response.headers["set-cookie"].partition(";")[0].partition("=")[2]
+    with _serve(tmp_path, "--page-key") as (address, said):
+        named = {"Cookie": f"autocompact_{address.rpartition(':')[2]}={cookie}"}
+        for path in ("/", "/c/example", "/?key=", "/?key=wrong", "/export/example/json"):
+            assert _status(address + path) == 403
+            assert _status(address + path, **named) == 403  # it was given while no key was asked for
+        found = re.search(r"Chat on (\S+)", said.read_text())
+        assert found is not None
+        context = browser.new_context()
+        with visiting(context, address) as visit:
+            visit.open(found[1].removeprefix(address))
+            expect(visit.page).to_have_url(f"{address}/")
+            visit.say("list")
+            expect(visit.page.locator(".fold.tool .name").last).to_have_text("list_files")
+            visit.open("/c/example")  # with the cookie that the key brought
+        context.close()

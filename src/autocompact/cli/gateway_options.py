@@ -27,6 +27,7 @@ _PATHS = {
     "access_token_file": "gateway.accessTokenFile",
     "expire_after_days": "gateway.expireAfterDays",
     "page": "chat.page",
+    "page_key": "chat.pageKey",
 }
 """The setting of each option that sets one."""
 

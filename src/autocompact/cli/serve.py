@@ -21,6 +21,12 @@ from autocompact.settings import load_settings
     help="A further host name for clients, * for any. May be repeated.",
 )
 @click.option("--page/--no-page", default=None, help="Show the chat page at the same address.  [default: on]")
+@click.option(
+    "--page-key/--no-page-key",
+    default=None,
+    help="Open the page only with the key in the address that is printed: not for other users of this computer.  "
+    "[default: off]",
+)
 @gateway_options
 def serve(**options: Any) -> None:
     """Run the gateway, where a client that uses it as base URL never runs out of context, and the chat page.

@@ -75,13 +75,21 @@ def serve_gateway(settings: Settings) -> None:
             await gateway.open()
             address = address_of(bound)
             if page is not None:
-                tell(f"Chat on {address}")
+                tell(f"Chat on {address}{_key_part(settings, gateway)}")
             tell(f"Listening on {address}  (OPENAI_BASE_URL={address}/v1  ANTHROPIC_BASE_URL={address})")
             kept = database_of(settings) or "memory, until this process ends"
             tell(f"Conversations of its clients are kept in {kept}")
             await served(gateway, bound, page=page)
 
         run(serving())
+
+
+def _key_part(settings: Settings, gateway: Gateway) -> str:
+    """What the page's address says besides, where the page asks for a key."""
+    from autocompact.web.from_settings import page_key
+
+    key = page_key(settings, secret=gateway.config.namespace_key)
+    return f"/?key={key}" if key else ""
 
 
 def _page(settings: Settings, gateway: Gateway) -> Application | None:

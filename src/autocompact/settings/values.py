@@ -200,6 +200,14 @@ class Chat(Section, frozen=True):
         Meta(description="File of the conversations; null is the one in the user's data folder.", extra=PATH),
     ] = None
     page: Annotated[bool, Meta(description="Show the page beside the gateway.", extra=OWN)] = True
+    page_key: Annotated[
+        bool,
+        Meta(
+            description="Open the page only with the key in the address that the server prints: other users of this "
+            "computer cannot open it then.",
+            extra=OWN,
+        ),
+    ] = False
     workspace: Annotated[
         str | None,
         Meta(

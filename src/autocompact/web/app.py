@@ -30,13 +30,14 @@ _FRAME = 4 * 2**20
 Opening = Callable[[], AbstractAsyncContextManager[ChatService]]
 
 
-def page_app(opening: Opening, *, token: str, hosts: frozenset[str] = frozenset()) -> App:
+def page_app(opening: Opening, *, token: str, hosts: frozenset[str] = frozenset(), key: str = "") -> App:
     """The page of the conversations that ``opening`` opens when the server starts.
 
     Args:
         opening: opens the service; it is closed when the server stops.
         token: what the page's cookie says; keep it over restarts, so that open pages go on.
         hosts: further names of this computer, ``*`` for any.
+        key: the page is only opened with it, as ``/?key=…``; "" opens it to whoever can reach it.
     """
     services: list[ChatService] = []
 
@@ -62,7 +63,7 @@ def page_app(opening: Opening, *, token: str, hosts: frozenset[str] = frozenset(
         show_welcome_message=False,
     )
     core.sio.eio.max_http_buffer_size = _FRAME  # pyright: ignore[reportUnknownMemberType] - it has no types
-    return Guard(app, token=token, hosts=hosts)
+    return Guard(app, token=token, hosts=hosts, key=key)
 
 
 def _exports(app: FastAPI, services: list[ChatService]) -> None:

@@ -33,6 +33,17 @@ def page_of(settings: Settings, *, secret: bytes, folder: Path | None = None) ->
             await service.seed_example()
             yield service
 
-    token = hmac.digest(secret, b"the cookie of the page", "sha256").hex()
+    key = page_key(settings, secret=secret)
+    # whoever had the cookie while no key was asked for has not the one of now
+    token = _derived(secret, f"the cookie of the page {key}")
     # a page for any name would be one that every site can have under its own
-    return page_app(opening, token=token, hosts=frozenset(settings.gateway.allow_hosts) - {"*"})
+    return page_app(opening, token=token, hosts=frozenset(settings.gateway.allow_hosts) - {"*"}, key=key)
+
+
+def page_key(settings: Settings, *, secret: bytes) -> str:
+    """The key that the page's address has to hold, the same after a restart; "" where none is asked for."""
+    return _derived(secret, "the key of the page")[:32] if settings.chat.page_key else ""
+
+
+def _derived(secret: bytes, name: str) -> str:
+    return hmac.digest(secret, name.encode(), "sha256").hex()

@@ -6,6 +6,8 @@ A server on this computer is within reach of every page that a browser here show
 - a request that another origin makes (``Origin``, ``Sec-Fetch-Site``) is refused, also the handshake of a websocket;
   the only thing that works from elsewhere is a link to the page;
 - what reads or changes conversations needs the cookie that comes with the page: ``HttpOnly``, ``SameSite=Strict``;
+- where a key is asked for, the page itself, and with it the cookie, is only had with that key: every user of this
+  computer can ask the server for a page, but only its owner reads the address that it prints;
 - the page may load nothing from elsewhere, nor be framed (Content-Security-Policy). Scripts need a nonce that is new
   with each page, so that one that got into it would not run.
 """
@@ -17,7 +19,7 @@ import re
 import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, TypeAlias
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
@@ -28,6 +30,7 @@ App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 LOCAL_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
 _OPEN = re.compile(r"/(?:c/[^/]*)?|/favicon\.ico|/page/.*|/_nicegui/.*")
 """What needs no cookie: the page itself, and files that are the same for everybody."""
+_PAGE = re.compile(r"/(?:c/[^/]*)?")
 
 _HEADERS = (
     (b"x-content-type-options", b"nosniff"),
@@ -45,11 +48,13 @@ class Guard:
         app: the page.
         token: what the cookie says; the same after a restart, so that open pages go on.
         hosts: further names of this computer, ``*`` for any.
+        key: what the address of the page has to say as ``key`` where there is no cookie yet; "" if nothing.
     """
 
-    def __init__(self, app: App, *, token: str, hosts: frozenset[str] = frozenset()) -> None:
+    def __init__(self, app: App, *, token: str, hosts: frozenset[str] = frozenset(), key: str = "") -> None:
         self._app = app
         self._token = token
+        self._key = key
         self._hosts = LOCAL_HOSTS | hosts
 
     async def __call__(self, scope: Scope, *channels: Any) -> None:
@@ -83,9 +88,17 @@ class Guard:
             visiting and headers.get("sec-fetch-dest") == "document"
         ):
             return "a page of another origin may not ask this"
-        if not arriving and not hmac.compare_digest(_given(headers), self._token.encode()):
+        if hmac.compare_digest(_given(headers), self._token.encode()):
+            return ""
+        if not arriving:
             return "open the page first: it brings the cookie that this needs"
+        if self._key and _PAGE.fullmatch(scope["path"]) and not self._has_key(scope):
+            return "this page asks for its key: open the address that the server printed when it started"
         return ""
+
+    def _has_key(self, scope: Scope) -> bool:
+        given = parse_qs(scope["query_string"]).get(b"key", [b""])
+        return hmac.compare_digest(given[0], self._key.encode())
 
 
 class _Page:

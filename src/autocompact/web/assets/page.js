@@ -360,6 +360,9 @@ const autocompactPage = (() => {
     fit(field);
   }
 
+  // the key has done its work: it need not stand in the address, the history and bookmarks
+  if (new URLSearchParams(location.search).has("key")) history.replaceState(history.state, "", location.pathname + location.hash);
+
   let begun = false;
   new MutationObserver((changes) => {
     for (const button of document.querySelectorAll("[data-auto]")) {
