@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autocompact.core.memory.dates import find_dates
-from autocompact.core.memory.observations import key_of
+from autocompact.core.memory.meaning import key_of
 from autocompact.core.memory.pages import DONE, OBSERVATION_ARCHIVE, OBSERVATIONS, RULES, TASK_ARCHIVE
 from autocompact.core.memory.tasks import row_of
 from tests.core.memory.folder import TODAY, Folder

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autocompact.core.memory.languages import tongue
-from autocompact.core.memory.meaning import Meanings, clashes, meaning, same
+from autocompact.core.memory.meaning import Alike, Meanings, clashes, meaning, same
 
 PARAPHRASES = [
     ("Tests of the importer need TZ=UTC", "The importer's tests require TZ=UTC"),
@@ -47,6 +47,40 @@ PARAPHRASES = [
     ("Reintentar las subidas tres veces", "Reintentar subidas 3 veces"),
     ("Usar pnpm en lugar de npm", "Usa pnpm en lugar de npm"),
     ("La compilación falla sin Node 18", "la compilacion falla sin Node 18"),
+    ("Store tokens in the keyring", "Tokens must be stored in the keyring"),
+    ("The importer uses the cache of the parser", "The importer uses the parser's cache"),
+    ("Call flush before closing the socket", "Before closing the socket, call flush"),
+    ("Uploads larger than 2 GB fail", "Uploads larger than 2GB fail"),
+    ("Users may delete their own comments", "Users can delete their own comments"),
+    ("Admins are allowed to deploy", "Admins are permitted to deploy"),
+    ("The linter must not change generated files", "The linter should never modify generated files"),
+    ("Never push to main", "Do not push to main"),
+    ("Ask the user before dropping a table", "Ask the user before deleting a table"),
+    ("In CI, the cache is always cold", "The cache is cold in CI"),
+    ("Set LANG=C for the tests", "For the tests, LANG=C must be set"),
+    ("The worker could crash on empty input", "The worker might crash on empty input"),
+    ("Copy the config from staging to production", "The config must be copied from staging to production"),
+    ("Use rg instead of grep", "rg should be used instead of grep"),
+    ("The nightly build takes over 40 minutes", "The nightly build takes over 40 min"),
+    ("After the migration restart the workers", "Restart the workers after the migration"),
+    ("Tests of the exporter run only on Linux", "The exporter's tests run only on Linux"),
+    ("Mount the volume in read-only mode", "The volume must be mounted in read-only mode"),
+    ("Without a token the upload fails", "The upload fails without a token"),
+    ("The page loads without cookies", "Without cookies, the page loads"),
+    ("Invoices are rounded to two digits", "Round invoices to 2 digits"),
+    ("Do not commit secrets to the repo", "Never commit secrets to the repository"),
+    ("Clear the cache before each benchmark", "Before each benchmark, clear the cache"),
+    ("The CSV export needs UTF-8", "CSV exports require UTF-8"),
+    ("On Windows the path must be quoted", "The path must be quoted on Windows"),
+    ("Run `make lint` before you push", "Run make lint before pushing"),
+    ("The API may return null for deleted users", "The API can return null for deleted users"),
+    ("Set the timeout to 30 seconds", "The timeout must be set to 30 s"),
+    ("Log files are deleted after two weeks", "Log files get removed after 2 weeks"),
+    ("Open an issue before large changes", "Before large changes, open an issue"),
+    ("Check the return value of write", "The return value of write must be checked"),
+    ("Prefer composition over inheritance", "Composition should be preferred over inheritance"),
+    ("Start the worker after the database", "After the database, start the worker"),
+    ("The staging server is restarted at 3 am", "Staging server restarted at 3 am"),
 ]
 LOOK_ALIKES = [
     ("Retry uploads 3 times", "Retry uploads 5 times"),
@@ -113,6 +147,66 @@ LOOK_ALIKES = [
     ("Ejecutar la migración antes de las pruebas", "Ejecutar las pruebas antes de la migración"),
     ("El servidor usa Python 3.11", "El servidor usa Python 3.12"),
     ("Копируй таблицу в архив", "Копируй архив в таблицу"),
+    ("Store A in B", "Store B in A"),
+    ("Users can delete comments", "Users must delete comments"),
+    ("Admins may deploy", "Admins deploy"),
+    ("The job could fail on Mondays", "The job fails on Mondays"),
+    ("The parser uses the importer", "The importer uses the parser"),
+    ("Redis stores sessions for the gateway", "The gateway stores sessions for Redis"),
+    ("Cache the schema in the worker", "Cache the worker in the schema"),
+    ("Retry uploads 3 times and downloads 5 times", "Retry uploads 5 times and downloads 3 times"),
+    ("Only admins may deploy to staging", "Admins may deploy only to staging"),
+    ("The build passes without the cache", "The build does not pass with the cache"),
+    ("Do not run tests with coverage", "Run tests without coverage"),
+    ("Requests take over 5 minutes", "Requests take under 5 minutes"),
+    ("Copy fixtures from staging", "Copy fixtures to staging"),
+    ("Run the formatter before the linter", "Before the formatter, run the linter"),
+    ("Deploy after the review", "Deploy before the review"),
+    ("Upgrade to Django 5.1", "Upgrade to Django 5.2"),
+    ("The limit is at least 10 requests", "The limit is at most 10 requests"),
+    ("Replace tabs with spaces", "Replace spaces with tabs"),
+    ("The client closes the socket", "The socket closes the client"),
+    ("Merge the feature branch into main", "Merge main into the feature branch"),
+    ("Send invoices to customers by mail", "Send mail to customers by invoices"),
+    ("The importer fails unless the cache is warm", "The importer fails if the cache is warm"),
+    ("Users cannot see deleted comments", "Users can see deleted comments"),
+    ("The gateway waits for the worker", "The worker waits for the gateway"),
+    ("Version 2 reads files of version 3", "Version 3 reads files of version 2"),
+    ("The queue is full until the worker starts", "The worker starts until the queue is full"),
+    ("The API may return null", "The API returns null"),
+    ("Clear the cache before each benchmark", "Clear the cache after each benchmark"),
+    ("The proxy talks to the backend", "The backend talks to the proxy"),
+    ("Prefer composition over inheritance", "Prefer inheritance over composition"),
+    ("Set the timeout to 30 seconds", "Set the timeout to 30 minutes"),
+    ("Do not commit to main", "Commit to main"),
+    ("Log files are kept for two weeks", "Log files are kept for three weeks"),
+    ("Users should not share tokens", "Users should share tokens"),
+    ("Mount /data on /backup", "Mount /backup on /data"),
+    ("The worker must not start before the database", "The database must not start before the worker"),
+    ("Tests may use the network", "Tests must use the network"),
+    ("Import settings from env", "Export settings from env"),
+    ("Tests need at least 4 GB", "Tests need at least 8 GB"),
+    ("Allow only signed commits", "Allow signed commits"),
+    ("Node 18 is supported since version 3", "Node 3 is supported since version 18"),
+    ("Deploy on Friday, not on Monday", "Deploy on Monday, not on Friday"),
+    ("Anna reviews code of Bob", "Bob reviews code of Anna"),
+    ("Never retry without a delay", "Never delay without a retry"),
+    ("Use a mutex for the map", "Use a map for the mutex"),
+    ("The server is slower than the client", "The client is slower than the server"),
+    ("Sort by date, then by name", "Sort by name, then by date"),
+    ("The token is valid until logout", "The token is invalid until logout"),
+    ("All tests pass in CI but not locally", "All tests pass locally but not in CI"),
+    ("Indexes are rebuilt when the schema changes", "The schema changes when indexes are rebuilt"),
+]
+# They say the same, and are taken for two: who does what is known by the order of words alone.
+MISSED = [
+    ("Keep migrations small", "Migrations should be kept small"),
+    ("The deploy job needs Docker 24", "Docker 24 is required by the deploy job"),
+    (
+        "The proxy drops idle connections after 60 seconds",
+        "Idle connections are dropped by the proxy after 60 seconds",
+    ),
+    ("The tests cannot run without Docker", "Without Docker the tests can't run"),
 ]
 
 
@@ -128,8 +222,21 @@ def test_paraphrases_say_the_same_both_ways(one: str, other: str):
 def test_look_alikes_stay_apart_both_ways(one: str, other: str):
     assert not same(meaning(one), meaning(other))
     assert not same(meaning(other), meaning(one))
-    assert meaning(one).key != meaning(other).key or not meaning(one).words
+    assert not grouped(one, other)
     assert not found(one, other)
+
+
+@pytest.mark.parametrize("one, other", MISSED)
+def test_in_doubt_two_stay_apart(one: str, other: str):
+    assert not same(meaning(one), meaning(other))
+
+
+def test_values_are_found_by_texts_that_are_alike():
+    values = Alike[int]()
+    texts = ["Copy A in B", "Copy B in A", "Always copy A in B", "...", "!!!", "..."]
+    assert [values.setdefault(text, number) for number, text in enumerate(texts)] == [0, 1, 0, 3, 4, 3]
+    assert list(values) == [0, 1, 3, 4]
+    assert (values.get("copy B in A"), values.get("Copy A")) == (1, None)
 
 
 @pytest.mark.parametrize(
@@ -150,6 +257,12 @@ def test_look_alikes_stay_apart_both_ways(one: str, other: str):
 )
 def test_the_language_is_known_by_small_words_and_english_in_doubt(text: str, language: str):
     assert tongue(text.split()) == language
+
+
+def grouped(one: str, other: str) -> bool:
+    values = Alike[int]()
+    values.setdefault(one, 1)
+    return values.get(other) is not None
 
 
 def found(one: str, other: str) -> bool:

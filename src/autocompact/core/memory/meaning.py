@@ -3,9 +3,12 @@
 A wrong merge loses what somebody noticed, a missed one only leaves two lines; so the measure is strict. Two texts say
 the same if all of this holds:
 
-- the same figures and versions, the same number of negations, the same limits ("only", "unless");
+- the same figures and versions, the same number of negations, the same limits ("only", "unless", "can" and "may");
 - every name of the one (file, flag, identifier, product) stands in the other;
-- no opposites ("before" here, "after" there), and the sides of "before", "from … to", "requires" are not exchanged;
+- no opposites ("before" here, "after" there); behind "before", "from", "not", "only" stands the same, and the same does not
+  stand behind another of them;
+- no two words have changed places around a third: "a in b", "a calls b" and "2 of a, 3 of b" are not the same the other way
+  round. Whole phrases may stand elsewhere: "in CI the tests fail", "the tests fail in CI";
 - in another language than English (`languages`), the words stand in the same order;
 - without endings, synonyms and words that carry nothing, the words of one are among those of the other. A word that
   each has alone is a sign of two facts ("flaky on linux", "flaky on windows"). At most one word in six may be more.
@@ -18,9 +21,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Literal, TypeAlias
+from itertools import combinations
+from typing import Generic, Literal, TypeAlias, TypeVar
 
 from autocompact.core.memory.languages import ELISION, OF, Tongue, fold, tongue
 from autocompact.core.memory.words import (
@@ -30,6 +34,8 @@ from autocompact.core.memory.words import (
     LIMITS,
     NEGATIONS,
     OPPOSITES,
+    POSSIBLE,
+    PREPOSITIONS,
     RELATIONS,
     SAME,
 )
@@ -37,6 +43,7 @@ from autocompact.core.terms import stem, terms
 
 Kind: TypeAlias = Literal["figure", "name", "negation", "limit", "word", "light"]
 Key: TypeAlias = tuple[object, ...]
+T = TypeVar("T")
 
 _EXTRA = 6
 """So many words in common allow one that only one side has."""
@@ -53,6 +60,7 @@ _NEGATIONS = NEGATIONS.union(*(known.negations for known in OF.values()))
 _LIMITS = LIMITS.union(*(known.limits for known in OF.values()))
 # "ne … pas" is one negation; "ne" alone is half of "ne … que" and "ne … plus".
 _NE = "ne"
+_POSSIBLE = "may"
 _FRENCH: Mapping[str, tuple[tuple[Kind, str], ...]] = {
     "n": (("light", _NE),),
     "jusqu": (("limit", "jusque"),),
@@ -71,9 +79,10 @@ class Meaning:
         figures: figures and versions.
         negations: how often it says no.
         limits: words such as "only".
-        sides: what stands behind words such as "before".
+        sides: what stands behind words such as "before", and right behind "not" and "only".
         axes: the words that have an opposite, as the pair and which of it.
         order: all that carries something, as it stands in the text.
+        sequence: the same with the prepositions, of English.
         is_free: it is English, where the order of words may differ.
     """
 
@@ -85,6 +94,7 @@ class Meaning:
     sides: frozenset[tuple[str, frozenset[str]]]
     axes: frozenset[tuple[str, int]]
     order: tuple[str, ...]
+    sequence: tuple[str, ...]
     is_free: bool
 
     @property
@@ -104,49 +114,76 @@ class Meaning:
         return frozenset(word for word in self.words if word not in OPPOSITES)
 
 
+@dataclass(slots=True)
+class _Listener:
+    """What was read of a text so far."""
+
+    kinds: defaultdict[Kind, list[str]] = field(default_factory=lambda: defaultdict(list))
+    sides: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    axes: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
+    order: list[str] = field(default_factory=list[str])
+    sequence: list[str] = field(default_factory=list[str])
+    side: set[str] | None = None
+    scope: set[str] | None = None
+
+    def take(self, kind: Kind, word: str) -> None:
+        """The next word."""
+        self.kinds[kind].append(word)
+        if kind == "light":
+            if word in PREPOSITIONS:
+                self.sequence.append(word)
+        else:
+            self.order.append(kind if kind == "negation" else word)
+            self.sequence.append(self.order[-1])
+        if word in OPPOSITES and kind in ("word", "light"):
+            self.axes.add(OPPOSITES[word])
+        self._relate(kind, word)
+
+    def _relate(self, kind: Kind, word: str) -> None:
+        """Open a side, or put the word on those that are open: one word behind "not", all behind "before"."""
+        is_content = kind in ("word", "name", "figure")
+        if self.scope is not None and is_content:
+            self.scope.add(word)
+            self.scope = None
+        if word in RELATIONS and kind != "name":
+            self.side = self.sides.setdefault(RELATIONS[word], set())
+        elif kind in ("negation", "limit"):
+            self.scope = self.sides.setdefault(kind if kind == "negation" else word, set())
+        elif self.side is not None and is_content:
+            self.side.add(word)
+
+    def pause(self) -> None:
+        """A comma or a full stop ends what stands behind "before"."""
+        self.side = None
+
+
 @lru_cache(maxsize=1 << 14)
 def meaning(text: str) -> Meaning:
     """What ``text`` says."""
     text = _MARKS.sub(" ", _THOUSANDS.sub("", _COMPOUND.sub(lambda match: COMPOUNDS[match[0].lower()], text)))
-    kinds: dict[Kind, list[str]] = {
-        "figure": [],
-        "name": [],
-        "negation": [],
-        "limit": [],
-        "word": [],
-        "light": [],
-    }
-    sides: dict[str, set[str]] = {}
-    axes: set[tuple[str, int]] = set()
-    open_side: set[str] | None = None
+    told = _Listener()
     is_first = True
-    order: list[str] = []
     tokens = _TOKEN.findall(text)
     language = tongue(tokens)
     for token in tokens:
         if token in _ENDS:
-            open_side, is_first = None, token in ".!?"
+            told.pause()
+            is_first = token in ".!?"
             continue
         for kind, word in _kinds(_uncapped(token) if is_first else token, language):
-            kinds[kind].append(word)
-            if kind != "light":
-                order.append(kind if kind == "negation" else word)
-            if kind in ("word", "light") and word in OPPOSITES:
-                axes.add(OPPOSITES[word])
-            if word in RELATIONS and kind != "name":
-                open_side = sides.setdefault(word, set())
-            elif open_side is not None and kind in ("word", "name", "figure"):
-                open_side.add(word)
+            told.take(kind, word)
         is_first = False
+    kinds = told.kinds
     return Meaning(
         words=frozenset(kinds["word"] + kinds["name"]),
         names=frozenset(kinds["name"]) or _NONE,
         figures=frozenset(kinds["figure"]) or _NONE,
         negations=len(kinds["negation"]),
         limits=frozenset(_limits(kinds)) or _NONE,
-        sides=frozenset((word, frozenset(behind)) for word, behind in sides.items() if behind),
-        axes=frozenset(axes),
-        order=tuple(order),
+        sides=frozenset((word, frozenset(behind)) for word, behind in told.sides.items() if behind),
+        axes=frozenset(told.axes),
+        order=tuple(told.order),
+        sequence=tuple(told.sequence),
         is_free=language == "english",
     )
 
@@ -190,6 +227,8 @@ def _of_list(lower: str, language: Tongue) -> tuple[Kind, str] | None:
         return "negation", word
     if word in _LIMITS:
         return "limit", word
+    if known is None and word in POSSIBLE:
+        return "limit", _POSSIBLE
     figures = known.figures if known else FIGURES
     return ("figure", figures[word]) if word in figures else None
 
@@ -232,6 +271,7 @@ def same(one: Meaning, other: Meaning) -> bool:
         and extra <= len(common) // _EXTRA
         and not opposed(one, other)
         and not _exchanged(one, other)
+        and not _swapped(one, other)
     )
 
 
@@ -242,8 +282,63 @@ def opposed(one: Meaning, other: Meaning) -> bool:
 
 
 def _exchanged(one: Meaning, other: Meaning) -> bool:
-    sides = dict(one.sides)
-    return any(sides.get(word, behind).isdisjoint(behind) for word, behind in other.sides)
+    """Behind a relation stands something else, or the same stands behind another one."""
+    sides, behinds = dict(one.sides), {behind for _, behind in one.sides}
+    return any(
+        sides[word].isdisjoint(behind) if word in sides else behind in behinds for word, behind in other.sides
+    )
+
+
+def _swapped(one: Meaning, other: Meaning) -> bool:
+    """Two words have changed places around a third. A phrase that stands elsewhere as a whole has no such word."""
+    if not one.is_free or one.sequence == other.sequence:
+        return False
+    first, second = _places(one.sequence), _places(other.sequence)
+    words = sorted(first.keys() & second.keys() - PREPOSITIONS, key=lambda word: first[word])
+    return any(
+        second[right] < second[left]
+        and not set(one.sequence[first[left] + 1 : first[right]]).isdisjoint(
+            other.sequence[second[right] + 1 : second[left]]
+        )
+        for left, right in combinations(words, 2)
+    )
+
+
+def _places(sequence: Sequence[str]) -> dict[str, int]:
+    """Where the words are that stand there once."""
+    return {word: place for place, word in enumerate(sequence) if sequence.count(word) == 1}
+
+
+class Alike(Generic[T]):
+    """Values by texts, each found under any text that is alike. They are iterated over in the order of their coming."""
+
+    def __init__(self) -> None:
+        self._by_key: dict[Key, list[tuple[Meaning, T]]] = {}
+        self._values: list[T] = []
+
+    def __iter__(self) -> Iterator[T]:
+        """The values."""
+        return iter(self._values)
+
+    def get(self, text: str) -> T | None:
+        """The value of the first text that is alike, None if there is none."""
+        told = meaning(text)
+        found = self._by_key.get(key_of(text), ())
+        return next((value for known, value in found if not _swapped(told, known)), None)
+
+    def setdefault(self, text: str, value: T) -> T:
+        """The value of the first text that is alike; ``value`` if there was none, which is then found."""
+        found = self.get(text)
+        if found is None:
+            self._by_key.setdefault(key_of(text), []).append((meaning(text), value))
+            self._values.append(value)
+        return value if found is None else found
+
+
+def key_of(text: str) -> Key:
+    """Equal for texts that are alike; of a text without words, the text itself."""
+    told = meaning(text)
+    return told.key if told.words else (text,)
 
 
 class Meanings:

@@ -13,7 +13,7 @@ from datetime import date
 from typing import Literal, TypeAlias
 
 from autocompact.core.memory.document import Edit
-from autocompact.core.memory.meaning import Key, meaning, same
+from autocompact.core.memory.meaning import Alike, meaning, same
 from autocompact.core.memory.notes import Note
 from autocompact.core.memory.pages import OBSERVATION_ARCHIVE, OBSERVATIONS, RULES, Page, Pages
 from autocompact.core.memory.policy import ObservationPolicy
@@ -145,15 +145,16 @@ def plan_observations(
 
 def _sort(notes: Iterable[Note], rules: Iterable[Note], *, today: date, policy: ObservationPolicy) -> _Sorted:
     found = _Sorted()
-    by_key = {key_of(rule.text): rule for rule in reversed(list(rules))}
-    groups: dict[Key, list[Note]] = {}
+    known, groups = Alike[Note](), Alike[list[Note]]()
+    for rule in rules:
+        known.setdefault(rule.text, rule)
     for note in notes:
-        groups.setdefault(key_of(note.text), []).append(note)
-    for key, (first, *others) in groups.items():
+        groups.setdefault(note.text, []).append(note)
+    for first, *others in groups:
         found.merged += [other.text for other in others]
         whole = merged(first, others)
-        if key in by_key:
-            found.known.append((by_key[key], whole))
+        if rule := known.get(first.text):
+            found.known.append((rule, whole))
             found.merged.append(first.text)
         elif whole.confirmations >= policy.escalate_after:
             found.escalate.append(whole)
@@ -165,12 +166,6 @@ def _sort(notes: Iterable[Note], rules: Iterable[Note], *, today: date, policy: 
             continue
         found.gone += [first, *others]
     return found
-
-
-def key_of(text: str) -> Key:
-    """Equal for texts that say the same in nearly the same words; of a text without words, the text itself."""
-    told = meaning(text)
-    return told.key if told.words else (text,)
 
 
 def merged(first: Note, others: Sequence[Note]) -> Note:

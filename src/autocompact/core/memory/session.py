@@ -14,8 +14,7 @@ from typing import TypeAlias
 from autocompact.core.memory.archive_entries import Archived, ArchivedTask, entries_in
 from autocompact.core.memory.context_archive import CONTEXT_ARCHIVE
 from autocompact.core.memory.document import Edit
-from autocompact.core.memory.meaning import Key
-from autocompact.core.memory.observations import key_of
+from autocompact.core.memory.meaning import Key, key_of
 from autocompact.core.memory.pages import DONE, Page, Pages
 from autocompact.core.memory.wording import at_end, one_line
 

@@ -17,9 +17,9 @@ from functools import lru_cache
 from autocompact.core.ledger.decisions import find_decisions
 from autocompact.core.ledger.scan import Said
 from autocompact.core.memory.dates import DATE
-from autocompact.core.memory.meaning import Key, Meanings
+from autocompact.core.memory.meaning import Key, Meanings, key_of
 from autocompact.core.memory.notes import Note
-from autocompact.core.memory.observations import key_of, new_note, recording
+from autocompact.core.memory.observations import new_note, recording
 from autocompact.core.memory.pages import (
     DONE,
     OBSERVATION_ARCHIVE,

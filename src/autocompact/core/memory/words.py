@@ -57,7 +57,7 @@ SAME = _grouped(
 LIGHT = frozenset(
     stem(word)
     for word in (
-        "please really very quite just simply always usually should shall ought might may would could can cannot have"
+        "please really very quite just simply always usually should shall ought would have"
         " has had get got gets getting set sets there here this that these those it its them they we you i our your"
         " also still already currently now again properly really actually basically generally note remember seem seems"
         " turn turns out let lets order way thing things case whole entire every each any all time whenever when while"
@@ -72,17 +72,27 @@ NEGATIONS = frozenset(
     "not no never none nor neither cannot without avoid nobody nothing cant dont doesnt isnt wont"
     " sem mai senza не нет никогда без".split()
 )
+POSSIBLE = frozenset("can could may might".split())
+"""Words that say what is possible or permitted: that something can be done is not that it is or must be done."""
 LIMITS = frozenset("only except unless until solely exclusively but-only".split())
 """Words that say for how much a note holds: with and without one of them it is another note."""
 
-RELATIONS = frozenset(
-    stem(word)
+RELATIONS = {
+    stem(word): stem("to" if word == "into" else word)
     for word in (
         "before after from to into than over under if unless until when depend require call import prefer replace"
         " instead override extend block cause trigger"
     ).split()
+}
+"""Words whose sides cannot be exchanged: "a before b" is not "b before a". Each with the one that says the same."""
+PREPOSITIONS = frozenset(
+    stem(word)
+    for word in (
+        "in on at of for to from into onto over under via per through with within inside as than about against by around"
+        " among between during since"
+    ).split()
 )
-"""Words whose sides cannot be exchanged: "a before b" is not "b before a"."""
+"""Words that say how two others belong together."""
 
 OPPOSITES: dict[str, tuple[str, int]] = {
     stem(word): (f"{left} {right}", side)
