@@ -178,6 +178,8 @@ def reads_as(line: str, note: Note) -> bool:
 
 def date_of_group(title: str) -> date | None:
     """The date or month that a title consists of, ``Week of 2026-10-03`` included."""
+    if not any(map(str.isdigit, title)):
+        return None
     dates = find_dates(title)
     if not dates:
         return read_month(title.strip(" :"))
@@ -210,6 +212,8 @@ def _as_note(
     is_note = note.number is not None or (note.is_marked and section.level > 1)
     if not note.text or not is_note:
         return None
+    if not section.sections:
+        return note, ()
     apart = _apart(texts, section, dialect=dialect)
     end = _trimmed(texts, section.body, end=apart[0].start) if apart else section.end
     return replace(note, end=end, rest=_rest([*found.rest, *texts[inner:end]])), apart
@@ -272,7 +276,6 @@ def _note(
         at = lines[-1][0]
         column = len(unclosed(texts[at]))
         found.place = Place(line=at, start=column, end=column, form="none")
-    seen = {*found.dates[1:], *found.seen}
     known = [*found.dates, *found.confirmed, *found.seen]
     return Note(
         start=start,
@@ -284,7 +287,7 @@ def _note(
         date=found.dates[0] if found.dates else None,
         confirmations=max(found.count, len(found.confirmed)),
         confirmed=tuple(sorted(found.confirmed)),
-        seen=tuple(sorted(seen.difference(found.dates[:1], found.confirmed))),
+        seen=_seen(found),
         last=max(known, default=None),
         why=found.why,
         also=tuple(found.also),
@@ -294,8 +297,17 @@ def _note(
     )
 
 
+def _seen(found: Found) -> tuple[date, ...]:
+    """The dates that are neither the note's own nor those of its confirmations."""
+    if not found.seen and len(found.dates) < 2:
+        return ()
+    return tuple(sorted({*found.dates[1:], *found.seen}.difference(found.dates[:1], found.confirmed)))
+
+
 def _rest(lines: Sequence[str]) -> tuple[str, ...]:
     """``lines`` without common indentation, and without the blank ones around them."""
+    if not lines:
+        return ()
     lines = [line if line.strip() else "" for line in lines]
     while lines and not lines[-1]:
         lines.pop()

@@ -218,7 +218,8 @@ class _Reader:
         # Text right after an item may belong to it, or not.
         if joins and self.start >= 0 and not self.is_blank:
             return False
-        self.close()
+        if self.start >= 0:
+            self.close()
         self.is_plain = is_plain
         return True
 

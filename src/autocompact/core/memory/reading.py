@@ -83,11 +83,16 @@ def read_head(found: Found, texts: Sequence[str], *, lines: Sequence[tuple[int, 
         parts[0] = parts[0][match.end() :] if found.dates else parts[0]
     line, column = lines[-1]
     column = len(unclosed(texts[line])) - len(parts[-1])
-    while match := _TAIL.search(parts[-1]):
+    while _may_end(parts[-1]) and (match := _TAIL.search(parts[-1])):
         if not _read_tail(found, match, line=line, column=column):
             break
         parts[-1] = parts[-1][: match.start()]
     found.text = " ".join(" ".join(parts).split())
+
+
+def _may_end(text: str) -> bool:
+    """Whether it is worth looking for brackets or confirmations at the end: a search takes longer."""
+    return text.rstrip(" .*_")[-1:] in (")", "]") or "onfirm" in text or "ONFIRM" in text
 
 
 def begins_with_date(line: str) -> bool:
@@ -154,6 +159,10 @@ def read_body(
     is_fenced, is_listing = False, False
     for line in lines:
         text = texts[line]
+        if not text:
+            found.rest.append(text)
+            is_listing = False
+            continue
         is_field = ":" in text and not is_fenced and (indented or not text.startswith((" ", "\t")))
         told = field_of(text, dialect) if is_field else None
         if _FENCE.match(text):

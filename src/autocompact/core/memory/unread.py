@@ -56,14 +56,18 @@ def _known(page: Page, section: Section) -> Iterator[range]:
 
 def _blocks(texts: Sequence[str], known: set[int]) -> Iterator[range]:
     """The paragraphs outside of these lines, fences, quotations, comments and code."""
-    start, is_fenced, is_comment = -1, False, False
-    for line, text in enumerate((*texts, "")):
-        if line not in known and _FENCE.match(text):
-            is_fenced = not is_fenced
+    start, last, is_fenced, is_comment = -1, -2, False, False
+    for line in (line for line, text in enumerate(texts) if line not in known and text):
+        text = texts[line]
+        is_fence = _FENCE.match(text) is not None
+        is_fenced ^= is_fence
         is_comment = (is_comment or text.lstrip().startswith("<!--")) and "-->" not in text
-        is_text = not (line in known or is_fenced or is_comment or _NO_TEXT.match(text) or _FENCE.match(text))
-        if is_text and start < 0:
+        if is_fenced or is_fence or is_comment or _NO_TEXT.match(text):
+            continue
+        if line != last + 1:
+            if start >= 0:
+                yield range(start, last + 1)
             start = line
-        elif not is_text and start >= 0:
-            yield range(start, line)
-            start = -1
+        last = line
+    if start >= 0:
+        yield range(start, last + 1)
