@@ -26,7 +26,10 @@ def compress(capfdbinary: pytest.CaptureFixture[bytes]) -> Compress:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project's, with a home of its own."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     made = tmp_path / "project" / ".autocompact"
     made.mkdir(parents=True)
     (made / "OBSERVATIONS.md").write_text(
@@ -49,15 +52,48 @@ def test_done_is_0_and_nothing_to_do_is_3(folder: Path, compress: Compress):
     assert "… 4 more" in done.err
     assert "10 tasks stay, 14 archived, 1 pattern proposed" in done.err
     assert "backups" in done.err
+    assert "Session: there is none yet" in done.err
+    assert "Report of 20" in done.err
     again = compress("--dir", folder, "--all")
     assert again.code == 3
     assert "nothing to do" in again.err
 
 
+@pytest.mark.requirement("C5")
+def test_all_closes_the_newest_session_too_and_a_dry_run_shows_all_steps_as_one(
+    folder: Path, compress: Compress
+):
+    recorded = folder.parents[1] / ".claude" / "projects" / "-project" / "s.jsonl"
+    recorded.parent.mkdir(parents=True)
+    lines = CODING.read_text("utf-8").replace("/home/ada/invoices", str(folder.parent))
+    recorded.write_text(lines, "utf-8")
+    planned = json.loads(compress("--dir", folder, "--all", "--dry-run", "--json").out)
+    assert not (folder / "CONTEXT_ARCHIVE.md").exists()
+    done = json.loads(compress("--dir", folder, "--all", "--json").out)
+    assert done["session"]["path"] == str(recorded)
+    assert (planned["tasks"], planned["changed"]) == (done["tasks"], done["changed"])
+    assert planned["diff"]["MEMORY.md"] == done["diff"]["MEMORY.md"]
+    assert compress("--dir", folder, "--all").code == 3
+
+
+def test_what_was_not_there_before_is_not_said_to_be_kept(tmp_path: Path, compress: Compress):
+    (tmp_path / "OBSERVATIONS.md").write_text("- Once\n")
+    told = compress("--dir", tmp_path, "--observations")
+    assert (told.code, "as it was before" in told.err) == (0, False)
+    assert not (tmp_path / "backups").exists()
+
+
+def test_what_is_not_read_is_named(tmp_path: Path, compress: Compress):
+    (tmp_path / "OBSERVATIONS.md").write_text("| what |\n|---|\n| x |\n\n2026-10-03: Use UTC\n")
+    told = compress("--dir", tmp_path, "--observations").err
+    assert "not read: OBSERVATIONS.md:1: a table is no entry" in told
+    assert "not read: OBSERVATIONS.md:5: a paragraph is no entry" in told
+
+
 def test_one_of_a_kind_is_told_in_the_singular(tmp_path: Path, compress: Compress):
     (tmp_path / "OBSERVATIONS.md").write_text("- Once\n")
     (tmp_path / "DONE.md").write_text("- T-1 Once\n")
-    told = compress("--dir", tmp_path, "--all").err
+    told = compress("--dir", tmp_path, "--observations", "--tasks").err
     assert "1 observation stays, 0 new rules" in told
     assert "1 task stays, 0 archived" in told
 

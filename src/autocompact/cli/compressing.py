@@ -20,10 +20,10 @@ from autocompact.settings import (
     session_mode_of,
     upkeep_policy_of,
 )
-from autocompact.upkeep import run_upkeep
+from autocompact.upkeep import LAYERS, run_upkeep
 from autocompact.upkeep.monthly import Month, write_report
 from autocompact.upkeep.place import FOLDER
-from autocompact.upkeep.session import Places, SessionPolicy, SessionRun, compact_session_now
+from autocompact.upkeep.session import Places, SessionPolicy, SessionRun, compact_session_now, newest_session
 
 if TYPE_CHECKING:
     from autocompact.upkeep import FileChange, Layer
@@ -41,6 +41,7 @@ class Asked:
         folder: the memory folder.
         layers: to run.
         session: to compact, `NEWEST`, or None for none.
+        if_any: do without the newest session where there is none.
         report: the month to report on, `LAST_MONTH`, or None for no report.
         dry_run: only say what would happen.
     """
@@ -48,6 +49,7 @@ class Asked:
     folder: Path
     layers: Sequence[Layer] = ()
     session: str | None = None
+    if_any: bool = False
     report: str | None = None
     dry_run: bool = False
 
@@ -62,8 +64,20 @@ class Told:
     summary: str = ""
 
 
+def everything(folder: Path, *, session: str | None, report: str | None, dry_run: bool) -> Asked:
+    """All steps: of the session and the month that are named, else of the newest and the last."""
+    return Asked(
+        folder=folder,
+        layers=LAYERS,
+        session=NEWEST if session is None else session,
+        if_any=session is None,
+        report=LAST_MONTH if report is None else report,
+        dry_run=dry_run,
+    )
+
+
 def carried_out(asked: Asked) -> list[Told]:
-    """What every step did."""
+    """What every step did; in a dry run each step sees the folder as those before it would have left it."""
     settings = load_settings(asked.folder.absolute().parent).settings
     month = None if asked.report in (None, LAST_MONTH) else Month.read(asked.report)
     with progress(f"Working on {asked.folder}"):
@@ -71,18 +85,20 @@ def carried_out(asked: Asked) -> list[Told]:
 
 
 def _steps(asked: Asked, settings: Settings, *, month: Month | None) -> Iterator[Told]:
+    ahead: dict[str, bytes] = {}
     if asked.session is not None:
-        done = run(_closed(asked, settings))
-        yield Told(
-            changes=done.changes,
-            text=memory.session_text(done, dry_run=asked.dry_run),
-            members=memory.session_members(done),
-            summary=done.record.summary if done.record else "",
-        )
+        told = _session_told(run(_closed(asked, settings)), dry_run=asked.dry_run)
+        ahead |= {change.name: change.after for change in told.changes}
+        yield told
     if asked.layers:
         report = run_upkeep(
-            asked.folder, layers=asked.layers, policy=upkeep_policy_of(settings), dry_run=asked.dry_run
+            asked.folder,
+            layers=asked.layers,
+            policy=upkeep_policy_of(settings),
+            dry_run=asked.dry_run,
+            ahead=ahead,
         )
+        ahead |= {change.name: change.after for change in report.changes}
         yield Told(
             changes=report.changes,
             text=memory.run_text(report, dry_run=asked.dry_run),
@@ -95,6 +111,7 @@ def _steps(asked: Asked, settings: Settings, *, month: Month | None) -> Iterator
             databases=databases_of(settings),
             prices=prices_of(settings),
             dry_run=asked.dry_run,
+            ahead=ahead if asked.dry_run else None,
         )
         written = run(work)
         yield Told(
@@ -104,15 +121,28 @@ def _steps(asked: Asked, settings: Settings, *, month: Month | None) -> Iterator
         )
 
 
-async def _closed(asked: Asked, settings: Settings) -> SessionRun:
-    """The session that was asked for, compacted with the model of the settings."""
+def _session_told(done: SessionRun | None, *, dry_run: bool) -> Told:
+    if done is None:
+        return Told(changes=(), text=memory.NO_SESSION)
+    return Told(
+        changes=done.changes,
+        text=memory.session_text(done, dry_run=dry_run),
+        members=memory.session_members(done),
+        summary=done.record.summary if done.record else "",
+    )
+
+
+async def _closed(asked: Asked, settings: Settings) -> SessionRun | None:
+    """The session that was asked for, compacted with the model of the settings; None if it may be left out."""
     name, database = settings.compaction.summary_model, settings.chat.db
-    model = chosen_model(model=None if name == "offline" else name, base_url=None, api_key_env=None)
     folder = asked.folder.absolute()
     places = Places(
         database=Path(database) if database else database_path(),
         project=folder.parent if folder.name == FOLDER else None,
     )
+    if asked.session == NEWEST and asked.if_any and await newest_session(places) is None:
+        return None
+    model = chosen_model(model=None if name == "offline" else name, base_url=None, api_key_env=None)
     policy = SessionPolicy(
         mode=session_mode_of(settings),
         model=model,

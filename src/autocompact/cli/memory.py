@@ -20,6 +20,7 @@ from autocompact.upkeep.monthly import WrittenReport
 from autocompact.upkeep.monthly.telling import facts_of
 from autocompact.upkeep.session import SessionRun
 
+NO_SESSION = "Session: there is none yet"
 _MOST = 10
 _LONGEST = 90
 

@@ -14,12 +14,14 @@ from autocompact.cli.terminal import tell
 from autocompact.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from autocompact.cli.compressing import Asked, Told
     from autocompact.upkeep import Layer
 
 DONE, NOTHING_TO_DO = 0, 3
 
 _ENDS = """\b
-Exit codes: 0 done, 3 nothing to do, 2 it could not be done (nothing was changed), 130 interrupted.
+Exit codes: 0 done, 3 nothing to do, 2 a step could not be done (it changed nothing, those before it are done), 130
+interrupted.
 With --dry-run 0 means that there is something to do."""
 
 folder_option = click.option(
@@ -46,7 +48,12 @@ json_option = click.option("--json", "as_json", is_flag=True, help="JSON on stdo
 )
 @click.option("--observations", is_flag=True, help="Make rules of confirmed observations, archive old ones.")
 @click.option("--tasks", is_flag=True, help="Make rows of all but the last tasks, propose their patterns.")
-@click.option("--all", "every", is_flag=True, help="--observations and --tasks.")
+@click.option(
+    "--all",
+    "every",
+    is_flag=True,
+    help="--session-now (if there is a session), --observations, --tasks and --report, in this order.",
+)
 @click.option(
     "--report",
     is_flag=False,
@@ -81,25 +88,34 @@ def compress_context(
 
     All files of a step change together or none does; what was there before is in backups/. A second run changes nothing.
     """
-    from autocompact.cli import memory
-    from autocompact.cli.compressing import Asked, carried_out
-
-    layers = _layers(observations=observations or every, tasks=tasks or every)
     where = _folder(folder)
+    layers = _layers(observations=observations, tasks=tasks)
     if schedule is not None:
-        _check_alone(bool(layers or dry_run), report, session)
+        _check_alone(bool(layers or every or dry_run), report, session)
         return _printed(schedule, where, as_json=as_json)
-    if not layers and report is None and session is None:
+    if not (every or layers) and report is None and session is None:
         raise InvalidInput(
             "say what to do: --session-now, --observations, --tasks, --all, --report or --install-schedule"
         )
-    told = carried_out(Asked(folder=where, session=session, layers=layers, report=report, dry_run=dry_run))
-    changes = [change for each in told for change in each.changes]
+    from autocompact.cli.compressing import Asked, carried_out, everything
+
+    asked = Asked(folder=where, session=session, layers=layers, report=report, dry_run=dry_run)
+    if every:
+        asked = everything(where, session=session, report=report, dry_run=dry_run)
+    return _told(asked, carried_out(asked), as_json=as_json)
+
+
+def _told(asked: Asked, told: Sequence[Told], *, as_json: bool) -> int:
+    """Say what every step did; the exit code."""
+    from autocompact.cli import memory
+    from autocompact.upkeep import combined
+
+    changes = combined(change for each in told for change in each.changes)
     if as_json:
-        deliver([memory.document(where, [each.members for each in told], changes=changes)], None)
+        deliver([memory.document(asked.folder, [each.members for each in told], changes=changes)], None)
     else:
-        summaries = [f"{each.summary}\n".encode() for each in told if each.summary and not dry_run]
-        deliver([*summaries, *(change.diff().encode() for change in changes if dry_run)], None)
+        summaries = [f"{each.summary}\n".encode() for each in told if each.summary and not asked.dry_run]
+        deliver([*summaries, *(change.diff().encode() for change in changes if asked.dry_run)], None)
         tell("\n".join(each.text for each in told))
     return DONE if changes else NOTHING_TO_DO
 

@@ -11,6 +11,15 @@ from __future__ import annotations
 
 from autocompact.upkeep.observing import observe
 from autocompact.upkeep.place import memory_folder
-from autocompact.upkeep.running import LAYERS, FileChange, Layer, UpkeepReport, run_upkeep
+from autocompact.upkeep.running import LAYERS, FileChange, Layer, UpkeepReport, combined, run_upkeep
 
-__all__ = ["LAYERS", "FileChange", "Layer", "UpkeepReport", "memory_folder", "observe", "run_upkeep"]
+__all__ = [
+    "LAYERS",
+    "FileChange",
+    "Layer",
+    "UpkeepReport",
+    "combined",
+    "memory_folder",
+    "observe",
+    "run_upkeep",
+]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
@@ -63,6 +63,15 @@ class UpkeepReport:
     backup: Path | None = None
 
 
+def combined(changes: Iterable[FileChange]) -> tuple[FileChange, ...]:
+    """The changes of several steps as one for each file; none for a file that is as it was."""
+    whole: dict[str, FileChange] = {}
+    for change in changes:
+        first = whole.get(change.name, change)
+        whole[change.name] = replace(first, after=change.after)
+    return tuple(change for change in whole.values() if change.before != change.after)
+
+
 def run_upkeep(
     folder: Path,
     *,
@@ -70,6 +79,7 @@ def run_upkeep(
     policy: UpkeepPolicy | None = None,
     clock: Clock | None = None,
     dry_run: bool = False,
+    ahead: Mapping[str, bytes] | None = None,
     failpoint: Failpoint = lambda _: None,
 ) -> UpkeepReport:
     """Run ``layers`` over the memory folder and bring its index up to date.
@@ -82,6 +92,7 @@ def run_upkeep(
         policy: their figures.
         clock: says what day it is (UTC).
         dry_run: only say what would happen; nothing is written, not even a lock.
+        ahead: in a dry run, files as an earlier step would have left them.
         failpoint: for tests, see `autocompact.memory_files.changes`.
 
     Raises:
@@ -89,13 +100,14 @@ def run_upkeep(
         MemoryInUse: another process is at the folder for more than ten seconds.
         StoreUnavailable: the folder cannot be read or written.
     """
-    if not folder.is_dir():
+    if not folder.is_dir() and not ahead:
         raise InvalidInput(
             f"there is no memory folder {str(folder)!r}: `autocompact observe TEXT` makes one, or name another with --dir"
         )
     policy, clock = policy or UpkeepPolicy(), clock or SystemClock()
     if dry_run:
-        return _planned(folder, read_files(folder, NAMES), layers=layers, policy=policy, clock=clock)
+        files = {**read_files(folder, NAMES), **(ahead or {})}
+        return _planned(folder, files, layers=layers, policy=policy, clock=clock)
     with locked(folder):
         for _ in range(TRIES):
             files = read_files(folder, NAMES)

@@ -46,6 +46,7 @@ async def write_report(
     prices: Mapping[str, Price] | None = None,
     clock: Clock | None = None,
     dry_run: bool = False,
+    ahead: Mapping[str, bytes] | None = None,
     failpoint: Failpoint = lambda _: None,
 ) -> WrittenReport:
     """Write ``reports/YYYY-MM.md`` and ``.html`` of ``month``; both change or none does.
@@ -57,6 +58,7 @@ async def write_report(
         prices: by the beginning of a model's name; they go before the table that comes along.
         clock: says what day it is (UTC).
         dry_run: only say what would be written.
+        ahead: in a dry run, files as an earlier step would have left them.
         failpoint: for tests, see `autocompact.memory_files.changes`.
 
     Raises:
@@ -69,7 +71,7 @@ async def write_report(
     if wanted.first > day:
         raise InvalidInput(f"{wanted} has not begun: there is nothing to report on yet")
     found = [await records_of_file(path, wanted) for path in _existing(databases)]
-    found.append(records_of_folder(read_files(folder, NAMES), wanted))
+    found.append(records_of_folder({**read_files(folder, NAMES), **(ahead or {})}, wanted))
     report = monthly_report(found, over=wanted.last < day, prices=prices)
     texts = {f"{REPORTS}/{wanted}.md": as_markdown(report), f"{REPORTS}/{wanted}.html": as_html(report)}
     after = {name: text.encode() for name, text in texts.items()}

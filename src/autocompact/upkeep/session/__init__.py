@@ -9,6 +9,6 @@ from __future__ import annotations
 
 from autocompact.upkeep.session.archiving import SessionRun, compact_session_now
 from autocompact.upkeep.session.closing import SessionPolicy
-from autocompact.upkeep.session.finding import Places
+from autocompact.upkeep.session.finding import Places, newest_session
 
-__all__ = ["Places", "SessionPolicy", "SessionRun", "compact_session_now"]
+__all__ = ["Places", "SessionPolicy", "SessionRun", "compact_session_now", "newest_session"]

@@ -86,6 +86,21 @@ async def find_session(wanted: str | None, places: Places) -> Recorded | Kept:
     """
     if wanted is not None:
         return await _given(wanted, places)
+    if newest := await newest_session(places):
+        return newest
+    where = f" that ran in {str(places.project)!r}" if places.project else ""
+    raise InvalidInput(
+        f"there is no session{where}: looked in {str(places.claude_code)!r}, {str(places.codex)!r} and "
+        f"{str(places.database)!r}. Name one: --session-now FILE"
+    )
+
+
+async def newest_session(places: Places) -> Recorded | Kept | None:
+    """The session that went on last, None if there is none.
+
+    Args:
+        places: where to look.
+    """
     ours = await _newest_kept(places)
     for changed, path in _recorded(places):
         if ours is not None and ours[0] >= changed:
@@ -94,13 +109,7 @@ async def find_session(wanted: str | None, places: Places) -> Recorded | Kept:
             return read_recorded(path)
         except UnreadableSession:
             continue  # nothing was said in it yet
-    if ours is not None:
-        return Kept(name=ours[1])
-    where = f" that ran in {str(places.project)!r}" if places.project else ""
-    raise InvalidInput(
-        f"there is no session{where}: looked in {str(places.claude_code)!r}, {str(places.codex)!r} and "
-        f"{str(places.database)!r}. Name one: --session-now FILE"
-    )
+    return Kept(name=ours[1]) if ours is not None else None
 
 
 async def _given(wanted: str, places: Places) -> Recorded | Kept:
