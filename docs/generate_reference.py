@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -27,6 +28,7 @@ REFERENCE = ROOT / "docs" / "reference" / "cli.md"
 WIDTH = 100
 _BLOCK = re.compile(r"(?<=<!-- output:start -->\n).*?(?=<!-- output:end -->)", re.DOTALL)
 _RUN = re.compile(r"autocompact (compact \$\(SESSION\) --window (\d+) --to (\d+) --out (\S+))")
+_SECONDS = re.compile(r", (\d+\.\d\d) s, counted with")
 _SESSION = re.compile(r"^SESSION := (\S+)$", re.MULTILINE)
 
 _FOOT = """\
@@ -89,6 +91,9 @@ def readme() -> str:
         tail_tokens=None,
         through=None,
     )
+    # The time that it took once stays, so that nothing is written anew where nothing changed.
+    if taken := _SECONDS.search(README.read_text(encoding="utf-8")):
+        compacted = replace(compacted, receipt=replace(compacted.receipt, seconds=float(taken[1])))
     shown = click.unstyle(report(compacted, session[1], preview=False, written=run[4], width=WIDTH))
     command = run[1].replace("$(SESSION)", session[1])
     block = f"\n```\n$ autocompact {command}\n{shown}\n```\n\n"

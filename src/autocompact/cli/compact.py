@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
+from autocompact.cli.defaults import summary_model, window
 from autocompact.cli.export import Format
 from autocompact.cli.models import chosen_model, model_options
 from autocompact.cli.running import run
@@ -49,7 +51,7 @@ class Wanted(Sizes):
     "--window",
     type=COUNT,
     metavar="N",
-    help="Tokens of the model's window.  [default: by model, else 200000]",
+    help="Tokens of the model's window.  [default: by settings and model, else 200000]",
 )
 @click.option(
     "--to",
@@ -121,7 +123,7 @@ def compact(
     from autocompact.cli.report import report
 
     text = read_text(summary) if summary else None
-    asked = chosen_model(model=model, base_url=base_url, api_key_env=api_key_env)
+    asked = chosen_model(**summary_model({"model": model, "base_url": base_url, "api_key_env": api_key_env}))
     with opened(session) as source:
         check_out(out, session=source.path)
         writer = None if preview else asked
@@ -147,6 +149,7 @@ def compacted_from(
     wanted = Options(**options)
     with progress(f"Compacting {source.name}{f' with {model.name}' if model else ''}"):
         session = source.read()
+        wanted = replace(wanted, window=window(wanted.window, session.model))
         counter = default_counter(session.model)
         if model is None:
             return compact_session(session, wanted, counter=counter, clock=SystemClock())

@@ -142,7 +142,7 @@ async def _closed(asked: Asked, settings: Settings) -> SessionRun | None:
     )
     if asked.session == NEWEST and asked.if_any and await newest_session(places) is None:
         return None
-    model = chosen_model(model=None if name == "offline" else name, base_url=None, api_key_env=None)
+    model = chosen_model(model=name, base_url=None, api_key_env=None)
     policy = SessionPolicy(
         mode=session_mode_of(settings),
         model=model,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from autocompact.cli import defaults
 from autocompact.cli.sources import Source, deliver, opened
 from autocompact.cli.terminal import color, progress, width
 from autocompact.cli.values import count
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     "--window",
     type=count(least=1),
     metavar="N",
-    help="Tokens of the model's window.  [default: by model, else 200000]",
+    help="Tokens of the model's window.  [default: by settings and model, else 200000]",
 )
 def inspect(session: str, *, as_json: bool, through: int | None, window: int | None) -> None:
     """Show where the window of SESSION went.
@@ -51,4 +52,5 @@ def inspected(source: Source, *, through: int | None, window: int | None) -> Ins
     with progress(f"Reading {source.name}"):
         session = source.read()
         counter = default_counter(session.model)
-        return inspect_session(session, counter=counter, through=through, window=window)
+        tokens = defaults.window(window, session.model)
+        return inspect_session(session, counter=counter, through=through, window=tokens)

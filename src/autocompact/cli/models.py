@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., None])
 
+_OFFLINE = "offline"
 _PROVIDERS = "OPENAI_BASE_URL, ANTHROPIC_API_KEY, OPENAI_API_KEY or OLLAMA_HOST"
 
 
@@ -38,7 +39,7 @@ _OPTIONS = (
         "--model",
         metavar="NAME",
         help=f"Let this model write the summaries; what is summarised is sent to it. Found by {_PROVIDERS} unless "
-        "--base-url is given; anthropic:NAME, openai:NAME and ollama:NAME choose the provider.  [default: none, offline]",
+        "--base-url is given; anthropic:NAME, openai:NAME and ollama:NAME choose the provider, offline asks none.  [default: compaction.summaryModel of the settings, else offline]",
     ),
     click.option(
         "--base-url",
@@ -52,13 +53,13 @@ _OPTIONS = (
 
 
 def chosen_model(**asked: Unpack[Asked]) -> Model | None:
-    """The model that the options name; None if they name none.
+    """The model that the options name; None if they name none, or ``offline``.
 
     Raises:
         InvalidInput: no provider is known for it, the variable of the key is not set, or options do not go together.
     """
     name, base_url, variable = asked["model"], asked["base_url"], asked["api_key_env"]
-    if name is None:
+    if name in (None, _OFFLINE):
         if base_url or variable:
             raise InvalidInput("--base-url and --api-key-env say where a model is: name it with --model")
         return None

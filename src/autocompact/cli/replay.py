@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
+from autocompact.cli import defaults
 from autocompact.cli.models import Asked, chosen_model, model_options
 from autocompact.cli.running import run
 from autocompact.cli.sources import STDIN, deliver, opened
@@ -36,7 +37,7 @@ class Settings(TypedDict):
 
     db: Path | None
     window: int | None
-    mode: str
+    mode: str | None
     threshold: str | None
 
 
@@ -50,14 +51,13 @@ class Options(Settings, Asked):
     "--window",
     type=count(least=1),
     metavar="N",
-    help="Tokens of the model's window.  [default: by model, else 200000]",
+    help="Tokens of the model's window.  [default: by settings and model, else 200000]",
 )
 @click.option(
     "--mode",
-    default="default",
     metavar="NAME",
-    show_default=True,
-    help="How to compact: default, database-chat, usage-driven, session-layer or coding-agent.",
+    help="How to compact: default, database-chat, usage-driven, session-layer or coding-agent.  [default: as the "
+    "settings say]",
 )
 @click.option(
     "--threshold",
@@ -81,7 +81,7 @@ def replay(session: str, *, name: str, namespace: str, as_json: bool, **options:
     Before each reply of the model the context is made ready, as an agent would have it done. SESSION is a recorded
     session, or - for stdin; it is only read. With --json there is one object on each line.
     """
-    model = chosen_model(**_asked(options))
+    model = chosen_model(**defaults.summary_model(_asked(options)))
     with opened(session) as source, progress(f"Reading {source.name}"):
         recorded = source.read()
         compactor = _compactor(recorded, options, model=model)
@@ -96,7 +96,6 @@ def _asked(options: Options) -> Asked:
 
 def _compactor(session: Session, options: Settings, *, model: Model | None) -> Compactor:
     from autocompact.compactor import Compactor
-    from autocompact.core.windows import window_for
     from autocompact.stores.memory import MemoryStore
     from autocompact.stores.sqlite import SqliteStore
     from autocompact.stores.sqlite_index import SqliteIndexer
@@ -109,23 +108,21 @@ def _compactor(session: Session, options: Settings, *, model: Model | None) -> C
         SqliteStore(options["db"], indexer=SqliteIndexer()) if options["db"] else MemoryStore(),
         summary_model=model,
         mode=mode,
-        window=options["window"] or window_for(session.model),
+        window=defaults.window(options["window"], session.model),
         counter=default_counter(session.model),
     )
 
 
-def chosen_mode(name: str, threshold: str | None) -> Mode:
-    """The mode of that name, with another threshold if one is given.
+def chosen_mode(name: str | None, threshold: str | None) -> Mode:
+    """The mode of that name, else that of the settings, with another threshold if one is given.
 
     Raises:
         InvalidInput: there is no such mode, or the threshold is none.
     """
     from autocompact.core.budget import PRESETS
-    from autocompact.core.modes import MODES, at_preset
+    from autocompact.core.modes import at_preset
 
-    mode = MODES.get(name)
-    if mode is None:
-        raise InvalidInput(f"there is no mode {name!r}: choose one of {', '.join(MODES)}")
+    mode = _mode(name)
     if threshold is None:
         return mode
     if threshold in PRESETS:
@@ -141,6 +138,17 @@ def chosen_mode(name: str, threshold: str | None) -> Mode:
         )
     tokens = int(found[1]) * (1000 if found[2] else 1)
     return replace(mode, policy=replace(mode.policy, tokens=tokens))
+
+
+def _mode(name: str | None) -> Mode:
+    from autocompact.core.modes import MODES
+    from autocompact.settings import mode_of
+
+    if name is None:
+        return mode_of(defaults.settings())
+    if name not in MODES:
+        raise InvalidInput(f"there is no mode {name!r}: choose one of {', '.join(MODES)}")
+    return MODES[name]
 
 
 def _writer(session: Session, compactor: Compactor, *, name: str, as_json: bool) -> Callable[[Step], None]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
 import click
 
+from autocompact.cli.defaults import database
 from autocompact.cli.running import run
 from autocompact.cli.sources import STDIN, Source, check_out, deliver, opened
 from autocompact.cli.terminal import color, progress, tell, width
@@ -33,7 +34,10 @@ class Where(TypedDict):
 
 
 db_option = click.option(
-    "--db", type=FILE, metavar="FILE", help="File of the store.  [default: in your data folder]"
+    "--db",
+    type=FILE,
+    metavar="FILE",
+    help="File of the store.  [default: chat.db of the settings, else in your data folder]",
 )
 namespace_option = click.option(
     "--namespace",
@@ -59,8 +63,10 @@ def ask(
     """What ``question`` finds in the library that the options name; ``what`` is shown while it takes long."""
     from autocompact import library
 
+    file = database(where["db"])
+
     async def work() -> T:
-        async with library.opened(where["db"], namespace=where["namespace"], make=make) as books:
+        async with library.opened(file, namespace=where["namespace"], make=make) as books:
             return await question(books)
 
     with progress(what):
@@ -144,9 +150,9 @@ def export(name: str, *, format: ExportFormat, out: Path | None, **where: Unpack
 
     NAME is its name, or the beginning of its name.
     """
-    from autocompact.library import database_path, render
+    from autocompact.library import render
 
-    check_out(out, session=where["db"] or database_path())
+    check_out(out, session=database(where["db"]))
     archive = ask(lambda books: books.archive(name), **where)
     deliver(render(archive, format), out)
     if out is not None:
