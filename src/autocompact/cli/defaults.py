@@ -39,11 +39,9 @@ def window(given: int | None, model: str) -> int | None:
     return models.window or window_for(model, overrides=models.windows)
 
 
-def database(given: Path | None) -> Path:
-    """The file of the kept conversations: ``chat.db``, else the one in the user's data folder."""
-    from autocompact.library import database_path
-
+def database(given: Path | None) -> Path | None:
+    """The file of the kept conversations: ``chat.db``; None is the one in the user's data folder."""
     if given is not None:
         return given
     named = settings().chat.db
-    return Path(named) if named else database_path()
+    return Path(named) if named else None

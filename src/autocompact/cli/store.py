@@ -150,9 +150,9 @@ def export(name: str, *, format: ExportFormat, out: Path | None, **where: Unpack
 
     NAME is its name, or the beginning of its name.
     """
-    from autocompact.library import render
+    from autocompact.library import database_path, render
 
-    check_out(out, session=database(where["db"]))
+    check_out(out, session=database(where["db"]) or database_path())
     archive = ask(lambda books: books.archive(name), **where)
     deliver(render(archive, format), out)
     if out is not None:
