@@ -188,3 +188,75 @@ async def test_calls_of_unknown_tools_are_answered_in_the_log(tmp_path: Path) ->
 
     assert "there is no tool 'format_disk'" in log[2].results[0].text
     assert log[-1].text == "I cannot."
+
+
+TRANSIENT: tuple[FaultKind, ...] = (
+    "rate_limit",
+    "server_error",
+    "bad_gateway",
+    "unavailable",
+    "overloaded",
+    "reset",
+)
+
+
+@pytest.mark.parametrize(
+    "model, fault",
+    [*((CHAT, fault) for fault in TRANSIENT), (RESPONSES, "rate_limit"), (ANTHROPIC, "overloaded")],
+)
+async def test_what_passes_by_itself_is_tried_again_and_not_told(
+    tmp_path: Path, model: str, fault: FaultKind
+) -> None:
+    async with (
+        FakeProvider("Here I am.") as provider,
+        chatting(tmp_path, provider, config=ChatConfig(model=model)) as service,
+    ):
+        session = await service.create()
+        provider.fail(fault, retry_after="0.01")
+        await session.send("Are you there?")
+        ended = await session.wait()
+        entries = (await session.history()).entries
+        tries = len(provider.requests)
+
+    assert ended is not None
+    assert ended.outcome == "finished", ended.message
+    assert [entry.message.text for entry in entries] == ["Are you there?", "Here I am."]
+    assert not any(entry.failure for entry in entries)
+    assert tries == 2
+
+
+@pytest.mark.parametrize(
+    "model, fault, told",
+    [
+        (CHAT, "rate_limit", "rate limit"),
+        (RESPONSES, "server_error", "server error"),
+        (ANTHROPIC, "overloaded", "overloaded"),
+        (CHAT, "quota", "quota"),
+    ],
+)
+async def test_what_does_not_pass_is_told_kept_and_can_be_tried_again(
+    tmp_path: Path, model: str, fault: FaultKind, told: str
+) -> None:
+    async with (
+        FakeProvider("Here I am.") as provider,
+        chatting(tmp_path, provider, config=ChatConfig(model=model)) as service,
+    ):
+        session = await service.create()
+        provider.fail(fault, times=3, retry_after="0.01")
+        await session.send("Are you there?")
+        ended = await session.wait()
+        (request,) = (await session.history()).entries
+        await session.retry()
+        again = await session.wait()
+        entries = (await session.history()).entries
+
+    assert ended is not None
+    assert ended.outcome == "failed"
+    assert told in ended.message.lower()
+    assert request.failure == ended.message
+    assert again is not None
+    assert again.outcome == "finished", again.message
+    assert [(entry.message.text, entry.failure) for entry in entries] == [
+        ("Are you there?", ""),
+        ("Here I am.", ""),
+    ]
