@@ -167,7 +167,7 @@ def test_commands_compact_undo_search_and_pin(place: Place) -> None:
         terminal.prompt()
         for words in ("We decided to paint the shed green. " * 12, "And the door blue. " * 12, "ok"):
             terminal.enter(words.strip())
-            terminal.until(LABEL)
+            terminal.until(LABEL.strip("*"))
             terminal.prompt()
         terminal.press(f"/comp{TAB}")
         terminal.until("/compact")
@@ -266,7 +266,7 @@ def test_a_compaction_on_the_path_of_a_turn_is_shown_and_divides_the_history(pla
         turn = ""
         while "Compressing context..." not in turn:
             terminal.enter("read long.txt")
-            turn = terminal.until(LABEL)
+            turn = terminal.until(LABEL.strip("*"))
             terminal.prompt()
         assert "── compacted: " in turn
     with place.terminal("--db", "a.db", "--resume") as terminal:
@@ -321,6 +321,36 @@ def test_colours_are_left_out_where_nobody_wants_them(place: Place, variable: di
         terminal.prompt()
         colored = b"\x1b[3" in terminal.raw
     assert colored is not bool(variable)
+
+
+def test_markdown_is_painted_as_it_streams_and_left_alone_where_nobody_wants_that(place: Place) -> None:
+    markdown = "## Tides\n\n- high: **06:12**\n\nSee [the table](https://example.org/tides)."
+    with providing(provider := FakeProvider(markdown)):
+        place.talk_to(provider)
+        with place.terminal() as terminal:
+            terminal.prompt()
+            terminal.enter("When?")
+            terminal.until("Tides\n\n• high: 06:12\n\nSee the table (https://example.org/tides).\n")
+            terminal.prompt()
+            assert b"\x1b[0;1m06:12\x1b[0m" in terminal.raw
+            terminal.press(CTRL_D)
+            assert terminal.ended() == 0
+        with place.terminal("--resume") as terminal:
+            assert "• high: 06:12" in terminal.prompt()
+        place.env |= {"NO_COLOR": "1"}
+        with place.terminal() as terminal:
+            terminal.prompt()
+            terminal.enter("When?")
+            terminal.until(markdown)
+
+
+def test_a_compaction_that_comes_to_nothing_is_told_once(place: Place) -> None:
+    with place.terminal() as terminal:
+        terminal.prompt()
+        terminal.enter("hello")
+        terminal.prompt()
+        terminal.enter("/compact")
+        assert terminal.prompt().count("there is nothing to compact yet") == 1
 
 
 def _call(tool: str, **arguments: object) -> ToolCall:

@@ -31,6 +31,11 @@ def color() -> bool | None:
     return False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None
 
 
+def is_styled(stream: TextIO) -> bool:
+    """Whether what goes to ``stream`` may be coloured."""
+    return color() is not False and stream.isatty()
+
+
 def tell(text: str) -> None:
     """Show ``text`` to the person: on stderr."""
     click.echo(text, err=True, color=color())

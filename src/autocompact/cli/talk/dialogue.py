@@ -218,10 +218,11 @@ class Dialogue:
         self._warned = self._follower.interrupted
 
     def _command(self, read: str) -> None:
+        self._screen.compaction = ""
         reply = self._follower.follow(self.session.command(read))
         if reply.kind == "turn":
             self._follower.follow(self.session.wait())
-        else:
+        elif reply.text not in self._screen.compaction:
             self._reply(reply)
 
     def _reply(self, reply: CommandReply) -> None:

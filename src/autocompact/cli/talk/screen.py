@@ -12,7 +12,8 @@ import click
 from autocompact.chat import events
 from autocompact.cli.shelf import visible
 from autocompact.cli.talk import words
-from autocompact.cli.terminal import color
+from autocompact.cli.talk.painter import Painter
+from autocompact.cli.terminal import color, is_styled
 from autocompact.events import BreakerOpened, CompactionCompleted, CompactionStarted
 
 COMPRESSING = "Compressing context..."
@@ -27,11 +28,14 @@ class Screen:
 
     Attributes:
         answer: the words of the last whole answer.
+        compaction: what was said of the last compaction.
     """
 
     def __init__(self, *, streams: bool) -> None:
         self.answer = ""
+        self.compaction = ""
         self._streams = streams
+        self._painter = Painter() if streams and is_styled(sys.stdout) else None
         self._alive = sys.stderr.isatty()
         self._frames = itertools.cycle(_FRAMES)
         self._status = ""
@@ -78,19 +82,30 @@ class Screen:
 
     def _break(self) -> None:
         """End a line that the answer left open."""
-        if self._held or not self._at_start:
-            click.echo(visible(self._held), color=color())
-            self._held, self._at_start = "", True
+        rest = self._paint(visible(self._held), last=True)
+        self._held = ""
+        if rest:
+            self._write(rest)
+        if not self._at_start:
+            click.echo()
+            self._at_start = True
 
     def _say(self, text: str) -> None:
         self._clear()
         text = self._held + text
         # a carriage return may be the first half of a line's end
         self._held = "\r" if text.endswith("\r") else ""
-        shown = text.removesuffix(self._held)
-        if shown:
-            click.echo(visible(shown), nl=False, color=color())
-            self._at_start = shown.endswith("\n")
+        if shown := self._paint(visible(text.removesuffix(self._held))):
+            self._write(shown)
+
+    def _paint(self, text: str, *, last: bool = False) -> str:
+        if self._painter is None:
+            return text
+        return self._painter.feed(text) + (self._painter.end() if last else "")
+
+    def _write(self, text: str) -> None:
+        click.echo(text, nl=False, color=color())
+        self._at_start = click.unstyle(text).endswith("\n")
 
     # What is heard
 
@@ -163,8 +178,10 @@ class Screen:
     def _compacted(self, event: CompactionCompleted) -> None:
         self._waiting.pop("compaction", None)
         if event.success and event.receipt is not None:
-            self.tell(words.compacted_line(event.receipt))
+            self.compaction = words.compacted_line(event.receipt)
+            self.tell(self.compaction)
         elif not event.success:
+            self.compaction = event.message
             self.tell(click.style(f"Not compacted: {words.line(event.message, most=400)}", fg="yellow"))
 
     @show.register

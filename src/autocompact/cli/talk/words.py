@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import click
@@ -11,6 +12,8 @@ from autocompact.chat.views import ConversationLine, Divider, Entry, HistoryPage
 from autocompact.cli.charts import bar
 from autocompact.cli.report import plural
 from autocompact.cli.shelf import visible
+from autocompact.cli.talk.painter import painted
+from autocompact.cli.terminal import is_styled
 from autocompact.core.compaction import Compaction, Receipt
 from autocompact.core.messages import Message, Text, ToolCall, ToolResult
 from autocompact.core.references import reference
@@ -106,7 +109,7 @@ def entry_lines(entry: Entry, *, calls: Mapping[str, ToolCall]) -> Iterator[str]
             case Text() if message.role == "user" and not message.synthetic:
                 yield click.style(f"{reference(entry.seq)} > {visible(part.text)}", bold=True)
             case Text():
-                yield visible(part.text)
+                yield answer(part.text)
             case ToolResult():
                 yield _result_line(part, entry=entry, calls=calls)
             case _:
@@ -150,8 +153,16 @@ def last_text(messages: Sequence[Message]) -> str:
 # Markdown
 
 
+def answer(markdown: str) -> str:
+    """What a model said: its Markdown painted where that can be shown, else as it was written."""
+    text = visible(markdown)
+    return painted(text).rstrip("\n") if is_styled(sys.stderr) else text
+
+
 def plain(markdown: str) -> str:
     """The Markdown of a command's answer for a terminal: tables in columns, no backticks."""
+    if is_styled(sys.stderr):
+        return painted(visible(markdown)).strip("\n")
     lines: list[str] = []
     table: list[list[str]] = []
     for each in [*visible(markdown).split("\n"), ""]:
