@@ -38,6 +38,28 @@ def test_while_the_context_is_compressed_the_input_is_off_and_a_spinner_turns(
     expect(page.locator(".divider.in-force .line")).to_contain_text("compacted through m")
 
 
+@pytest.mark.requirement("A1", "A9")
+def test_a_compaction_on_the_path_of_a_turn_holds_the_input_until_the_answer_goes_on(
+    visit: Visit, speaker: Speaker
+) -> None:
+    page = visit.page
+    for _ in range(2):
+        visit.ask("word " * 13_000)
+    gate = speaker.gate("<summary>They said many words. [m1]</summary>")
+    visit.say("And more: " + "word " * 17_000)
+    gate.asked.wait(20)
+    expect(page.locator(".compressing")).to_be_visible()
+    expect(page.locator("#announcer")).to_have_text("Compressing context.")
+    expect(page.locator("#field")).to_be_disabled()
+    speaker.will_say("Many words indeed.")
+    gate.open()
+    expect(page.locator(".message.assistant .prose").last).to_have_text("Many words indeed.")
+    expect(page.locator(".divider.in-force")).to_have_count(1)
+    expect(page.locator(".compressing")).to_be_hidden()
+    expect(page.locator("#field")).to_be_enabled()
+    expect(page.locator(".said")).to_have_count(0)
+
+
 @pytest.mark.requirement("A9")
 def test_a_compaction_that_fails_is_told_and_the_input_comes_back(visit: Visit) -> None:
     page = visit.page

@@ -127,6 +127,12 @@ def test_it_can_be_used_at_a_width_of_400_pixels(browser: Browser, offline: Serv
         assert box is not None
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= 400
+        page.locator("header summary").click()
+        page.get_by_role("button", name="Usage and receipts").click()
+        panel = page.get_by_role("dialog").locator(".panel")
+        expect(panel.locator("svg.chart")).to_be_visible()
+        assert not panel.evaluate("(panel) => panel.scrollWidth > panel.clientWidth")
+        page.keyboard.press("Escape")
         for id in ("#field", "#send", "#search", "#model"):
             inside = page.locator(id).bounding_box()
             assert inside is not None

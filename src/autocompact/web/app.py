@@ -5,8 +5,9 @@ NiceGUI has one application per process, so there is one page per process.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from typing import get_args
 
@@ -45,7 +46,9 @@ def page_app(opening: Opening, *, token: str, hosts: frozenset[str] = frozenset(
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
         async with opening() as service:
             services.append(service)
+            loading = asyncio.create_task(_load_model(service))
             yield
+            loading.cancel()
             services.clear()
 
     app = FastAPI(lifespan=lifespan, openapi_url=None, docs_url=None, redoc_url=None)
@@ -64,6 +67,13 @@ def page_app(opening: Opening, *, token: str, hosts: frozenset[str] = frozenset(
     )
     core.sio.eio.max_http_buffer_size = _FRAME  # pyright: ignore[reportUnknownMemberType] - it has no types
     return Guard(app, token=token, hosts=hosts, key=key)
+
+
+async def _load_model(service: ChatService) -> None:
+    """What a new conversation's model needs, seconds of importing, is loaded before somebody opens the page."""
+    first, *_ = await service.models()
+    with suppress(AutocompactError):  # whoever opens the page is told
+        await service.loaded_engine(first.name)
 
 
 def _exports(app: FastAPI, services: list[ChatService]) -> None:

@@ -61,9 +61,9 @@ def _context_chart(
     words = f"Context over {last_seq} messages: now {reading.used:,} of {reading.window:,} tokens"
     note = "" if usage else "<p class='note'>No provider reported usage: the line goes by the receipts.</p>"
     return (
-        f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{words}">'
+        f'<div class="wide-part" tabindex="0"><svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{words}">'
         f"{scale.level(reading.window, 'window', label='window')}{threshold}{marks}"
-        f'<path class="line" d="{path}"/>{dots}{scale.axis()}</svg>{note}'
+        f'<path class="line" d="{path}"/>{dots}{scale.axis()}</svg></div>{note}'
     )
 
 
@@ -134,9 +134,9 @@ def _receipts(records: Sequence[Compaction]) -> str:
     most = max(record.receipt.tokens_before for record in records) or 1
     rows = "".join(_receipt_row(record, most) for record in records)
     return (
-        "<table class='receipts'><thead><tr><th scope='col'>Through</th><th scope='col'>Before and after</th>"
+        "<div class='wide-part' tabindex='0'><table class='receipts'><thead><tr><th scope='col'>Through</th><th scope='col'>Before and after</th>"
         "<th scope='col'>Kept</th><th scope='col'>By</th><th scope='col'>State</th></tr></thead>"
-        f"<tbody>{rows}</tbody></table>"
+        f"<tbody>{rows}</tbody></table></div>"
     )
 
 
