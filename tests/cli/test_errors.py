@@ -196,6 +196,7 @@ def test_an_interrupt_ends_it_with_130_and_no_traceback(tmp_path: Path) -> None:
     )
     with pipe.open("wb"):  # returns once the program reads
         child.send_signal(signal.SIGINT)
-        out, err = child.communicate(timeout=60)
+    # Only now is the file at its end: a signal just before a read begins would else be heard after it.
+    out, err = child.communicate(timeout=60)
     assert child.returncode == 130
     assert (out, err.strip()) == (b"", b"")

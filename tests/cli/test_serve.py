@@ -46,15 +46,12 @@ urllib.request.urlopen(asked)
 """
 SHOW = "import os; print(os.environ['OPENAI_BASE_URL'])"
 WAIT = """
-import signal, sys
-def stop(number, frame):
-    print("stopped by", number, flush=True)
-    sys.exit(5)
-signal.signal(signal.SIGTERM, stop)
-signal.signal(signal.SIGINT, stop)
+import signal
+awaited = {signal.SIGTERM, signal.SIGINT}
+signal.pthread_sigmask(signal.SIG_BLOCK, awaited)
 print("waiting", flush=True)
-while True:
-    signal.pause()
+print("stopped by", int(signal.sigwait(awaited)), flush=True)
+raise SystemExit(5)
 """
 
 pytestmark = pytest.mark.anyio

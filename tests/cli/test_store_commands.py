@@ -483,7 +483,8 @@ def test_an_interrupted_import_leaves_a_store_that_can_be_used(shelf: Shelf, tmp
             file.write(b'{"role":"user","content":"Hello"}\n')
             file.flush()
             process.send_signal(signal.SIGINT)
-            assert process.wait() == 130
+        # Only now is the file at its end: a signal just before a read begins would else be heard after it.
+        assert process.wait(timeout=60) == 130
         assert process.stderr is not None
         assert process.stderr.read().strip() == b""
     assert shelf.told("import", OPENAI, "--name", "talk") == "talk: 41 messages imported"
