@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 TRIES = 8
 """How often something is done anew because another program was faster, before that is reported."""
 
+_NOTHING = Cost()
+
 log = logging.getLogger("autocompact")
 
 
@@ -304,29 +306,39 @@ class Conversation:
         """Whether the threshold is reached; a compaction resets it."""
         return isinstance(self.decide(), Compact)
 
-    def decide(self) -> Decision:
-        """What to do before the next model call."""
+    def decide(self, *, more: Cost = _NOTHING) -> Decision:
+        """What to do before the next model call.
+
+        Args:
+            more: what would come to the context, for asking beforehand; its tokens as the meter counts.
+        """
         used = replace(self.cost(), tokens=self.usage().used)
         state = State(
             after=self.meter.settled(used),
             prepared=self.ahead.busy or not self.shared.mode.background,
             breaker=self.state.breaker,
         )
-        return decide(used, self.shared.budget, policy=self.shared.mode.policy, state=state)
+        return decide(used + more, self.shared.budget, policy=self.shared.mode.policy, state=state)
 
     # Compaction
 
-    async def ready(self) -> Context:
+    async def ready(self, *, nothing_due: bool = False) -> Context:
         """The context for the next model call, compacted first where that is due. Call it before each one.
 
         A compaction that fails leaves the context as it was, unless the request would not fit: then the steps of
         the ladder that need no model act.
 
+        Args:
+            nothing_due: `decide` was asked with at least as much in the context, and said to continue.
+
         Raises:
             IncompressibleContext: what must stay does not fit, or the policy forbids to compact.
             StoreError: the request would not fit, and the compaction could not be stored.
         """
-        self.state = msgspec.structs.replace(self.state, peak=max(self.state.peak, self.usage().used))
+        if (used := self.usage().used) > self.state.peak:
+            self.state = msgspec.structs.replace(self.state, peak=used)
+        if nothing_due:
+            return self.context()
         match decision := self.decide():
             case Continue():
                 pass

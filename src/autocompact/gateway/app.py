@@ -26,7 +26,7 @@ from autocompact.gateway.relay import Event, Head, Receive, Send, UsageReader, p
 from autocompact.gateway.retention import Retention
 from autocompact.gateway.rounds import Rounds, readable
 from autocompact.gateway.turns import Turn, Turns
-from autocompact.gateway.upstream import Upstream
+from autocompact.gateway.upstream import First, Upstream
 from autocompact.models.overflow import is_overflow
 from autocompact.ports import Clock, Model
 from autocompact.wire import Request, parse_request
@@ -223,10 +223,18 @@ class Gateway:
         body = await _whole(exchange, receive=receive, most=self.config.limits.body_bytes)
         begun = time.perf_counter()
         request = self._parsed(body, dialect=dialect, namespace=namespace)
-        turn, ours = await self._prepared(request, body=body, namespace=namespace)
-        self.metrics.requested(dialect, action=turn.action, seconds=time.perf_counter() - begun)
-        work = self._exchanged(exchange, turn, request=request, namespace=namespace, ours=ours, send=send)
-        await while_connected(work, receive=receive)
+        first = First(self._upstream, exchange, body=body)
+        try:
+            turn, ours = await self._prepared(request, body=body, namespace=namespace, first=first)
+            self.metrics.requested(
+                dialect, action=turn.action, seconds=(first.at or time.perf_counter()) - begun
+            )
+            work = self._exchanged(
+                exchange, turn, request=request, namespace=namespace, ours=ours, send=send, first=first
+            )
+            await while_connected(work, receive=receive)
+        finally:
+            first.close()
 
     def _parsed(self, body: bytes, *, dialect: Dialect, namespace: str) -> Request | None:
         """The request; None for one that we cannot read: the provider says what is wrong with it."""
@@ -249,12 +257,22 @@ class Gateway:
         return request
 
     async def _prepared(
-        self, request: Request | None, *, body: bytes, namespace: str
+        self, request: Request | None, *, body: bytes, namespace: str, first: First
     ) -> tuple[Turn, Sequence[Header]]:
+        """What goes upstream. Where that is sure to be the request itself, it goes while the rest is still to do."""
         if request is None:
             return Turn(body=body), (_FORWARDED,)
         try:
-            turn = await self.turns.prepare(request, namespace=namespace)
+            recognised = self.turns.recognised(request, namespace=namespace)
+            if recognised is None:
+                return Turn(body=body), (_FORWARDED,)
+            if recognised.foreseen is not None:
+                await first.send()
+            turn = await self.turns.prepare(recognised)
+            if (
+                first.is_sent and turn.body is not body
+            ):  # somebody compacted the conversation at that very moment
+                turn = replace(turn, body=body, action="forwarded", load=None, memory=None)
         except InvalidRequest:
             return Turn(body=body), (_FORWARDED,)
         except Exception as error:  # noqa: BLE001 - whatever fails here must not cost the client its answer
@@ -286,9 +304,10 @@ class Gateway:
         namespace: str,
         ours: Sequence[Header],
         send: Send,
+        first: First,
     ) -> None:
         """Send it, once more in a smaller form if it was too large, and relay the answer."""
-        response = await self._sent(exchange, turn)
+        response = await (first.answer() if first.is_sent else self._sent(exchange, turn))
         try:
             head = Head(response)
             smaller = await self._smaller(head, request, namespace=namespace, sent=turn.body)

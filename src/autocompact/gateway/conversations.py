@@ -152,16 +152,17 @@ class Conversations:
                     return
         raise Conflict("this conversation is changed by other requests all the time: try again")
 
+    def going_on(self, incoming: Incoming) -> Kept | None:
+        """The conversation in memory whose whole log the request begins with; None if there is none."""
+        found = self.known.find(incoming.digests)
+        return found[0] if found is not None and found[1] == len(found[0].digests) else None
+
     async def _found(self, incoming: Incoming, *, compactor: Compactor) -> Kept:
-        found = self._exact(incoming)
+        found = self.going_on(incoming)
         if found is not None:
             return found
         async with self._opening:
-            return self._exact(incoming) or await self._opened(incoming, compactor=compactor)
-
-    def _exact(self, incoming: Incoming) -> Kept | None:
-        found = self.known.find(incoming.digests)
-        return found[0] if found is not None and found[1] == len(found[0].digests) else None
+            return self.going_on(incoming) or await self._opened(incoming, compactor=compactor)
 
     async def _opened(self, incoming: Incoming, *, compactor: Compactor) -> Kept:
         """One from the store, a branch of another one, or a new one."""

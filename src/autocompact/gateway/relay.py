@@ -152,17 +152,24 @@ async def relay(head: Head, *, send: Send, ours: Sequence[Header], reader: Usage
 
 async def while_connected(work: Coroutine[Any, Any, None], *, receive: Receive) -> None:
     """Do ``work``, and give it up as soon as the client goes away."""
-    doing = asyncio.ensure_future(work)
-    gone = asyncio.ensure_future(_disconnected(receive))
+    watching = asyncio.ensure_future(_disconnected(receive))
+    scope = asyncio.timeout(None)
+    done = False
+
+    def leave(_: object) -> None:
+        if not done:
+            scope.reschedule(asyncio.get_running_loop().time())
+
     try:
-        await asyncio.wait({doing, gone}, return_when=asyncio.FIRST_COMPLETED)
+        async with scope:
+            watching.add_done_callback(leave)
+            await work
+    except TimeoutError:
+        if not scope.expired():
+            raise
     finally:
-        gone.cancel()
-        if not doing.done():
-            doing.cancel()
-        await asyncio.wait({doing, gone})
-    if not doing.cancelled():
-        doing.result()
+        done = True
+        watching.cancel()
 
 
 async def _disconnected(receive: Receive) -> None:

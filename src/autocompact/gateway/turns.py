@@ -11,9 +11,10 @@ from typing import Literal, TypeAlias
 
 from autocompact.compactor import Compactor, Conversation
 from autocompact.compactor.compactor import ConversationStore
-from autocompact.core.budget import Budget
+from autocompact.core.budget import Budget, Continue, Prepare
 from autocompact.core.ladder import Goal
 from autocompact.core.messages import Usage
+from autocompact.core.tokens import Cost
 from autocompact.core.usage import MARGIN, Load
 from autocompact.core.windows import DEFAULT_WINDOW, budget_for, default_reserve, window_for
 from autocompact.errors import IncompressibleContext, InvalidInput, StoreUnavailable
@@ -31,6 +32,7 @@ from autocompact.wire import Request, render_request
 Action: TypeAlias = Literal["forwarded", "compacted", "retried"]
 
 _NATIVE_MEMBERS = ("context_management", "previous_response_id", "conversation", "prompt")
+_MEDIA = (b'"image', b'"input_image"', b'"document"', b'"file"', b'"input_file"', b'"input_audio"')
 _MOST_COMPACTORS = 64
 _GATHER_SECONDS = 0.05
 
@@ -70,6 +72,22 @@ class Turn:
             yield b"x-autocompact-conversation", conversation.key.conversation.encode()
             yield b"x-autocompact-compaction", (conversation.active_id or "none").encode()
             yield b"x-autocompact-tokens", str(self.used).encode()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recognised:
+    """A request whose conversation is known, before it is appended.
+
+    Attributes:
+        incoming: the request.
+        compactor: of its model.
+        foreseen: what will be decided, where the request surely goes upstream as it came; then it may go there
+            before the rest is done. None where that is not sure yet.
+    """
+
+    incoming: Incoming
+    compactor: Compactor
+    foreseen: Continue | Prepare | None
 
 
 class NamedCompactor(Compactor):
@@ -145,11 +163,11 @@ class Turns:
             )
         return known
 
-    async def prepare(self, request: Request, *, namespace: str) -> Turn:
-        """What of ``request`` goes upstream, compacted where that is due.
+    def recognised(self, request: Request, *, namespace: str) -> Recognised | None:
+        """Which conversation ``request`` belongs to; None for one that is left alone.
 
         Raises:
-            AutocompactError: it could not be compacted, or not be kept.
+            AutocompactError: the memory of them cannot be used.
         """
         compactor = self.compactor(request.model, namespace=namespace, max_output=request.max_output)
         if (
@@ -157,14 +175,26 @@ class Turns:
             or not request.messages.listed
             or self._surely_fits(request, compactor, namespace=namespace)
         ):
-            return Turn(body=request.raw)
+            return None
         incoming = self.conversations.incoming(request, namespace=namespace)
         if incoming.is_native:
-            return Turn(body=request.raw)
-        async with self._held(incoming, compactor=compactor) as kept:
+            return None
+        kept = None if self._config.fail_closed else self.conversations.going_on(incoming)
+        foreseen = _foreseen(kept, incoming, compactor=compactor) if kept is not None else None
+        return Recognised(incoming=incoming, compactor=compactor, foreseen=foreseen)
+
+    async def prepare(self, recognised: Recognised) -> Turn:
+        """What of a request goes upstream, compacted where that is due.
+
+        Raises:
+            AutocompactError: it could not be compacted, or not be kept.
+        """
+        incoming = recognised.incoming
+        async with self._held(incoming, compactor=recognised.compactor) as kept:
             with self._counted(kept.conversation):
-                await kept.conversation.ready()
-            return self._turn(kept, request, action="compacted")
+                foreseen = recognised.foreseen
+                await kept.conversation.ready(nothing_due=isinstance(foreseen, Continue))
+            return self._turn(kept, incoming.request, action="compacted")
 
     def _surely_fits(self, request: Request, compactor: Compactor, *, namespace: str) -> bool:
         """Whether the request is too small to be kept: no text has more tokens than bytes."""
@@ -283,6 +313,24 @@ class _Counting:
         if active is not None and active.id != self._before:
             receipt = active.receipt
             self._metrics.compacted(receipt.trigger, saved=receipt.tokens_before - receipt.tokens_after)
+
+
+def _foreseen(kept: Kept, incoming: Incoming, *, compactor: Compactor) -> Continue | Prepare | None:
+    """What will be decided where the context will be the request itself: nothing is compacted, and nothing has to be.
+
+    No text has more tokens than bytes. A picture that is only named has, so a request that brings one is not sure.
+    """
+    conversation = kept.conversation
+    if kept.lock.locked() or conversation.shared is not compactor or conversation.active is not None:
+        return None
+    new = incoming.raws[len(conversation) :]
+    if conversation.meter.tools != incoming.request.tools or any(
+        name in raw for raw in new for name in _MEDIA
+    ):
+        return None
+    size = sum(map(len, new))
+    decision = conversation.decide(more=Cost(tokens=size, bytes=size))
+    return decision if isinstance(decision, Continue | Prepare) else None
 
 
 def _is_managed(request: Request) -> bool:

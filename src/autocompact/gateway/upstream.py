@@ -7,12 +7,15 @@ is whole in memory is sent once more. On a new connection that would be no such 
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import AsyncIterable, Sequence
+import time
+from collections.abc import AsyncIterable, Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
-from io import BytesIO
-from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from autocompact.gateway.config import Config
 from autocompact.gateway.exchange import Exchange, Header, to_upstream
@@ -20,6 +23,8 @@ from autocompact.gateway.refusals import ClientGone, Refusal, Refused
 
 if TYPE_CHECKING:
     import aiohttp
+    from aiohttp.abc import AbstractStreamWriter
+    from aiohttp.connector import Connection
 
 _NOT_OURS = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 _CONNECT_SECONDS = 10
@@ -43,7 +48,7 @@ class Upstream:
         import aiohttp
 
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE_SECONDS),
+            connector=_connector(),
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(
                 total=None, sock_connect=_CONNECT_SECONDS, sock_read=_SILENT_SECONDS
@@ -52,13 +57,21 @@ class Upstream:
             skip_auto_headers=_NOT_OURS,
             max_line_size=65_536,
             max_field_size=65_536,
-            trace_configs=[_tracing()],
         )
 
     async def send(
-        self, exchange: Exchange, body: bytes | AsyncIterable[bytes] | None
+        self,
+        exchange: Exchange,
+        body: bytes | AsyncIterable[bytes] | None,
+        *,
+        written: asyncio.Event | None = None,
     ) -> aiohttp.ClientResponse:
         """The provider's response, its body still to be read.
+
+        Args:
+            exchange: the client's request.
+            body: of the request to the provider.
+            written: set as soon as a body of bytes is on its way.
 
         Raises:
             Refused: there is no such upstream, or it cannot be reached.
@@ -78,7 +91,7 @@ class Upstream:
         if length and not isinstance(body, bytes | None):
             headers.append((b"content-length", length))
         try:
-            return await self._asked(exchange, address, headers=_decoded(headers), body=body)
+            return await self._asked(exchange, address, headers=_decoded(headers), body=body, written=written)
         except _failures() as error:
             if isinstance(error.__cause__, ClientGone):
                 raise error.__cause__ from None
@@ -97,6 +110,7 @@ class Upstream:
         *,
         headers: list[tuple[str, str]],
         body: bytes | AsyncIterable[bytes] | None,
+        written: asyncio.Event | None,
     ) -> aiohttp.ClientResponse:
         """The response, asked for once more where a connection that had been idle was closed under the request."""
         import aiohttp
@@ -105,16 +119,16 @@ class Upstream:
         assert self._session is not None, "it was started"
         url = URL(address + exchange.target, encoded=True)
         again = isinstance(body, bytes | None)
+        way = _Way()
+        _WAY.set(way)
         while True:
-            way = _Way()
             try:
                 return await self._session.request(
                     exchange.method,
                     url,
                     headers=headers,
-                    data=BytesIO(body) if isinstance(body, bytes) and len(body) > _PIECE_BYTES else body,
+                    data=_whole()(body, written) if isinstance(body, bytes) else body,
                     allow_redirects=False,
-                    trace_request_ctx=way,
                 )
             except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
                 answering = not isinstance(getattr(error, "message", ""), str)
@@ -134,21 +148,59 @@ def _decoded(headers: Sequence[Header]) -> list[tuple[str, str]]:
 
 @dataclass(slots=True)
 class _Way:
-    """How a request went: ``is_used`` if its connection had served another one before."""
+    """How a request goes: ``is_used`` if its connection has served another one before."""
 
     is_used: bool = False
 
 
-def _tracing() -> aiohttp.TraceConfig:
+_WAY: ContextVar[_Way] = ContextVar("way")
+
+
+def _connector() -> aiohttp.TCPConnector:
+    """Connections that tell the request whether they are new; aiohttp's tracing would tell it, too, for more time."""
     import aiohttp
 
-    async def reused(_: aiohttp.ClientSession, context: SimpleNamespace, *told: object) -> None:
-        del told
-        context.trace_request_ctx.is_used = True
+    served: WeakSet[object] = WeakSet()
 
-    tracing = aiohttp.TraceConfig()
-    tracing.on_connection_reuseconn.append(reused)
-    return tracing
+    class Connector(aiohttp.TCPConnector):
+        async def connect(self, *arguments: Any, **named: Any) -> Connection:
+            connection = await super().connect(*arguments, **named)
+            protocol = connection.protocol
+            _WAY.get().is_used = protocol in served
+            served.add(protocol)
+            return connection
+
+    return Connector(limit=0, keepalive_timeout=_IDLE_SECONDS)
+
+
+@cache
+def _whole() -> Callable[[bytes, asyncio.Event | None], aiohttp.Payload]:
+    """A body that is in memory, sent without a copy, and in pieces where it is large."""
+    import aiohttp
+
+    class Whole(aiohttp.Payload):
+        _autoclose = True
+
+        def __init__(self, body: bytes, written: asyncio.Event | None) -> None:
+            super().__init__(body)
+            self._size = len(body)
+            self._body = body
+            self._written = written
+
+        def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
+            return self._body.decode(encoding, errors)
+
+        async def write(self, writer: AbstractStreamWriter) -> None:
+            if len(self._body) <= _PIECE_BYTES:
+                await writer.write(self._body)
+            else:
+                for start in range(0, len(self._body), _PIECE_BYTES):
+                    await writer.write(self._body[start : start + _PIECE_BYTES])
+                    await asyncio.sleep(0)
+            if self._written is not None:
+                self._written.set()
+
+    return Whole
 
 
 def _failures() -> tuple[type[Exception], ...]:
@@ -174,3 +226,51 @@ def _reason(error: Exception) -> str:
     if isinstance(error, aiohttp.ClientResponseError):
         return "what it answered is not HTTP"
     return type(error).__name__
+
+
+class First:
+    """A request that goes upstream as it came, before it is known what conversation it belongs to.
+
+    Args:
+        upstream: the way there.
+        exchange: the request.
+        body: of it.
+
+    Attributes:
+        at: when it went, on the monotonic clock; None if it did not.
+    """
+
+    def __init__(self, upstream: Upstream, exchange: Exchange, *, body: bytes) -> None:
+        self.at: float | None = None
+        self._upstream = upstream
+        self._exchange = exchange
+        self._body = body
+        self._asking: asyncio.Task[aiohttp.ClientResponse] | None = None
+
+    @property
+    def is_sent(self) -> bool:
+        """Whether it went."""
+        return self._asking is not None
+
+    async def send(self) -> None:
+        """Send it; returns when all of it is on its way, or that failed."""
+        self.at = time.perf_counter()
+        written = asyncio.Event()
+        asking = self._upstream.send(self._exchange, self._body, written=written)
+        self._asking = asyncio.create_task(asking)
+        self._asking.add_done_callback(lambda _: written.set())
+        await written.wait()
+
+    async def answer(self) -> aiohttp.ClientResponse:
+        """What came back."""
+        assert self._asking is not None, "it was sent"
+        return await self._asking
+
+    def close(self) -> None:
+        """Let go of the answer, if nobody did before."""
+        if self._asking is None or self._asking.cancelled():
+            return
+        if not self._asking.done():
+            self._asking.cancel()
+        elif self._asking.exception() is None:
+            self._asking.result().close()
