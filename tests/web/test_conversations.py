@@ -8,7 +8,7 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from tests.web.harness import Visit
+from tests.web.harness import Visit, visiting
 
 
 def test_conversations_are_listed_by_their_titles_and_opened_by_a_click_or_an_address(quiet: Visit) -> None:
@@ -49,6 +49,17 @@ def test_a_conversation_is_renamed(quiet: Visit) -> None:
     page.get_by_role("dialog").get_by_role("button", name="Rename").click()
     expect(page.locator("h1.title")).to_have_text("Greetings & more")
     expect(page.locator(".conversations .current .words")).to_have_text("Greetings & more")
+
+
+def test_an_open_menu_stays_open_when_the_list_changes(quiet: Visit) -> None:
+    page = quiet.page
+    quiet.ask("Wait for the tide.")
+    with visiting(page.context, quiet.home) as other:
+        other.open(page.url.removeprefix(quiet.home))
+        page.locator(".conversations .current summary").click()
+        other.ask("And now?")
+    expect(page.locator(".conversations .current .day")).to_contain_text("4 messages")
+    expect(page.get_by_role("button", name="Delete…")).to_be_visible()
 
 
 def test_a_conversation_is_deleted_only_after_a_yes(quiet: Visit) -> None:
