@@ -57,7 +57,7 @@ class Prepared:
 
 
 def talk(speaker: Speaker, turns: int, *, words: str = "It printed line after line. " * 20) -> list[Json]:
-    said = [*speaker.begun(), speaker.user("Start")]
+    said = [*speaker.begun(), speaker.user("Start. " * 1_200)]
     for turn in range(turns):
         said += [{"role": "assistant", "content": f"Done {turn}."}, speaker.user(f"{turn} {words}")]
     return said

@@ -7,7 +7,7 @@ import pytest
 
 from autocompact.core.messages import Dialect, Reasoning, Text, ToolCall, Usage
 from autocompact.errors import InvalidInput
-from autocompact.wire import export_messages, parse_reply
+from autocompact.wire import export_messages, parse_reply, parse_usage
 
 CHAT: dict[str, Any] = {
     "id": "chatcmpl-1",
@@ -128,3 +128,15 @@ def test_what_was_not_reported_is_not_made_up() -> None:
 def test_a_body_that_is_no_answer_is_refused_with_the_path(dialect: Dialect, body: bytes, path: str) -> None:
     with pytest.raises(InvalidInput, match=f"^not a reply of {dialect}: {path}"):
         parse_reply(body, dialect=dialect)
+
+
+@pytest.mark.parametrize("body", [CHAT, ANTHROPIC, RESPONSES], ids=["chat", "anthropic", "responses"])
+def test_the_usage_is_read_without_the_rest(body: dict[str, Any]) -> None:
+    assert parse_usage(json.dumps(body).encode()) == Usage(prompt=10, completion=5)
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b"{}", b'{"usage":null}', b'{"usage":{}}', b'{"usage":{"prompt_tokens":"x"}}']
+)
+def test_what_reports_no_usage_has_none(body: bytes) -> None:
+    assert parse_usage(body) is None

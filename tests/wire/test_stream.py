@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autocompact.core.messages import Dialect, Message, Opaque, Reasoning, Text, ToolCall, Usage
-from autocompact.wire import Reply, StreamReader, export_messages
+from autocompact.wire import Reply, StreamReader, StreamUsage, export_messages
 from autocompact.wire.deltas import (
     CallDelta,
     Finish,
@@ -220,6 +220,26 @@ def test_chunks_may_be_cut_anywhere(data: st.DataObject, dialect: Dialect, newli
 
     whole, all_events = read(dialect, sse(STREAMS[dialect]))
     assert (reader.reply(), events) == (whole.reply(), all_events)
+
+
+@given(st.data(), st.sampled_from(DIALECTS))
+def test_the_usage_alone_is_what_reading_all_of_a_stream_finds(data: st.DataObject, dialect: Dialect) -> None:
+    whole = sse(STREAMS[dialect])
+    body = whole[: data.draw(st.integers(0, len(whole)))]
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(body)), max_size=8)))
+    reader, usage = StreamReader(dialect), StreamUsage(dialect)
+    for start, end in zip([0, *cuts], [*cuts, len(body)], strict=True):
+        reader.feed(body[start:end])
+        usage.feed(body[start:end])
+        assert usage.usage == reader.usage
+
+
+def test_the_usage_is_found_among_events_that_leave_it_open() -> None:
+    usage = StreamUsage("openai_chat")
+    usage.feed(sse([delta(content="words") | {"usage": None}]))
+    assert usage.usage is None
+    usage.feed(sse([delta(content='"usage": {'), {"choices": [], "usage": {"prompt_tokens": 7}}]))
+    assert usage.usage == Usage(prompt=7)
 
 
 @given(st.data(), st.sampled_from(DIALECTS))

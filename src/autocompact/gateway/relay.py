@@ -8,10 +8,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mutab
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from autocompact.core.messages import Dialect, Usage
-from autocompact.errors import AutocompactError
 from autocompact.gateway.exchange import Header, forwarded
 from autocompact.gateway.opening import first_word
-from autocompact.wire import StreamReader, parse_reply
+from autocompact.wire import StreamUsage, parse_usage
 
 if TYPE_CHECKING:
     import aiohttp
@@ -90,8 +89,7 @@ class UsageReader:
     """Reads the usage of an answer along the way; what it cannot read it leaves."""
 
     def __init__(self, dialect: Dialect, response: aiohttp.ClientResponse, *, streams: bool) -> None:
-        self._dialect: Dialect = dialect
-        self._reader = StreamReader(dialect) if streams else None
+        self._reader = StreamUsage(dialect) if streams else None
         self._inflate = inflater(response)
         self._readable = self._inflate is not None
         self._whole: list[bytes] = []
@@ -114,12 +112,7 @@ class UsageReader:
 
     def usage(self) -> Usage | None:
         """What was reported."""
-        if self._reader is not None:
-            return self._reader.usage
-        try:
-            return parse_reply(b"".join(self._whole), dialect=self._dialect).usage
-        except AutocompactError:
-            return None
+        return self._reader.usage if self._reader is not None else parse_usage(b"".join(self._whole))
 
 
 def inflater(response: aiohttp.ClientResponse) -> Callable[[bytes], bytes] | None:

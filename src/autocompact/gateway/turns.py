@@ -33,6 +33,9 @@ Action: TypeAlias = Literal["forwarded", "compacted", "retried"]
 
 _NATIVE_MEMBERS = ("context_management", "previous_response_id", "conversation", "prompt")
 _MEDIA = (b'"image', b'"input_image"', b'"document"', b'"file"', b'"input_file"', b'"input_audio"')
+_FIRST_BYTES = 8_000
+"""Of a request that is worth sending first: what is to be done for a smaller one takes no longer than that does."""
+
 _MOST_COMPACTORS = 64
 _GATHER_SECONDS = 0.05
 
@@ -179,7 +182,8 @@ class Turns:
         incoming = self.conversations.incoming(request, namespace=namespace)
         if incoming.is_native:
             return None
-        kept = None if self._config.fail_closed else self.conversations.going_on(incoming)
+        may_go = len(request.raw) >= _FIRST_BYTES and not self._config.fail_closed
+        kept = self.conversations.going_on(incoming) if may_go else None
         foreseen = _foreseen(kept, incoming, compactor=compactor) if kept is not None else None
         return Recognised(incoming=incoming, compactor=compactor, foreseen=foreseen)
 

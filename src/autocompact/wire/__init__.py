@@ -8,7 +8,7 @@ Answers are read whole (`parse_reply`) or as a stream (`StreamReader`).
 from __future__ import annotations
 
 from autocompact.wire.pieces import Exported
-from autocompact.wire.reply import Reply, parse_reply
+from autocompact.wire.reply import Reply, parse_reply, parse_usage
 from autocompact.wire.request import (
     Begun,
     Request,
@@ -18,7 +18,7 @@ from autocompact.wire.request import (
     render_message,
     render_request,
 )
-from autocompact.wire.stream import StreamReader
+from autocompact.wire.stream import StreamReader, StreamUsage
 
 __all__ = [
     "Begun",
@@ -26,10 +26,12 @@ __all__ = [
     "Reply",
     "Request",
     "StreamReader",
+    "StreamUsage",
     "export_messages",
     "parse_message",
     "parse_reply",
     "parse_request",
+    "parse_usage",
     "render_message",
     "render_request",
 ]

@@ -126,6 +126,22 @@ def parse_reply(body: bytes, *, dialect: Dialect) -> Reply:
         raise InvalidInput(f"not a reply of {dialect}: {exc}") from exc
 
 
+class _Reported(msgspec.Struct, gc=False):
+    usage: Figures | None = None
+
+
+_REPORTED = msgspec.json.Decoder(_Reported)
+
+
+def parse_usage(body: bytes) -> Usage | None:
+    """The usage that a reply of any of the APIs reports; None if there is none. The rest of it is not read."""
+    try:
+        figures = json.decode(body, _REPORTED, path="").usage
+    except InvalidRequest:
+        return None
+    return figures.usage() if figures is not None and figures.given() else None
+
+
 def assembled(
     raws: Iterable[bytes],
     *,

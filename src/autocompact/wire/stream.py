@@ -5,6 +5,7 @@ Pure: bytes in, values out. What cannot be read becomes a `Problem`, never an ex
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Protocol, cast
@@ -34,6 +35,7 @@ from autocompact.wire.reply import Figures, Reply, assembled, assistant_message
 from autocompact.wire.sse import Payloads
 
 _NULL = Raw(b"null")
+_REPORT = re.compile(rb'"usage"\s*:\s*\{')
 
 
 class Assembler(Protocol):
@@ -74,13 +76,14 @@ class StreamReader:
 
     def feed(self, chunk: bytes) -> list[StreamEvent]:
         """What this chunk brought; it may begin and end anywhere."""
-        return [event for data in self._payloads.feed(chunk) for event in self._take(data)]
+        return [event for data in self._payloads.feed(chunk) for event in self.take(data)]
 
     def close(self) -> list[StreamEvent]:
         """The stream has ended: what its last event said, if no blank line followed it."""
         return self.feed(b"\n\n")
 
-    def _take(self, data: bytes) -> list[StreamEvent]:
+    def take(self, data: bytes) -> list[StreamEvent]:
+        """What the data of one event says."""
         events: list[StreamEvent] = []
         try:
             events.extend(self._assembler.take(data))
@@ -96,6 +99,25 @@ class StreamReader:
         except (InvalidRequest, RecursionError) as exc:
             self.problems.append(Problem(message=f"the streamed answer is not a message: {exc}"))
             return Reply(usage=self.usage, complete=False)
+
+
+class StreamUsage:
+    """The usage that a streamed answer reports; of its other events no more is read than where they end."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._payloads = Payloads()
+        self._reader = StreamReader(dialect)
+
+    @property
+    def usage(self) -> Usage | None:
+        """The tokens reported so far."""
+        return self._reader.usage
+
+    def feed(self, chunk: bytes) -> None:
+        """The next bytes; they may begin and end anywhere."""
+        for data in self._payloads.feed(chunk):
+            if _REPORT.search(data):
+                self._reader.take(data)
 
 
 class _ChunkChoice(msgspec.Struct, gc=False):
