@@ -55,6 +55,7 @@ def observations(draw: st.DrawFn) -> str:
                 f"\n## {text}\n\n{day} it was.\n\nDate: {day}\nConfirmations: {count}\n\n",
                 f"\n## {day}\n\n- {text}\n\n  ```\n  raw\n  ```\n\n",
                 f"\n## {day}: {text}\n\nWords.\n\n### {last}: {other}\n\n- Confirmed:\n  - {last}\n\n",
+                f"\n## Testing\n\n{mark} {text}\n{inner}- {day}\n{mark} {other} ({last})\n",
                 f"\n{text}\n===\n\n{mark} {other} ({count}x confirmed)\n",
                 f"\n{text} ({day})\n---\n{mark} Confirmations: {more}, {last}\n\n",
                 f"\n### Topic\n\n| what | when |\n|---|---|\n| {text} | {day} |\n\n{day}: {text}\n\n",

@@ -3,7 +3,7 @@ from datetime import date
 import pytest
 
 from autocompact.core.memory.notes import Note
-from autocompact.core.memory.pages import DONE, OBSERVATIONS, RULES
+from autocompact.core.memory.pages import DONE, OBSERVATION_ARCHIVE, OBSERVATIONS, RULES
 from tests.core.memory.folder import Folder
 
 DAY = date(2026, 10, 3)
@@ -55,7 +55,6 @@ def test_a_note_is_understood_however_it_is_written(line: str):
         "- 2026-10-03: x (2026-10-05, 2026-10-07)",
         "- 2026-10-03: x (seen again on 2026-10-05 and 2026-10-07)",
         "- 2026-10-03: x\n  * 2026-10-05\n  * 2026-10-07",
-        "## x\n\nDate: 2026-10-03\n\n- 2026-10-05\n- **2026-10-07**",
     ],
 )
 def test_a_list_of_dates_counts_as_confirmations(line: str):
@@ -173,6 +172,19 @@ def test_the_name_of_a_task_ends_where_somebody_broke_the_line():
 def test_a_task_has_the_date_on_which_it_ended():
     (task,) = read("## T-1\nCreated: 2026-10-01\nCompleted: 2026-10-03\n", DONE)
     assert (task.date, task.seen) == (DAY, (date(2026, 10, 1),))
+
+
+def test_dates_alone_below_a_heading_make_it_no_note():
+    text = "## Testing\n\n- a\n  - 2026-10-05\n- 2026-10-03\n  - b\n"
+    assert [(note.text, note.confirmations, note.date) for note in read(text)] == [
+        ("a", 1, None),
+        ("b", 0, DAY),
+    ]
+
+
+def test_the_month_of_archiving_is_no_date_of_a_note():
+    text = "## 2026-11\n\n- a\n  - Archived: 2026-11-21: old\n\n## Build\n\n- b (2026-10-03)\n"
+    assert [note.date for note in read(text, OBSERVATION_ARCHIVE)] == [None, DAY]
 
 
 def test_the_title_is_no_note_and_an_empty_item_neither():

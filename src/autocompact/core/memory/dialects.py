@@ -28,14 +28,18 @@ class Dialect:
             anything else, which comes along in `Note.fields`.
         numbered: a heading that begins with a number is a note.
         titled: a note begins with a name, which ends where somebody broke the line.
+        grouped: a heading that is a date is when the notes below it were made.
     """
 
     names: Mapping[str, str]
     numbered: bool = False
     titled: bool = False
+    grouped: bool = True
 
 
 OF_OBSERVATIONS = Dialect(names=NAMES)
+OF_ARCHIVE = Dialect(names=NAMES, grouped=False)
+"""Its headings say when notes were archived."""
 OF_RULES = Dialect(names=NAMES, numbered=True)
 OF_TASKS = Dialect(
     names={

@@ -113,7 +113,7 @@ def notes_in(texts: Sequence[str], root: Section, *, dialect: Dialect) -> list[N
 
 def _notes(texts: Sequence[str], section: Section, *, above: date | None, dialect: Dialect) -> Iterator[Note]:
     if day := date_of_group(section.title):
-        above = day
+        above = day if dialect.grouped else None
     elif section.level and (found := _as_note(texts, section, dialect=dialect)):
         whole, apart = found
         yield _dated(whole, above)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from autocompact.core.memory.context_archive import CONTEXT_ARCHIVE
-from autocompact.core.memory.dialects import OF_OBSERVATIONS, OF_RULES, OF_TASKS, Dialect
+from autocompact.core.memory.dialects import OF_ARCHIVE, OF_OBSERVATIONS, OF_RULES, OF_TASKS, Dialect
 from autocompact.core.memory.document import Edit, read_document
 from autocompact.core.memory.notes import Note, notes_in
 from autocompact.core.memory.outline import Outline, outline
@@ -36,7 +36,7 @@ HEADINGS: Mapping[str, tuple[str, ...]] = {
 """How a file of ours begins."""
 
 
-_DIALECTS: Mapping[str, Dialect] = {RULES: OF_RULES, DONE: OF_TASKS}
+_DIALECTS: Mapping[str, Dialect] = {RULES: OF_RULES, DONE: OF_TASKS, OBSERVATION_ARCHIVE: OF_ARCHIVE}
 
 
 class Page:

@@ -155,7 +155,10 @@ def field_of(text: str, dialect: Dialect) -> tuple[str, str, int] | None:
 def read_body(
     found: Found, texts: Sequence[str], *, lines: range, dialect: Dialect, indented: bool = True
 ) -> None:
-    """The fields in further lines, and what is none; with ``indented`` False one begins at the margin."""
+    """The fields in further lines, and what is none.
+
+    Below a heading (``indented`` False) a field begins at the margin, and dates alone may be groups.
+    """
     is_fenced, is_listing = False, False
     for line in lines:
         text = texts[line]
@@ -167,7 +170,7 @@ def read_body(
         told = field_of(text, dialect) if is_field else None
         if _FENCE.match(text):
             is_fenced = not is_fenced
-        if found.place is None and not (is_fenced or dialect.titled) and _bare_date(text):
+        if found.place is None and indented and not (is_fenced or dialect.titled) and _bare_date(text):
             # A list of nothing but dates says when it was confirmed.
             found.place, is_listing = Place(line=line, start=0, end=0, form="items"), True
         if is_listing and told is None and _read_listed(found, text, line=line):
