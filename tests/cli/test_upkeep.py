@@ -133,6 +133,7 @@ def test_settings_of_the_project_are_obeyed(folder: Path, compress: Compress):
     "arguments, problem",
     [
         (["--observations", "--dir", "nowhere"], "no memory folder 'nowhere'"),
+        (["--observations", "--dir", ""], "it is empty"),
         (["--dry-run"], "say what to do"),
         (["--frobnicate"], "No such option"),
     ],

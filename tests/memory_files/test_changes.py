@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import errno
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -85,6 +88,47 @@ def test_what_died_after_that_is_finished(folder: Path, step: str):
     assert recover(folder) == "finished"
     assert contents(folder) == AFTER
     assert contents(folder / BACKUPS / "run") == BEFORE
+
+
+@pytest.mark.parametrize(
+    "step, after",
+    [
+        ("staged old from.md", BEFORE),
+        ("staged new new.md", BEFORE),
+        ("planned", BEFORE),
+        ("replaced to.md", BEFORE),
+        ("replaced new.md", BEFORE),
+        ("replaced from.md", AFTER),
+        ("backed up", AFTER),
+        ("unplanned", AFTER),
+        ("cleared", AFTER),
+    ],
+)
+def test_what_a_full_disk_stops_is_undone_at_once_or_whole(folder: Path, step: str, after: dict[str, bytes]):
+    def full(reached: str) -> None:
+        if reached == step:
+            raise OSError(errno.ENOSPC, "No space left on device", str(folder / "to.md"))
+
+    with pytest.raises(StoreUnavailable, match=r"to\.md: No space left on device"):
+        write(folder, CHANGE, failpoint=full)
+    assert contents(folder) == after
+    with locked(folder):
+        assert contents(folder) == after
+        assert not (folder / JOURNAL).exists()
+
+
+def test_what_is_too_large_for_the_disk_changes_nothing(folder: Path):
+    script = (
+        "import resource, sys; from pathlib import Path; from autocompact.memory_files.changes import Change, write;"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096));"
+        "write(Path(sys.argv[1]), Change(before={}, after={'a.md': b'a', 'new.md': b'x' * 9999}))"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", script, str(folder)], capture_output=True, text=True, check=False
+    )
+    assert "StoreUnavailable" in ended.stderr
+    assert contents(folder) == BEFORE
+    assert not (folder / JOURNAL).exists()
 
 
 @pytest.mark.parametrize("step", ["unplanned", "cleared"])

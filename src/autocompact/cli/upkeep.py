@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from autocompact.cli import values
 from autocompact.cli.guard import guarded
 from autocompact.cli.sources import deliver
 from autocompact.cli.terminal import tell
@@ -27,7 +28,7 @@ With --dry-run 0 means that there is something to do."""
 folder_option = click.option(
     "--dir",
     "folder",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=values.folder,
     metavar="FOLDER",
     help="The memory folder.  [default: .autocompact of the project, else in your data folder]",
 )

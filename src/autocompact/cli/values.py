@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import click
+
+
+def folder(value: str) -> Path:
+    """A folder, which may be missing. An empty text is none: a variable that is not set would be the current folder."""
+    if not value:
+        raise click.BadParameter("it is empty: give a folder, . is the current one.")
+    if (path := Path(value)).is_file():
+        raise click.BadParameter(f"{value!r} is a file.")
+    return path
 
 
 def count(*, least: int) -> Callable[[str], int]:

@@ -110,7 +110,11 @@ def _told(folder: Path) -> Generator[None]:
     try:
         yield
     except OSError as error:
-        raise StoreUnavailable(f"the memory folder {str(folder)!r}: {error.strerror or error}") from error
+        name = Path(str(error.filename)).name if error.filename else folder.name
+        file = f"{name}: " if name != folder.name else ""
+        raise StoreUnavailable(
+            f"the memory folder {str(folder)!r}: {file}{error.strerror or error}"
+        ) from error
 
 
 def read_files(folder: Path, names: Collection[str]) -> dict[str, bytes]:
@@ -158,15 +162,15 @@ def write(folder: Path, change: Change, *, failpoint: Failpoint = lambda _: None
 
 @contextmanager
 def _cleared_away(folder: Path, plan: _Plan) -> Generator[None]:
-    """Undo what could not be written, at once if that can be done: the disk may be full."""
+    """Undo at once what could not be written whole, if that can be done: the disk may be full."""
     try:
         yield
     except OSError:
         with suppress(OSError):
-            if (folder / JOURNAL / _PLAN).exists():
-                _undo(folder, plan)
-            else:
+            if not (folder / JOURNAL / _PLAN).exists():
                 shutil.rmtree(folder / JOURNAL)
+            elif any(_state(folder, file) != "after" for file in plan.files):
+                _undo(folder, plan)
         raise
 
 

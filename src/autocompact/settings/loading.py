@@ -86,7 +86,7 @@ def project_file(folder: Path | None = None) -> Path | None:
     The search ends at the root of a repository. Without one it is None.
     """
     for each in (start := (folder or Path.cwd()).resolve(), *start.parents):
-        if (file := each / FOLDER / FILE).is_file():
+        if (file := each / FOLDER / FILE).exists():
             return file
         if (each / ".git").exists():
             break
