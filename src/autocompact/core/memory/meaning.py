@@ -322,17 +322,19 @@ class Alike(Generic[T]):
 
     def get(self, text: str) -> T | None:
         """The value of the first text that is alike, None if there is none."""
-        told = meaning(text)
-        found = self._by_key.get(key_of(text), ())
-        return next((value for known, value in found if not _swapped(told, known)), None)
+        return self._first(self._by_key.get(key_of(text), ()), meaning(text))
 
     def setdefault(self, text: str, value: T) -> T:
         """The value of the first text that is alike; ``value`` if there was none, which is then found."""
-        found = self.get(text)
+        told, known = meaning(text), self._by_key.setdefault(key_of(text), [])
+        found = self._first(known, told)
         if found is None:
-            self._by_key.setdefault(key_of(text), []).append((meaning(text), value))
+            known.append((told, value))
             self._values.append(value)
         return value if found is None else found
+
+    def _first(self, known: Iterable[tuple[Meaning, T]], told: Meaning) -> T | None:
+        return next((value for other, value in known if not _swapped(told, other)), None)
 
 
 def key_of(text: str) -> Key:

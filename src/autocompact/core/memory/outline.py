@@ -118,7 +118,7 @@ def _simple_part(lines: Sequence[str], start: int) -> tuple[int, list[range] | N
     end = start + bool(_HEADING.match(lines[start]))
     while end < len(lines):
         line = lines[end]
-        if not line.strip(" \t"):
+        if not line or not line.strip(" \t"):
             reader.is_blank = True
         elif line[0] == "#" and not reader.fence and _HEADING.match(line):
             break

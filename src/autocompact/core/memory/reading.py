@@ -36,6 +36,7 @@ MARK = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+")
 NESTED = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+|\s*(?:>|```|~~~)")
 _FIRST_DATE = re.compile(DATE, re.IGNORECASE)
 _FENCE = re.compile(r"\s*(?:```|~~~)")
+_DATES = ("date", "ended", "last")
 _OWN = frozenset((*NAMES.values(), "ended"))
 
 
@@ -168,7 +169,7 @@ def read_body(
             continue
         is_field = ":" in text and not is_fenced and (indented or not text.startswith((" ", "\t")))
         told = field_of(text, dialect) if is_field else None
-        if _FENCE.match(text):
+        if told is None and _FENCE.match(text):
             is_fenced = not is_fenced
         if found.place is None and indented and not (is_fenced or dialect.titled) and _bare_date(text):
             # A list of nothing but dates says when it was confirmed.
@@ -209,15 +210,14 @@ def _read_listed(found: Found, text: str, *, line: int) -> bool:
 def _read_field(found: Found, told: tuple[str, str, int], *, line: int) -> bool:
     """Take a field; False if its value is none that the field can have."""
     name, value, column = told
-    dates = find_dates(value)
     if name == "why" and value and not found.why:
         found.why = value
     elif name == "also" and value:
         found.also.append(value)
-    elif name in ("date", "ended", "last") and dates:
-        _read_dates(found, dates, name=name)
     elif name == "confirmed":
         return _read_confirmed(found, value, line=line, column=column)
+    elif name in _DATES:
+        return _read_dates(found, find_dates(value), name=name)
     elif name not in _OWN:
         found.fields.append((name, value))
     else:
@@ -225,12 +225,15 @@ def _read_field(found: Found, told: tuple[str, str, int], *, line: int) -> bool:
     return True
 
 
-def _read_dates(found: Found, dates: Sequence[date], *, name: str) -> None:
-    """Take the dates of a field: a note has one of its own, all others are kept besides."""
+def _read_dates(found: Found, dates: Sequence[date], *, name: str) -> bool:
+    """Take the dates of a field, False if it has none: a note has one of its own, all others are kept besides."""
+    if not dates:
+        return False
     is_own = name == "ended" or (name == "date" and not found.dates)
     if is_own:
         found.dates.insert(0, dates[0])
     found.seen += dates[is_own:]
+    return True
 
 
 def _read_confirmed(found: Found, value: str, *, line: int, column: int) -> bool:

@@ -27,6 +27,8 @@ def removing(page: Page, notes: Iterable[Note]) -> list[Edit]:
 
 def _emptied(texts: Sequence[str], section: Section, *, gone: set[int]) -> list[range]:
     """The first lines of groups in which something was and nothing is left."""
+    if section.level and section.start in gone:
+        return []
     found = [each for inner in section.sections for each in _emptied(texts, inner, gone=gone)]
     for item in section.items:
         if item.start not in gone and _is_gone(texts, item[1:], gone=gone):

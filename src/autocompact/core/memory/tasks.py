@@ -259,7 +259,7 @@ def _outcome(fields: Mapping[str, str], told: Mapping[str, str], *, prose: str, 
     yield fields.get("outcome") or told.get("outcome", "")
     yield told.get("other", "")
     yield fields.get("tests") or _last_figures(prose) or _last_figures(output)
-    yield from _prefixed("coverage", fields.get("coverage") or _last(_COVERAGE, f"{output}\n{prose}"))
+    yield from _prefixed("coverage", fields.get("coverage") or _coverage(f"{output}\n{prose}"))
     yield fields.get("duration") or told.get("duration", "") or _last(_TOOK, prose)
     yield from _prefixed("commit", fields.get("commit") or _commits(f"{prose}\n{output}"))
     said = [Said(seq=0, by="model", text=prose)]
@@ -281,6 +281,10 @@ def _last_figures(text: str) -> str:
 def _last(pattern: re.Pattern[str], text: str) -> str:
     found = [next(filter(None, match.groups())) for match in pattern.finditer(text)]
     return found[-1] if found else ""
+
+
+def _coverage(text: str) -> str:
+    return _last(_COVERAGE, text) if "overage" in text or "OVERAGE" in text else ""
 
 
 def _commits(text: str) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Literal, TypeAlias
 
 from autocompact.core.memory.outline import Section
@@ -34,7 +33,9 @@ class Unread:
 
 def unread_in(page: Page) -> list[Unread]:
     """The places in a file of observations, rules or tasks, in order."""
-    known = {line for block in _known(page, page.outline.root) for line in block}
+    known = bytearray(len(page.texts) + 1)
+    for block in _known(page, page.outline.root):
+        known[block.start : block.stop] = b"\1" * len(block)
     found: list[Unread] = []
     for block in _blocks(page.texts, known):
         lines = [page.texts[line] for line in block]
@@ -49,15 +50,16 @@ def _known(page: Page, section: Section) -> Iterator[range]:
     """The lines of headings, items and notes."""
     yield range(section.start, section.body)
     yield from section.items
-    yield from chain.from_iterable(_known(page, inner) for inner in section.sections)
+    for inner in section.sections:
+        yield from _known(page, inner)
     if not section.level:
         yield from (range(note.start, note.end) for note in page.notes)
 
 
-def _blocks(texts: Sequence[str], known: set[int]) -> Iterator[range]:
+def _blocks(texts: Sequence[str], known: Sequence[int]) -> Iterator[range]:
     """The paragraphs outside of these lines, fences, quotations, comments and code."""
     start, last, is_fenced, is_comment = -1, -2, False, False
-    for line in (line for line, text in enumerate(texts) if line not in known and text):
+    for line in (line for line, text in enumerate(texts) if text and not known[line]):
         text = texts[line]
         is_fence = _FENCE.match(text) is not None
         is_fenced ^= is_fence
