@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import click
 
+from autocompact.cli.talk.interrupts import interruptible
 from autocompact.cli.terminal import color
 
 try:
@@ -75,7 +76,8 @@ class Keyboard:
         if not self._terminal:
             click.echo(prompt, nl=False, err=True, color=color())
             return input()
-        return input(self._shown(prompt))
+        with interruptible():
+            return input(self._shown(prompt))
 
     def _shown(self, prompt: str) -> str:
         """The prompt with what takes no room marked, as GNU readline wants it."""
