@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 from autocompact.chat.config import OFFLINE_WINDOW, ChatConfig
-from autocompact.chat.finding import OFFLINE, Access, ModelChoice, access, choice_of, summariser_of
+from autocompact.chat.finding import OFFLINE, ModelChoice, access, choice_of, summariser_of
+from autocompact.chat.late import LateResponder
 from autocompact.chat.offline import OfflineResponder
 from autocompact.chat.responder import Responder
 from autocompact.compactor import Compactor, Conversation
@@ -36,6 +37,7 @@ class Engine:
 
     Raises:
         InvalidInput: the environment lacks what the model needs.
+        ImportError: the extra ``chat`` is not installed.
     """
 
     def __init__(
@@ -53,7 +55,7 @@ class Engine:
         self._config = config
         self._model = found and summariser_of(found, window=config.window)
         self._summary_model = _summary_model(config, environ)
-        self.responder: Responder = _remote(found, config=config) if found else OfflineResponder()
+        self.responder: Responder = LateResponder(found, extra=config.extra) if found else OfflineResponder()
         self.compactor = Compactor(
             store,
             model=self._model,
@@ -81,16 +83,6 @@ class Engine:
         for each in (self.responder, self._model, self._summary_model):
             if each is not None:
                 await each.aclose()
-
-
-def _remote(found: Access, *, config: ChatConfig) -> Responder:
-    try:
-        from autocompact.chat.remote import RemoteResponder
-    except ImportError as error:
-        raise ImportError(
-            'talking to models needs further packages: pip install "autocompact[chat]"'
-        ) from error
-    return RemoteResponder(found, extra=config.extra)
 
 
 def _summary_model(config: ChatConfig, environ: Mapping[str, str] | None) -> Model | None:

@@ -1,4 +1,4 @@
-"""OpenAI's client without the walk that it takes over every request.
+"""OpenAI's APIs as pydantic-ai speaks them, and its client without the walk that it takes over every request.
 
 The SDK tries each type of its unions on each message and tool, to rename members that none of them has: 150 ms for 900
 messages, 350 ms in the Responses API, in which nothing else of the program runs.
@@ -9,12 +9,36 @@ To be imported only where the extra ``chat`` is installed.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
+from urllib.parse import urlsplit
 
 from openai import AsyncOpenAI
 from openai.resources.chat import AsyncChat, AsyncCompletions
 from openai.resources.responses import AsyncResponses
+from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
+from pydantic_ai.providers.openai import OpenAIProvider
+from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+
+from autocompact.chat.finding import Access
+
+Close: TypeAlias = Callable[[], Awaitable[None]]
+
+
+def openai_model(found: Access, *, key: str) -> tuple[OpenAIChatModel | OpenAIResponsesModel, Close]:
+    """The model, and what closes its connections."""
+    name, provider = found.choice.model, found.choice.provider
+    url = found.base_url if urlsplit(found.base_url).path.strip("/") else f"{found.base_url.rstrip('/')}/v1"
+    client = PlainOpenAI(api_key=key, base_url=url)
+    if provider == "responses":
+        return OpenAIResponsesModel(name, provider=OpenAIProvider(openai_client=client)), client.close
+    api = (
+        OpenAIProvider(openai_client=client)
+        if provider == "openai"
+        else OpenAICompatibleProvider(provider, openai_client=client)
+    )
+    return OpenAIChatModel(name, provider=api), client.close
 
 
 class PlainOpenAI(AsyncOpenAI):

@@ -10,7 +10,6 @@ from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 import msgspec
-from anthropic import AsyncAnthropic
 from pydantic_ai.direct import model_request_stream
 from pydantic_ai.exceptions import AgentRunError, ModelHTTPError
 from pydantic_ai.messages import (
@@ -24,16 +23,10 @@ from pydantic_ai.messages import (
     ThinkingPartDelta,
 )
 from pydantic_ai.models import Model, ModelRequestParameters
-from pydantic_ai.models.anthropic import AnthropicModel
-from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel, OpenAIResponsesModelSettings
-from pydantic_ai.providers.anthropic import AnthropicProvider
-from pydantic_ai.providers.openai import OpenAIProvider
-from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from autocompact.chat.finding import Access
-from autocompact.chat.openai_client import PlainOpenAI
 from autocompact.chat.responder import Asked, Delta, Piece, Reply
 from autocompact.chat.tools import Tool
 from autocompact.chat.translation import from_pydantic, to_pydantic
@@ -109,26 +102,22 @@ class RemoteResponder:
 
 
 def _model(found: Access) -> tuple[AnyModel, Callable[[], Awaitable[None]]]:
-    """The model, and what closes its connections."""
-    name, key = found.choice.model, found.api_key or _NO_KEY
+    """The model, and what closes its connections. Only the SDK that it needs is loaded: each takes a second."""
+    key = found.api_key or _NO_KEY
     if found.choice.provider == "anthropic":
-        claude = AsyncAnthropic(api_key=key, base_url=found.base_url.removesuffix("/").removesuffix("/v1"))
-        return AnthropicModel(name, provider=AnthropicProvider(anthropic_client=claude)), claude.close
-    url = found.base_url if urlsplit(found.base_url).path.strip("/") else f"{found.base_url.rstrip('/')}/v1"
-    client = PlainOpenAI(api_key=key, base_url=url)
-    if found.choice.provider == "responses":
-        return OpenAIResponsesModel(name, provider=OpenAIProvider(openai_client=client)), client.close
-    provider = (
-        OpenAIProvider(openai_client=client)
-        if found.choice.provider == "openai"
-        else OpenAICompatibleProvider(found.choice.provider, openai_client=client)
-    )
-    return OpenAIChatModel(name, provider=provider), client.close
+        from autocompact.chat.anthropic_client import anthropic_model
+
+        return anthropic_model(found, key=key)
+    from autocompact.chat.openai_client import openai_model
+
+    return openai_model(found, key=key)
 
 
 def _settings(asked: Asked, dialect: Dialect) -> ModelSettings:
     if dialect != "openai_responses":
         return ModelSettings(max_tokens=asked.max_tokens, cache=True)
+    from pydantic_ai.models.openai import OpenAIResponsesModelSettings
+
     # nothing stays with the provider: reasoning travels sealed in the request
     return OpenAIResponsesModelSettings(max_tokens=asked.max_tokens, openai_store=False)
 

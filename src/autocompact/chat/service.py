@@ -7,9 +7,8 @@ import logging
 import os
 import uuid
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Self
 
@@ -149,7 +148,7 @@ class ChatService:
         key = Key(conversation=id, namespace=self.config.namespace)
         await self._titles.catch_up()
         notes = await Notes.load(self.store, notes_key(key))
-        engine = await self._engine_or_offline(notes.model)
+        engine = self._engine_or_offline(notes.model)
         stored = await self.store.conversations(self.config.namespace)
         first_words = next((info.title for info in stored if info.key == key), "")
         session = ChatSession(
@@ -293,18 +292,11 @@ class ChatService:
                 raise InvalidInput(str(error)) from error
         return self._engines[choice.name]
 
-    async def loaded_engine(self, name: str) -> Engine:
-        """See `engine`; the packages that it needs, seconds of importing, are loaded in a thread."""
-        if not choice_of(name).is_offline:
-            with suppress(ImportError):  # `engine` says what is missing
-                await asyncio.to_thread(import_module, "autocompact.chat.remote")
-        return self.engine(name)
-
-    async def _engine_or_offline(self, name: str) -> Engine:
+    def _engine_or_offline(self, name: str) -> Engine:
         """A conversation whose model is not there any more can be opened all the same."""
         wanted = name or self.config.model or offered(self._environ)[0].name
         try:
-            return await self.loaded_engine(wanted)
+            return self.engine(wanted)
         except InvalidInput as error:
             if not name:
                 raise

@@ -376,7 +376,7 @@ class ChatSession:
             raise InvalidInput(
                 "a turn is running: wait for its end, or cancel it, before you change the model"
             )
-        engine = await self.service.loaded_engine(name)
+        engine = self.service.engine(name)
         await self.conversation.ahead.settled()
         self.conversation = await engine.open(self.id)
         self.engine = engine

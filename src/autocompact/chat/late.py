@@ -1,0 +1,66 @@
+"""A model whose packages are loaded while the person types: seconds of importing that nobody has to wait for."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator, Mapping
+from concurrent.futures import Future
+from contextlib import aclosing
+from functools import partial
+from importlib.util import find_spec
+
+from autocompact.chat.finding import Access
+from autocompact.chat.responder import Asked, Piece, Responder
+
+MISSING = 'talking to models needs further packages: pip install "autocompact[chat]"'
+
+
+class LateResponder:
+    """Implements `autocompact.chat.responder.Responder`: loads `autocompact.chat.remote` in a thread, from now on.
+
+    Args:
+        found: where the model is.
+        extra: further members of each request.
+
+    Raises:
+        ImportError: the extra ``chat`` is not installed.
+    """
+
+    def __init__(self, found: Access, *, extra: Mapping[str, object]) -> None:
+        sdk = "anthropic" if found.choice.provider == "anthropic" else "openai"
+        if find_spec("pydantic_ai") is None or find_spec(sdk) is None:
+            raise ImportError(MISSING)
+        self._loaded: Future[Responder] = Future()
+        # a daemon: a program that is left at once does not wait for it
+        loading = threading.Thread(
+            target=partial(_load, self._loaded, found, extra=extra), name="autocompact-load", daemon=True
+        )
+        loading.start()
+
+    async def answer(self, asked: Asked) -> AsyncGenerator[Piece]:
+        """See `Responder.answer`.
+
+        Raises:
+            ImportError: one of the packages cannot be loaded.
+        """
+        responder = await asyncio.shield(asyncio.wrap_future(self._loaded))
+        async with aclosing(responder.answer(asked)) as pieces:
+            async for piece in pieces:
+                yield piece
+
+    async def aclose(self) -> None:
+        """Close what was opened."""
+        if self._loaded.done() and self._loaded.exception() is None:
+            await self._loaded.result().aclose()
+
+
+def _load(loaded: Future[Responder], found: Access, *, extra: Mapping[str, object]) -> None:
+    try:
+        from autocompact.chat.remote import RemoteResponder
+
+        responder = RemoteResponder(found, extra=extra)
+    except BaseException as error:  # noqa: BLE001 - whoever waits is told
+        loaded.set_exception(error)
+    else:
+        loaded.set_result(responder)

@@ -1,0 +1,68 @@
+"""A conversation is open before the packages of its model are loaded, and only those that it needs are."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+OPENING = """
+import asyncio, sys
+from pathlib import Path
+from autocompact.chat import ChatConfig, opened
+from autocompact.errors import InvalidInput
+
+KEYS = {"OPENAI_API_KEY": "sk-of-the-tests", "ANTHROPIC_API_KEY": "sk-of-the-tests"}
+
+async def main(path, model):
+    async with opened(Path(path), config=ChatConfig(model=model), environ=KEYS) as service:
+        try:
+            session = await service.create()
+        except InvalidInput as error:
+            print(error)
+            return
+        print(session.model)
+        responder = session.engine.responder
+        await asyncio.wrap_future(responder._loaded)
+        print(*sorted({"anthropic", "openai", "pydantic_ai"} & sys.modules.keys()))
+"""
+
+
+def opening(folder: Path, model: str, *, before: str = "") -> list[str]:
+    """What a program prints that opens a conversation with ``model``."""
+    program = f"{OPENING}\n{before}\nasyncio.run(main({str(folder / 'chats.db')!r}, {model!r}))"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": "src"},
+        timeout=120,
+    )
+    return done.stdout.splitlines()
+
+
+def test_only_the_packages_of_the_model_are_loaded(tmp_path: Path) -> None:
+    assert opening(tmp_path, "openai:gpt-5-mini") == ["openai:gpt-5-mini", "openai pydantic_ai"]
+    assert opening(tmp_path, "anthropic:claude-haiku-4-5") == [
+        "anthropic:claude-haiku-4-5",
+        "anthropic pydantic_ai",
+    ]
+
+
+def test_what_is_missing_is_told_at_once_with_what_to_install(tmp_path: Path) -> None:
+    (told,) = opening(tmp_path, "openai:gpt-5-mini", before="sys.modules['pydantic_ai'] = None")
+
+    assert 'pip install "autocompact[chat]"' in told
+
+
+def test_a_program_that_is_left_at_once_does_not_wait_for_packages(tmp_path: Path) -> None:
+    """Were it to wait, the module that never ends loading would hold it."""
+    (tmp_path / "openai.py").write_text("import threading; threading.Event().wait()")
+    before = f"sys.path.insert(0, {str(tmp_path)!r}); main = leave"
+    program = """
+async def leave(path, model):
+    async with opened(Path(path), config=ChatConfig(model=model), environ=KEYS) as service:
+        print((await service.create()).model)
+"""
+    assert opening(tmp_path, "openai:gpt-5-mini", before=program + before) == ["openai:gpt-5-mini"]
