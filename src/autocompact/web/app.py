@@ -70,10 +70,10 @@ def page_app(opening: Opening, *, token: str, hosts: frozenset[str] = frozenset(
 
 
 async def _load_model(service: ChatService) -> None:
-    """What a new conversation's model needs, seconds of importing, is loaded before somebody opens the page."""
+    """What a new conversation's model needs, seconds of importing, begins to load before somebody opens the page."""
     first, *_ = await service.models()
     with suppress(AutocompactError):  # whoever opens the page is told
-        await service.loaded_engine(first.name)
+        service.engine(first.name)
 
 
 def _exports(app: FastAPI, services: list[ChatService]) -> None:
