@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from autocompact.core.messages import Message, text_message
+from autocompact.core.compaction import Mask
+from autocompact.core.messages import Message, ToolCall, ToolResult, text_message
 from autocompact.errors import InvalidInput
 from autocompact.ports import Key, Snapshot, Store
 from autocompact.stores.fork import copy_conversation
@@ -87,7 +88,32 @@ async def test_a_compaction_of_what_was_edited_since_is_not_copied(store: Store)
     await copy_conversation(store, KEY, target=COPY, through_seq=None)
     assert (await store.load(COPY)).active == compaction("c3", 3)
     await copy_conversation(store, KEY, target=OTHER_TENANT, through_seq=6)
-    assert (await store.load(OTHER_TENANT)).active == compaction("c6", 6)
+    assert (await store.load(OTHER_TENANT)).active == compaction("c6", 6, keep=(6,))
+
+
+def _working() -> list[Message]:
+    """A request, two steps with a tool, a word of the model and another request."""
+    log = [text_message(1, "user", "words 1")]
+    for step in (1, 2):
+        call = ToolCall(id=f"call_{step}", name="read", arguments="{}")
+        result = ToolResult(call_id=call.id, text="what it printed")
+        log += [
+            Message(seq=2 * step, role="assistant", parts=(call,)),
+            Message(seq=2 * step + 1, role="tool", parts=(result,)),
+        ]
+    return [*log, text_message(6, "assistant", "done"), text_message(7, "user", "words 7")]
+
+
+async def test_where_a_copy_ends_results_not_seen_yet_are_neither_covered_nor_masked(store: Store) -> None:
+    masks = tuple(Mask(seq=seq, call_id=f"call_{step}", stub="…") for step, seq in ((1, 3), (2, 5)))
+    only_masks = replace(compaction("c0", 0), masks=masks)
+    await store.append(KEY, _working(), after=0)
+    await store.commit(KEY, records=[only_masks], active="c0", expected=None, fence=0)
+    await store.commit(KEY, records=[compaction("c5", 5)], active="c5", expected="c0", fence=0)
+    await copy_conversation(store, KEY, target=COPY, through_seq=5)
+    assert (await store.load(COPY)).active == replace(only_masks, masks=masks[:1])
+    await copy_conversation(store, KEY, target=OTHER_TENANT, through_seq=6)
+    assert (await store.load(OTHER_TENANT)).active == compaction("c5", 5, keep=(1,))
 
 
 async def test_a_name_that_is_taken_is_refused(store: Store) -> None:

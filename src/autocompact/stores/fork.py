@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from autocompact.core.compaction import Compaction
 from autocompact.core.messages import Message
@@ -14,8 +15,10 @@ from autocompact.ports import Key, Store
 async def copy_conversation(store: Store, source: Key, *, target: Key, through_seq: int | None) -> None:
     """Copy the log through ``through_seq`` (None: all of it), and the newest active record that fits.
 
-    The record in force comes first; one fits if it covers nothing after ``through_seq``, and no message that is
-    copied replaces what it covers. The copy's undo leads to the whole log.
+    The record in force comes first; one fits if it covers nothing after ``through_seq``, no message that is copied
+    replaces what it covers, and it covers no results that the model has not seen where the copy ends. Where it was made
+    the conversation had gone on; here the last request stays verbatim, and results not seen yet are shown whole. The
+    copy's undo leads to the whole log.
 
     Raises:
         InvalidInput: the target exists already, the source does not, or nothing is to be copied.
@@ -37,7 +40,7 @@ async def copy_conversation(store: Store, source: Key, *, target: Key, through_s
     records = [*await store.compactions(source), *([in_force] if in_force else [])]
     fitting = [record for record in records if _fits(record, messages)]
     if fitting:
-        record = replace(fitting[-1], parent="")
+        record = replace(_adapted(fitting[-1], messages), parent="")
         await store.commit(target, records=[record], active=record.id, expected=None, fence=0)
 
 
@@ -51,4 +54,33 @@ def _fits(record: Compaction, messages: Sequence[Message]) -> bool:
         record.status == "active"
         and end <= len(messages)
         and all(message.replaces is None or message.replaces > end for message in messages[end:])
+        and not any(message.seq <= end for message in _unseen(messages))
     )
+
+
+def _adapted(record: Compaction, messages: Sequence[Message]) -> Compaction:
+    """The record as it serves a log that ends here."""
+    unseen = {message.seq for message in _unseen(messages)}
+    request = next((message.seq for message in reversed(_live(messages)) if message.is_request), None)
+    kept = {request} if request is not None and request <= record.through_seq else set[int]()
+    return replace(
+        record,
+        keep=tuple(sorted({*record.keep, *kept})),
+        masks=tuple(mask for mask in record.masks if mask.seq not in unseen),
+    )
+
+
+def _unseen(messages: Sequence[Message]) -> Iterator[Message]:
+    """The messages with results after the last word of the model."""
+    waiting = takewhile(lambda message: message.role != "assistant", reversed(_live(messages)))
+    return (message for message in waiting if message.results)
+
+
+def _live(messages: Iterable[Message]) -> list[Message]:
+    """Those that no later one replaced."""
+    live: list[Message] = []
+    for message in messages:
+        while message.replaces is not None and live and live[-1].seq >= message.replaces:
+            live.pop()
+        live.append(message)
+    return live
