@@ -12,19 +12,16 @@ import pytest
 
 from autocompact.testing import FakeProvider
 from tests.gateway.serving import gateway_before
-from tests.gateway.test_long_conversations import builder, log_of
+from tests.gateway.test_long_conversations import OUTPUT, answer, asking, builder, log_of
 
 pytestmark = pytest.mark.anyio
 
-WINDOW = 6_000
-TURNS = 32
-"""Each has two requests and 2 KB of tool results: four windows in all."""
+LONG = (400, 4, 16_000)
+"""Turns, of which one in so many uses the tools, and the window. OpenAI's client walks through each history in a way that
+takes minutes for so many turns."""
 
-OUTPUT = 500
-
-
-def expected(turn: int) -> str:
-    return f"Module {turn}: {turn}-1, {turn}-2"
+SHORT = (24, 1, 4_000)
+"""The newest tool results are more than the recent messages that stay in such a window."""
 
 
 class Tools:
@@ -62,14 +59,24 @@ def pydantic_messages(url: str) -> tuple[Any, Any]:
 
 
 @pytest.mark.requirement("E7")
-@pytest.mark.parametrize("opened", [pydantic_chat, pydantic_responses, pydantic_messages])
-async def test_a_pydantic_ai_agent_outlives_its_window(opened: Callable[[str], tuple[Any, Any]]) -> None:
+@pytest.mark.parametrize(
+    "opened, turns, every, window",
+    [
+        (pydantic_chat, *SHORT),
+        (pydantic_responses, *SHORT),
+        (pydantic_messages, *SHORT),
+        (pydantic_messages, *LONG),
+    ],
+)
+async def test_a_pydantic_ai_agent_outlives_its_window(
+    opened: Callable[[str], tuple[Any, Any]], turns: int, every: int, window: int
+) -> None:
     from pydantic_ai import Agent
 
     tools, history = Tools(), []
     async with (
-        FakeProvider(builder, window=WINDOW) as provider,
-        gateway_before(provider, window=WINDOW) as url,
+        FakeProvider(builder, window=window) as provider,
+        gateway_before(provider, window=window) as url,
     ):
         model, client = opened(url)
         settings: Any = {"max_tokens": OUTPUT}
@@ -77,16 +84,16 @@ async def test_a_pydantic_ai_agent_outlives_its_window(opened: Callable[[str], t
             model, instructions="You build modules.", tools=[tools.read], model_settings=settings
         )
         async with client:
-            for tools.turn in range(TURNS):
-                asked = f"Please build module {tools.turn}"
-                if tools.turn % 2:
-                    done = await agent.run(asked, message_history=history)
-                    assert done.output == expected(tools.turn)
-                else:
+            for tools.turn in range(turns):
+                asked = asking(tools.turn, every=every)
+                if tools.turn % 20 < 4:
                     async with agent.run_stream(asked, message_history=history) as done:
-                        assert await done.get_output() == expected(tools.turn)
+                        assert await done.get_output() == answer(tools.turn, every=every)
+                else:
+                    done = await agent.run(asked, message_history=history)
+                    assert done.output == answer(tools.turn, every=every)
                 history = done.all_messages()
-    sent(provider)
+    sent(provider, requests=turns + turns // every, window=window)
 
 
 def langchain_chat(url: str, *, responses: bool = False) -> tuple[Any, Any]:
@@ -112,37 +119,49 @@ def langchain_messages(url: str) -> tuple[Any, Any]:
 
 
 @pytest.mark.requirement("E7")
-@pytest.mark.parametrize("opened", [langchain_chat, langchain_responses, langchain_messages])
+@pytest.mark.parametrize(
+    "opened, turns, every, window",
+    [
+        (langchain_chat, *SHORT),
+        (langchain_responses, *SHORT),
+        (langchain_messages, *SHORT),
+        (langchain_messages, *LONG),
+    ],
+)
 async def test_a_langchain_model_with_tools_outlives_its_window(
-    opened: Callable[[str], tuple[Any, Any]],
+    opened: Callable[[str], tuple[Any, Any]], turns: int, every: int, window: int
 ) -> None:
     from langchain_core.messages import HumanMessage, SystemMessage, ToolMessage
 
     tools = Tools()
     history: list[Any] = [SystemMessage("You build modules.")]
     async with (
-        FakeProvider(builder, window=WINDOW) as provider,
-        gateway_before(provider, window=WINDOW) as url,
+        FakeProvider(builder, window=window) as provider,
+        gateway_before(provider, window=window) as url,
     ):
         chat, client = opened(url)
         model = chat.bind_tools([tools.read])
         async with client:
-            for tools.turn in range(TURNS):
-                history.append(HumanMessage(f"Please build module {tools.turn}"))
-                called = await model.ainvoke(history)
-                history.append(called)
-                for call in called.tool_calls:
-                    history.append(ToolMessage(tools.read(**call["args"]), tool_call_id=call["id"]))
-                pieces = [piece async for piece in model.astream(history)]
-                done: Any = sum(pieces[1:], start=pieces[0])
-                assert done.text == expected(tools.turn)
-                history.append(done)
-    sent(provider)
+            for tools.turn in range(turns):
+                history.append(HumanMessage(asking(tools.turn, every=every)))
+                said: Any = await model.ainvoke(history)
+                if said.tool_calls:
+                    history.append(said)
+                    results = ((tools.read(**call["args"]), call["id"]) for call in said.tool_calls)
+                    history += [ToolMessage(text, tool_call_id=id) for text, id in results]
+                    if tools.turn % 20:
+                        said = await model.ainvoke(history)
+                    else:
+                        pieces = [piece async for piece in model.astream(history)]
+                        said = sum(pieces[1:], start=pieces[0])
+                assert said.text == answer(tools.turn, every=every)
+                history.append(said)
+    sent(provider, requests=turns + turns // every, window=window)
 
 
-def sent(provider: FakeProvider) -> None:
+def sent(provider: FakeProvider, *, requests: int, window: int) -> None:
     """What the provider saw: every request once, none refused, several times compacted."""
-    assert len(provider.requests) == 2 * TURNS
+    assert len(provider.requests) == requests
     sizes = [asked.tokens for asked in provider.requests]
-    assert max(sizes) <= WINDOW - OUTPUT
+    assert max(sizes) <= window - OUTPUT
     assert sum(after < before for before, after in pairwise(sizes)) >= 3

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,17 @@ from autocompact.core.messages import ToolCall
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.testing import Answer, FakeProvider, Received
 from tests.gateway.serving import gateway_before
-from tests.gateway.speakers import SPEAKERS, Speaker, Wire, official
+from tests.gateway.speakers import SPEAKERS, Json, Official, Said, Speaker, Wire, official
 
 pytestmark = pytest.mark.anyio
 
 WINDOW = 16_000
-ASKED = re.compile(r"Please build module (\d+)")
+TURNS = 400
+EVERY = 4
+"""Turns of which one uses the tools. The clients' own work grows with the square of the messages."""
+
+OUTPUT = 500
+ASKED = re.compile(r"(Please build|What of) module (\d+)")
 MADE = re.compile(r"\[made (\d+)-(\d)\]")
 
 
@@ -32,6 +38,16 @@ def log_of(turn: int, n: int) -> str:
         + f"[made {turn}-{n}] "
         + "It went on. " * 40
     )
+
+
+def asking(turn: int, *, every: int) -> str:
+    """What the user says: every so many turns something that needs the tools."""
+    return f"What of module {turn}?" if turn % every else f"Please build module {turn}"
+
+
+def answer(turn: int, *, every: int) -> str:
+    """What the model has to say to that in the end."""
+    return f"Nothing of module {turn} yet." if turn % every else f"Module {turn}: {turn}-1, {turn}-2"
 
 
 def results(item: Mapping[str, Any]) -> list[str]:
@@ -47,14 +63,16 @@ def results(item: Mapping[str, Any]) -> list[str]:
 
 
 def builder(asked: Received) -> Answer:
-    """Two calls for a request of the user; with their results, which of them it got for which request."""
+    """Two calls for a request to build; with their results, which of them it got for which request."""
     given: list[str] = []
     for item in reversed(asked.messages):
         found = results(item)
         if not found:
             break
         given = found + given
-    request = ASKED.findall(json.dumps(asked.messages))[-1]
+    wanted, request = ASKED.findall(json.dumps(asked.messages))[-1]
+    if wanted == "What of":
+        return Answer(text=f"Nothing of module {request} yet.")
     if given:
         marks = [f"{turn}-{n}" for text in given for turn, n in MADE.findall(text)]
         return Answer(text=f"Module {request}: {', '.join(marks)}")
@@ -75,26 +93,36 @@ async def test_400_turns_with_tools_never_overflow_and_every_reply_is_right(
         provider = await stack.enter_async_context(FakeProvider(builder, window=WINDOW))
         store = SqliteStore(tmp_path / "gw.db")
         url = await stack.enter_async_context(gateway_before(provider, window=WINDOW, store=store))
-        session = await stack.enter_async_context(aiohttp.ClientSession())
-        own, opened = official(speaker, url)
+        client, opened = official(speaker, url)
         await stack.enter_async_context(opened)
-        plain = Wire(session, url, path=speaker.path)
-        for turn in range(200):
-            # the client's own work grows with the square of the conversation, so it takes every fortieth turn
-            client, stream = (own, turn % 80 == 0) if turn % 40 == 0 else (plain, False)
-            history.append(speaker.user(f"Please build module {turn}"))
-            called = speaker.heard(await client.ask(speaker.request(history), stream=stream))
-            assert called.calls == [f"call_{turn}_1", f"call_{turn}_2"]
-            history += called.items
-            history += speaker.results(called.calls, [log_of(turn, n) for n in (1, 2)])
-            done = speaker.heard(await client.ask(speaker.request(history), stream=stream))
-            assert done.text == f"Module {turn}: {turn}-1, {turn}-2"
-            history += done.items
+        for turn in range(TURNS):
+            history.append(speaker.user(asking(turn, every=EVERY)))
+            said = await told(client, speaker, history, turn=turn)
+            if not turn % EVERY:
+                assert said.calls == [f"call_{turn}_1", f"call_{turn}_2"]
+                history += said.items
+                history += speaker.results(said.calls, [log_of(turn, n) for n in (1, 2)])
+                said = await told(client, speaker, history, turn=turn)
+            assert said.text == answer(turn, every=EVERY)
+            history += said.items
+        session = await stack.enter_async_context(aiohttp.ClientSession())
         (kept,) = await conversations(session, url)
+        (turned_back,) = (place for place, item in enumerate(history) if "[made 300-2]" in str(item))
+        said = await told(client, speaker, history[: turned_back + 1], turn=300)
+        assert said.text == answer(300, every=EVERY)
     sizes = [asked.tokens for asked in provider.requests]
-    assert len(sizes) == 400  # nothing was refused and sent again
-    assert max(sizes) <= WINDOW - 500
+    assert len(sizes) == TURNS + TURNS // EVERY + 1  # nothing was refused and sent again
+    assert max(sizes) <= WINDOW - OUTPUT
+    assert sum(after < before for before, after in pairwise(sizes)) >= 4
     assert kept["messages"] == len(history) - 1
+
+
+async def told(client: Official, speaker: Speaker, history: Sequence[Json], *, turn: int) -> Said:
+    """The reply to the history: some are streamed, some asked for by the client's typed methods."""
+    body = speaker.request(history, output=OUTPUT)
+    if turn % 50 < 2:
+        return speaker.heard(await client.ask(body, stream=turn % 100 < 2))
+    return speaker.heard(await client.post(body))
 
 
 @pytest.mark.parametrize("speaker", SPEAKERS, ids=lambda speaker: speaker.dialect)

@@ -34,7 +34,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.requirement("E7"), PACK]
 
 WINDOW = 32_000
 OUTPUT = 1_000
-REQUESTS = 24
+REQUESTS = 12
 LEAST_BYTES = 250_000
 """Sessions whose messages are shorter would be compacted once or never."""
 
