@@ -228,6 +228,5 @@ async def test_a_compaction_in_the_very_moment_does_not_send_the_request_twice()
         status, headers, _ = await asking
         _, later, _ = await client.post(encoded(speaker.request(said)))
     assert (status, headers["x-autocompact-action"]) == (200, "forwarded")
-    assert headers["x-autocompact-compaction"] != "none"
     assert bodies[1] == encoded(speaker.request(more))
     assert (len(bodies), later["x-autocompact-action"]) == (3, "compacted")

@@ -11,6 +11,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterable, Callable, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
@@ -30,6 +31,7 @@ _NOT_OURS = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 _CONNECT_SECONDS = 10
 _SILENT_SECONDS = 600
 _IDLE_SECONDS = 4
+_PATIENCE_SECONDS = 5
 _PIECE_BYTES = 1 << 20
 """Larger bodies are sent in pieces, so that one of many megabytes holds up nobody else's answer."""
 
@@ -253,13 +255,15 @@ class First:
         return self._asking is not None
 
     async def send(self) -> None:
-        """Send it; returns when all of it is on its way, or that failed."""
+        """Send it; returns when all of it is on its way, or that failed, or takes too long to wait for."""
         self.at = time.perf_counter()
         written = asyncio.Event()
         asking = self._upstream.send(self._exchange, self._body, written=written)
         self._asking = asyncio.create_task(asking)
         self._asking.add_done_callback(lambda _: written.set())
-        await written.wait()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_PATIENCE_SECONDS):
+                await written.wait()
 
     async def answer(self) -> aiohttp.ClientResponse:
         """What came back."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from operator import itemgetter
 from typing import TypeAlias, overload
 
 import msgspec
@@ -175,17 +176,17 @@ def _opened(body: bytes, *, codec: Codec) -> _Opened:
         known = json.members(body, path="")
         as_it_stands = json.mend(body) == body
         spans = json.spans(body, known if as_it_stands else {})
-        return spans, _listed(_value(body, spans.get(name)), None, codec=codec)
-    items = [bytes(raw) for raw in getattr(envelope, name)]
+        return spans, _listed(_value(body, spans.get(name)), codec=codec)
+    items = list(map(bytes, getattr(envelope, name)))
     spans = json.spans(body, {name: items, "system": envelope.system, "tools": envelope.tools})
-    return spans, _listed(_value(body, spans.get(name)), items, codec=codec)
+    return spans, _objects(items, path=name) if name in spans else _listed(None, codec=codec)
 
 
 def _value(body: bytes, span: json.Span | None) -> bytes | None:
     return None if span is None else body[span[0] : span[1]]
 
 
-def _listed(listed: bytes | None, items: list[bytes] | None, *, codec: Codec) -> list[bytes]:
+def _listed(listed: bytes | None, *, codec: Codec) -> list[bytes]:
     path = codec.list_field
     if listed is None or listed == b"null":
         if codec.list_required:
@@ -195,10 +196,14 @@ def _listed(listed: bytes | None, items: list[bytes] | None, *, codec: Codec) ->
         return [listed]
     if not json.is_array(listed):
         raise InvalidRequest(f"{path}: expected a list of messages")
-    raws = items if items is not None else [listed[start:end] for start, end in json.item_spans(listed, 0)]
-    for index, raw in enumerate(raws):
-        if raw[:1] != b"{":
-            raise InvalidRequest(f"{path}[{index}]: expected an object")
+    return _objects([listed[start:end] for start, end in json.item_spans(listed, 0)], path=path)
+
+
+def _objects(raws: list[bytes], *, path: str) -> list[bytes]:
+    firsts = bytes(map(itemgetter(0), raws))
+    if firsts.strip(b"{"):
+        index = next(place for place, first in enumerate(firsts) if first not in b"{")
+        raise InvalidRequest(f"{path}[{index}]: expected an object")
     return raws
 
 
