@@ -2,26 +2,30 @@
 
 Run ``python -m benchmarks.upkeep [COUNT]``: COUNT observations and COUNT tasks (10,000 by default), half of the
 observations as list items and half as headings, some confirmed often, some old, one in ten in other words a second
-time. Each measurement is a process of its own; its peak memory is that of the whole process, Python included.
+time. Then the report of a month on that folder, and the example session closed into it. Each measurement is a process of its own; its peak memory is that of the whole process, Python included.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import random
 import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from pathlib import Path
 from time import perf_counter, process_time
 
 from autocompact.testing.clock import FakeClock
 from autocompact.upkeep import observe, run_upkeep
+from autocompact.upkeep.monthly import write_report
+from autocompact.upkeep.session import Places, compact_session_now
 
 ROOT = Path(__file__).resolve().parents[1]
+SESSION = ROOT / "examples" / "sessions" / "fix-invoice-rounding.jsonl"
 NOW = "2026-11-21T10:00:00.000+00:00"
 WORDS = (
     "importer parser cache queue worker schema invoice session gateway index token window ledger archive deploy"
@@ -33,16 +37,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("count", type=int, nargs="?", default=10_000, help="observations, and tasks")
+    parser.add_argument("--step", choices=_STEPS, default="layers", help=argparse.SUPPRESS)
     parser.add_argument("--run", type=Path, metavar="FOLDER", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.run:
-        _run(options.run)
+        _run(options.run, _STEPS[options.step])
         return 0
     print("| what | seconds | of the processor | peak memory |\n|---|---|---|---|")
     with tempfile.TemporaryDirectory() as name:
         fill(Path(name), options.count)
-        for what in (f"{options.count:,} observations and tasks", "the same folder again"):
-            command = [sys.executable, "-m", "benchmarks.upkeep", "--run", name]
+        for what, step in (
+            (f"{options.count:,} observations and tasks", "layers"),
+            ("the same folder again", "layers"),
+            ("the report of the last month", "report"),
+            (f"the example session ({SESSION.stem}) closed", "session"),
+        ):
+            command = [sys.executable, "-m", "benchmarks.upkeep", "--run", name, "--step", step]
             done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
             print(f"| {what} | {done.stdout.strip()} |")
         started, worked = perf_counter(), process_time()
@@ -52,9 +62,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _run(folder: Path) -> None:
-    started, worked = perf_counter(), process_time()
+def _layers(folder: Path) -> None:
     run_upkeep(folder, clock=FakeClock(NOW))
+
+
+def _report(folder: Path) -> None:
+    asyncio.run(write_report(folder, clock=FakeClock(NOW)))
+
+
+def _session(folder: Path) -> None:
+    asyncio.run(compact_session_now(folder, str(SESSION), places=Places(), clock=FakeClock(NOW)))
+
+
+_STEPS: Mapping[str, Callable[[Path], None]] = {"layers": _layers, "report": _report, "session": _session}
+
+
+def _run(folder: Path, step: Callable[[Path], None]) -> None:
+    started, worked = perf_counter(), process_time()
+    step(folder)
     taken, worked = perf_counter() - started, process_time() - worked
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"{taken:.2f} | {worked:.2f} | {peak:.0f} MB")
