@@ -74,13 +74,28 @@ def _compressing(context: BrowserContext, home: str, *, speaker: Speaker) -> Non
         visit.ask("And for the whole of April?")
         speaker.will_say("Before 06:12, so that the current still carries you in.")
         visit.ask("When should we be at the harbour on the first?")
+        _preview(visit.page, speaker=speaker)
         gate = speaker.gate("<summary>They spoke of the tides in Bergen.</summary>")
         visit.say("/compact the times of high water")
-        gate.asked.wait(20)
+        gate.wait()
         expect(visit.page.locator(".compressing")).to_be_visible()
         _take(visit.page, "compressing")
         gate.open()
         expect(visit.page.locator(".compressing")).to_be_hidden()
+
+
+def _preview(page: Page, *, speaker: Speaker) -> None:
+    speaker.will_say(
+        "<summary>High water in Bergen is at 06:12 and 18:31, from `tides.txt` [m3]. They want to be at the harbour before "
+        "06:12 on 1 April, so that the current carries them in [m9].</summary>"
+    )
+    page.locator("header summary").click()
+    page.get_by_role("button", name="Compact the context…").click()
+    expect(page.get_by_role("button", name="Compact now")).to_be_enabled()
+    expect(page.locator(".preview .content")).not_to_be_empty()
+    _take(page, "preview")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
 
 
 def main() -> None:

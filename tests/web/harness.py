@@ -27,7 +27,7 @@ from autocompact.testing.provider import Received
 from tests.house.source import ROOT
 
 FLAGS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
-SECONDS = 20.0
+SECONDS = 60.0
 """How long a condition may take to come about, on a busy computer."""
 
 expect.set_options(timeout=SECONDS * 1000)
@@ -37,13 +37,17 @@ class Gate:
     """An answer that comes when the test says so."""
 
     def __init__(self, answer: str | Answer, portal: BlockingPortal) -> None:
-        self.asked = threading.Event()
+        self._asked = threading.Event()
         self._answer = answer
         self._portal = portal
         self._go = portal.call(asyncio.Event)
 
+    def wait(self) -> None:
+        """The model is asked, and waits for the test."""
+        assert self._asked.wait(SECONDS), "the model was not asked"
+
     async def answer(self) -> str | Answer:
-        self.asked.set()
+        self._asked.set()
         await self._go.wait()
         return self._answer
 
@@ -115,6 +119,8 @@ class Server:
         command = [sys.executable, "-m", "tests.web.child", str(self.port), str(self.db), str(self.folder)]
         self._process = subprocess.Popen([*command, self._settings], cwd=ROOT, env=self._environ)
         wait_until(self._answers)
+        with urlopen(self.url, timeout=2 * SECONDS):
+            pass  # the first page also waits for the packages of its model
 
     def _answers(self) -> bool:
         assert self._process is not None
@@ -248,6 +254,7 @@ class Visit:
 @contextmanager
 def visiting(context: BrowserContext, home: str) -> Generator[Visit]:
     """A tab of its own; in the end nothing was wrong in it."""
+    context.set_default_timeout(SECONDS * 1000)
     visit = Visit(context.new_page(), home)
     try:
         yield visit

@@ -95,11 +95,11 @@ def _exports(app: FastAPI, services: list[ChatService]) -> None:
 
 
 def _pages(services: list[ChatService]) -> None:
-    @ui.page("/", response_timeout=30.0)
+    @ui.page("/", response_timeout=120.0)
     async def first(request: Request, client: Client) -> None:
         await _shown(client, request, session=await first_conversation(services[0]))
 
-    @ui.page("/c/{id}", response_timeout=30.0)
+    @ui.page("/c/{id}", response_timeout=120.0)
     async def one(request: Request, client: Client, *, id: str) -> Response | None:
         try:
             session = await services[0].open(id)

@@ -97,7 +97,7 @@ class Composer:
         self._field.client.run_javascript(f"autocompactPage.put({json.dumps(text)}, {replaces})")
 
     def give_back(self, text: str) -> None:
-        """Put a text into the field, if nothing else is being written."""
+        """Put a text into the field, before what is being written."""
         self._field.client.run_javascript(f"autocompactPage.giveBack({json.dumps(text)})")
 
     def focus(self) -> None:

@@ -43,7 +43,7 @@ class Preview:
         with self.dialog, ui.element("div").classes("panel wide preview"):
             ui.html("Compact the context", tag="h2", sanitize=False)
             with ui.element("div").classes("query"):
-                self._field = ui.element("input").props(
+                field = ui.element("input").props(
                     'type=text id=focus autofocus autocomplete=off aria-label="What to concentrate on" '
                     'placeholder="What to concentrate on (not needed)"'
                 )
@@ -53,8 +53,8 @@ class Preview:
             with ui.element("div").classes("acts"):
                 self._go = self._button("Compact now", self._compact, style="primary").props("data-go")
                 self._button("Cancel", self.dialog.close, style="secondary")
-        self._field.on("input", self._typed, js_handler="(e) => emit(e.target.value)")
-        self._field.on("keydown.enter", self._begin, args=[])
+        field.on("input", self._typed, js_handler="(e) => emit(e.target.value)")
+        field.on("keydown.enter", self._begin, args=[])
         self.dialog.on_value_change(self._changed)
 
     def _button(self, label: str, act: Callable[[], object], *, style: str) -> ui.element:
@@ -72,8 +72,6 @@ class Preview:
     def open(self) -> None:
         """Show what a compaction would do now."""
         self._focus = ""
-        self._field.props["value"] = ""
-        self._field.update()
         self.dialog.open()
         self._begin()
 

@@ -105,7 +105,8 @@ def _item(line: ConversationLine, *, current: bool) -> str:
         f'<li class="{"current" if current else ""}">'
         f'<a class="title" href="/c/{id}" data-do="open" data-id="{id}" {place}>{marks}'
         f'<span class="words">{escape(line.title)}</span><span class="day">{escape(facts)}</span></a>'
-        f'<details class="menu" data-key="menu-{id}"><summary aria-label="More for {escape(line.title)}">{icon("more")}</summary>'
+        f'<details class="menu" data-key="menu-{id}">'
+        f'<summary aria-label="More for this conversation">{icon("more")}</summary>'
         f'<div class="options">{options}</div></details></li>'
     )
 

@@ -56,6 +56,7 @@ class Tab:
         self._queue: asyncio.Queue[ChatEvent] = asyncio.Queue()
         self._stops: list[Callable[[], None]] = []
         self._work: asyncio.Task[None] | None = None
+        self._opening = asyncio.Lock()
         self._leaving = False
         self._begun: set[asyncio.Task[None]] = set()
         self._shown: tuple[str, frozenset[int]] = ("", frozenset())
@@ -96,7 +97,11 @@ class Tab:
     # Opening and closing
 
     async def open(self, session: ChatSession, *, around: int | None = None) -> None:
-        """Show a conversation."""
+        """Show a conversation; one after the other, so that what is shown is the one that was wanted last."""
+        async with self._opening:
+            await self._open(session, around=around)
+
+    async def _open(self, session: ChatSession, *, around: int | None) -> None:
         self._unlisten()
         self._session = session
         self._queue = asyncio.Queue()
@@ -219,11 +224,10 @@ class Tab:
         self._show_waiting()
         self.live.restart()
         self.live.draw(last_seq=self.thread.last_seq, running=started)
-        if isinstance(event, events.TurnEnded):
-            if event.outcome == "failed":
-                self.notices.withdraw(event.message)
-                self.live.fail(event.message)
-            await self._list()
+        if isinstance(event, events.TurnEnded) and event.outcome == "failed":
+            self.notices.withdraw(event.message)
+            self.live.fail(event.message)
+        await self._list()
 
     async def _meter(self, event: events.MeterChanged) -> None:
         self.head.meter.show(event.meter)

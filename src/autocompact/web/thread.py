@@ -6,6 +6,7 @@ came since. So a long conversation is few elements. Dividers stand between chunk
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import count
@@ -58,6 +59,7 @@ class Thread:
         self._dividers: dict[str, DividerPart] = {}
         self._calls: dict[str, Call] = {}
         self._earlier: int | None = None
+        self._changing = asyncio.Lock()
         self._older = self._button("Earlier messages", self.older).props("data-auto")
         self.body = ui.element("div").classes("messages")
         self._newer = self._button("Later messages", self.newer)
@@ -84,6 +86,10 @@ class Thread:
 
     async def open(self, session: ChatSession, *, around: int | None = None) -> None:
         """Show the last messages, or those around one."""
+        async with self._changing:
+            await self._open(session, around=around)
+
+    async def _open(self, session: ChatSession, *, around: int | None = None) -> None:
         self._session = session
         before = around + AROUND + 1 if around else None
         page = await session.history(before_seq=before, limit=PAGE, replaced=self.show_replaced)
@@ -97,16 +103,23 @@ class Thread:
 
     async def older(self) -> None:
         """Show the page before the first message."""
+        async with self._changing:
+            await self._show_older()
+
+    async def _show_older(self) -> None:
         if self._earlier is None:
             return
-        before, self._earlier = self._earlier, None
-        page = await self.session.history(before_seq=before, limit=PAGE, replaced=self.show_replaced)
+        page = await self.session.history(before_seq=self._earlier, limit=PAGE, replaced=self.show_replaced)
         self._earlier = page.earlier
         self._place(page, at=0)
         self._mark_ends()
 
     async def newer(self) -> None:
         """Show the page after the last message."""
+        async with self._changing:
+            await self._show_newer()
+
+    async def _show_newer(self) -> None:
         if self.at_end:
             return
         shown = self._chunks[-1].last
@@ -121,20 +134,28 @@ class Thread:
 
     async def reach(self, seq: int) -> bool:
         """Have message ``seq`` shown; whether there is such a message to show."""
+        async with self._changing:
+            return await self._reach(seq)
+
+    async def _reach(self, seq: int) -> bool:
         if not 1 <= seq <= self.last_seq:
             return False
         if self._chunks and self._chunks[0].first <= seq <= self._chunks[-1].last:
             return True
         if self._earlier is not None and self._earlier - seq <= PAGE and seq < self._earlier:
-            await self.older()
+            await self._show_older()
         else:
-            await self.open(self.session, around=seq)
+            await self._open(self.session, around=seq)
         return True
 
     async def refresh(self) -> None:
         """Show anew what compactions, pins and edits changed of the messages that are shown."""
+        async with self._changing:
+            await self._refresh()
+
+    async def _refresh(self) -> None:
         if not self._chunks:
-            await self.open(self.session)
+            await self._open(self.session)
             return
         first, last = self._chunks[0].first, self._chunks[-1].last
         page = await self.session.history(
@@ -142,7 +163,7 @@ class Thread:
         )
         page = replace(page, entries=tuple(entry for entry in page.entries if entry.seq >= first))
         if [entry.seq for entry in page.entries] != [e.seq for c in self._chunks for e in c.entries]:
-            await self.open(self.session)
+            await self._open(self.session)
             return
         self.last_seq = page.last_seq
         fresh = {entry.seq: entry for entry in page.entries}

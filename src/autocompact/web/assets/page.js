@@ -69,8 +69,8 @@ const autocompactPage = (() => {
   }
 
   function giveBack(text) {
-    if ($("field").value.trim() || replaces) focus();
-    else put(text, 0);
+    const written = $("field").value;
+    put(written.trim() ? text + "\n\n" + written : text, replaces);
   }
 
   function focus() {
