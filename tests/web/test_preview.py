@@ -63,6 +63,10 @@ def test_a_preview_with_another_focus_is_made_again_and_none_changes_anything(qu
     expect(page.locator(".divider")).to_have_count(0)
     _open(page)
     expect(focus).to_have_value("")
+    dialog.get_by_role("button", name="What left").click()
+    dialog.locator(".content .reference").first.click()
+    expect(dialog).to_be_hidden()
+    expect(page.locator("#m1")).to_be_in_viewport()
 
 
 def test_where_nothing_can_be_gained_the_preview_says_so(quiet: Visit) -> None:

@@ -16,6 +16,7 @@ from autocompact.core.references import reference
 from autocompact.errors import AutocompactError
 from autocompact.web.icons import icon
 from autocompact.web.record import RecordSections
+from autocompact.web.thread import ACTION
 
 log = logging.getLogger("autocompact")
 
@@ -26,6 +27,7 @@ class Preview:
     Args:
         session: the conversation that is open now.
         apply: puts what was looked at in force.
+        jump: goes to a reference.
     """
 
     def __init__(
@@ -33,9 +35,11 @@ class Preview:
         *,
         session: Callable[[], ChatSession],
         apply: Callable[[Compaction], Awaitable[object]],
+        jump: Callable[[str], Awaitable[None]],
     ) -> None:
         self._session = session
         self._apply = apply
+        self._jump = jump
         self._focus = ""
         self._record: Compaction | None = None
         self._work: asyncio.Task[None] | None = None
@@ -45,11 +49,11 @@ class Preview:
             with ui.element("div").classes("query"):
                 field = ui.element("input").props(
                     'type=text id=focus autofocus autocomplete=off aria-label="What to concentrate on" '
-                    'placeholder="What to concentrate on (not needed)"'
+                    'placeholder="What to concentrate on (optional)"'
                 )
                 self._button("Preview again", self._begin, style="secondary").props("data-again")
             self._told = ui.html("", sanitize=False).classes("told").props("role=status")
-            self._shown = ui.element("div").classes("sections")
+            self._shown = ui.element("div").on("click", self._clicked, js_handler=ACTION)
             with ui.element("div").classes("acts"):
                 self._go = self._button("Compact now", self._compact, style="primary").props("data-go")
                 self._button("Cancel", self.dialog.close, style="secondary")
@@ -64,6 +68,11 @@ class Preview:
 
     def _typed(self, event: GenericEventArguments) -> None:
         self._focus = str(event.args)
+
+    async def _clicked(self, event: GenericEventArguments) -> None:
+        if event.args["action"] == "jump":
+            self.dialog.close()
+            await self._jump(reference(int(event.args["seq"])))
 
     def _changed(self, event: ValueChangeEventArguments[bool]) -> None:
         if not event.value and self._work is not None:

@@ -33,7 +33,7 @@ from autocompact.web.preview import Preview
 from autocompact.web.render import output_html
 from autocompact.web.search import Search
 from autocompact.web.sidebar import Act, Sidebar
-from autocompact.web.thread import Thread
+from autocompact.web.thread import ACTION, Thread
 
 DRAW_SECONDS = 0.06
 """Least time between two drawings of a growing answer."""
@@ -62,7 +62,7 @@ class Tab:
         self._shown: tuple[str, frozenset[int]] = ("", frozenset())
         self.dialogs = Dialogs()
         self.search = Search(session=lambda: self.session, jump=self._jump)
-        self.preview = Preview(session=lambda: self.session, apply=self._apply_previewed)
+        self.preview = Preview(session=lambda: self.session, apply=self._apply_previewed, jump=self._jump)
         with ui.element("div").classes("page"):
             self.sidebar = Sidebar(new=self._new, act=self._act_on)
             with ui.element("div").classes("main"):
@@ -81,7 +81,7 @@ class Tab:
                     self.live = Live(answer=self._answer, retry=self._retry)
                     self.notices = Notices()
                 self.announcer = Announcer()
-                thread.on("click", self._clicked, js_handler=_ACTION)
+                thread.on("click", self._clicked, js_handler=ACTION)
                 self.composer = Composer(
                     send=self._send, stop=self._stop, withdraw=self._withdraw, go_on=self._go_on
                 )
@@ -453,10 +453,3 @@ async def first_conversation(service: ChatService) -> ChatSession:
     """The conversation that was used last, a new one if there is none."""
     lines = await service.conversations()
     return await service.open(lines[0].id) if lines else await service.create()
-
-
-_ACTION = (
-    "(e) => { const b = e.target.closest('[data-action]');"
-    " if (!b || b.dataset.action.startsWith('copy')) return;"
-    " e.preventDefault(); emit({action: b.dataset.action, seq: b.dataset.seq || ''}); }"
-)

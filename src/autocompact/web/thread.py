@@ -23,6 +23,13 @@ PAGE = 50
 AROUND = 20
 """Messages that are shown after one that was jumped to."""
 
+ACTION = (
+    "(e) => { const b = e.target.closest('[data-action]');"
+    " if (!b || b.dataset.action.startsWith('copy')) return;"
+    " e.preventDefault(); emit({action: b.dataset.action, seq: b.dataset.seq || ''}); }"
+)
+"""Sends what was clicked among messages, as its action and its message; the browser itself copies."""
+
 
 class Chunk:
     """Messages in one element."""
