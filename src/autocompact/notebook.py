@@ -125,8 +125,9 @@ class Chat:
     @property
     def answer(self) -> str:
         """The last answer's words, without the tags of a summary."""
-        log = self.run(self.session.conversation.history())
-        return next((each.text for each in reversed(log) if each.role == "assistant"), "")
+        page = self.run(self.session.history(limit=_SHOWN))
+        said = (entry.message for entry in reversed(page.entries))
+        return next((message.text for message in said if message.role == "assistant"), "")
 
     def compact(self, focus: str = "") -> CompactionResult:
         """Compact now, with an eye on ``focus``, and show what came of it."""

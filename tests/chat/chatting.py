@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ from autocompact.chat import ChatConfig, ChatService, ChatSession, opened
 from autocompact.chat.events import ChatEvent
 from autocompact.core.messages import Message, ToolCall
 from autocompact.testing import Answer, FakeClock, FakeProvider
+from autocompact.testing.provider import Received
 
 E = TypeVar("E")
 
@@ -71,3 +73,20 @@ async def asked(session: ChatSession, text: str) -> Sequence[Message]:
     await session.send(text)
     await session.wait()
     return await session.conversation.history()
+
+
+class Held:
+    """Answers that come one by one, when the test says so."""
+
+    def __init__(self) -> None:
+        self._asked: asyncio.Queue[asyncio.Event] = asyncio.Queue()
+
+    async def __call__(self, request: Received) -> str:
+        go = asyncio.Event()
+        self._asked.put_nowait(go)
+        await go.wait()
+        return f"Answer to {request.last_text!r}."
+
+    async def asked(self) -> asyncio.Event:
+        """Wait for the next request; what lets it be answered."""
+        return await self._asked.get()

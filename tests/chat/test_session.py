@@ -331,6 +331,19 @@ async def test_a_conversation_is_exported_deleted_and_gone(tmp_path: Path) -> No
     assert [line.id for line in left] == [other.id]
 
 
+async def test_a_deleted_conversation_does_not_come_back_where_it_still_is_open(tmp_path: Path) -> None:
+    async with chatting(tmp_path, config=ChatConfig(model="offline")) as service:
+        session = await service.create()
+        await asked(session, "The ketch is called Ines.")
+        await service.delete(session.id)
+        with pytest.raises(InvalidInput, match="was deleted"):
+            await session.send("And the sloop?")
+        with pytest.raises(InvalidInput, match="was deleted"):
+            await session.waiting.add("And the sloop?")
+
+        assert await service.conversations() == ()
+
+
 async def test_two_services_on_one_file_see_titles_of_each_other(tmp_path: Path) -> None:
     path = tmp_path / "chats.db"
     async with (

@@ -12,29 +12,11 @@ from autocompact.chat import ChatConfig, ChatSession
 from autocompact.chat import events as chat
 from autocompact.errors import InvalidInput
 from autocompact.testing import FakeProvider
-from autocompact.testing.provider import Received
-from tests.chat.chatting import CHAT, Heard, asked, chatting
+from tests.chat.chatting import CHAT, Heard, Held, asked, chatting
 
 pytestmark = pytest.mark.anyio
 
 CONFIG = ChatConfig(model=CHAT)
-
-
-class Held:
-    """Answers that come one by one, when the test says so."""
-
-    def __init__(self) -> None:
-        self._asked: asyncio.Queue[asyncio.Event] = asyncio.Queue()
-
-    async def __call__(self, request: Received) -> str:
-        go = asyncio.Event()
-        self._asked.put_nowait(go)
-        await go.wait()
-        return f"Answer to {request.last_text!r}."
-
-    async def asked(self) -> asyncio.Event:
-        """Wait for the next request; what lets it be answered."""
-        return await self._asked.get()
 
 
 async def heard(session: ChatSession, when: Callable[[object], bool]) -> None:

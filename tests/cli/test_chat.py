@@ -16,6 +16,7 @@ from autocompact.chat.aside import Aside
 from autocompact.chat.offline import LABEL
 from autocompact.core.messages import ToolCall
 from autocompact.testing import Answer, FakeProvider
+from tests.chat.chatting import Held
 from tests.cli.pseudo_terminal import CTRL_C, CTRL_D, DISCARD, PATIENCE, TAB, UP, PseudoTerminal
 
 _OURS = ("AUTOCOMPACT_", "OPENAI_", "ANTHROPIC_", "OLLAMA_", "LLAMACPP_", "NO_COLOR")
@@ -342,6 +343,22 @@ def test_markdown_is_painted_as_it_streams_and_left_alone_where_nobody_wants_tha
             terminal.prompt()
             terminal.enter("When?")
             terminal.until(markdown)
+
+
+def test_what_is_typed_while_an_answer_runs_is_asked_when_it_has_ended(place: Place) -> None:
+    with providing(provider := FakeProvider(held := Held())) as aside:
+        place.talk_to(provider)
+        with place.terminal() as terminal:
+            terminal.prompt()
+            terminal.enter("One")
+            first = aside.run(held.asked())
+            terminal.enter("Two")
+            terminal.until("Two")
+            aside.call(first.set)
+            terminal.until("Answer to 'One'.")
+            second = aside.run(held.asked())
+            aside.call(second.set)
+            terminal.until("Answer to 'Two'.")
 
 
 def test_a_compaction_that_comes_to_nothing_is_told_once(place: Place) -> None:

@@ -38,10 +38,12 @@ class Running:
 
     Attributes:
         turn: the one that runs, None if none does.
+        closed: none begins any more.
     """
 
     def __init__(self, session: ChatSession) -> None:
         self.turn: Turn | None = None
+        self.closed = False
         self._of = session
         self._task: asyncio.Task[None] | None = None
         self._ended: TurnEnded | None = None
@@ -59,6 +61,10 @@ class Running:
         Raises:
             InvalidInput: a turn is running, here or in another program.
         """
+        if self.closed:
+            raise InvalidInput(
+                "this conversation was deleted, or its program is ending: nothing is added to it"
+            )
         if self.turn is not None:
             raise InvalidInput("a turn is running: wait for its end, or cancel it")
         wanted = request and replace(request, replaces=replaces)

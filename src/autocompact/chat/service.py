@@ -31,7 +31,7 @@ from autocompact.chat.tools.skills import find_skills, skill_tool
 from autocompact.chat.tools.workspace import Workspace
 from autocompact.chat.views import ConversationLine
 from autocompact.compactor.compactor import ConversationStore
-from autocompact.errors import AutocompactError, InvalidInput
+from autocompact.errors import InvalidInput
 from autocompact.events import Event
 from autocompact.library.archive import Archive
 from autocompact.library.outgoing import ExportFormat, render
@@ -171,7 +171,7 @@ class ChatService:
             for session in tuple(self._sessions.values()):
                 try:
                     await session.catch_up()
-                except AutocompactError:
+                except Exception:  # the others go on being watched
                     log.exception("a conversation could not be watched", extra={"conversation": session.id})
 
     async def rename(self, id: str, *, title: str) -> None:

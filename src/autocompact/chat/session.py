@@ -461,6 +461,7 @@ class ChatSession:
         self.tell(events.TasksChanged(conversation_id=self.id, tasks=tasks))
 
     async def aclose(self) -> None:
-        """End a running turn; what it said so far is marked as interrupted."""
+        """End a running turn; what it said so far is marked as interrupted. None begins any more."""
+        self._running.closed = True
         await self._running.cancel("interrupted")
         await self.conversation.ahead.settled()

@@ -35,7 +35,9 @@ TICK = 0.12
 SHOWN = 12
 """Messages of the history that are shown when a conversation is opened."""
 REMEMBERED = 500
-"""Requests of a conversation that the arrow keys go back to."""
+"""Requests of a conversation that the arrow keys go back to,"""
+LOOKED_AT = 5_000
+"""among so many of its last messages."""
 
 OWN_COMMANDS = (
     Command(name="/edit", arguments="[m12] TEXT", help="Say something else in place of a request."),
@@ -308,7 +310,8 @@ async def resumed(service: ChatService, name: str, *, but: str = "") -> ChatSess
 
 
 async def _requests(session: ChatSession) -> list[str]:
-    log = await session.conversation.history()
+    first = max(1, len(session.conversation) - LOOKED_AT + 1)
+    log = await session.conversation.history(from_seq=first)
     return [message.text for message in log if message.is_request and message.text.isprintable()]
 
 
