@@ -10,7 +10,8 @@ takes for a request (Linux only); unlike the clock it hardly depends on what els
 of it runs before other work (a negative nice value, which needs the right to it).
 
 The peers are installed once into benchmarks/.venvs (litellm, headroom); what cannot be installed or started is left
-out, and the reason printed. They run as their documentation starts them, telemetry and rate limits off.
+out, and the reason printed. They run as their documentation starts them, telemetry and rate limits off. A slow server
+gets fewer requests (ROUND_SECONDS), and of fewer than 100 "p99" is the slowest.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -33,6 +35,7 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
+from benchmarks.gateways.install import free_port, installed
 from benchmarks.gateways.traffic import Client, latencies, post, rate, turns, upstream
 from benchmarks.speed import reason, verdict
 
@@ -43,6 +46,11 @@ LITELLM = "litellm[proxy]==1.106.2"
 HEADROOM = "headroom-ai[proxy]==0.42.0"
 START_SECONDS = 120
 ROUND_SECONDS = 5
+"""What one round of one server may take: a slow one has fewer requests, so that the whole run stays below 12 minutes."""
+
+PATIENCE = 60
+"""Seconds beyond that after which a server that does not answer is given up."""
+
 BIG_WINDOW = "4000000"
 
 Row = dict[str, Any]
@@ -72,10 +80,10 @@ class Target:
 
 
 def processor_seconds(target: Target) -> float:
-    """What all threads of the server have taken so far; 0.0 where that cannot be told."""
-    tasks = Path("/proc", str(target.process.pid), "task") if target.process else Path("/nowhere")
-    threads = list(tasks.iterdir()) if tasks.exists() else []
-    return sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads) / 1e9
+    """What all threads of the server have taken so far, ended ones too; 0.0 where that cannot be told."""
+    if target.process is None or sys.platform != "linux":
+        return 0.0
+    return time.clock_gettime(~target.process.pid << 3 | 2)  # clock_getcpuclockid(3), by the nanosecond
 
 
 def pin(core: int) -> None:
@@ -132,33 +140,6 @@ async def stopped(target: Target) -> None:
 
 
 # The peers
-
-
-def installed(requirement: str, *, program: str) -> Path:
-    """The program of a peer, installed into an environment of its own.
-
-    Raises:
-        OSError, subprocess.SubprocessError: that is not possible.
-    """
-    folder = HERE / ".venvs" / program
-    stamp = folder / "installed.txt"
-    if not stamp.exists() or stamp.read_text() != requirement:
-        print(f"installing {requirement} into {folder} ...", file=sys.stderr)
-        uv = Path(sys.executable).with_name("uv")
-        python = folder / "bin" / "python"
-        quiet: Row = {"check": True, "capture_output": True, "text": True, "timeout": 600}
-        subprocess.run([uv, "venv", "--clear", "--python", sys.executable, folder], **quiet)
-        subprocess.run([uv, "pip", "install", "--compile-bytecode", "--python", python, requirement], **quiet)
-        stamp.write_text(requirement)
-    return folder / "bin" / program
-
-
-def free_port() -> int:
-    import socket
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 async def answering(target: Target) -> None:
@@ -224,16 +205,24 @@ PEERS: tuple[Callable[[int, Path], Awaitable[Target]], ...] = (headroom, litellm
 # Latency
 
 
+def problem(error: Exception) -> str:
+    """Why a server was given up."""
+    waited = f"it did not answer within {PATIENCE} seconds" if isinstance(error, TimeoutError) else ""
+    return waited or f"{type(error).__name__}: {error}"
+
+
 async def measured(target: Target, requests: Iterator[bytes], *, size: int, count: int) -> None:
     """Some more requests of a conversation; a target that fails is given up."""
     try:
         client = await Client.connect(target.port)
         before = processor_seconds(target)
-        target.figures.setdefault(size, []).extend(await latencies(client, requests, count=count))
+        async with asyncio.timeout(ROUND_SECONDS + PATIENCE):
+            taken = await latencies(client, requests, count=count, seconds=ROUND_SECONDS)
+        target.figures.setdefault(size, []).extend(taken)
         target.spent[size] = target.spent.get(size, 0.0) + processor_seconds(target) - before
         client.close()
     except (OSError, RuntimeError) as error:
-        target.problem = f"{type(error).__name__}: {error}"
+        target.problem = problem(error)
         print(f"{target.name}: given up at {size:,} bytes: {target.problem[:200]}")
 
 
@@ -256,10 +245,11 @@ async def compare(targets: Sequence[Target], sizes: dict[int, int]) -> None:
         for target in targets:
             requests = turns(size, name=target.name)
             try:
-                await prepared(target, requests)
+                async with asyncio.timeout(PATIENCE):
+                    await prepared(target, requests)
                 running.append((target, requests))
             except (OSError, RuntimeError) as error:
-                print(f"{target.name}: not measured at {size:,} bytes: {str(error)[:300]}")
+                print(f"{target.name}: not measured at {size:,} bytes: {problem(error)[:300]}")
         for _ in range(ROUNDS):
             for target, requests in running:
                 if not target.problem:
@@ -279,7 +269,8 @@ def latency_table(targets: Sequence[Target]) -> list[Row]:
                 cells.append("-")
                 continue
             less = 0.0 if target is direct else median(direct.figures[size])
-            middle, high = median(taken) - less, quantiles(taken, n=100)[98] - less
+            highest = quantiles(taken, n=100)[98] if len(taken) > 100 else max(taken)
+            middle, high = median(taken) - less, highest - less
             spent = target.spent[size] / len(taken)
             rows.append({"name": target.name, "bytes": size, "p50": middle, "p99": high, "spent": spent})
             cells.append(f"{middle * 1e3:.2f}, {high * 1e3:.2f}; {spent * 1e3:.2f} ms")
@@ -289,6 +280,20 @@ def latency_table(targets: Sequence[Target]) -> list[Row]:
 
 
 # Throughput
+
+
+async def rated(target: Target, request: bytes, *, count: int) -> tuple[float, float]:
+    """Requests a second, the middle of three rounds, and the processor time of one; a short round warms it up."""
+
+    async def once(count: int) -> tuple[float, int]:
+        async with asyncio.timeout(ROUND_SECONDS + PATIENCE):
+            return await rate(target.port, request, connections=16, count=count, seconds=ROUND_SECONDS)
+
+    await once(176)
+    before = processor_seconds(target)
+    rounds = [await once(count) for _ in range(3)]
+    spent = processor_seconds(target) - before
+    return median(speed for speed, _ in rounds), spent / sum(done for _, done in rounds)
 
 
 async def throughput(targets: Sequence[Target], *, count: int) -> list[Row]:
@@ -302,18 +307,13 @@ async def throughput(targets: Sequence[Target], *, count: int) -> list[Row]:
         for stream in (False, True):
             request = next(turns(2_000, name="rate", stream=stream))
             try:
-                warm = await rate(target.port, request, connections=16, count=160)
-                enough = max(160, min(count, round(ROUND_SECONDS * warm)))
-                before = processor_seconds(target)
-                speeds = [await rate(target.port, request, connections=16, count=enough) for _ in range(3)]
+                speed, spent = await rated(target, request, count=count)
             except (OSError, RuntimeError) as error:
-                print(f"{target.name}: {str(error)[:200]}", file=sys.stderr)
+                print(f"{target.name}: its rate was not measured: {problem(error)[:200]}")
                 cells.append("-")
                 continue
-            spent = (processor_seconds(target) - before) / (3 * (enough // 16 * 16 + 16))
-            row = {"name": target.name, "stream": stream, "rate": median(speeds), "spent": spent}
-            rows.append(row)
-            cells.append(f"{median(speeds):,.0f}" + (f" ({1 / spent:,.0f})" if spent else ""))
+            rows.append({"name": target.name, "stream": stream, "rate": speed, "spent": spent})
+            cells.append(f"{speed:,.0f}" + (f" ({1 / spent:,.0f})" if spent else ""))
         print(f"| {target.name} | {' | '.join(cells)} |", flush=True)
     return rows
 

@@ -169,10 +169,10 @@ def turns(size: int, *, name: str, message: int = 500, stream: bool = False) -> 
         say(f"{name}, go on with {number}")
 
 
-async def latencies(client: Client, requests: Iterator[bytes], *, count: int) -> list[float]:
-    """Seconds of each of so many requests, one after the other."""
+async def latencies(client: Client, requests: Iterator[bytes], *, count: int, seconds: float) -> list[float]:
+    """Seconds of each of so many requests, one after the other; fewer if they take longer than ``seconds`` together."""
     taken: list[float] = []
-    for _ in range(count):
+    while len(taken) < count and sum(taken) < seconds:
         request = next(requests)
         begun = perf_counter()
         await client.ask(request)
@@ -180,18 +180,23 @@ async def latencies(client: Client, requests: Iterator[bytes], *, count: int) ->
     return taken
 
 
-async def rate(port: int, request: bytes, *, connections: int, count: int) -> float:
-    """Requests per second, ``count`` of them over so many connections."""
+async def rate(
+    port: int, request: bytes, *, connections: int, count: int, seconds: float
+) -> tuple[float, int]:
+    """Requests per second over so many connections, and how many they were: ``count``, or what fits ``seconds``."""
     clients = [await Client.connect(port) for _ in range(connections)]
+    left = count
 
     async def work(client: Client) -> None:
-        for _ in range(count // connections):
+        nonlocal left
+        while left > 0 and perf_counter() < begun + seconds:
+            left -= 1
             await client.ask(request)
 
-    await asyncio.gather(*(client.ask(request) for client in clients))
-    begun = perf_counter()
-    await asyncio.gather(*map(work, clients))
-    taken = perf_counter() - begun
-    for client in clients:
-        client.close()
-    return count // connections * connections / taken
+    try:
+        begun = perf_counter()
+        await asyncio.gather(*map(work, clients))
+        return (count - left) / (perf_counter() - begun), count - left
+    finally:
+        for client in clients:
+            client.close()
