@@ -109,9 +109,8 @@ def run_upkeep(
     policy, clock = policy or UpkeepPolicy(), clock or SystemClock()
     if dry_run:
         files = {**read_files(folder, NAMES), **(ahead or {})}
-        with _uncollected():
-            return _planned(folder, files, layers=layers, policy=policy, clock=clock)
-    with locked(folder), _uncollected():
+        return _planned(folder, files, layers=layers, policy=policy, clock=clock)
+    with locked(folder):
         for _ in range(TRIES):
             files = read_files(folder, NAMES)
             report = _planned(folder, files, layers=layers, policy=policy, clock=clock)
@@ -139,6 +138,7 @@ def _uncollected() -> Generator[None]:
             gc.enable()
 
 
+@_uncollected()
 def _planned(
     folder: Path,
     files: Mapping[str, bytes],
