@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from itertools import takewhile
 
@@ -38,9 +38,11 @@ async def copy_conversation(store: Store, source: Key, *, target: Key, through_s
         raise _taken(target) from error
     in_force = (await store.load(source)).active
     records = [*await store.compactions(source), *([in_force] if in_force else [])]
-    fitting = [record for record in records if _fits(record, messages)]
-    if fitting:
-        record = replace(_adapted(fitting[-1], messages), parent="")
+    live = _live(messages)
+    unseen = {message.seq for message in _unseen(live)}
+    fitting = next((each for each in reversed(records) if _fits(each, messages, unseen=unseen)), None)
+    if fitting is not None:
+        record = replace(_adapted(fitting, live, unseen=unseen), parent="")
         await store.commit(target, records=[record], active=record.id, expected=None, fence=0)
 
 
@@ -48,20 +50,19 @@ def _taken(target: Key) -> InvalidInput:
     return InvalidInput(f"conversation {target.conversation!r} exists already: choose another name")
 
 
-def _fits(record: Compaction, messages: Sequence[Message]) -> bool:
+def _fits(record: Compaction, messages: Sequence[Message], *, unseen: Set[int]) -> bool:
     end = record.through_seq
     return (
         record.status == "active"
         and end <= len(messages)
         and all(message.replaces is None or message.replaces > end for message in messages[end:])
-        and not any(message.seq <= end for message in _unseen(messages))
+        and all(seq > end for seq in unseen)
     )
 
 
-def _adapted(record: Compaction, messages: Sequence[Message]) -> Compaction:
+def _adapted(record: Compaction, live: Sequence[Message], *, unseen: Set[int]) -> Compaction:
     """The record as it serves a log that ends here."""
-    unseen = {message.seq for message in _unseen(messages)}
-    request = next((message.seq for message in reversed(_live(messages)) if message.is_request), None)
+    request = next((message.seq for message in reversed(live) if message.is_request), None)
     kept = {request} if request is not None and request <= record.through_seq else set[int]()
     return replace(
         record,
@@ -70,9 +71,9 @@ def _adapted(record: Compaction, messages: Sequence[Message]) -> Compaction:
     )
 
 
-def _unseen(messages: Sequence[Message]) -> Iterator[Message]:
+def _unseen(live: Sequence[Message]) -> Iterator[Message]:
     """The messages with results after the last word of the model."""
-    waiting = takewhile(lambda message: message.role != "assistant", reversed(_live(messages)))
+    waiting = takewhile(lambda message: message.role != "assistant", reversed(live))
     return (message for message in waiting if message.results)
 
 
