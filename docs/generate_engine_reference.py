@@ -33,6 +33,11 @@ _SETTINGS = """## settings.json
 A value comes from the first of these that has it: an option of the command, `.autocompact/settings.json` of the project,
 `settings.json` in the user's data folder, the environment variable, the default. `autocompact settings --explain` shows
 which. In a variable, a list is written `a,b` and values by name `a=1,b=2`."""
+_OF_A_PROJECT = {
+    "nothing": "not from a project's file",
+    "offline": 'from a project\'s file only "offline"',
+    "within": "from a project's file only within its folder",
+}
 _ENTRY = re.compile(r"^    (\w+): (.*(?:\n {5,}.*)*)", re.MULTILINE)
 
 
@@ -105,7 +110,7 @@ def placements() -> str:
 def accepted(setting: Setting) -> str:
     """What a setting accepts, and what else there is to know."""
     told = setting.expected.replace("|", "\\|")
-    return f"{told}; not from a project's file" if setting.own else told
+    return f"{told}; {_OF_A_PROJECT[setting.project]}" if setting.project in _OF_A_PROJECT else told
 
 
 def file_settings() -> str:

@@ -10,6 +10,8 @@ import pytest
 
 from tests.cli.program import CODING, Program
 
+OWN = Path("data") / "autocompact" / "settings.json"
+
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -24,8 +26,15 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def say(project: Path, settings: dict[str, Any]) -> None:
-    file = project / ".autocompact" / "settings.json"
-    file.parent.mkdir(exist_ok=True)
+    written(project / ".autocompact" / "settings.json", settings)
+
+
+def say_as_user(project: Path, settings: dict[str, Any]) -> None:
+    written(project.parent / OWN, settings)
+
+
+def written(file: Path, settings: dict[str, Any]) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(settings), "utf-8")
 
 
@@ -41,7 +50,7 @@ def test_the_window_is_that_of_the_settings_unless_an_option_says_it(project: Pa
 def test_the_summary_model_is_that_of_the_settings_unless_an_option_says_it(
     project: Path, program: Program
 ) -> None:
-    say(project, {"compaction": {"summaryModel": "claude-haiku-4-5"}})
+    say_as_user(project, {"compaction": {"summaryModel": "claude-haiku-4-5"}})
     refused = program("compact", CODING)
     assert (refused.code, refused.out) == (2, b"")
     assert "no provider is known for the model 'claude-haiku-4-5'" in refused.err
@@ -49,6 +58,19 @@ def test_the_summary_model_is_that_of_the_settings_unless_an_option_says_it(
     assert (offline.code, "offline summary" in offline.err) == (0, True)
     mixed = program("compact", CODING, "--model", "offline", "--base-url", "http://127.0.0.1:9")
     assert mixed.code == 2
+
+
+def test_a_repository_sends_no_session_to_a_model_and_the_person_is_told_so_once(
+    project: Path, program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "a key that must not be used")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
+    say(project, {"compaction": {"summaryModel": "claude-haiku-4-5"}})
+    ended = program("compact", CODING)
+    assert (ended.code, "offline summary" in ended.err) == (0, True)
+    told = f"compaction.summaryModel ({project / '.autocompact' / 'settings.json'}:1)"
+    assert (ended.err.count("ignored, because"), ended.err.count(told)) == (1, 1)
+    assert "ignored" not in program("compact", CODING, "--model", "offline", "--window", 90_000).err
 
 
 def test_a_replay_compacts_as_the_settings_say_unless_options_do(project: Path, program: Program) -> None:
@@ -68,14 +90,15 @@ def test_a_replay_compacts_as_the_settings_say_unless_options_do(project: Path, 
 def test_kept_conversations_are_those_of_the_settings_unless_an_option_says_it(
     project: Path, program: Program
 ) -> None:
-    say(project, {"chat": {"db": "mine.db"}})
+    say_as_user(project, {"chat": {"db": "mine.db"}})
+    kept = (project.parent / OWN).parent / "mine.db"
     assert program("import", CODING).code == 0
-    assert (project / "mine.db").is_file()
+    assert kept.is_file()
     assert [each["name"] for each in json.loads(program("list", "--json").out)["conversations"]] == [
         CODING.stem
     ]
     assert str(project / "other.db") in program("list", "--json", "--db", project / "other.db").err
-    assert program("export", CODING.stem, "--out", project / "mine.db").code == 2
+    assert program("export", CODING.stem, "--out", kept).code == 2
 
 
 def test_settings_that_are_wrong_stop_a_command_that_needs_them_and_no_other(

@@ -41,6 +41,17 @@ def test_programs_read_the_same_as_json(folder: Path, program: Program) -> None:
     assert (port["value"], port["source"], port["default"]) == (8788, "environment", 8787)
 
 
+def test_what_a_project_may_not_say_is_told_beside_the_values(folder: Path, program: Program) -> None:
+    file = folder / ".autocompact" / "settings.json"
+    file.write_text('{"chat":\n{"model": "openai:gpt-5"}}')
+    ended = program("settings", "--dir", folder, "--json", "--explain")
+    assert json.loads(ended.out)["ignored"] == [{"path": "chat.model", "where": f"{file}:2"}]
+    assert ended.err.startswith(
+        "ignored, because a project's file may have come with a repository: chat.model"
+    )
+    assert ended.err.count("\n") == 1
+
+
 def test_the_schema_goes_to_stdout(program: Program) -> None:
     assert program("settings", "--schema").out == schema()
 

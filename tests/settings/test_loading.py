@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from autocompact.errors import InvalidInput
-from autocompact.settings import Loaded, load_settings, project_file, user_file
+from autocompact.settings import Loaded, Settings, load_settings, project_file, user_file
 
 THRESHOLD = "compaction.triggers.sessionTokens.threshold"
 THRESHOLD_VARIABLE = "AUTOCOMPACT_COMPACTION_TRIGGERS_SESSION_TOKENS_THRESHOLD"
@@ -31,6 +31,13 @@ def project(folder: Path, text: str | object) -> Path:
     file.parent.mkdir(exist_ok=True)
     file.write_text(text if isinstance(text, str) else json.dumps(text))
     return file
+
+
+def nested(path: str, value: object) -> object:
+    """The document that gives one setting."""
+    for name in reversed(path.split(".")):
+        value = {name: value}
+    return value
 
 
 def loaded(folder: Path, *, user: str = "", **environ: str) -> Loaded:
@@ -177,20 +184,80 @@ def test_a_variable_that_cannot_be_used_is_named(tmp_path: Path, name: str, valu
 
 
 @pytest.mark.parametrize(
-    "text",
+    "path, given",
     [
-        '{"gateway": {"upstreams": {"openai": "https://elsewhere.example"}}}',
-        '{"gateway": {"host": "0.0.0.0"}}',
-        '{"chat": {"commands": {"enabled": true}}}',
-        '{"chat": {"mcpFile": "mcp.json"}}',
+        ("compaction.summaryModel", "anthropic:claude-opus-4-1"),
+        ("compaction.summaryPrompt", "../elsewhere/SKILL.md"),
+        ("compaction.summaryPrompt", "~/.ssh/id_ed25519"),
+        ("chat.model", "openai:gpt-5"),
+        ("chat.db", "chat.db"),
+        ("chat.steps", 100_000),
+        ("chat.memoryFolder", "/etc"),
+        ("chat.skillFolders", ["skills", "../skills"]),
+        ("chat.commands.enabled", True),
+        ("chat.mcpFile", "mcp.json"),
+        ("gateway.db", "gateway.db"),
+        ("gateway.expireAfterDays", 1),
+        ("gateway.host", "0.0.0.0"),
+        ("gateway.upstreams.openai", "https://elsewhere.example"),
+        ("gateway.upstreamKeys.openai", "env:HOME"),
     ],
 )
-def test_a_repository_cannot_say_where_keys_go_or_what_is_run(tmp_path: Path, text: str) -> None:
-    project(tmp_path, text)
-    with pytest.raises(InvalidInput, match="is not taken from a project's file"):
-        loaded(tmp_path)
-    project(tmp_path, {})
-    loaded(tmp_path, user=text)
+def test_a_repository_cannot_say_what_is_sent_spent_kept_removed_run_or_read_elsewhere(
+    tmp_path: Path, path: str, given: object
+) -> None:
+    text = json.dumps(nested(path, given))
+    file = project(tmp_path, text)
+    left = loaded(tmp_path)
+    assert (left.settings, left.ignored) == (Settings(), {path: f"{file}:1"})
+    assert f"{path} ({file}:1)" in left.warning
+    assert str(tmp_path / "own" / "settings.json") in left.warning
+    own = loaded(tmp_path, user=text)
+    assert (own.origins[path].source, own.ignored, own.warning) == ("user", {}, "")
+
+
+@pytest.mark.parametrize(
+    "path, given",
+    [
+        ("compaction.summaryModel", "offline"),
+        ("compaction.summaryPrompt", "handoff"),
+        ("compaction.summaryPrompt", "Say it in one sentence."),
+        ("compaction.summaryPrompt", None),
+        ("compaction.summaryPrompt", "prompts/own.md"),
+        ("chat.model", "offline"),
+        ("chat.memoryFolder", "notes"),
+        ("chat.memoryFolder", "."),
+        ("chat.skillFolders", ["skills", ".autocompact/skills"]),
+    ],
+)
+def test_a_repository_may_ask_for_less_and_name_what_is_its_own(
+    tmp_path: Path, path: str, given: object
+) -> None:
+    project(tmp_path, nested(path, given))
+    found = loaded(tmp_path)
+    assert (found.origins[path].source, found.ignored) == ("project", {})
+
+
+def test_a_repository_that_says_what_holds_anyway_brings_no_warning(tmp_path: Path) -> None:
+    project(tmp_path, {"compaction": {"summaryModel": None}, "chat": {"commands": {"enabled": False}}})
+    assert (loaded(tmp_path).settings, loaded(tmp_path).warning) == (Settings(), "")
+    found = loaded(tmp_path, user='{"compaction": {"summaryModel": "ollama:x"}}')
+    assert (found.settings.compaction.summary_model, found.warning) == ("ollama:x", "")
+
+
+def test_a_link_out_of_the_project_is_followed_before_it_is_judged(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "notes").symlink_to(tmp_path)
+    (tmp_path / "project" / "loop").symlink_to(tmp_path / "project" / "loop")
+    project(tmp_path / "project", {"chat": {"memoryFolder": "notes", "skillFolders": ["loop/x", "a\0b"]}})
+    assert set(loaded(tmp_path / "project").ignored) == {"chat.memoryFolder", "chat.skillFolders"}
+
+
+def test_the_folder_of_a_user_that_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(
+        InvalidInput, match=r"AUTOCOMPACT_CHAT_DB: chat\.db: no such user's folder: '~nobody-"
+    ):
+        loaded(tmp_path, AUTOCOMPACT_CHAT_DB="~nobody-of-that-name/x.db")
 
 
 def test_a_key_stands_in_no_file_and_in_no_message(tmp_path: Path) -> None:
@@ -206,21 +273,21 @@ def test_paths_are_relative_to_the_folder_of_their_file(tmp_path: Path) -> None:
         {
             "compaction": {"summaryPrompt": "SKILL.md"},
             "chat": {"skillFolders": ["skills", str(file)]},
-            "gateway": {"db": "gw.db", "upstreamKeys": {"openai": "file:key", "anthropic": "env:KEY"}},
         },
     )
-    found = loaded(tmp_path / ".autocompact", user='{"gateway": {"accessTokenFile": "tokens"}}')
+    keys = {"openai": "file:key", "anthropic": "env:KEY"}
+    user = {"gateway": {"accessTokenFile": "tokens", "db": "gw.db", "upstreamKeys": keys}}
+    found = loaded(tmp_path / ".autocompact", user=json.dumps(user))
+    own = tmp_path / ".autocompact" / "own"
     gateway = found.settings.gateway
     assert found.settings.compaction.summary_prompt == str(file)
     assert found.settings.chat.skill_folders == (str(tmp_path / "skills"), str(file))
-    assert (gateway.db, gateway.upstream_keys.openai) == (str(tmp_path / "gw.db"), f"file:{tmp_path / 'key'}")
+    assert (gateway.db, gateway.upstream_keys.openai) == (str(own / "gw.db"), f"file:{own / 'key'}")
     assert gateway.upstream_keys.anthropic == "env:KEY"
-    assert gateway.access_token_file == str(tmp_path / ".autocompact" / "own" / "tokens")
-    assert loaded(tmp_path, AUTOCOMPACT_GATEWAY_DB=":memory:").settings.gateway.db == str(tmp_path / "gw.db")
-    project(
-        tmp_path, {"gateway": {"db": ":memory:"}, "compaction": {"summaryPrompt": "Say it all in French."}}
-    )
-    settings = loaded(tmp_path).settings
+    assert gateway.access_token_file == str(own / "tokens")
+    assert loaded(tmp_path, AUTOCOMPACT_GATEWAY_DB=":memory:").settings.gateway.db == ":memory:"
+    project(tmp_path, {"compaction": {"summaryPrompt": "Say it all in French."}})
+    settings = loaded(tmp_path, user='{"gateway": {"db": ":memory:"}}').settings
     assert (settings.gateway.db, settings.compaction.summary_prompt) == (":memory:", "Say it all in French.")
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
+from autocompact.cli.defaults import loaded
 from autocompact.cli.running import quieted
 from autocompact.cli.sources import STDIN
 from autocompact.cli.store import db_option, namespace_option
@@ -100,7 +101,6 @@ def _service(**options: Unpack[Options]) -> Generator[tuple[Aside, ChatService]]
 
 def _place(**options: Unpack[Options]) -> ChatPlace:
     from autocompact.chat.from_settings import chat_place
-    from autocompact.settings import load_settings
 
     given = {
         "chat.model": ("--model", options["model"]),
@@ -109,9 +109,8 @@ def _place(**options: Unpack[Options]) -> ChatPlace:
         "chat.commands.enabled": ("--commands", options["commands"] or None),
         "models.window": ("--window", options["window"]),
     }
-    settings = load_settings(
-        options={path: pair for path, pair in given.items() if pair[1] is not None}
-    ).settings
+    options_given = {path: pair for path, pair in given.items() if pair[1] is not None}
+    settings = loaded(options=options_given).settings
     return chat_place(settings, folder=Path.cwd(), namespace=options["namespace"])
 
 

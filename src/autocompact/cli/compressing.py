@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autocompact.cli import memory
+from autocompact.cli.defaults import loaded
 from autocompact.cli.models import chosen_model
 from autocompact.cli.running import run
 from autocompact.cli.terminal import progress
@@ -15,7 +16,6 @@ from autocompact.library.place import database_path
 from autocompact.settings import (
     Settings,
     databases_of,
-    load_settings,
     prices_of,
     session_mode_of,
     upkeep_policy_of,
@@ -78,7 +78,7 @@ def everything(folder: Path, *, session: str | None, report: str | None, dry_run
 
 def carried_out(asked: Asked) -> list[Told]:
     """What every step did; in a dry run each step sees the folder as those before it would have left it."""
-    settings = load_settings(asked.folder.absolute().parent).settings
+    settings = loaded(asked.folder.absolute().parent).settings
     month = None if asked.report in (None, LAST_MONTH) else Month.read(asked.report)
     with progress(f"Working on {asked.folder}"):
         return list(_steps(asked, settings, month=month))

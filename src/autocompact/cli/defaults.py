@@ -2,24 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from autocompact.cli.models import Asked
+from autocompact.cli.terminal import tell
 
 if TYPE_CHECKING:
-    from autocompact.settings import Settings
+    from autocompact.settings import Loaded, Settings
+
+_TOLD = "autocompact.settings.warning"
 
 
-def settings() -> Settings:
-    """The settings of the current folder.
+def loaded(folder: Path | None = None, *, options: Mapping[str, tuple[str, object]] | None = None) -> Loaded:
+    """The settings of ``folder``, by default the current one; what is ignored of them is told once for each command.
+
+    Args:
+        folder: whose project.
+        options: see `autocompact.settings.load_settings`.
 
     Raises:
         InvalidInput: a value in them cannot be used.
     """
     from autocompact.settings import load_settings
 
-    return load_settings().settings
+    found = load_settings(folder, options=options)
+    context = click.get_current_context(silent=True)
+    told: dict[str, object] = context.meta if context else {}
+    if found.warning and found.warning != told.get(_TOLD):
+        told[_TOLD] = found.warning
+        tell(found.warning)
+    return found
+
+
+def settings() -> Settings:
+    """The settings of the current folder; see `loaded`."""
+    return loaded().settings
 
 
 def summary_model(asked: Asked) -> Asked:

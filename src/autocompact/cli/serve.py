@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
+from autocompact.cli.defaults import loaded
 from autocompact.cli.gateway_options import as_settings, gateway_options
 from autocompact.errors import InvalidInput
-from autocompact.settings import load_settings
 
 
 @click.command()
@@ -38,7 +38,7 @@ def serve(**options: Any) -> None:
     _installed()
     from autocompact.cli.serving import serve_gateway
 
-    serve_gateway(load_settings(options=as_settings(options)).settings)
+    serve_gateway(loaded(options=as_settings(options)).settings)
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -56,9 +56,8 @@ def wrap(context: click.Context, *, private: bool, command: tuple[str, ...], **o
     from autocompact.cli.wrapping import inherited, wrapped
 
     given = as_settings(options)
-    loaded = load_settings(options=given)
-    given |= inherited(loaded)
-    settings = load_settings(options=given).settings
+    given |= inherited(loaded(options=given))
+    settings = loaded(options=given).settings
     context.exit(wrapped(settings, command, join=not private and not given))
 
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import click
 import msgspec
 
+from autocompact.cli.defaults import loaded
 from autocompact.cli.shelf import visible
 from autocompact.cli.terminal import color
-from autocompact.settings import Loaded, all_settings, load_settings, schema
+from autocompact.settings import Loaded, all_settings, schema
 
 _WIDEST_VALUE = 40
 
@@ -33,46 +34,48 @@ def settings(*, explain: bool, as_json: bool, folder: Path | None, as_schema: bo
     """Show the settings as they hold in a folder.
 
     Each value comes from the first that has it: .autocompact/settings.json in the folder or above it, settings.json in
-    the user's data folder, an environment variable, the default. Options of a command go before all of them.
+    the user's data folder, an environment variable, the default. Options of a command go before all of them. What a
+    project's file may not say, because it may have come with a repository, is told on stderr and left out.
     """
     if as_schema:
         click.echo(schema(), nl=False)
         return
-    loaded = load_settings(folder)
+    found = loaded(folder)
     if as_json:
-        shown = explained(loaded) if explain else msgspec.to_builtins(loaded.settings)
+        shown = explained(found) if explain else msgspec.to_builtins(found.settings)
         click.echo(msgspec.json.format(msgspec.json.encode(shown), indent=2))
     else:
-        click.echo("\n".join(lines(loaded, explain=explain)), color=color())
+        click.echo("\n".join(lines(found, explain=explain)), color=color())
 
 
-def lines(loaded: Loaded, *, explain: bool) -> Iterator[str]:
+def lines(found: Loaded, *, explain: bool) -> Iterator[str]:
     """A line for each setting, the set ones in bold; with ``explain`` who set it, and the files before."""
     widest = max(len(each.path) for each in all_settings())
     if explain:
-        for file in loaded.files:
+        for file in found.files:
             yield f"# {file}{'' if file.is_file() else '  (there is none)'}"
     for setting in all_settings():
-        value = visible(json.dumps(loaded.value(setting.path), ensure_ascii=False))
-        origin = loaded.origins[setting.path]
+        value = visible(json.dumps(found.value(setting.path), ensure_ascii=False))
+        origin = found.origins[setting.path]
         line = f"{setting.path:<{widest}}  {value:<{_WIDEST_VALUE if explain else 0}}"
         if explain:
             line += f"  {visible(f'{origin.source}: {origin.where}' if origin.where else origin.source)}"
         yield click.style(line.rstrip(), bold=origin.source != "default" or None)
 
 
-def explained(loaded: Loaded) -> Mapping[str, object]:
+def explained(found: Loaded) -> Mapping[str, object]:
     """The JSON of ``--explain``."""
     rows = [
         {
             "path": setting.path,
-            "value": loaded.value(setting.path),
-            "source": loaded.origins[setting.path].source,
-            "where": loaded.origins[setting.path].where,
+            "value": found.value(setting.path),
+            "source": found.origins[setting.path].source,
+            "where": found.origins[setting.path].where,
             "default": setting.default,
             "variable": setting.variable,
             "meaning": setting.meaning,
         }
         for setting in all_settings()
     ]
-    return {"files": [str(file) for file in loaded.files], "settings": rows}
+    ignored = [{"path": path, "where": where} for path, where in found.ignored.items()]
+    return {"files": [str(file) for file in found.files], "settings": rows, "ignored": ignored}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from autocompact.cli import values
+from autocompact.cli.defaults import settings
 from autocompact.cli.guard import guarded
 from autocompact.cli.sources import deliver
 from autocompact.cli.terminal import tell
@@ -163,9 +164,9 @@ def _printed(kind: Literal["cron", "systemd"], folder: Path, *, as_json: bool) -
 
 
 def _folder(folder: Path | None) -> Path:
-    from autocompact.settings import load_settings, memory_folder_of
+    from autocompact.settings import memory_folder_of
 
-    return folder or memory_folder_of(load_settings().settings)
+    return folder or memory_folder_of(settings())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -27,12 +27,11 @@ class Given:
     where: str
 
 
-def read_document(path: Path, *, project: bool = False) -> dict[str, Given]:
+def read_document(path: Path) -> dict[str, Given]:
     """The settings that the file gives, by their paths; none if there is no such file.
 
     Args:
         path: the file.
-        project: it is a project's file, in which some settings are not taken.
 
     Raises:
         InvalidInput: it cannot be read, is no JSON, or holds what is no setting; the message names file, line and path.
@@ -50,7 +49,7 @@ def read_document(path: Path, *, project: bool = False) -> dict[str, Given]:
         raise InvalidInput(f"{path}: is no UTF-8 (byte {error.start})") from error
     except msgspec.DecodeError as error:
         raise InvalidInput(f"{path}{_told(str(error), content)}") from None
-    return dict(_settings(document, file=path, lines=_lines(text), project=project))
+    return dict(_settings(document, file=path, lines=_lines(text)))
 
 
 def _told(message: str, content: bytes) -> str:
@@ -62,19 +61,12 @@ def _told(message: str, content: bytes) -> str:
     return f":{line}: {message[: byte.start()]}"
 
 
-def _settings(
-    document: object, *, file: Path, lines: Mapping[str, int], project: bool
-) -> Iterator[tuple[str, Given]]:
+def _settings(document: object, *, file: Path, lines: Mapping[str, int]) -> Iterator[tuple[str, Given]]:
     """Walk the sections; what is below a setting is its value."""
 
     def walk(value: object, path: str) -> Iterator[tuple[str, Given]]:
         place = f"{file}:{lines.get(path, 1)}"
         if setting := by_path().get(path):
-            if setting.own and project:
-                raise InvalidInput(
-                    f"{place}: {path}: is not taken from a project's file, which may have come with a repository; "
-                    f"write it to your own settings.json, or set {setting.variable}"
-                )
             yield path, Given(value=setting.accept(value, where=f"{place}: {path}"), where=place)
             return
         if not isinstance(value, dict):

@@ -17,6 +17,7 @@ from autocompact.errors import InvalidInput
 from autocompact.settings.values import Settings
 
 Kind: TypeAlias = Literal["", "path", "prompt", "key"]
+Taken: TypeAlias = Literal["all", "within", "offline", "nothing"]
 
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _LONGEST = 60
@@ -33,7 +34,7 @@ class Setting:
         meaning: one line.
         expected: what it accepts, in words.
         kind: what its text names, "" if it names nothing.
-        own: not taken from a project's file.
+        project: what a project's file may say of it: all, only paths within the project, only "offline", nothing.
     """
 
     path: str
@@ -42,7 +43,7 @@ class Setting:
     meaning: str
     expected: str
     kind: Kind
-    own: bool
+    project: Taken
 
     @property
     def variable(self) -> str:
@@ -124,7 +125,7 @@ def _within(section: type[msgspec.Struct], prefix: str) -> Iterator[Setting]:
             meaning=_schema_of(marked)["description"],
             expected=" or ".join(_expected(marked)),
             kind=extra.get("kind", ""),
-            own="own" in extra,
+            project=extra.get("project", "all"),
         )
 
 

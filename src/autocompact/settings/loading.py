@@ -10,13 +10,12 @@ from typing import Any, Literal, TypeAlias, cast
 
 import msgspec
 
-from autocompact.core.prompts import BUILT_IN
 from autocompact.errors import InvalidInput
 from autocompact.library.place import data_folder
 from autocompact.settings.document import Given, read_document
 from autocompact.settings.fields import Setting, all_settings, by_path, sections, suggestion
+from autocompact.settings.trust import is_path_of_prompt, is_taken
 from autocompact.settings.values import Settings
-from autocompact.skills import is_text
 
 Source: TypeAlias = Literal["option", "project", "user", "environment", "default"]
 
@@ -45,11 +44,24 @@ class Loaded:
         settings: all values.
         origins: of each value, by the path of the setting.
         files: that were looked for, the project's before the user's.
+        ignored: settings that the project's file may not change and nobody else does, by path: where it gives another value.
     """
 
     settings: Settings
     origins: Mapping[str, Origin]
     files: tuple[Path, ...]
+    ignored: Mapping[str, str]
+
+    @property
+    def warning(self) -> str:
+        """One line about what is ignored; "" where nothing is."""
+        if not self.ignored:
+            return ""
+        given = ", ".join(f"{path} ({where})" for path, where in self.ignored.items())
+        return (
+            f"ignored, because a project's file may have come with a repository: {given}; what you want of it belongs "
+            f"in your own {self.files[-1]}"
+        )
 
     def value(self, path: str) -> object:
         """The value of one setting.
@@ -108,7 +120,8 @@ def load_settings(
     """All settings as they hold in ``folder``.
 
     Each setting comes from the first of these that has it: ``options``, the project's file, the user's file, the
-    environment, its default. A path in a file is relative to the folder of the project, or of the user's file.
+    environment, its default. A path in a file is relative to the folder of the project, or of the user's file. What a
+    project's file may not say (`autocompact.settings.trust`) is left out.
 
     Args:
         folder: whose project; the current one by default.
@@ -125,15 +138,29 @@ def load_settings(
     layers: list[tuple[Source, dict[str, Given], Path | None]] = [
         ("option", _from_options(options or {}), None)
     ]
+    untaken: dict[str, Given] = {}
     if project is not None and project != own:
-        layers.append(("project", read_document(project, project=True), project.parent.parent))
+        folder = project.parent.parent
+        taken, untaken = _parted(read_document(project), folder=folder)
+        layers.append(("project", taken, folder))
     layers.append(("user", read_document(own), own.parent))
     layers.append(("environment", _from_environment(given), None))
-    return _merged(layers, files=tuple(filter(None, (project, own))))
+    return _merged(layers, files=tuple(filter(None, (project, own))), untaken=untaken)
+
+
+def _parted(found: Mapping[str, Given], *, folder: Path) -> tuple[dict[str, Given], dict[str, Given]]:
+    """What is taken of a project's file, and what is not."""
+    taken = {
+        path: given for path, given in found.items() if is_taken(by_path()[path], given.value, folder=folder)
+    }
+    return taken, {path: given for path, given in found.items() if path not in taken}
 
 
 def _merged(
-    layers: Iterable[tuple[Source, dict[str, Given], Path | None]], *, files: tuple[Path, ...]
+    layers: Iterable[tuple[Source, dict[str, Given], Path | None]],
+    *,
+    files: tuple[Path, ...],
+    untaken: Mapping[str, Given],
 ) -> Loaded:
     document: dict[str, Any] = {}
     origins = {each.path: Origin(source="default") for each in all_settings()}
@@ -144,18 +171,30 @@ def _merged(
             members = document
             for each in above:
                 members = members.setdefault(each, {})
-            members[name] = _placed(by_path()[path], given.value, base=base)
-    return Loaded(settings=msgspec.convert(document, Settings), origins=origins, files=files)
+            members[name] = _placed(by_path()[path], given, base=base)
+    ignored = {
+        path: given.where
+        for path, given in untaken.items()
+        if origins[path].source == "default" and given.value != by_path()[path].default
+    }
+    return Loaded(settings=msgspec.convert(document, Settings), origins=origins, files=files, ignored=ignored)
 
 
-def _placed(setting: Setting, value: object, *, base: Path | None) -> object:
-    """``value`` with the paths in it as seen from anywhere."""
+def _placed(setting: Setting, given: Given, *, base: Path | None) -> object:
+    """The value with the paths in it as seen from anywhere."""
+    try:
+        return _absolute(setting, given.value, base=base)
+    except RuntimeError:
+        raise InvalidInput(f"{given.where}: {setting.path}: no such user's folder: {given.value!r}") from None
+
+
+def _absolute(setting: Setting, value: object, *, base: Path | None) -> object:
     match setting.kind, value:
         case "path", tuple():
             return tuple(_path(each, base=base) for each in cast("tuple[str, ...]", value))
         case "path", str() if value != ":memory:":
             return _path(value, base=base)
-        case "prompt", str() if value not in BUILT_IN and not is_text(value):
+        case "prompt", str() if is_path_of_prompt(value):
             return _path(value, base=base)
         case "key", str() if value.startswith("file:"):
             return f"file:{_path(value.removeprefix('file:'), base=base)}"

@@ -1,8 +1,8 @@
 """What can be set, as values: the sections of ``settings.json``.
 
 A member stands in the file in camelCase. Its description here is what the schema, the editor and the reference say.
-``extra`` marks members that need care: ``own`` ones are not taken from a project's file, which may have come with a
-repository; ``kind`` says what a text names (``path``, ``prompt``, ``key``).
+``extra`` marks members that need care: ``project`` says what of them is taken from a project's file, which may have come
+with a repository (`autocompact.settings.trust`); ``kind`` says what a text names (``path``, ``prompt``, ``key``).
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ Seconds: TypeAlias = Annotated[float, Meta(gt=0)]
 Address: TypeAlias = Annotated[str, Meta(pattern="^https?://", title="an address, http(s)://host[:port]")]
 Reference: TypeAlias = Annotated[str, Meta(pattern="^(env|file):.", title="env:NAME or file:PATH")]
 
-OWN: dict[str, str] = {"own": "yes"}
+OWN: dict[str, str] = {"project": "nothing"}
+MODEL: dict[str, str] = {"project": "offline"}
+WITHIN: dict[str, str] = {"project": "within"}
 PATH: dict[str, str] = {"kind": "path"}
 
 
@@ -86,7 +88,8 @@ class Compaction(Section, frozen=True):
         str | None,
         Meta(
             description='Model that makes the summaries: a name, as "claude-haiku-4-5" or "ollama:NAME", or '
-            '"offline"; null is the chat\'s own model, and "offline" in the gateway.'
+            '"offline"; null is the chat\'s own model, and "offline" in the gateway.',
+            extra=MODEL,
         ),
     ] = None
     summary_prompt: Annotated[
@@ -94,7 +97,7 @@ class Compaction(Section, frozen=True):
         Meta(
             description="Prompt of the summary: a shipped one (compact, session, handoff), the path of a SKILL.md, or "
             "the text itself; null is the mode's.",
-            extra={"kind": "prompt"},
+            extra=WITHIN | {"kind": "prompt"},
         ),
     ] = None
     archive_format: Annotated[Literal["markdown"], Meta(description="Format of the archive files.")] = (
@@ -192,12 +195,16 @@ class Chat(Section, frozen=True):
     model: Annotated[
         str | None,
         Meta(
-            description='Model of new conversations; null is the first that the environment offers, else "offline".'
+            description='Model of new conversations; null is the first that the environment offers, else "offline".',
+            extra=MODEL,
         ),
     ] = None
     db: Annotated[
         str | None,
-        Meta(description="File of the conversations; null is the one in the user's data folder.", extra=PATH),
+        Meta(
+            description="File of the conversations; null is the one in the user's data folder.",
+            extra=OWN | PATH,
+        ),
     ] = None
     page: Annotated[bool, Meta(description="Show the page beside the gateway.", extra=OWN)] = True
     page_key: Annotated[
@@ -217,12 +224,17 @@ class Chat(Section, frozen=True):
     ] = None
     memory_folder: Annotated[
         str | None,
-        Meta(description="Folder of the memory files; null is that of the project, or yours.", extra=PATH),
+        Meta(
+            description="Folder of the memory files; null is that of the project, or yours.",
+            extra=WITHIN | PATH,
+        ),
     ] = None
-    skill_folders: Annotated[tuple[str, ...], Meta(description="Folders that hold skills.", extra=PATH)] = ()
+    skill_folders: Annotated[
+        tuple[str, ...], Meta(description="Folders that hold skills.", extra=WITHIN | PATH)
+    ] = ()
     mcp_file: Annotated[str | None, Meta(description="JSON file with `mcpServers`.", extra=OWN | PATH)] = None
     instructions: Annotated[str, Meta(description="What the system prompt says besides its own words.")] = ""
-    steps: Annotated[Positive, Meta(description="Model calls that one turn may take.")] = 100
+    steps: Annotated[Positive, Meta(description="Model calls that one turn may take.", extra=OWN)] = 100
     commands: Commands = field(default_factory=Commands)
 
 
@@ -241,10 +253,12 @@ class UpstreamKeys(Section, frozen=True):
     """Keys that the gateway brings, in place of the clients' own. It then asks for `accessTokenFile`."""
 
     openai: Annotated[
-        Reference | None, Meta(description="Where the key is: env:NAME or file:PATH.", extra={"kind": "key"})
+        Reference | None,
+        Meta(description="Where the key is: env:NAME or file:PATH.", extra=OWN | {"kind": "key"}),
     ] = None
     anthropic: Annotated[
-        Reference | None, Meta(description="Where the key is: env:NAME or file:PATH.", extra={"kind": "key"})
+        Reference | None,
+        Meta(description="Where the key is: env:NAME or file:PATH.", extra=OWN | {"kind": "key"}),
     ] = None
 
 
@@ -285,7 +299,7 @@ class Gateway(Section, frozen=True):
         str | None,
         Meta(
             description="File of the conversations; null is `gateway.db` in the user's data folder, `:memory:` keeps none.",
-            extra=PATH,
+            extra=OWN | PATH,
         ),
     ] = None
     allow_hosts: Annotated[
@@ -309,7 +323,10 @@ class Gateway(Section, frozen=True):
     ] = False
     expire_after_days: Annotated[
         Count | None,
-        Meta(description="Conversations that were not used for so long are removed; null and 0 are never."),
+        Meta(
+            description="Conversations that were not used for so long are removed; null and 0 are never.",
+            extra=OWN,
+        ),
     ] = None
     limits: Limits = field(default_factory=Limits)
 
