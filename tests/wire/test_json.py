@@ -33,27 +33,13 @@ def test_each_member_is_found_where_it_stands(
     assert all(raw == bytes(raws[key]) for key, raw in found.items() if known)
 
 
-@given(st.lists(VALUES, max_size=5), STYLES)
-def test_each_item_is_found_where_it_stands(values: list[Any], style: dict[str, Any]) -> None:
-    body = stdlib.dumps(values, **style).encode()
+@given(st.lists(VALUES, max_size=5), STYLES, st.booleans())
+def test_each_item_is_found_where_it_stands(values: list[Any], style: dict[str, Any], is_cut: bool) -> None:
+    """Also in a list with half a surrogate pair, which no decoder takes."""
+    values = [*values, {"a": "\ud83d"}, []] if is_cut else values
+    body = stdlib.dumps(values, **style).encode(errors="surrogatepass")
 
-    assert [stdlib.loads(body[start:end]) for start, end in json.item_spans(body, 0)] == values
-
-
-@given(st.lists(VALUES, max_size=4), st.lists(st.sampled_from(["", " ", "\n  "]), min_size=10, max_size=10))
-def test_an_array_is_found_by_its_items_however_it_is_spaced(values: list[Any], spaces: list[str]) -> None:
-    items = [stdlib.dumps(value).encode() for value in values]
-    around = [space.encode() for space in spaces]
-    inner = b",".join(around[i] + item + around[i + 4] for i, item in enumerate(items)) or around[8]
-    body = b'{"x":[0],"a":[' + inner + b'] ,"b":"]}"}'
-
-    spans = json.spans(body, {"a": items, "x": [b"1"]})
-
-    assert {key: body[start:end] for key, (start, end) in spans.items()} == {
-        "x": b"[0]",
-        "a": b"[" + inner + b"]",
-        "b": b'"]}"',
-    }
+    assert [stdlib.loads(raw) for raw in json.raw_items(memoryview(body))] == values
 
 
 def test_of_a_repeated_key_the_last_value_counts() -> None:

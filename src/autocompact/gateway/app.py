@@ -238,16 +238,17 @@ class Gateway:
 
     def _parsed(self, body: bytes, *, dialect: Dialect, namespace: str) -> Request | None:
         """The request; None for one that we cannot read: the provider says what is wrong with it."""
+        most = self.config.limits.messages
         try:
             request = parse_request(
                 body, dialect=dialect, earlier=self.turns.conversations.earlier(namespace)
             )
+            too_many = request.messages.are_more_than(most)
         except InvalidRequest as error:
             if isinstance(error.__cause__, RecursionError):
                 raise Refused(Refusal(status=400, message="the request is nested too deeply")) from None
             return None
-        most = self.config.limits.messages
-        if len(request.raws) > most:
+        if too_many:
             raise Refused(
                 Refusal(
                     status=413,

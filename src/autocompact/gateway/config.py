@@ -47,7 +47,7 @@ class Limits:
     """
 
     body_bytes: int = 64_000_000
-    messages: int = 50_000
+    messages: int = 100_000
     concurrent: int = 512
     conversations: int = 256
     connections: int = 2_048

@@ -174,9 +174,9 @@ class Turns:
         """
         compactor = self.compactor(request.model, namespace=namespace, max_output=request.max_output)
         if (
-            _is_managed(request)
+            self._surely_fits(request, compactor, namespace=namespace)
+            or _is_managed(request)
             or not request.messages.listed
-            or self._surely_fits(request, compactor, namespace=namespace)
         ):
             return None
         incoming = self.conversations.incoming(request, namespace=namespace)

@@ -266,7 +266,7 @@ class Limits(Section, frozen=True):
     """What the gateway's clients may ask for."""
 
     body_bytes: Annotated[Positive, Meta(description="Bytes of a request's body.")] = 64_000_000
-    messages: Annotated[Positive, Meta(description="Messages of a request.")] = 50_000
+    messages: Annotated[Positive, Meta(description="Messages of a request.")] = 100_000
     concurrent: Annotated[Positive, Meta(description="Requests at the same time.")] = 512
     conversations: Annotated[
         Positive, Meta(description="Conversations in memory; the others are found again in the store.")

@@ -7,7 +7,7 @@ They are read as U+FFFD, written with the same number of bytes, so that every ot
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar, cast
 
 import msgspec
@@ -137,12 +137,12 @@ def fragment(value: bytes) -> Raw:
     return Raw(value)
 
 
-def is_string(raw: bytes | Raw) -> bool:
+def is_string(raw: bytes | Raw | memoryview) -> bool:
     """Whether this JSON value is a string."""
     return bytes(memoryview(raw)[:1]) == b'"'
 
 
-def is_array(raw: bytes | Raw) -> bool:
+def is_array(raw: bytes | Raw | memoryview) -> bool:
     """Whether this JSON value is an array."""
     return bytes(memoryview(raw)[:1]) == b"["
 
@@ -157,15 +157,12 @@ def space(body: bytes, at: int) -> int:
     return _found(_SPACE.match(body, at)).end()
 
 
-Expected = bytes | Raw | Sequence[bytes]
-
-
-def spans(body: bytes, known: Mapping[str, Expected]) -> dict[str, Span]:
+def spans(body: bytes, known: Mapping[str, Raw]) -> dict[str, Span]:
     """Where the value of each member of the object ``body`` stands; of a repeated key the last one.
 
     Args:
         body: valid JSON (half surrogates allowed), an object.
-        known: values expected under a key (an array by its items). One that stands there is jumped over, else the
+        known: values expected under a key. A list, an object or a string that stands there is jumped over; any other
             value is scanned, which takes about ten times as long as decoding.
     """
     found: dict[str, Span] = {}
@@ -174,7 +171,7 @@ def spans(body: bytes, known: Mapping[str, Expected]) -> dict[str, Span]:
         key_end = _end_of(body, at, pattern=_STRING)
         key = decode(body[at:key_end], _STR, path="")
         start = space(body, space(body, key_end) + 1)
-        end = _end(body, start, expected=known.get(key, b""))
+        end = _end(body, start, expected=known.get(key))
         found[key] = (start, end)
         at = space(body, end)
         if body[at : at + 1] == b",":
@@ -182,48 +179,40 @@ def spans(body: bytes, known: Mapping[str, Expected]) -> dict[str, Span]:
     return found
 
 
-def item_spans(body: bytes, start: int) -> list[Span]:
-    """Where the items of the array that begins at ``start`` stand."""
-    found: list[Span] = []
-    at = space(body, start + 1)
-    while body[at : at + 1] != b"]":
-        end = _end(body, at)
-        found.append((at, end))
-        at = space(body, end)
-        if body[at : at + 1] == b",":
-            at = space(body, at + 1)
-    return found
+def raw_items(array: memoryview) -> list[bytes]:
+    """The items of an array in a body that was decoded before, each as the bytes it came as."""
+    try:
+        return list(map(bytes, _ITEMS.decode(array)))
+    except msgspec.DecodeError:  # half surrogates
+        whole = bytes(array)
+        return [whole[start:end] for start, end in _item_spans(whole)]
 
 
-def _end(body: bytes, start: int, *, expected: Expected = b"") -> int:
+def _item_spans(array: bytes) -> Iterator[Span]:
+    at = space(array, 1)
+    while array[at : at + 1] != b"]":
+        end = _end(array, at)
+        yield at, end
+        at = space(array, end)
+        if array[at : at + 1] == b",":
+            at = space(array, at + 1)
+
+
+def _end(body: bytes, start: int, *, expected: Raw | None = None) -> int:
     """The place after the value that begins at ``start``."""
     first = body[start : start + 1]
-    if first not in b"[{":
-        return _end_of(body, start, pattern=_STRING if first == b'"' else _SCALAR)
-    whole = (
-        bytes(expected) if isinstance(expected, bytes | Raw) else _array_as_at(body, start, items=expected)
-    )
-    if whole and body.startswith(whole, start):
-        return start + len(whole)
+    if first not in b'[{"':
+        return _end_of(body, start, pattern=_SCALAR)
+    if expected is not None and body.startswith(whole := bytes(expected), start):
+        return start + len(whole)  # no list, object or string begins another one
+    if first == b'"':
+        return _end_of(body, start, pattern=_STRING)
     depth, end = 1, start + 1
     while depth:
         token = _found(_TOKEN.search(body, end))
         depth += (token[0] in b"[{") - (token[0] in b"]}")
         end = token.end()
     return end
-
-
-def _array_as_at(body: bytes, start: int, *, items: Sequence[bytes]) -> bytes:
-    """The array of these items, spaced as the one at ``start`` is around its first two; empty for an empty one."""
-    if not items:
-        return b""
-    first = space(body, start + 1)
-    end = first + len(items[0])
-    comma = space(body, end)
-    between = body[end : space(body, comma + 1)] if len(items) > 1 else b""
-    inner = between.join(items)
-    last = space(body, first + len(inner))
-    return body[start:first] + inner + body[first + len(inner) : last] + b"]"
 
 
 def _end_of(body: bytes, at: int, *, pattern: re.Pattern[bytes]) -> int:

@@ -1,7 +1,8 @@
 """Requests: their messages, and the bytes around these.
 
-The messages of a request are parsed when somebody looks at them. A gateway that finds a conversation again by the
-bytes of its messages (``request.raws``) parses only the new ones.
+The list of a request is taken apart when somebody asks for its items (``request.raws``), and each message is parsed when
+somebody looks at it. A gateway that lets a small request pass never asks, and one that finds a conversation again by the
+bytes of its messages parses only the new ones.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from operator import itemgetter
 from typing import TypeAlias, overload
 
 import msgspec
-from msgspec import Raw
 
 from autocompact.core.messages import Dialect, Message, Role
 from autocompact.errors import InvalidRequest
@@ -25,25 +25,50 @@ _NAME = msgspec.json.Decoder(str | None)
 _COUNT = msgspec.json.Decoder(int | None)
 _FLAG = msgspec.json.Decoder(bool | None)
 
+_LEAST_BYTES = 3
+"""Of a message in a list: two braces and a comma."""
+
+_Listed: TypeAlias = memoryview | tuple[bytes, ...]
+"""A list of messages as its JSON, or its items where these are known."""
+
 
 class Parsed(Sequence[Message]):
     """The messages of a request, each parsed when it is first looked at, ``seq`` from 1.
 
-    Looking at a message that is not what the API describes raises `InvalidRequest`; ``tuple(request.messages)``
-    checks them all.
+    Looking at a list with something else than objects in it, or at a message that is not what the API describes, raises
+    `InvalidRequest`; ``tuple(request.messages)`` checks them all.
+
+    Args:
+        listed: the list.
+        system: the system prompt that stands outside of the list, None without.
+        codec: of the API.
 
     Attributes:
-        raws: the bytes of each, exactly as they came.
         has_system: whether the first one stands outside of the list.
     """
 
-    __slots__ = ("_codec", "_done", "has_system", "raws")
+    __slots__ = ("_codec", "_done", "_listed", "_raws", "_system", "has_system")
 
-    def __init__(self, raws: tuple[bytes, ...], *, has_system: bool, codec: Codec) -> None:
-        self.raws = raws
-        self.has_system = has_system
+    def __init__(self, listed: _Listed, *, system: bytes | None, codec: Codec) -> None:
+        self.has_system = system is not None
+        self._listed = listed
+        self._system = () if system is None else (system,)
         self._codec = codec
-        self._done: list[Message | None] = [None] * len(raws)
+        self._raws: tuple[bytes, ...] | None = None
+        self._done: list[Message | None] = []
+
+    @property
+    def raws(self) -> tuple[bytes, ...]:
+        """The bytes of each, exactly as they came."""
+        if self._raws is None:
+            self._raws = (*self._system, *_items(self._listed, codec=self._codec))
+            self._done = [None] * len(self._raws)
+        return self._raws
+
+    def are_more_than(self, most: int) -> bool:
+        """Whether there are more than so many; they are not counted where the list is too short for that."""
+        is_short = isinstance(self._listed, memoryview) and len(self._listed) <= most * _LEAST_BYTES
+        return not is_short and len(self) > most
 
     def __len__(self) -> int:
         return len(self.raws)
@@ -55,9 +80,10 @@ class Parsed(Sequence[Message]):
     def __getitem__(self, index: int | slice) -> Message | tuple[Message, ...]:
         if isinstance(index, slice):
             return tuple(self[place] for place in range(*index.indices(len(self))))
+        count = len(self)
         done = self._done[index]
         if done is None:
-            place = index % len(self)
+            place = index % count
             done = self._done[place] = self._parse(place)
         return done
 
@@ -67,7 +93,7 @@ class Parsed(Sequence[Message]):
     @property
     def listed(self) -> range:
         """The places of the messages that stand in the list."""
-        return range(int(self.has_system), len(self.raws))
+        return range(int(self.has_system), len(self))
 
     def _parse(self, place: int) -> Message:
         raw, role = self.raws[place], "user"
@@ -120,11 +146,11 @@ def parse_request(body: bytes, *, dialect: Dialect, earlier: Iterable[Begun] = (
             again. The result is the same without.
 
     Raises:
-        InvalidRequest: the body is not a JSON object, or the messages are not where they belong. Problems inside a
-            message show when that message is looked at.
+        InvalidRequest: the body is not a JSON object, or the messages are not where they belong. Problems inside of the
+            list show when it is looked at.
     """
     codec = CODECS[dialect]
-    spans, raws = _continued(body, earlier, codec=codec) or _opened(body, codec=codec)
+    spans, listed = _continued(body, earlier, codec=codec) or _opened(body, codec=codec)
     members = {name: body[start:end] for name, (start, end) in spans.items() if name != codec.list_field}
     system = members.pop(codec.system_field, None) if codec.system_field else None
     has_system = system is not None and bool(json.contents(system, path=codec.system_field))
@@ -133,11 +159,7 @@ def parse_request(body: bytes, *, dialect: Dialect, earlier: Iterable[Begun] = (
     )
     return Request(
         dialect=dialect,
-        messages=Parsed(
-            (system, *raws) if system is not None and has_system else tuple(raws),
-            has_system=has_system,
-            codec=codec,
-        ),
+        messages=Parsed(listed, system=system if has_system else None, codec=codec),
         fields=members,
         spans=spans,
         tools=members.get("tools"),
@@ -148,62 +170,43 @@ def parse_request(body: bytes, *, dialect: Dialect, earlier: Iterable[Begun] = (
     )
 
 
-class _Envelope(msgspec.Struct, gc=False):
-    """The members that can be large, so that one pass over the body finds them; absent ones have no items."""
-
-    messages: tuple[Raw, ...] = ()
-    input: tuple[Raw, ...] = ()
-    system: Raw = Raw(b"")
-    tools: Raw = Raw(b"")
-
-
-_ENVELOPE = msgspec.json.Decoder(_Envelope)
-
-
-_Opened: TypeAlias = tuple[dict[str, json.Span], Sequence[bytes]]
-"""Where each member's value stands, and the items of the list."""
+_Opened: TypeAlias = tuple[dict[str, json.Span], _Listed]
+"""Where each member's value stands, and the list."""
 
 
 def _opened(body: bytes, *, codec: Codec) -> _Opened:
-    """One pass, and a walk that jumps over what this pass found.
+    """One pass, and a walk that jumps over what this pass found."""
+    spans = json.spans(body, json.members(body, path=""))
+    start, end = spans.get(codec.list_field, (0, 0))
+    return spans, _listed(memoryview(body)[start:end], codec=codec)
 
-    A body that is not as usual (the list is a string, half surrogates) is scanned, and its list with it.
+
+def _listed(value: memoryview, *, codec: Codec) -> _Listed:
+    """The list that this JSON is, or the one message that it stands for; empty JSON is no list.
+
+    Raises:
+        InvalidRequest: it is none.
     """
-    name = codec.list_field
-    try:
-        envelope = _ENVELOPE.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        known = json.members(body, path="")
-        as_it_stands = json.mend(body) == body
-        spans = json.spans(body, known if as_it_stands else {})
-        return spans, _listed(_value(body, spans.get(name)), codec=codec)
-    items = list(map(bytes, getattr(envelope, name)))
-    spans = json.spans(body, {name: items, "system": envelope.system, "tools": envelope.tools})
-    return spans, _objects(items, path=name) if name in spans else _listed(None, codec=codec)
-
-
-def _value(body: bytes, span: json.Span | None) -> bytes | None:
-    return None if span is None else body[span[0] : span[1]]
-
-
-def _listed(listed: bytes | None, *, codec: Codec) -> list[bytes]:
     path = codec.list_field
-    if listed is None or listed == b"null":
+    if json.is_array(value):
+        return value
+    if not value or bytes(value) == b"null":
         if codec.list_required:
             raise InvalidRequest(f"{path}: a request must have a list of messages")
-        return []
-    if not codec.list_required and json.is_string(listed):
-        return [listed]
-    if not json.is_array(listed):
-        raise InvalidRequest(f"{path}: expected a list of messages")
-    return _objects([listed[start:end] for start, end in json.item_spans(listed, 0)], path=path)
+        return ()
+    if not codec.list_required and json.is_string(value):
+        return (bytes(value),)
+    raise InvalidRequest(f"{path}: expected a list of messages")
 
 
-def _objects(raws: list[bytes], *, path: str) -> list[bytes]:
+def _items(listed: _Listed, *, codec: Codec) -> tuple[bytes, ...]:
+    if not isinstance(listed, memoryview):
+        return listed
+    raws = tuple(json.raw_items(listed))
     firsts = bytes(map(itemgetter(0), raws))
     if firsts.strip(b"{"):
         index = next(place for place, first in enumerate(firsts) if first not in b"{")
-        raise InvalidRequest(f"{path}[{index}]: expected an object")
+        raise InvalidRequest(f"{codec.list_field}[{index}]: expected an object")
     return raws
 
 
@@ -275,7 +278,8 @@ def _continued(body: bytes, earlier: Iterable[Begun], *, codec: Codec) -> _Opene
             if body[rest : rest + 1] != b"{":
                 return None
         try:
-            spans, new = _opened(body[:start] + body[rest:], codec=codec)
+            spans, listed = _opened(body[:start] + body[rest:], codec=codec)
+            new = _items(listed, codec=codec)
         except InvalidRequest:
             return None  # the path of what is wrong would be another one
         if spans[codec.list_field][0] + 1 != start:
