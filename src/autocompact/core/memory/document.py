@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from autocompact.errors import InvalidInput
 
 BOM = b"\xef\xbb\xbf"
-_LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
-_END = re.compile(r"\r\n|\r|\n")
 _UNWRITABLE = re.compile(r"[\ud800-\udfff]")
 
 
@@ -56,12 +54,13 @@ class Document:
         for edit in sorted(edits, key=lambda each: (each.start, each.end)):
             out += b"".join(self.raw[at : edit.start])
             old = self.raw[edit.start : edit.end]
-            for index, text in enumerate(edit.lines):
-                if len(old) == len(edit.lines):
-                    out += _encoded(text, latin=_text(old[index])[1]) + _end(old[index])
-                else:
-                    self._end_line(out)
-                    out += _encoded(text, latin=self.latin) + self.newline
+            if len(old) == len(edit.lines):
+                for line, text in zip(old, edit.lines, strict=True):
+                    out += _encoded(text, latin=_text(line)[1]) + _end(line)
+            elif edit.lines:
+                self._end_line(out)
+                newline = self.newline.decode()
+                out += _encoded(f"{newline.join(edit.lines)}{newline}", latin=self.latin)
             at = edit.end
         if at < len(self.raw):
             self._end_line(out)
@@ -87,7 +86,7 @@ def read_document(content: bytes, *, name: str) -> Document:
         raise InvalidInput(f"{name} holds NUL bytes: it is no text in UTF-8 or Latin-1. Save it as UTF-8")
     bom = BOM if content.startswith(BOM) else b""
     content = content[len(bom) :]
-    raw = tuple(_LINE.findall(content))
+    raw = tuple(content.splitlines(keepends=True))
     texts = _texts(content, raw)
     return Document(
         bom=bom,
@@ -104,7 +103,7 @@ def _texts(content: bytes, raw: Sequence[bytes]) -> tuple[str, ...] | None:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
         return None
-    return tuple(_END.split(text)[: len(raw)])
+    return tuple(text.replace("\r\n", "\n").replace("\r", "\n").split("\n")[: len(raw)])
 
 
 def _newline(content: bytes) -> bytes:

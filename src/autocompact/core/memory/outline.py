@@ -22,7 +22,8 @@ _FRONT_MATTER = "---"
 _HEADING = re.compile(r"(#{1,6})(?:[ \t]+(.*))?\Z")
 _CLOSING = re.compile(r"(?:\A|[ \t]+)#+[ \t]*\Z")
 _FENCE = re.compile(r"(`{3,})[^`]*\Z|(~{3,})")
-_ITEM = re.compile(r"(?:[-*+]|(\d{1,9})[.)]) {1,4}(?=\S)")
+# A bullet before nothing but marks may be a rule.
+_ITEM = re.compile(r"(?:[-*+](?![-*_=+ \t]*\Z)|(\d{1,9})[.)]) {1,4}(?=\S)")
 _COMMENT = re.compile(r"<!--(?!-?>).*-->\s*\Z")
 # What only a parser should judge: rules and underlines, empty items, items after a tab or many blanks, HTML.
 _UNUSUAL = re.compile(r"(?:[-*_=+][ \t]*)+\Z|(?:[-*+]|\d{1,9}[.)])(?:\s|\Z)|<|\\t")
@@ -48,8 +49,8 @@ class Section:
     body: int
     end: int
     title: str
-    items: list[range] = field(default_factory=list[range])
-    sections: list[Section] = field(default_factory=list["Section"])
+    items: list[range] = field(default_factory=list)
+    sections: list[Section] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,13 +75,9 @@ def outline(texts: Sequence[str]) -> Outline:
             end = _parse(stack, lines[start:after], at=start)
             continue
         if start < after and (match := _HEADING.match(lines[start])):
-            _enter(
-                stack,
-                level=len(match[1]),
-                start=start,
-                body=start + 1,
-                title=_CLOSING.sub("", match[2] or ""),
-            )
+            title = match[2] or ""
+            title = _CLOSING.sub("", title) if "#" in title else title
+            _enter(stack, level=len(match[1]), start=start, body=start + 1, title=title)
         stack[-1].items += items
         end = len(lines)
     _close(root, lines, end=len(lines))
@@ -157,7 +154,7 @@ class _Margin:
         elif match := _FENCE.match(line):
             self.fence, self.offset = match[1] or match[2], 0
         elif not line.startswith(" "):
-            match = None if _UNUSUAL.fullmatch(line) else _ITEM.match(line)
+            match = _ITEM.match(line)
             # After a line of text only a bullet or the number 1 begins an item.
             self.offset = match.end() if match and match[1] in (None, "1") else 0
             return not line.startswith("<") or _COMMENT.match(line) is not None
@@ -187,7 +184,7 @@ def _indent(line: str) -> int:
 class _Reader:
     """Reads the lines of a part one by one, as long as they are simple."""
 
-    items: list[range] = field(default_factory=list[range])
+    items: list[range] = field(default_factory=list)
     fence: str = ""
     is_blank: bool = True
     is_plain: bool = False
@@ -202,10 +199,10 @@ class _Reader:
             return True
         if line[0].isalpha():
             return self._text()
-        if line.startswith((" ", "\t")):
+        if line[0] in " \t":
             return self._indented(line, index)
         if match := _ITEM.match(line):
-            return self._item(line, match, index=index)
+            return self._item(match, index)
         if _UNUSUAL.match(line) and not _COMMENT.match(line):
             return False
         if match := _FENCE.match(line):
@@ -234,11 +231,11 @@ class _Reader:
         self.is_plain = self.is_plain or indent < 4
         return indent >= 4 or not _INDENTED.match(bare)
 
-    def _item(self, line: str, match: re.Match[str], *, index: int) -> bool:
-        after_text = self.start < 0 and self.is_plain and not self.is_blank
-        if _UNUSUAL.fullmatch(line) or (after_text and match[1]):
+    def _item(self, match: re.Match[str], index: int) -> bool:
+        if match[1] and self.start < 0 and self.is_plain and not self.is_blank:
             return False
-        self.close()
+        if self.start >= 0:
+            self.close()
         self.start, self.last, self.offset, self.is_plain = index, index, match.end(), False
         return True
 

@@ -30,7 +30,7 @@ _FILLER = re.compile(
     re.IGNORECASE,
 )
 _FIELD = re.compile(
-    r"\s*(?:[-*+]\s+)?(?:\*\*|__)?([A-Za-z][A-Za-z -]{1,24}?)(?:\*\*|__)?\s*:(?:\*\*|__)?(?:\s+|\Z)(.*?)\s*\Z"
+    r"\s*(?:[-*+]\s+)?(?:\*\*|__)?([A-Za-z][A-Za-z -]{1,24})(?:\*\*|__)?\s*:(?:\*\*|__)?(?:\s+|\Z)(.*)"
 )
 MARK = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+")
 NESTED = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+|\s*(?:>|```|~~~)")
@@ -40,9 +40,9 @@ _DATES = ("date", "ended", "last")
 _OWN = frozenset((*NAMES.values(), "ended"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Place:
-    """Where a note's confirmations stand, or would stand.
+    """Where a note's confirmations stand, or would stand. As with notes, nobody changes one.
 
     Attributes:
         line: which line of the document.
@@ -65,14 +65,14 @@ class Found:
 
     text: str = ""
     number: int | None = None
-    dates: list[date] = field(default_factory=list[date])
+    dates: list[date] = field(default_factory=list)
     count: int = 0
-    confirmed: list[date] = field(default_factory=list[date])
-    seen: list[date] = field(default_factory=list[date])
+    confirmed: list[date] = field(default_factory=list)
+    seen: list[date] = field(default_factory=list)
     why: str = ""
-    also: list[str] = field(default_factory=list[str])
-    fields: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    rest: list[str] = field(default_factory=list[str])
+    also: list[str] = field(default_factory=list)
+    fields: list[tuple[str, str]] = field(default_factory=list)
+    rest: list[str] = field(default_factory=list)
     place: Place | None = None
 
 
@@ -121,7 +121,8 @@ def _read_tail(found: Found, match: re.Match[str], *, line: int, column: int) ->
     inside = match[1] or match[2] or match[3] or ""
     count = _COUNT.search(inside)
     dates = find_dates(inside)
-    left = _FILLER.sub("", without_dates(_COUNT.sub(" ", inside, count=1)))
+    uncounted = f"{inside[: count.start()]} {inside[count.end() :]}" if count else inside
+    left = _FILLER.sub("", without_dates(uncounted))
     is_confirmed = count is not None or "confirm" in inside.lower()
     # One date more is part of the text, as is a second count.
     is_more = bool(found.dates if len(dates) == 1 and not is_confirmed else found.place)
@@ -150,7 +151,7 @@ def field_of(text: str, dialect: Dialect) -> tuple[str, str, int] | None:
     """What a line ``Name: value`` tells, its value, and the column where that begins."""
     match = _FIELD.match(text)
     name = dialect.names.get(match[1].strip().lower()) if match else None
-    return (name, match[2], match.start(2)) if match and name else None
+    return (name, match[2].rstrip(), match.start(2)) if match and name else None
 
 
 def read_body(
