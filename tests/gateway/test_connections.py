@@ -55,6 +55,10 @@ class Wire:
         """The next so many bytes."""
         return await self._reader.readexactly(size)
 
+    async def head(self) -> bytes:
+        """What is left of a head."""
+        return await self._reader.readuntil(b"\r\n\r\n")
+
     async def rest(self) -> bytes:
         """What comes until the other side closes; its wait ends only then."""
         try:

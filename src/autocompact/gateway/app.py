@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -17,11 +17,12 @@ from autocompact.compactor.compactor import ConversationStore
 from autocompact.core.messages import Dialect
 from autocompact.errors import IncompressibleContext, InvalidRequest
 from autocompact.gateway.admin import Administration
+from autocompact.gateway.client import CLIENT, Client
 from autocompact.gateway.config import Config
-from autocompact.gateway.exchange import CLOSE, Exchange, Header, Scope, is_administration
+from autocompact.gateway.exchange import Exchange, Header, Scope, is_administration
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.namespaces import namespace_of
-from autocompact.gateway.refusals import ClientGone, Refusal, Refused
+from autocompact.gateway.refusals import ClientGone, Refusal, Refused, too_large
 from autocompact.gateway.relay import Event, Head, Receive, Send, UsageReader, plain, relay, while_connected
 from autocompact.gateway.retention import Retention
 from autocompact.gateway.rounds import Rounds, readable
@@ -137,6 +138,7 @@ class Gateway:
 
     async def _http(self, scope: Scope, *, receive: Receive, send: Send) -> None:
         exchange = Exchange.of(scope, configured=self.config.upstreams)
+        client = _client(scope)
         sending = _Sending(send)
         self._running += 1
         try:
@@ -144,9 +146,9 @@ class Gateway:
             if is_administration(exchange.path):
                 await self._administration.answer(exchange, scope, receive=receive, send=sending)
             elif exchange.dialect is not None:
-                await self._answered(exchange, exchange.dialect, receive=receive, send=sending)
+                await self._answered(exchange, exchange.dialect, client=client, receive=receive, send=sending)
             else:
-                await self._passed(exchange, receive=receive, send=sending)
+                await self._passed(exchange, client=client, receive=receive, send=sending)
         except Refused as refused:
             await self._refuse(refused.refusal, exchange, send=sending)
         except ClientGone:
@@ -155,8 +157,10 @@ class Gateway:
             refusal = self._broken(error)
             if not sending.begun:
                 await self._refuse(refusal, exchange, send=sending)
-            elif not _closed(scope):
+            elif client is None:
                 raise  # the server closes the connection: the client must not take this for the end
+            else:
+                client.close()
         finally:
             self._running -= 1
 
@@ -205,22 +209,25 @@ class Gateway:
 
     # What is only forwarded
 
-    async def _passed(self, exchange: Exchange, *, receive: Receive, send: Send) -> None:
+    async def _passed(
+        self, exchange: Exchange, *, client: Client | None, receive: Receive, send: Send
+    ) -> None:
         namespace_of(exchange, config=self.config)
         body = _pieces(receive) if exchange.has_body else None
         response = await self._upstream.send(exchange, body)
         try:
-            await while_connected(
-                relay(Head(response), send=send, ours=(_FORWARDED,), reader=None), receive=receive
-            )
+            passing = relay(Head(response), send=send, ours=(_FORWARDED,), reader=None)
+            await while_connected(passing, client=client, receive=receive)
         finally:
             response.close()
 
     # What a model answers
 
-    async def _answered(self, exchange: Exchange, dialect: Dialect, *, receive: Receive, send: Send) -> None:
+    async def _answered(
+        self, exchange: Exchange, dialect: Dialect, *, client: Client | None, receive: Receive, send: Send
+    ) -> None:
         namespace = namespace_of(exchange, config=self.config)
-        body = await _whole(exchange, receive=receive, most=self.config.limits.body_bytes)
+        body = await _whole(exchange, client=client, receive=receive, most=self.config.limits.body_bytes)
         begun = time.perf_counter()
         request = self._parsed(body, dialect=dialect, namespace=namespace)
         first = First(self._upstream, exchange, body=body)
@@ -232,7 +239,7 @@ class Gateway:
             work = self._exchanged(
                 exchange, turn, request=request, namespace=namespace, ours=ours, send=send, first=first
             )
-            await while_connected(work, receive=receive)
+            await while_connected(work, client=client, receive=receive)
         finally:
             first.close()
 
@@ -392,13 +399,10 @@ class _Sending:
         await self._send(event)
 
 
-def _closed(scope: Scope) -> bool:
-    """Close the connection in the midst of an answer, where the server offers that; whether it does."""
+def _client(scope: Scope) -> Client | None:
+    """The client, where it is our server that tells."""
     extensions: Mapping[str, Any] = scope.get("extensions") or {}
-    close: Callable[[], None] | None = extensions.get(CLOSE)
-    if close is not None:
-        close()
-    return close is not None
+    return extensions.get(CLIENT)
 
 
 def _may_refuse_tools(head: Head) -> bool:
@@ -417,17 +421,19 @@ async def _pieces(receive: Receive) -> AsyncIterator[bytes]:
             yield piece
 
 
-async def _whole(exchange: Exchange, *, receive: Receive, most: int) -> bytes:
-    too_large = Refused(Refusal(status=413, message=f"the request is larger than {most:,} bytes"))
-    if exchange.header(b"content-length").isdigit() and int(exchange.header(b"content-length")) > most:
-        raise too_large
+async def _whole(exchange: Exchange, *, client: Client | None, receive: Receive, most: int) -> bytes:
+    length = exchange.header(b"content-length")
+    if length.isdigit() and int(length) > most:
+        raise Refused(too_large(most))
+    if client is not None and client.collects:
+        return await client.body()
     pieces: list[bytes] = []
     size = 0
     async for piece in _pieces(receive):
         pieces.append(piece)
         size += len(piece)
         if size > most:
-            raise too_large
+            raise Refused(too_large(most))
     return b"".join(pieces)
 
 

@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from autocompact.gateway.client import CLIENT, Client
 from autocompact.gateway.config import Limits
-from autocompact.gateway.exchange import CLOSE
+from autocompact.gateway.exchange import answered_by_models
 from autocompact.gateway.refusals import Refusal
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class Connection(HttpToolsProtocol):
         self._was_paused = False
         self._closed = False
         self._sending: asyncio.TimerHandle | None = None
+        self._client: Client | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         """A client has come: its first head must be here in time."""
@@ -62,6 +64,8 @@ class Connection(HttpToolsProtocol):
         self._stop()
         self._stop_sending()
         super().connection_lost(exc)
+        if self._client is not None:
+            self._client.leave()
 
     def data_received(self, data: bytes) -> None:
         """Bytes of heads and bodies."""
@@ -90,15 +94,30 @@ class Connection(HttpToolsProtocol):
         super().on_headers_complete()
         self._in_head = False
         if not self._should_upgrade():
-            extensions = cast("dict[str, object]", self.scope.setdefault("extensions", {}))
-            extensions[CLOSE] = partial(self._break_off, self.cycle)
+            self._introduce()
             self._body_bytes = 0
             self._was_paused = False
             self._expect(self._body_is_looked_at, self.limits.body_seconds)
 
+    def _introduce(self) -> None:
+        """Let the application know its client."""
+        cycle, scope = self.cycle, self.scope
+        cycle.transport = cast("asyncio.Transport", _Joining(self.transport, self.loop))
+        # uvicorn tells a client to go on that waits for it, as soon as the application reads piece by piece
+        collects = not self.expect_100_continue and answered_by_models(scope["method"], scope["path"])
+        self._client = Client(
+            collects=bool(collects), most=self.limits.body_bytes, close=partial(self._break_off, cycle)
+        )
+        extensions = cast("dict[str, object]", scope.setdefault("extensions", {}))
+        extensions[CLIENT] = self._client
+
     def on_body(self, body: bytes) -> None:
         """Bytes of a body."""
-        if not self._closed:
+        if self._closed:
+            return
+        if self._client is not None and self._client.collects:
+            self._client.add(body)
+        else:
             super().on_body(body)
             self._was_paused = self._was_paused or self.flow.read_paused
 
@@ -109,6 +128,8 @@ class Connection(HttpToolsProtocol):
         self._head_bytes = 0
         if not self._closed:
             super().on_message_complete()
+            if self._client is not None:
+                self._client.end()
 
     def pause_writing(self) -> None:
         """The client takes less than there is."""
@@ -124,6 +145,8 @@ class Connection(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         """An answer was written, and where no other request may follow the connection closed."""
         super().on_response_complete()
+        if self.cycle.response_complete:
+            self._client = None
         if self.transport.is_closing():
             self._watch_sending()
 
@@ -207,6 +230,8 @@ class Connection(HttpToolsProtocol):
             # The application hears that its client has gone, and can send nothing more.
             self.cycle.disconnected = True
             self.cycle.message_event.set()
+            if self._client is not None:
+                self._client.leave()
         if not speaks:
             self._close()
             return
@@ -226,6 +251,40 @@ class Connection(HttpToolsProtocol):
     @property
     def _provider(self) -> Provider:
         return "anthropic" if self.url.startswith(_ANTHROPIC) else "openai"
+
+
+class _Joining:
+    """A transport that sends the head of an answer together with what is written right after it."""
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._head: bytes | None = None
+
+    def write(self, data: bytes) -> None:
+        """Send it; the first bytes wait until the event loop goes on."""
+        if self._head is None:
+            self._head = data
+            self._loop.call_soon(self._send_head)
+        elif self._head:
+            head, self._head = self._head, b""
+            self._transport.writelines((head, data))
+        else:
+            self._transport.write(data)
+
+    def close(self) -> None:
+        """Close it when everything is sent."""
+        self._send_head()
+        self._transport.close()
+
+    def is_closing(self) -> bool:
+        """Whether it is closed, or will be."""
+        return self._transport.is_closing()
+
+    def _send_head(self) -> None:
+        if self._head and not self._transport.is_closing():
+            self._transport.write(self._head)
+        self._head = b""
 
 
 def limited(limits: Limits) -> type[Connection]:

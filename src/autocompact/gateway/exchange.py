@@ -19,9 +19,6 @@ GENERATING: Mapping[str, Dialect] = {
 }
 """The paths of requests that a model answers; the others are only forwarded."""
 
-CLOSE = "autocompact.close"
-"""ASGI extension of our server: call it to close the connection in the midst of an answer that cannot be ended."""
-
 CREDENTIALS = (b"authorization", b"x-api-key", b"api-key")
 
 _HOP = frozenset(
@@ -67,7 +64,7 @@ class Exchange:
             target=(raw + b"?" + query if query else raw).decode("latin-1"),
             headers=headers,
             provider=_provider(path, headers, configured=configured),
-            dialect=GENERATING.get(path) if method == "POST" else None,
+            dialect=answered_by_models(method, path),
         )
 
     def header(self, name: bytes) -> bytes:
@@ -84,6 +81,11 @@ class Exchange:
     def has_body(self) -> bool:
         """Whether one follows the head."""
         return bool(self.header(b"transfer-encoding")) or self.header(b"content-length") not in (b"", b"0")
+
+
+def answered_by_models(method: str, path: str) -> Dialect | None:
+    """The API of a request that a model answers, None for any other."""
+    return GENERATING.get(path) if method == "POST" else None
 
 
 def is_administration(path: str) -> bool:

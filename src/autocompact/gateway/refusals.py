@@ -49,6 +49,11 @@ class Refusal:
         return msgspec.json.encode({"error": told})
 
 
+def too_large(most: int) -> Refusal:
+    """The answer to a body of more than so many bytes."""
+    return Refusal(status=413, message=f"the request is larger than {most:,} bytes")
+
+
 class ClientGone(Exception):
     """The client went away before its request was here whole: nobody waits for an answer."""
 

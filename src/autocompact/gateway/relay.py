@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mutab
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from autocompact.core.messages import Dialect, Usage
+from autocompact.gateway.client import Client
 from autocompact.gateway.exchange import Header, forwarded
 from autocompact.gateway.opening import first_word
 from autocompact.wire import StreamUsage, parse_usage
@@ -79,10 +80,20 @@ class Head:
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """The body."""
-        if self.held:
-            yield self.held
-        while chunk := await self.response.content.readany():
+        while chunk := await self.chunk():
             yield chunk
+
+    async def chunk(self) -> bytes:
+        """The next bytes of the body, none at its end."""
+        if self.held:
+            held, self.held = self.held, b""
+            return held
+        return await self.response.content.readany()
+
+    @property
+    def at_end(self) -> bool:
+        """Whether it is known that nothing more comes."""
+        return not self.held and self.response.content.at_eof()
 
 
 class UsageReader:
@@ -136,33 +147,42 @@ async def relay(head: Head, *, send: Send, ours: Sequence[Header], reader: Usage
     """Send the response on; each chunk goes to the client first."""
     headers = [*forwarded(head.response.raw_headers), *ours]
     await send({"type": "http.response.start", "status": head.response.status, "headers": headers})
-    async for chunk in head.chunks():
-        await send({"type": "http.response.body", "body": chunk, "more_body": True})
+    more = True
+    while more:
+        chunk = await head.chunk()
+        more = not head.at_end
+        await send({"type": "http.response.body", "body": chunk, "more_body": more})
         if reader is not None:
             reader.feed(chunk)
-    await send({"type": "http.response.body", "body": b""})
 
 
-async def while_connected(work: Coroutine[Any, Any, None], *, receive: Receive) -> None:
+async def while_connected(
+    work: Coroutine[Any, Any, None], *, client: Client | None, receive: Receive
+) -> None:
     """Do ``work``, and give it up as soon as the client goes away."""
-    watching = asyncio.ensure_future(_disconnected(receive))
     scope = asyncio.timeout(None)
+    watching: asyncio.Future[None] | None = None
     done = False
 
-    def leave(_: object) -> None:
+    def leave(_: object = None) -> None:
         if not done:
             scope.reschedule(asyncio.get_running_loop().time())
 
     try:
         async with scope:
-            watching.add_done_callback(leave)
+            if client is None:
+                watching = asyncio.ensure_future(_disconnected(receive))
+                watching.add_done_callback(leave)
+            else:
+                client.when_gone(leave)
             await work
     except TimeoutError:
         if not scope.expired():
             raise
     finally:
         done = True
-        watching.cancel()
+        if watching is not None:
+            watching.cancel()
 
 
 async def _disconnected(receive: Receive) -> None:
