@@ -133,6 +133,12 @@ async def test_memory_tools_are_added_to_compacted_conversations_where_they_are_
     assert tools == ["memory_search", "memory_expand"]
 
 
+async def test_options_after_the_command_are_the_commands() -> None:
+    script = "import sys; print(sys.argv[1:])"
+    told = await ended("wrap", sys.executable, "-c", script, "--window", "9", "--help")
+    assert told == (0, "['--window', '9', '--help']", "")
+
+
 async def test_wrap_joins_the_gateway_that_runs_unless_it_is_told_otherwise(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -286,6 +292,7 @@ async def test_a_signal_lets_streams_come_to_their_end(number: signal.Signals, c
         (["serve", "--upstream-key", "sk-0"], "--upstream-key: a value is not NAME=…"),
         (["serve", "--access-token-file", "none"], "cannot be read"),
         (["wrap", "--", "no-such-program-here"], "cannot be started"),
+        (["wrap", "--port", "1", "--", "true"], "No such option '--port'"),
     ],
 )
 def test_what_cannot_be_used_is_said(

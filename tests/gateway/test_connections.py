@@ -133,6 +133,24 @@ async def test_a_body_that_trickles_is_answered_and_closed_while_others_are_serv
     assert "slower than 100,000,000 bytes a second" in told["error"]["message"]
 
 
+@pytest.mark.parametrize("chunked", [False, True], ids=["length", "chunked"])
+async def test_a_request_that_offers_another_protocol_is_answered_in_this_one_with_its_body(
+    chunked: bool,
+) -> None:
+    offer = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQ\r\n"
+    framing = b"Transfer-Encoding: chunked" if chunked else b"Content-Length: %d" % len(ODD)
+    head = HEAD % b"chat/completions" + offer + framing + b"\r\n\r\n"
+    body = b"%x\r\n%s\r\n0\r\n\r\n" % (len(ODD), ODD) if chunked else ODD
+    async with FakeProvider() as provider, gateway_before(provider) as url, wire_to(url) as wire:
+        await wire.send(head + body[:20], body[20:] + head + body)
+        answers = [await wire.answer(), await wire.answer()]
+        await wire.send(HEAD % b"chat/completions", b"Content-Length: %d\r\n\r\n" % len(ODD), ODD)
+        answers.append(await wire.answer())
+    assert [status for status, _ in answers] == [200] * 3
+    assert [asked.raw for asked in provider.requests] == [ODD] * 3
+    assert not {"upgrade", "http2-settings"} & provider.requests[0].headers.keys()
+
+
 async def test_a_body_that_keeps_its_rate_takes_as_long_as_it_takes() -> None:
     limits = Limits(head_seconds=0.5, body_seconds=0.1, body_rate=0)
     async with (

@@ -41,7 +41,7 @@ def serve(**options: Any) -> None:
     serve_gateway(loaded(options=as_settings(options)).settings)
 
 
-@click.command(context_settings={"ignore_unknown_options": True})
+@click.command(context_settings={"allow_interspersed_args": False})
 @click.option("--private", is_flag=True, help="Start a gateway of its own, also where one is running.")
 @gateway_options
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)

@@ -8,6 +8,10 @@ large, or one connection too many gets an answer in the API's own format and is 
 Nor does uvicorn give up a client that does not read its answer: it would hold its place and the upstream's answer for
 ever. Another timer stands over what waits to be sent, from when the system takes no more of it: if nothing of it went out
 in a span, the connection is broken off. Closing waits for the same bytes, so it is watched likewise.
+
+And its parser drops the body of a request that offers to change to another protocol, and takes it for the next request.
+Java's HTTP client offers HTTP/2 with the first request of each connection. Nobody has to accept such an offer (RFC 9110,
+7.8), so the head is read once more without it.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from autocompact.gateway.client import CLIENT, Client
@@ -45,6 +50,7 @@ class Connection(HttpToolsProtocol):
         self._body_bytes = 0
         self._was_paused = False
         self._closed = False
+        self._is_offer = False
         self._sending: asyncio.TimerHandle | None = None
         self._client: Client | None = None
 
@@ -77,12 +83,47 @@ class Connection(HttpToolsProtocol):
                 self._expect(self._head_is_late, self.limits.head_seconds)
         else:
             self._body_bytes += len(data)
-        super().data_received(data)
+        self._unset_keepalive_if_required()
+        self._parse(data)
         if self._in_head and self._head_bytes > self.limits.head_bytes:
             self._refuse(431, f"the request's head is larger than {self.limits.head_bytes:,} bytes")
 
+    def _parse(self, data: bytes) -> None:
+        try:
+            self._reading.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            if self._should_upgrade():
+                self.handle_websocket_upgrade()
+            elif self._is_offer:
+                self._is_offer = False
+                self._parse(self._head_without_offer() + data[upgrade.args[0] :])
+        except httptools.HttpParserError:
+            self.logger.warning("Invalid HTTP request received.")
+            self.send_400_response("")
+
+    @property
+    def _reading(self) -> httptools.HttpRequestParser:
+        assert self.parser is not None, "uvicorn drops it with the connection"
+        return self.parser
+
+    def _head_without_offer(self) -> bytes:
+        kept = [name + b": " + value for name, value in self.headers if name != b"upgrade"]
+        first = b"%s %s HTTP/%s" % (
+            self._reading.get_method(),
+            self.url,
+            self._reading.get_http_version().encode(),
+        )
+        return b"\r\n".join((first, *kept, b"", b""))
+
     def on_headers_complete(self) -> None:
         """A head is here."""
+        self._is_offer = (
+            self._reading.should_upgrade()
+            and not self._should_upgrade()
+            and self._reading.get_method() != b"CONNECT"
+        )
+        if self._is_offer:
+            return
         self._stop()
         size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
         if size > self.limits.head_bytes:
@@ -123,6 +164,8 @@ class Connection(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """A request is here whole: what comes next is another head."""
+        if self._is_offer:
+            return
         self._stop()
         self._in_head = True
         self._head_bytes = 0
@@ -164,9 +207,6 @@ class Connection(HttpToolsProtocol):
         """What cannot be read as HTTP."""
         del msg
         self._refuse(400, "this is not an HTTP/1.1 request; the port speaks HTTP, not HTTPS: use http://…")
-
-    def _unsupported_upgrade_warning(self) -> None:
-        """Nobody has to install anything: there are no web sockets here, the request is answered without."""
 
     def _break_off(self, cycle: RequestResponseCycle) -> None:
         """Close without an end, so that nobody takes what came of an answer for all of it."""
