@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import tempfile
 from collections.abc import AsyncGenerator
@@ -14,11 +15,13 @@ from autocompact.core.messages import text_message
 from autocompact.errors import InvalidInput, StoreCorrupt, StoreError, StoreTooNew, StoreUnavailable
 from autocompact.ports import Key
 from autocompact.stores.sqlite import SqliteStore
+from autocompact.testing import FakeClock
 from tests.stores.support import ask, child, connect, contents, finish
 
 pytestmark = pytest.mark.anyio
 
 KEY = Key(conversation="talk")
+MESSAGE = text_message(1, "user", "words")
 
 
 def oct_modes(modes: tuple[int, int]) -> str:
@@ -155,6 +158,30 @@ async def test_a_file_locked_by_another_process_is_reported_and_works_once_it_is
         await store.read(KEY)
     holder.communicate("\n", timeout=60)
     assert len(await store.read(KEY)) == 40
+    await store.aclose()
+
+
+async def test_the_wait_for_a_lock_begins_when_something_is_asked_for(tmp_path: Path) -> None:
+    path, clock = tmp_path / "chats.db", FakeClock()
+    other = connect(path)
+    steps: list[str] = []
+
+    def fail_point(step: str) -> None:
+        steps.append(step)
+        if steps == ["append:begun"]:
+            clock.advance(600)  # for so long the others wait for their turn
+        if steps == ["append:begun", "append:written", "append:committed"]:
+            other.execute("BEGIN IMMEDIATE")
+
+    store = SqliteStore(path, busy_seconds=600, clock=clock, failpoint=fail_point)
+    appends = [store.append(Key(conversation=str(n)), [MESSAGE], after=0) for n in range(20)]
+    async with asyncio.timeout(60):
+        first, *others = await asyncio.gather(*appends, return_exceptions=True)
+    assert first is None
+    assert {type(error) for error in others} == {StoreUnavailable}
+    other.execute("ROLLBACK")
+    other.close()
+    await store.append(KEY, [MESSAGE], after=0)
     await store.aclose()
 
 

@@ -9,20 +9,28 @@ from contextlib import AbstractContextManager
 from typing import TypeVar
 
 from autocompact.errors import StoreUnavailable
+from autocompact.ports import Clock
 from autocompact.stores.connection import Connection
 
 T = TypeVar("T")
+
+_LEAST_SECONDS = 0.1
+"""What is left of the patience with another process for work that waited long for its turn."""
 
 
 class Lane:
     """Does one thing after the other, in the order asked; the first one opens the connection.
 
-    Work that was begun is finished also when the task that waits for it is cancelled.
+    Work that was begun is finished also when the task that waits for it is cancelled. The time in which another process
+    may hold a lock counts from when the work was asked for: a lock that is held for long would else make each one wait
+    for all those before it.
 
     Args:
         name: of the thread.
         connect: opens the connection, in the thread.
         errors: turns the driver's errors into ours, around everything.
+        busy_seconds: how long work may wait for another process.
+        clock: tells how long it waited for its turn.
     """
 
     def __init__(
@@ -31,10 +39,14 @@ class Lane:
         *,
         connect: Callable[[], Connection],
         errors: Callable[[], AbstractContextManager[None]],
+        busy_seconds: float,
+        clock: Clock,
     ) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=name)
         self._connect = connect
         self._errors = errors
+        self._busy_seconds = busy_seconds
+        self._clock = clock
         self._connection: Connection | None = None
         self._closed = False
 
@@ -51,12 +63,16 @@ class Lane:
         """
         if self._closed:
             raise StoreUnavailable("the store was closed: open it again")
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._do, work)
+        asked = self._clock.monotonic()
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._do, work, asked)
 
-    def _do(self, work: Callable[[Connection], T]) -> T:
+    def _do(self, work: Callable[[Connection], T], asked: float) -> T:
         with self._errors():
             if self._connection is None:
                 self._connection = self._connect()
+            left = self._busy_seconds - (self._clock.monotonic() - asked)
+            patience = max(left, min(self._busy_seconds, _LEAST_SECONDS))
+            self._connection.set_busy_timeout(round(patience * 1000))
             return work(self._connection)
 
     async def aclose(self) -> None:

@@ -42,7 +42,7 @@ class SqliteStore:
         clock: stamps, and when a lease expires.
         indexer: keeps a search index up to date: "search" is `autocompact.stores.sqlite_index`, None keeps none.
             What was appended without one is caught up with on opening.
-        busy_seconds: how long to wait for another process that writes.
+        busy_seconds: how long to wait for another process that writes, from when something is asked for.
         failpoint: called with the name of each step of a writing method ("append:begun", "append:written",
             "append:committed"), so that a test can end the process there.
     """
@@ -63,8 +63,9 @@ class SqliteStore:
         self._busy_seconds = busy_seconds
         wrap = partial(errors, self.path)
         connect = partial(open_reader, self.path, busy_seconds=busy_seconds)
-        self._writer = Lane("autocompact-writer", connect=self._open, errors=wrap)
-        self._reader = Lane("autocompact-reader", connect=connect, errors=wrap)
+        lane = partial(Lane, errors=wrap, busy_seconds=busy_seconds, clock=self._clock)
+        self._writer = lane("autocompact-writer", connect=self._open)
+        self._reader = lane("autocompact-reader", connect=connect)
 
     async def __aenter__(self) -> Self:
         await self._writer.run(_nothing)
