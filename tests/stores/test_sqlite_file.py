@@ -52,6 +52,15 @@ async def _refused(path: Path, error: type[StoreError]) -> str:
     return str(raised.value)
 
 
+async def test_a_store_without_a_file_is_refused_and_leaves_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidInput, match=r"':memory:' is no file, .* use MemoryStore"):
+        SqliteStore(":memory:")
+    assert not contents(tmp_path)
+
+
 async def test_a_closed_store_leaves_one_file(tmp_path: Path) -> None:
     store = await _written(tmp_path / "chats.db")
     await store.aclose()

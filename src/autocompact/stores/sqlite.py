@@ -17,7 +17,7 @@ from typing import Literal, Self, TypeVar
 
 from autocompact.core.compaction import Compaction
 from autocompact.core.messages import Message
-from autocompact.errors import StoreError
+from autocompact.errors import InvalidInput, StoreError
 from autocompact.ports import Clock, ConversationInfo, Key, Lease, Snapshot, SystemClock
 from autocompact.stores.connection import Connection
 from autocompact.stores.encoding import encode_message
@@ -33,6 +33,9 @@ T = TypeVar("T")
 
 _INDEX_BATCH = 500
 
+IN_MEMORY = ":memory:"
+"""What SQLite calls a database without a file."""
+
 
 class SqliteStore:
     """Implements `Store`, `Leases` and `Retention`. Nothing is opened before the first use.
@@ -45,6 +48,9 @@ class SqliteStore:
         busy_seconds: how long to wait for another process that writes, from when something is asked for.
         failpoint: called with the name of each step of a writing method ("append:begun", "append:written",
             "append:committed"), so that a test can end the process there.
+
+    Raises:
+        InvalidInput: the path is ``:memory:``, SQLite's name for no file: `autocompact.stores.memory.MemoryStore` needs none.
     """
 
     def __init__(
@@ -56,6 +62,10 @@ class SqliteStore:
         busy_seconds: float = 5.0,
         failpoint: Callable[[str], object] = str,
     ) -> None:
+        if str(path) == IN_MEMORY:
+            raise InvalidInput(
+                f"{IN_MEMORY!r} is no file, and this store needs one: name a file, or use MemoryStore"
+            )
         self.path = Path(path).absolute()
         self._clock = clock or SystemClock()
         self._indexer = _search_indexer() if indexer == "search" else indexer
