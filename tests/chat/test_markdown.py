@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from autocompact.chat.markdown import safe_html, safe_link
 
 TAGS = set(
-    "a blockquote br button code div em h1 h2 h3 h4 h5 h6 hr li ol p pre s span strong table tbody td th thead tr ul".split()
+    "a blockquote br button code div em h2 h3 h4 h5 h6 hr li ol p pre s span strong table tbody td th thead tr ul".split()
 )
 ATTRIBUTES = set("class data-action data-seq href referrerpolicy rel start tabindex target type".split())
 HOSTILE = (
@@ -75,6 +75,11 @@ def check(text: str) -> Tags:
         for url in tags.attributes.get("href", ()):
             assert url.startswith(("http://", "https://", "mailto:", "#m")), url
     return tags
+
+
+def test_headings_are_below_the_title_of_the_page() -> None:
+    html = safe_html("# One\n\nTwo\n---\n\n##### Five\n\n###### Six")
+    assert html == "<h2>One</h2><h3>Two</h3><h6>Five</h6><h6>Six</h6>"
 
 
 @pytest.mark.parametrize("text", HOSTILE)

@@ -4,6 +4,8 @@ What is rendered was written by a model, a tool or whoever wrote what a tool rea
 script, a request or another place: HTML is shown as text, an image as a link, and a link only leads to ``http``,
 ``https`` or ``mailto``, in a new window that learns nothing of this one. A reference such as ``[m12]`` becomes a link
 that the page handles (``data-seq``). The attributes of the result are all written here, none comes from the text.
+
+Headings are a level lower than they are written: the first level is the title of the whole page.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ _SCHEMES = ("http", "https", "mailto")
 _BRACKETED = re.compile(r"\[(?P<name>m[1-9][0-9]{0,17})\]", re.ASCII)
 _BARE = re.compile(r"(?P<open>\[)?\b(?P<name>m[1-9][0-9]{0,17})\b(?(open)\])", re.ASCII)
 _LANGUAGE = re.compile(r"[\w+#.-]{1,30}", re.ASCII)
+_LOWERED = {f"h{level}": f"h{min(level + 1, 6)}" for level in range(1, 7)}
 _NESTING = 20
 """Quotes and lists within each other: deeper ones are shown as text."""
 
@@ -170,12 +173,13 @@ def _anchor(url: str) -> str:
 
 def _tag(token: Token) -> str:
     """An opening or closing tag: its name is the parser's, its attributes ours."""
+    name = _LOWERED.get(token.tag, token.tag)
     if token.nesting < 0:
-        return f"</{token.tag}>{'</div>' if token.tag == 'table' else ''}"
+        return f"</{name}>{'</div>' if name == 'table' else ''}"
     extra = ""
     if token.tag in ("th", "td") and "right" in str(token.attrGet("style") or ""):
         extra = ' class="right"'
     elif token.tag == "ol" and isinstance(start := token.attrGet("start"), int):
         extra = f' start="{start}"'
     before = '<div class="table" tabindex="0">' if token.tag == "table" else ""
-    return f"{before}<{token.tag}{extra}>"
+    return f"{before}<{name}{extra}>"
