@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,44 @@ async def test_an_answer_that_the_token_limit_cut_is_marked(tmp_path: Path, mode
         *(("Go on.", ""), ("four", "")),
     ]
     assert [event.entry.cut for event in heard.of(chat.MessageAdded)] == ["", "length", "", ""]
+
+
+@pytest.mark.parametrize("model", APIS)
+async def test_a_model_that_says_nothing_is_given_up_after_the_time_that_is_set_and_not_asked_again(
+    tmp_path: Path, model: str
+) -> None:
+    async def never(_: Received) -> str:
+        return await asyncio.Future[str]()
+
+    config = ChatConfig(model=model, silence=0.2)
+    async with FakeProvider(never) as provider, chatting(tmp_path, provider, config=config) as service:
+        session = await service.create()
+        await session.send("Are you there?")
+        ended = await session.wait()
+        asked_for_it = len(provider.requests)
+
+    assert ended is not None
+    assert (ended.outcome, asked_for_it) == ("failed", 1)
+    assert "said nothing for 0.2 seconds" in ended.message
+    assert "models.silentSeconds" in ended.message
+
+
+async def test_an_answer_that_stops_in_the_midst_is_given_up_too_and_its_half_is_kept(tmp_path: Path) -> None:
+    config = ChatConfig(model=CHAT, silence=2)
+    async with (
+        FakeProvider(["one two three four five six", "never"]) as provider,
+        chatting(tmp_path, provider, config=config) as service,
+    ):
+        session = await service.create()
+        provider.fail("stalled")
+        await session.send("Count.")
+        ended = await session.wait()
+        entry = (await session.history()).entries[-1]
+
+    assert ended is not None
+    assert (ended.outcome, entry.cut) == ("failed", "failed")
+    assert "said nothing for 2 seconds" in ended.message
+    assert entry.message.text.startswith("one")
 
 
 @pytest.mark.parametrize("model", [CHAT, RESPONSES])

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from anthropic import AsyncAnthropic
+from anthropic import AsyncAnthropic, Timeout
 from pydantic_ai.models.anthropic import AnthropicModel
 from pydantic_ai.providers.anthropic import AnthropicProvider
 
 from autocompact.chat.finding import Access
 
+_CONNECTING = Timeout(None, connect=5.0)
+"""How long to wait for an answer is not the SDK's to say: it would ask again, and wait as long once more."""
+
 
 def anthropic_model(found: Access, *, key: str) -> tuple[AnthropicModel, Callable[[], Awaitable[None]]]:
     """The model, and what closes its connections."""
-    client = AsyncAnthropic(api_key=key, base_url=found.base_url.removesuffix("/").removesuffix("/v1"))
+    base_url = found.base_url.removesuffix("/").removesuffix("/v1")
+    client = AsyncAnthropic(api_key=key, base_url=base_url, timeout=_CONNECTING)
     model = AnthropicModel(found.choice.model, provider=AnthropicProvider(anthropic_client=client))
     return model, client.close

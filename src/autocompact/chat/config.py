@@ -12,6 +12,9 @@ from autocompact.errors import InvalidInput
 OFFLINE_WINDOW = 16_000
 """Tokens of the offline model's window, so that a compaction can be seen without an account."""
 
+ANSWER_SILENCE = 600.0
+"""Seconds; a model that thinks for long before it writes may send nothing for minutes."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandRules:
@@ -54,6 +57,8 @@ class ChatConfig:
         window: tokens of the model's window; None goes by the model.
         windows: windows of models by the beginning of their names; they go before the table of known models.
         reserve: tokens kept for the reply; None takes a share of the window.
+        silence: seconds without a word of the model after which a request is given up; None is `ANSWER_SILENCE`, for
+            summaries as `autocompact.models.http.Patience` has it.
         workspace: the folder that file tools and commands work in and cannot leave; None offers no such tools.
         memory_folder: the folder of the memory files; None offers no ``remember`` and reads none.
         keep_metrics: keep the figures of each compaction with its entry in CONTEXT_ARCHIVE.md.
@@ -74,6 +79,7 @@ class ChatConfig:
     window: int | None = None
     windows: Mapping[str, int] = field(default_factory=dict[str, int])
     reserve: int | None = None
+    silence: float | None = None
     workspace: Path | None = None
     memory_folder: Path | None = None
     keep_metrics: bool = True
@@ -89,5 +95,7 @@ class ChatConfig:
     def __post_init__(self) -> None:
         if self.steps < 1:
             raise InvalidInput(f"steps is {self.steps!r}: a turn takes one model call at least")
+        if self.silence is not None and self.silence <= 0:
+            raise InvalidInput(f"silence is {self.silence!r}: it must be positive")
         if self.watch_seconds <= 0:
             raise InvalidInput(f"watch_seconds is {self.watch_seconds!r}: it must be positive")

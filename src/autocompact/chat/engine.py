@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 
-from autocompact.chat.config import OFFLINE_WINDOW, ChatConfig
-from autocompact.chat.finding import OFFLINE, ModelChoice, access, choice_of, summariser_of
+from autocompact.chat.config import ANSWER_SILENCE, OFFLINE_WINDOW, ChatConfig
+from autocompact.chat.finding import OFFLINE, Access, ModelChoice, access, choice_of, summariser_of
 from autocompact.chat.late import LateResponder
 from autocompact.chat.offline import OfflineResponder
 from autocompact.chat.responder import Responder
@@ -53,9 +53,9 @@ class Engine:
         self.choice = choice
         found = None if choice.is_offline else access(choice, environ=environ)
         self._config = config
-        self._model = found and summariser_of(found, window=config.window)
+        self._model = found and summariser_of(found, window=config.window, silence=config.silence)
         self._summary_model = _summary_model(config, environ)
-        self.responder: Responder = LateResponder(found, extra=config.extra) if found else OfflineResponder()
+        self.responder: Responder = _responder(found, config)
         self.compactor = Compactor(
             store,
             model=self._model,
@@ -85,6 +85,12 @@ class Engine:
                 await each.aclose()
 
 
+def _responder(found: Access | None, config: ChatConfig) -> Responder:
+    if found is None:
+        return OfflineResponder()
+    return LateResponder(found, extra=config.extra, silence=config.silence or ANSWER_SILENCE)
+
+
 def _summary_model(config: ChatConfig, environ: Mapping[str, str] | None) -> Model | None:
     name = config.summary_model
     if name is None:
@@ -98,4 +104,4 @@ def _summary_model(config: ChatConfig, environ: Mapping[str, str] | None) -> Mod
         if found is None:
             raise
         return found
-    return summariser_of(access(choice, environ=environ))
+    return summariser_of(access(choice, environ=environ), silence=config.silence)

@@ -14,6 +14,7 @@ import msgspec
 from autocompact.errors import InvalidInput
 from autocompact.models.anthropic import ANTHROPIC_URL, Anthropic
 from autocompact.models.environment import DEFAULT_ANTHROPIC, DEFAULT_OPENAI, OF_OPENAI, ollama_url
+from autocompact.models.http import Patience
 from autocompact.models.openai_compatible import OPENAI_URL, OpenAICompatible
 from autocompact.ports import Model
 
@@ -184,12 +185,23 @@ def _keyed(choice: ModelChoice, environ: Mapping[str, str], *, key: str, url: st
     return Access(choice=choice, base_url=url, api_key=value)
 
 
-def summariser_of(found: Access, *, window: int | None = None) -> Model:
-    """The model as the engine asks it for summaries and counts."""
+def summariser_of(found: Access, *, window: int | None = None, silence: float | None = None) -> Model:
+    """The model as the engine asks it for summaries and counts.
+
+    Args:
+        found: where it is.
+        window: tokens of its window; None goes by the model.
+        silence: seconds until its answer begins; None is as `Patience` has it.
+    """
+    patience = Patience() if silence is None else Patience(first_byte=silence, between=silence)
     match found.choice.provider:
         case "anthropic":
             return Anthropic(
-                found.choice.model, base_url=found.base_url, api_key=found.api_key, window=window
+                found.choice.model,
+                base_url=found.base_url,
+                api_key=found.api_key,
+                window=window,
+                patience=patience,
             )
         case "responses":
             return OpenAICompatible(
@@ -197,9 +209,14 @@ def summariser_of(found: Access, *, window: int | None = None) -> Model:
                 base_url=found.base_url,
                 api_key=found.api_key,
                 window=window,
+                patience=patience,
                 api="responses",
             )
         case _:
             return OpenAICompatible(
-                found.choice.model, base_url=found.base_url, api_key=found.api_key, window=window
+                found.choice.model,
+                base_url=found.base_url,
+                api_key=found.api_key,
+                window=window,
+                patience=patience,
             )

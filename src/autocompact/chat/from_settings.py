@@ -37,6 +37,7 @@ def chat_place(settings: Settings, *, folder: Path, namespace: str = "default") 
         window=settings.models.window,
         windows=settings.models.windows,
         reserve=settings.models.reserve,
+        silence=settings.models.silent_seconds,
         workspace=workspace,
         memory_folder=memory_folder_of(settings, folder=folder),
         keep_metrics=settings.compaction.preserve_token_metrics,

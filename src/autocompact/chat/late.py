@@ -22,19 +22,22 @@ class LateResponder:
     Args:
         found: where the model is.
         extra: further members of each request.
+        silence: see `autocompact.chat.remote.RemoteResponder`.
 
     Raises:
         ImportError: the extra ``chat`` is not installed.
     """
 
-    def __init__(self, found: Access, *, extra: Mapping[str, object]) -> None:
+    def __init__(self, found: Access, *, extra: Mapping[str, object], silence: float) -> None:
         sdk = "anthropic" if found.choice.provider == "anthropic" else "openai"
         if find_spec("pydantic_ai") is None or find_spec(sdk) is None:
             raise ImportError(MISSING)
         self._loaded: Future[Responder] = Future()
         # a daemon: a program that is left at once does not wait for it
         loading = threading.Thread(
-            target=partial(_load, self._loaded, found, extra=extra), name="autocompact-load", daemon=True
+            target=partial(_load, self._loaded, found, extra=extra, silence=silence),
+            name="autocompact-load",
+            daemon=True,
         )
         loading.start()
 
@@ -55,11 +58,11 @@ class LateResponder:
             await self._loaded.result().aclose()
 
 
-def _load(loaded: Future[Responder], found: Access, *, extra: Mapping[str, object]) -> None:
+def _load(loaded: Future[Responder], found: Access, *, extra: Mapping[str, object], silence: float) -> None:
     try:
         from autocompact.chat.remote import RemoteResponder
 
-        responder = RemoteResponder(found, extra=extra)
+        responder = RemoteResponder(found, extra=extra, silence=silence)
     except BaseException as error:  # noqa: BLE001 - whoever waits is told
         loaded.set_exception(error)
     else:

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
-from openai import AsyncOpenAI
+from openai import AsyncOpenAI, Timeout
 from openai.resources.chat import AsyncChat, AsyncCompletions
 from openai.resources.responses import AsyncResponses
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
@@ -23,6 +23,9 @@ from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
 from autocompact.chat.finding import Access
 
+_CONNECTING = Timeout(None, connect=5.0)
+"""How long to wait for an answer is not the SDK's to say: it would ask again, and wait as long once more."""
+
 Close: TypeAlias = Callable[[], Awaitable[None]]
 
 
@@ -30,7 +33,7 @@ def openai_model(found: Access, *, key: str) -> tuple[OpenAIChatModel | OpenAIRe
     """The model, and what closes its connections."""
     name, provider = found.choice.model, found.choice.provider
     url = found.base_url if urlsplit(found.base_url).path.strip("/") else f"{found.base_url.rstrip('/')}/v1"
-    client = PlainOpenAI(api_key=key, base_url=url)
+    client = PlainOpenAI(api_key=key, base_url=url, timeout=_CONNECTING)
     if provider == "responses":
         return OpenAIResponsesModel(name, provider=OpenAIProvider(openai_client=client)), client.close
     api = (

@@ -5,8 +5,10 @@ To be imported only where the extra ``chat`` is installed.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from typing import Any, Literal, TypeAlias
+from contextlib import AsyncExitStack
+from typing import Any, Literal, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -37,6 +39,8 @@ from autocompact.models.failures import Secret, failure
 AnyModel: TypeAlias = Model[Any]
 _DIALECTS: Mapping[str, Dialect] = {"anthropic": "anthropic", "responses": "openai_responses"}
 _STOPPED: Mapping[str, Literal["length", "refused"]] = {"length": "length", "content_filter": "refused"}
+T = TypeVar("T")
+
 _NO_KEY = "none"
 """The SDKs demand a key; servers of one's own ask for none."""
 
@@ -47,15 +51,17 @@ class RemoteResponder:
     Args:
         found: where the model is.
         extra: further members of each request.
+        silence: seconds without a word after which a request is given up, tries that the SDK makes anew included.
     """
 
-    def __init__(self, found: Access, *, extra: Mapping[str, object]) -> None:
+    def __init__(self, found: Access, *, extra: Mapping[str, object], silence: float) -> None:
         self._name = found.choice.model
         self._dialect: Dialect = _DIALECTS.get(found.choice.provider, "openai_chat")
         self._model, self._close = _model(found)
         self._secret = Secret(found.api_key)
         self._where = urlsplit(found.base_url).hostname or found.base_url
         self._extra = dict(extra)
+        self._silence = silence
 
     async def answer(self, asked: Asked) -> AsyncGenerator[Piece]:
         """See `Responder.answer`."""
@@ -69,11 +75,14 @@ class RemoteResponder:
         settings = _settings(asked, self._dialect)
         if self._extra:
             settings["extra_body"] = self._extra
+        requesting = model_request_stream(
+            self._model, messages, model_settings=settings, model_request_parameters=parameters
+        )
         try:
-            async with model_request_stream(
-                self._model, messages, model_settings=settings, model_request_parameters=parameters
-            ) as stream:
-                async for event in stream:
+            async with AsyncExitStack() as stack:
+                stream = await self._patiently(stack.enter_async_context(requesting))
+                events = aiter(stream)
+                while (event := await self._patiently(anext(events, None))) is not None:
                     if (delta := _delta(event)) is not None:
                         yield delta
                 response = stream.get()
@@ -83,6 +92,24 @@ class RemoteResponder:
             raise ModelUnavailable(f"the answer of {self._name} broke off: try again")
         message = from_pydantic(response, dialect=self._dialect, model=self._name)
         yield Reply(message=message, stopped=_STOPPED.get(response.finish_reason or "stop", ""))
+
+    async def _patiently(self, waiting: Awaitable[T]) -> T:
+        """What is waited for.
+
+        Raises:
+            ModelUnavailable: it did not come in time.
+        """
+        limit = asyncio.timeout(self._silence)
+        try:
+            async with limit:
+                return await waiting
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            raise ModelUnavailable(
+                f"{self._name!r} at {self._where} said nothing for {self._silence:g} seconds: try again, or wait longer "
+                "(models.silentSeconds of the settings)"
+            ) from error
 
     def _error(self, error: AgentRunError) -> ModelError:
         who = f"{self._name!r} at {self._where}"

@@ -160,6 +160,13 @@ class Models(Section, frozen=True):
     reserve: Annotated[
         Positive | None, Meta(description="Tokens kept for the reply; null takes a share of the window.")
     ] = None
+    silent_seconds: Annotated[
+        Seconds | None,
+        Meta(
+            description="Seconds without a word of the model after which the chat gives a request up; null is 600 for "
+            "an answer, and 120 for a summary."
+        ),
+    ] = None
     input_prices: Annotated[
         dict[str, Dollars],
         Meta(
