@@ -10,12 +10,24 @@ import pytest
 
 from autocompact.chat import ChatConfig, opened
 from autocompact.chat import events as chat
+from autocompact.core.messages import Message
 from autocompact.core.modes import DATABASE_CHAT
 from autocompact.errors import InvalidInput
 from autocompact.events import CompactionCompleted, CompactionStarted
 from autocompact.testing import FakeClock, FakeProvider
 from autocompact.testing.provider import Received
-from tests.chat.chatting import ANTHROPIC, APIS, CHAT, Heard, asked, call, calling, chatting, environment
+from tests.chat.chatting import (
+    ANTHROPIC,
+    APIS,
+    CHAT,
+    Heard,
+    Held,
+    asked,
+    call,
+    calling,
+    chatting,
+    environment,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -233,6 +245,61 @@ async def test_compact_undo_and_the_dividers_of_the_history(tmp_path: Path) -> N
     assert shown[0].standing == "summarised"
     assert undone.text == "Undone: the model is sent the whole log again."
     assert session.meter().used >= before
+
+
+async def test_a_model_that_is_chosen_while_a_turn_begins_is_refused_and_the_turn_goes_on(
+    tmp_path: Path,
+) -> None:
+    async with (
+        FakeProvider("Good day.") as provider,
+        chatting(tmp_path, provider, config=ChatConfig(model=CHAT)) as service,
+    ):
+        session = await service.create()
+        chosen, sent = await asyncio.gather(
+            session.choose_model("offline"), session.send("Hello."), return_exceptions=True
+        )
+        ended = await session.wait()
+        log = await session.conversation.history()
+
+    assert isinstance(chosen, InvalidInput)
+    assert isinstance(sent, Message)
+    assert ended is not None
+    assert (session.model, ended.outcome) == (CHAT, "finished")
+    assert [message.text for message in log] == ["Hello.", "Good day."]
+
+
+async def test_two_who_delete_a_conversation_at_once_both_find_it_gone(tmp_path: Path) -> None:
+    held = Held()
+    async with (
+        FakeProvider(held) as provider,
+        chatting(tmp_path, provider, config=ChatConfig(model=CHAT)) as service,
+    ):
+        session = await service.create("Boats")
+        await session.send("What is the ketch called?")
+        await held.asked()
+        await asyncio.gather(service.delete(session.id), service.delete(session.id))
+
+        assert await service.conversations() == ()
+
+
+async def test_the_list_is_told_of_turns_that_begin_and_end_in_any_conversation(tmp_path: Path) -> None:
+    held = Held()
+    async with (
+        FakeProvider(held) as provider,
+        chatting(tmp_path, provider, config=ChatConfig(model=CHAT)) as service,
+    ):
+        session = await service.create()
+        told: list[tuple[str, bool]] = []
+        service.listen(lambda event: told.append((event.conversation_id, session.running)))
+        await session.send("Wait for it.")
+        go = await held.asked()
+        heard, running = told.copy(), [line.running for line in await service.conversations()]
+        go.set()
+        await session.wait()
+        afterwards = [line.running for line in await service.conversations()]
+
+    assert ((session.id, True) in heard, running) == (True, [True])
+    assert (told[-1], afterwards) == ((session.id, False), [False])
 
 
 @pytest.mark.requirement("A13")

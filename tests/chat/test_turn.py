@@ -186,6 +186,7 @@ async def test_an_answer_that_breaks_off_is_kept_marked_and_replaced_by_a_retry(
     assert failed.outcome == "failed"
     assert [(entry.message.role, entry.cut) for entry in broken] == [("user", ""), ("assistant", "failed")]
     assert "one two three four".startswith(broken[-1].message.text.strip())
+    assert broken[-1].message.model == mended[-1].message.model == "any"
     assert [(entry.message.text, entry.cut) for entry in mended] == [
         ("Count.", ""),
         ("one two three four", ""),

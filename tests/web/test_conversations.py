@@ -8,7 +8,7 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from tests.web.harness import Visit, visiting
+from tests.web.harness import Speaker, Visit, visiting
 
 
 def test_conversations_are_listed_by_their_titles_and_opened_by_a_click_or_an_address(quiet: Visit) -> None:
@@ -60,6 +60,19 @@ def test_an_open_menu_stays_open_when_the_list_changes(quiet: Visit) -> None:
         other.ask("And now?")
     expect(page.locator(".conversations .current .day")).to_contain_text("4 messages")
     expect(page.get_by_role("button", name="Delete…")).to_be_visible()
+
+
+def test_the_list_shows_which_other_conversation_is_being_answered(visit: Visit, speaker: Speaker) -> None:
+    page = visit.page
+    gate = speaker.gate("Here it is.")
+    visit.say("Take your time.")
+    gate.wait()
+    page.keyboard.press("Alt+n")
+    expect(page.locator(".welcome")).to_be_visible()
+    expect(page.locator(".conversations .busy")).to_have_count(1)
+    gate.open()
+    expect(page.locator(".conversations .busy")).to_have_count(0)
+    expect(page.locator(".welcome")).to_be_visible()
 
 
 def test_a_conversation_is_deleted_only_after_a_yes(quiet: Visit) -> None:

@@ -145,7 +145,14 @@ class WaitingChanged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationChanged:
-    """Title or model of a conversation changed, or it was made or deleted: the list is to be read again."""
+    """The list of conversations is to be read again: one was made or deleted, or another title, model or turn began.
+
+    Attributes:
+        conversation_id: which one.
+        title: of it; "" says nothing of it.
+        model: that answers in it; "" says nothing of it.
+        deleted: it is gone.
+    """
 
     conversation_id: str
     title: str = ""

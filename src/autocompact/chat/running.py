@@ -90,6 +90,7 @@ class Running:
                 await recover(self._of)
                 begun.set_result(await self._asked(request, waiting=waiting))
                 ended = cancelled
+                self._of.service.tell_running(self._of.id)
                 ended = await turn.run(lease)
                 await turn.end()
         except (AutocompactError, asyncio.CancelledError) as error:
@@ -99,6 +100,7 @@ class Running:
             self._broke_off(error, begun=begun)
         finally:
             self.turn = None
+            self._of.service.tell_running(self._of.id)
             if ended is not None:
                 self._tell_end(ended)
 

@@ -201,7 +201,7 @@ class ChatService:
         session = self._sessions.get(id)
         if session is not None:
             await session.aclose()
-            del self._sessions[id]
+            self._sessions.pop(id, None)  # somebody else may have deleted it meanwhile
         key = Key(conversation=id, namespace=self.config.namespace)
         await self.store.delete(key)
         for beside in (notes_key(key), draft_key(key)):
@@ -373,6 +373,10 @@ class ChatService:
         shown = title if title is not None else session.title if session else ""
         model = session.model if session else ""
         self._tell(events.ConversationChanged(conversation_id=id, title=shown, model=model), session)
+
+    def tell_running(self, id: str) -> None:
+        """A turn began or ended in a conversation: the list shows which of them are running."""
+        self._tell(events.ConversationChanged(conversation_id=id), None)
 
     def _tell(self, event: events.ConversationChanged, session: ChatSession | None) -> None:
         if session is not None:

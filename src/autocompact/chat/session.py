@@ -372,20 +372,24 @@ class ChatSession:
         Raises:
             InvalidInput: there is no such model, its key is missing, or a turn is running.
         """
-        if self.running:
-            raise InvalidInput(
-                "a turn is running: wait for its end, or cancel it, before you change the model"
-            )
+        self._check_idle()
         engine = self.service.engine(name)
         await self.conversation.ahead.settled()
-        self.conversation = await engine.open(self.id)
-        self.engine = engine
+        conversation = await engine.open(self.id)
+        self._check_idle()  # one may have begun meanwhile, and goes on with what it began with
+        self.conversation, self.engine = conversation, engine
         await self.notes.add(Chosen(model=engine.choice.name))
         self._carry()
         self.tell(
             events.ConversationChanged(conversation_id=self.id, title=self.title, model=engine.choice.name)
         )
         self.tell_meter()
+
+    def _check_idle(self) -> None:
+        if self.running:
+            raise InvalidInput(
+                "a turn is running: wait for its end, or cancel it, before you change the model"
+            )
 
     async def catch_up(self) -> None:
         """Notice what other programs did: new messages, and an answer that they left half. Costs O(new)."""

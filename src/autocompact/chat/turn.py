@@ -285,7 +285,7 @@ async def keep_cut(
     for id in open_calls:
         await session.add(_result_message(ToolResult(call_id=id, text=UNANSWERED, is_error=True)), note=note)
     if parts:
-        model = session.model
+        model = session.engine.choice.model  # as the provider calls it, and whole answers have it
         await session.add(Message(seq=0, role="assistant", parts=tuple(parts), model=model), note=note)
     if failure:
         await session.notes.add(Failed(seq=len(session.conversation), message=failure))

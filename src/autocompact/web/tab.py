@@ -200,7 +200,7 @@ class Tab:
             case events.ToolFinished():
                 self.thread.finished(event)
             case events.TurnStarted() | events.TurnEnded():
-                await self._turn(event)
+                self._turn(event)
             case events.QuestionAsked():
                 self.live.ask(event.question)
             case events.QuestionAnswered():
@@ -218,7 +218,7 @@ class Tab:
             case _:
                 await self._engine(event)
 
-    async def _turn(self, event: events.TurnStarted | events.TurnEnded) -> None:
+    def _turn(self, event: events.TurnStarted | events.TurnEnded) -> None:
         started = isinstance(event, events.TurnStarted)
         self.composer.running(on=started)
         self._show_waiting()
@@ -227,7 +227,6 @@ class Tab:
         if isinstance(event, events.TurnEnded) and event.outcome == "failed":
             self.notices.withdraw(event.message)
             self.live.fail(event.message)
-        await self._list()
 
     async def _meter(self, event: events.MeterChanged) -> None:
         self.head.meter.show(event.meter)
