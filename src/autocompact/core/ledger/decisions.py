@@ -33,7 +33,7 @@ def find_decisions(said: Sequence[Said], calls: Sequence[Call]) -> list[Entry]:
     for words in said:
         if words.by == "program":
             continue
-        for text in _deciding(words.text):
+        for text in decisions_in(words.text):
             entries.pop(text, None)
             entries[text] = _entry(text, words.seq, need=0.35 if _REASON.search(text) else 0.25)
     for call in calls:
@@ -45,14 +45,16 @@ def find_decisions(said: Sequence[Said], calls: Sequence[Call]) -> list[Entry]:
     return sorted(entries.values(), key=lambda entry: entry.seq)[-MOST:]
 
 
-def _deciding(text: str) -> list[str]:
-    return [
+def decisions_in(text: str) -> list[str]:
+    """The sentences of ``text`` that settle something, each where it stands last; at most `MOST`, the last ones."""
+    found = [
         sentence
         for line in text.split("\n")
         if _DECIDES.search(line)
-        for sentence in (found.strip(" -*#>\t|") for found in _SENTENCE.findall(line[:2_000]))
+        for sentence in (each.strip(" -*#>\t|") for each in _SENTENCE.findall(line[:2_000]))
         if _is_decision(sentence)
     ]
+    return list(dict.fromkeys(reversed(found)))[:MOST][::-1]
 
 
 def _is_decision(sentence: str) -> bool:

@@ -53,8 +53,10 @@ _HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}")
 _INNER = re.compile(r"[\w)][_./\\=:@#+][\w(]|^--?\w")
 _UNIT = re.compile(r"(\d[\d.,]*)(ms|s|sec|secs|m|min|mins|h|d|k|kb|mb|gb|%)\Z", re.IGNORECASE)
 _THOUSANDS = re.compile(r"(?<=\d)[,_'](?=\d{3}\b)")
-_COMPOUND = re.compile(rf"\b(?:{'|'.join(COMPOUNDS)})\b", re.IGNORECASE)
+_COMPOUND = re.compile(rf"\b(?a:{'|'.join(COMPOUNDS)})\b", re.IGNORECASE)
+_MAY_BE_COMPOUND = re.compile("|".join(COMPOUNDS))
 _MARKS = re.compile(r"[*`\"“”„()\[\]{}<>]+|(?<!\w)_+|_+(?!\w)")
+_MAY_BE_MARKED = re.compile(r"[*`\"“”„()\[\]{}<>_,']")
 _ENDS = frozenset(",.;:!?")
 _NEGATIONS = NEGATIONS.union(*(known.negations for known in OF.values()))
 _LIMITS = LIMITS.union(*(known.limits for known in OF.values()))
@@ -160,10 +162,9 @@ class _Listener:
 @lru_cache(maxsize=1 << 14)
 def meaning(text: str) -> Meaning:
     """What ``text`` says."""
-    text = _MARKS.sub(" ", _THOUSANDS.sub("", _COMPOUND.sub(lambda match: COMPOUNDS[match[0].lower()], text)))
     told = _Listener()
     is_first = True
-    tokens = _TOKEN.findall(text)
+    tokens = _TOKEN.findall(_unmarked(text))
     language = tongue(tokens)
     for token in tokens:
         if token in _ENDS:
@@ -186,6 +187,15 @@ def meaning(text: str) -> Meaning:
         sequence=tuple(told.sequence),
         is_free=language == "english",
     )
+
+
+def _unmarked(text: str) -> str:
+    """``text`` with compounds as one word, figures without separators, no marks. Most texts have none: a look is quick."""
+    if _MAY_BE_COMPOUND.search(text.lower()):
+        text = _COMPOUND.sub(lambda match: COMPOUNDS[match[0].lower()], text)
+    if _MAY_BE_MARKED.search(text):
+        text = _MARKS.sub(" ", _THOUSANDS.sub("", text))
+    return text
 
 
 def _limits(kinds: Mapping[Kind, Sequence[str]]) -> Sequence[str]:

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 
-from autocompact.core.ledger.decisions import find_decisions
-from autocompact.core.ledger.scan import Said
+from autocompact.core.ledger.decisions import decisions_in
 from autocompact.core.memory.dates import DATE
 from autocompact.core.memory.meaning import Key, Meanings, key_of
 from autocompact.core.memory.notes import Note
@@ -63,6 +62,9 @@ _COMMIT = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _FENCE = re.compile(r"\s*(?:```|~~~)")
+_DIGIT = re.compile(r"\d")
+_FIGURE = re.compile(r"\s*(\d+)\b(?!\.)")
+_AND = re.compile(r"[;,]\s*|\s+and\s+")
 _COMMA = re.compile(r"\s*[;,]\s*")
 _CHECKED = re.compile(r"\[[ xX]\]\s+")
 # What is not worth a place in a row: steps of a numbered list, times of day in front, lines of a diff.
@@ -145,9 +147,10 @@ def _holds_others(note: Note) -> bool:
     These are open ones; those with a date that are checked or have an outcome; and those with a number of the kind that
     the task has.
     """
-    own = _ID.search(note.text)
+    entries = [match for line in _unfenced(note.rest) if line and (match := _ENTRY.match(line))]
+    own = _ID.search(note.text) if entries else None
     number = own[0] if own and note.form == "heading" else ""
-    return any(_is_task(match, own=number) for line in _unfenced(note.rest) if (match := _ENTRY.match(line)))
+    return any(_is_task(match, own=number) for match in entries)
 
 
 def _is_task(found: re.Match[str], *, own: str) -> bool:
@@ -262,9 +265,9 @@ def _outcome(fields: Mapping[str, str], told: Mapping[str, str], *, prose: str, 
     yield from _prefixed("coverage", fields.get("coverage") or _coverage(f"{output}\n{prose}"))
     yield fields.get("duration") or told.get("duration", "") or _last(_TOOK, prose)
     yield from _prefixed("commit", fields.get("commit") or _commits(f"{prose}\n{output}"))
-    said = [Said(seq=0, by="model", text=prose)]
-    decided = (fields.get("decision", ""), *(entry.text for entry in find_decisions(said, [])))
-    yield from _prefixed("decided", "; ".join(filter(None, decided)))
+    yield from _prefixed(
+        "decided", "; ".join(filter(None, (fields.get("decision", ""), *decisions_in(prose))))
+    )
 
 
 def _prefixed(name: str, value: str) -> Iterator[str]:
@@ -274,11 +277,14 @@ def _prefixed(name: str, value: str) -> Iterator[str]:
 
 def _last_figures(text: str) -> str:
     """The figures of the last line that says how many tests passed or failed."""
-    lines = [line for line in text.split("\n") if _PASSED.search(line)]
-    return ", ".join(_PASSED.findall(lines[-1])) if lines else ""
+    lines = reversed(text.split("\n")) if _DIGIT.search(text) else ()
+    return next((", ".join(found) for line in lines if (found := _PASSED.findall(line))), "")
 
 
 def _last(pattern: re.Pattern[str], text: str) -> str:
+    """What ``pattern``, which needs a figure, finds last."""
+    if not _DIGIT.search(text):
+        return ""
     found = [next(filter(None, match.groups())) for match in pattern.finditer(text)]
     return found[-1] if found else ""
 
@@ -288,6 +294,8 @@ def _coverage(text: str) -> str:
 
 
 def _commits(text: str) -> str:
+    if "comm" not in text.lower() and "[" not in text:
+        return ""
     return ", ".join(dict.fromkeys(next(filter(None, match.groups())) for match in _COMMIT.finditer(text)))
 
 
@@ -295,9 +303,9 @@ def _count_files(value: str) -> str:
     """How many files a field names."""
     if not value:
         return ""
-    if match := re.match(r"\s*(\d+)\b(?!\.)", value):
+    if match := _FIGURE.match(value):
         return match[1]
-    return str(len([name for name in re.split(r"[;,]\s*|\s+and\s+", value) if name.strip()]))
+    return str(len([name for name in _AND.split(value) if name.strip()]))
 
 
 # Patterns

@@ -34,8 +34,9 @@ class Unread:
 def unread_in(page: Page) -> list[Unread]:
     """The places in a file of observations, rules or tasks, in order."""
     known = bytearray(len(page.texts) + 1)
-    for block in _known(page, page.outline.root):
-        known[block.start : block.stop] = b"\1" * len(block)
+    _mark(known, page.outline.root)
+    for note in page.notes:
+        known[note.start : note.end] = b"\1" * (note.end - note.start)
     found: list[Unread] = []
     for block in _blocks(page.texts, known):
         lines = [page.texts[line] for line in block]
@@ -46,14 +47,13 @@ def unread_in(page: Page) -> list[Unread]:
     return found
 
 
-def _known(page: Page, section: Section) -> Iterator[range]:
-    """The lines of headings, items and notes."""
-    yield range(section.start, section.body)
-    yield from section.items
+def _mark(known: bytearray, section: Section) -> None:
+    """Mark the lines of headings and items."""
+    known[section.start : section.body] = b"\1" * (section.body - section.start)
+    for item in section.items:
+        known[item.start : item.stop] = b"\1" * len(item)
     for inner in section.sections:
-        yield from _known(page, inner)
-    if not section.level:
-        yield from (range(note.start, note.end) for note in page.notes)
+        _mark(known, inner)
 
 
 def _blocks(texts: Sequence[str], known: Sequence[int]) -> Iterator[range]:
