@@ -231,6 +231,11 @@ def test_in_doubt_two_stay_apart(one: str, other: str):
     assert not same(meaning(one), meaning(other))
 
 
+def test_a_compound_written_with_a_long_s_is_read_as_two_words():
+    assert meaning("The teſt suite hangs").order == ("test", "suit", "hang")
+    assert meaning("The Test Suite hangs").order == ("test", "hang")
+
+
 def test_values_are_found_by_texts_that_are_alike():
     values = Alike[int]()
     texts = ["Copy A in B", "Copy B in A", "Always copy A in B", "...", "!!!", "..."]

@@ -216,6 +216,14 @@ def test_a_removed_observation_takes_the_blank_lines_after_it_along(folder: Fold
     assert folder.text(OBSERVATIONS) == f"# H\n\n- {YOUNG}: y\n\n## Rest\n"
 
 
+def test_the_blank_lines_after_observations_that_touch_go_if_there_is_one_before_the_first(folder: Folder):
+    folder.put(
+        OBSERVATIONS, f"# H\n\n- {OLD}: x is y\n- {OLD}: x is z\n\ntext\n\n- {YOUNG}: y\n- {OLD}: w\n\nmore\n"
+    )
+    folder.upkeep()
+    assert folder.text(OBSERVATIONS) == f"# H\n\ntext\n\n- {YOUNG}: y\n\nmore\n"
+
+
 # Recording
 
 

@@ -22,9 +22,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import combinations
-from typing import Generic, Literal, TypeAlias, TypeVar
+from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from autocompact.core.memory.languages import ELISION, OF, Tongue, fold, tongue
 from autocompact.core.memory.words import (
@@ -116,42 +116,58 @@ class Meaning:
         return frozenset(word for word in self.words if word not in OPPOSITES)
 
 
+class _Heard(NamedTuple):
+    """A word of a text, and what it does there.
+
+    Attributes:
+        kind: which job it has.
+        word: the word.
+        stands: what stands for it in the sequence of the text, None if nothing does.
+        axis: the pair of opposites that it is one of, and which.
+        opens: the relation of which a side begins behind it.
+        limits: what the next word alone stands behind: a negation, a limit.
+        is_content: it can stand on a side.
+    """
+
+    kind: Kind
+    word: str
+    stands: str | None
+    axis: tuple[str, int] | None
+    opens: str | None
+    limits: str | None
+    is_content: bool
+
+
 @dataclass(slots=True)
 class _Listener:
     """What was read of a text so far."""
 
     kinds: defaultdict[Kind, list[str]] = field(default_factory=lambda: defaultdict(list))
-    sides: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
-    axes: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
-    order: list[str] = field(default_factory=list[str])
-    sequence: list[str] = field(default_factory=list[str])
+    sides: dict[str, set[str]] = field(default_factory=dict)
+    axes: set[tuple[str, int]] = field(default_factory=set)
+    order: list[str] = field(default_factory=list)
+    sequence: list[str] = field(default_factory=list)
     side: set[str] | None = None
     scope: set[str] | None = None
 
-    def take(self, kind: Kind, word: str) -> None:
-        """The next word."""
+    def take(self, heard: _Heard) -> None:
+        """The next word. It opens a side, or comes on those that are open: one word behind "not", all behind "before"."""
+        kind, word, stands, axis, opens, limits, is_content = heard
         self.kinds[kind].append(word)
-        if kind == "light":
-            if word in PREPOSITIONS:
-                self.sequence.append(word)
-        else:
-            self.order.append(kind if kind == "negation" else word)
-            self.sequence.append(self.order[-1])
-        if word in OPPOSITES and kind in ("word", "light"):
-            self.axes.add(OPPOSITES[word])
-        self._relate(kind, word)
-
-    def _relate(self, kind: Kind, word: str) -> None:
-        """Open a side, or put the word on those that are open: one word behind "not", all behind "before"."""
-        is_content = kind in ("word", "name", "figure")
-        if self.scope is not None and is_content:
+        if stands is not None:
+            self.sequence.append(stands)
+            if kind != "light":
+                self.order.append(stands)
+        if axis:
+            self.axes.add(axis)
+        if is_content and self.scope is not None:
             self.scope.add(word)
             self.scope = None
-        if word in RELATIONS and kind != "name":
-            self.side = self.sides.setdefault(RELATIONS[word], set())
-        elif kind in ("negation", "limit"):
-            self.scope = self.sides.setdefault(kind if kind == "negation" else word, set())
-        elif self.side is not None and is_content:
+        if opens is not None:
+            self.side = self.sides.setdefault(opens, set())
+        elif limits is not None:
+            self.scope = self.sides.setdefault(limits, set())
+        elif is_content and self.side is not None:
             self.side.add(word)
 
     def pause(self) -> None:
@@ -171,8 +187,8 @@ def meaning(text: str) -> Meaning:
             told.pause()
             is_first = token in ".!?"
             continue
-        for kind, word in _kinds(_uncapped(token) if is_first else token, language):
-            told.take(kind, word)
+        for heard in _heard(_uncapped(token) if is_first else token, language):
+            told.take(heard)
         is_first = False
     kinds = told.kinds
     return Meaning(
@@ -209,6 +225,24 @@ def _uncapped(token: str) -> str:
 
 
 @lru_cache(maxsize=1 << 15)
+def _heard(token: str, language: Tongue) -> tuple[_Heard, ...]:
+    """The words of a token."""
+    return tuple(_judged(kind, word) for kind, word in _kinds(token, language))
+
+
+def _judged(kind: Kind, word: str) -> _Heard:
+    stands = None if kind == "light" and word not in PREPOSITIONS else kind if kind == "negation" else word
+    return _Heard(
+        kind=kind,
+        word=word,
+        stands=stands,
+        axis=OPPOSITES.get(word) if kind in ("word", "light") else None,
+        opens=RELATIONS.get(word) if kind != "name" else None,
+        limits=stands if kind in ("negation", "limit") else None,
+        is_content=kind in ("word", "name", "figure"),
+    )
+
+
 def _kinds(token: str, language: Tongue) -> tuple[tuple[Kind, str], ...]:
     """The words of a token, each with its kind."""
     token = token.rstrip(_EDGES)
@@ -332,11 +366,13 @@ class Alike(Generic[T]):
 
     def get(self, text: str) -> T | None:
         """The value of the first text that is alike, None if there is none."""
-        return self._first(self._by_key.get(key_of(text), ()), meaning(text))
+        told = meaning(text)
+        return self._first(self._by_key.get(_key(told, text), ()), told)
 
     def setdefault(self, text: str, value: T) -> T:
         """The value of the first text that is alike; ``value`` if there was none, which is then found."""
-        told, known = meaning(text), self._by_key.setdefault(key_of(text), [])
+        told = meaning(text)
+        known = self._by_key.setdefault(_key(told, text), [])
         found = self._first(known, told)
         if found is None:
             known.append((told, value))
@@ -349,7 +385,10 @@ class Alike(Generic[T]):
 
 def key_of(text: str) -> Key:
     """Equal for texts that are alike; of a text without words, the text itself."""
-    told = meaning(text)
+    return _key(meaning(text), text)
+
+
+def _key(told: Meaning, text: str) -> Key:
     return told.key if told.words else (text,)
 
 
@@ -399,15 +438,24 @@ def clashes(texts: Iterable[str]) -> Iterator[tuple[int, int, Clash]]:
     """The pairs among ``texts`` that contradict each other, by position, each once."""
     meanings = [meaning(text) for text in texts]
     subjects = [told.subject for told in meanings]
-    by_word: defaultdict[str, set[int]] = defaultdict(set)
+    # The positions of the texts with a word are the bits of a number: one operation looks at 64 of them.
+    by_word: defaultdict[str, int] = defaultdict(int)
     for index, subject in enumerate(subjects):
         for word in subject:
-            by_word[word].add(index)
+            by_word[word] |= 1 << index
     for index, subject in enumerate(subjects):
-        rarest, *others = sorted((by_word[word] for word in subject), key=len) or [set[int]()]
-        for other in sorted(rarest.intersection(*others)):
+        with_all = reduce(int.__and__, (by_word[word] for word in subject)) if subject else 0
+        for other in _bits(with_all):
             is_longer = len(subject) < len(subjects[other]) <= 2 * len(subject)
             if is_longer or (subject == subjects[other] and index < other):
                 found = clash(meanings[index], meanings[other])
                 if found:
                     yield min(index, other), max(index, other), found
+
+
+def _bits(number: int) -> Iterator[int]:
+    """The positions of the ones in ``number``, from the lowest."""
+    while number:
+        lowest = number & -number
+        yield lowest.bit_length() - 1
+        number ^= lowest

@@ -20,9 +20,18 @@ def removing(page: Page, notes: Iterable[Note]) -> list[Edit]:
     blocks = [range(note.start, note.end) for note in notes]
     if not blocks:
         return []
-    blocks += _emptied(page.texts, page.outline.root, gone=set(chain.from_iterable(blocks)))
     gone = set(chain.from_iterable(blocks))
-    return [Edit(start=block.start, end=_after(page.texts, block, gone=gone)) for block in blocks]
+    emptied = _emptied(page.texts, page.outline.root, gone=gone)
+    gone.update(*emptied)
+    edits: list[Edit] = []
+    before = -1
+    for block in sorted((*blocks, *emptied), key=lambda each: each.start):
+        # Where blocks touch, the line that stays before the first is that of all of them.
+        before = before if block.start - 1 in gone else block.start - 1
+        is_apart = before >= 0 and page.texts[before].strip() != ""
+        end = block.stop if is_apart else _without_blanks(page.texts, block.stop)
+        edits.append(Edit(start=block.start, end=end))
+    return edits
 
 
 def _emptied(texts: Sequence[str], section: Section, *, gone: set[int]) -> list[range]:
@@ -44,12 +53,6 @@ def _is_gone(texts: Sequence[str], lines: range, *, gone: set[int]) -> bool:
     return not gone.isdisjoint(lines) and all(line in gone or not texts[line].strip() for line in lines)
 
 
-def _after(texts: Sequence[str], block: range, *, gone: set[int]) -> int:
-    """The line after a block, and after the blank ones behind it if the one that stays before it is blank too."""
-    end, before = block.stop, block.start - 1
-    while before in gone:
-        before -= 1
-    if before < 0 or not texts[before].strip():
-        while end < len(texts) and not texts[end].strip():
-            end += 1
-    return end
+def _without_blanks(texts: Sequence[str], start: int) -> int:
+    """The first line from ``start`` on that is not blank."""
+    return next((line for line in range(start, len(texts)) if texts[line].strip()), len(texts))

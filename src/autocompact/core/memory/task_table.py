@@ -67,6 +67,8 @@ def _cells(line: str) -> list[str]:
     inner = line.strip().removeprefix("|")
     if inner.endswith("|") and not inner.endswith("\\|"):
         inner = inner[:-1]
+    if "\\|" not in inner:
+        return [cell.strip() for cell in inner.split("|")]
     return [cell.strip().replace("\\|", "|") for cell in _CELL.split(inner)]
 
 

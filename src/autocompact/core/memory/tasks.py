@@ -110,9 +110,10 @@ def plan_tasks(pages: Pages, *, today: date, policy: TaskPolicy) -> tuple[dict[s
         InvalidInput: one of the files is no text.
     """
     page, archive = pages[DONE], pages[TASK_ARCHIVE]
-    older = _older(page.notes, policy=policy)
-    unclear = [note for note in older if _holds_others(note)]
-    old = [note for note in older if note not in unclear] if unclear else older
+    old: list[Note] = []
+    unclear: list[Note] = []
+    for note in _older(page.notes, policy=policy):
+        (unclear if _holds_others(note) else old).append(note)
     rows = [row_of(note) for note in old]
     known = rows_in(archive.texts)
     changed: dict[str, bytes] = {}
