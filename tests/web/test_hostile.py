@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import http.client
 import json
+import subprocess
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 
 import pytest
@@ -91,6 +94,39 @@ def test_a_hostile_title_does_nothing(visit: Visit) -> None:
     page.locator(".conversations .current summary").click()
     page.get_by_role("button", name="Delete…").click()
     expect(page.get_by_role("dialog")).to_contain_text(title)
+
+
+def test_a_hostile_name_of_a_conversation_that_came_in_a_file_does_nothing(
+    quiet: Visit, offline: Server
+) -> None:
+    page = quiet.page
+    name = "a/b #1 100% ?x=');alert(1);('\\ \"<日本>"
+    file = offline.folder / "given.json"
+    file.write_text(json.dumps([{"role": "user", "content": "Lapwings run."}]))
+    bring = [
+        sys.executable,
+        "-m",
+        "autocompact",
+        "import",
+        str(file),
+        "--name",
+        name,
+        "--db",
+        str(offline.db),
+    ]
+    subprocess.run(bring, check=True, capture_output=True)
+    quiet.new()
+    page.locator(".conversations a.title", has_text="Lapwings").click()
+    expect(page.locator(".bubble")).to_have_text("Lapwings run.")
+    page.wait_for_function("name => decodeURIComponent(location.pathname) === '/c/' + name", arg=name)
+    page.reload()
+    quiet.ready()
+    expect(page.locator(".bubble")).to_have_text("Lapwings run.")
+    page.locator(".conversations .current summary").click()
+    page.get_by_role("button", name="Export…").click()
+    with page.expect_download() as download:
+        page.get_by_role("dialog").get_by_role("link").first.click()
+    assert "Lapwings run." in Path(download.value.path()).read_text("utf-8")
 
 
 def test_a_link_opens_in_a_window_that_knows_nothing_of_this_one(visit: Visit, speaker: Speaker) -> None:

@@ -19,6 +19,7 @@ from nicegui import Client, core, ui
 from autocompact.chat import ChatService, ChatSession
 from autocompact.errors import AutocompactError
 from autocompact.library.outgoing import ExportFormat
+from autocompact.web.addresses import disposition
 from autocompact.web.security import App, Guard
 from autocompact.web.tab import Tab, first_conversation
 
@@ -77,7 +78,7 @@ async def _load_model(service: ChatService) -> None:
 
 
 def _exports(app: FastAPI, services: list[ChatService]) -> None:
-    @app.get("/export/{id}/{format}")
+    @app.get("/export/{id:path}/{format}")
     async def export(id: str, format: str) -> Response:
         known = [name for name in get_args(ExportFormat) if name == format]
         if not known:
@@ -90,7 +91,7 @@ def _exports(app: FastAPI, services: list[ChatService]) -> None:
         return Response(
             content,
             media_type=TYPES.get(format, "application/json"),
-            headers={"content-disposition": f'attachment; filename="{name}"', "cache-control": "no-store"},
+            headers={"content-disposition": disposition(name), "cache-control": "no-store"},
         )
 
 
@@ -99,7 +100,7 @@ def _pages(services: list[ChatService]) -> None:
     async def first(request: Request, client: Client) -> None:
         await _shown(client, request, session=await first_conversation(services[0]))
 
-    @ui.page("/c/{id}", response_timeout=120.0)
+    @ui.page("/c/{id:path}", response_timeout=120.0)
     async def one(request: Request, client: Client, *, id: str) -> Response | None:
         try:
             session = await services[0].open(id)

@@ -15,6 +15,7 @@ from autocompact.compactor.records import Comparison
 from autocompact.core.compaction import Compaction
 from autocompact.core.ledger.entries import Entry
 from autocompact.library.outgoing import ExportFormat
+from autocompact.web.addresses import export_address
 
 Act = Callable[[], Awaitable[None]]
 
@@ -96,7 +97,7 @@ class Dialogs:
                 for name, label in _FORMATS:
                     with ui.element("li"), ui.element("a").classes("choice") as link:
                         ui.html(escape(label), tag="span")
-                    link.props["href"] = f"/export/{line.id}/{name}"
+                    link.props["href"] = export_address(line.id, format=name)
                     link.props["download"] = True
             self._buttons("", None)
 

@@ -28,9 +28,9 @@ Send: TypeAlias = Callable[[Message], Awaitable[None]]
 App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LOCAL_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
-_OPEN = re.compile(r"/(?:c/[^/]*)?|/favicon\.ico|/page/.*|/_nicegui/.*")
+_OPEN = re.compile(r"/(?:c/.*)?|/favicon\.ico|/page/.*|/_nicegui/.*", re.DOTALL)
 """What needs no cookie: the page itself, and files that are the same for everybody."""
-_PAGE = re.compile(r"/(?:c/[^/]*)?")
+_PAGE = re.compile(r"/(?:c/.*)?", re.DOTALL)
 
 _HEADERS = (
     (b"x-content-type-options", b"nosniff"),

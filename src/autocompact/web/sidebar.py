@@ -10,6 +10,7 @@ from nicegui import ui
 from nicegui.events import GenericEventArguments
 
 from autocompact.chat.views import ConversationLine
+from autocompact.web.addresses import page_address
 from autocompact.web.icons import icon
 
 Act: TypeAlias = Literal["open", "rename", "export", "delete"]
@@ -103,7 +104,7 @@ def _item(line: ConversationLine, *, current: bool) -> str:
     )
     return (
         f'<li class="{"current" if current else ""}">'
-        f'<a class="title" href="/c/{id}" data-do="open" data-id="{id}" {place}>{marks}'
+        f'<a class="title" href="{page_address(line.id)}" data-do="open" data-id="{id}" {place}>{marks}'
         f'<span class="words">{escape(line.title)}</span><span class="day">{escape(facts)}</span></a>'
         f'<details class="menu" data-key="menu-{id}">'
         f'<summary aria-label="More for this conversation">{icon("more")}</summary>'

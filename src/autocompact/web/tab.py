@@ -21,6 +21,7 @@ from autocompact.chat.views import ConversationLine, Divider
 from autocompact.core.compaction import Compaction
 from autocompact.core.references import parse_reference
 from autocompact.errors import AutocompactError, InvalidInput
+from autocompact.web.addresses import page_address
 from autocompact.web.announcer import Announcer
 from autocompact.web.charts import charts_html
 from autocompact.web.composer import Composer
@@ -157,7 +158,7 @@ class Tab:
         """Go to another conversation, to its end or to one of its messages."""
         session = await self.service.open(id)
         await self.open(session, around=around)
-        self.client.run_javascript(f"autocompactPage.visit('/c/{session.id}')")
+        self.client.run_javascript(f"autocompactPage.visit('{page_address(session.id)}')")
 
     # What happens
 

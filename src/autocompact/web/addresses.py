@@ -1,0 +1,20 @@
+"""Addresses of what the page serves. A conversation's name comes from a file or a person, and may hold anything."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+
+def page_address(id: str) -> str:
+    """The path of a conversation's page; it holds no quotation mark."""
+    return f"/c/{quote(id, safe='')}"
+
+
+def export_address(id: str, *, format: str) -> str:
+    """The path of a conversation's export; it holds no quotation mark."""
+    return f"/export/{quote(id, safe='')}/{format}"
+
+
+def disposition(name: str) -> str:
+    """The header by which a browser stores an answer as the file ``name`` (RFC 6266)."""
+    return f"attachment; filename*=UTF-8''{quote(name, safe='')}"
