@@ -31,7 +31,7 @@ RECORD = Compaction(
         entries=(
             Entry(kind="request", text="Round (per line)", seq=4, key="a", state="done"),
             Entry(kind="todo", text="Release\n## it", seq=5, key="b", state="open"),
-            Entry(kind="request", text="Say why", seq=6, key="c"),
+            Entry(kind="request", text="Explain the sum", seq=6, key="c"),
         )
     ),
     receipt=RECEIPT,
@@ -63,7 +63,7 @@ def test_an_entry_is_read_back_as_it_was_written_and_its_summary_forges_nothing(
         tasks=(
             ArchivedTask(text="Round (per line)", outcome="done"),
             ArchivedTask(text="Release ## it", outcome="open"),
-            ArchivedTask(text="Say why"),
+            ArchivedTask(text="Explain the sum"),
         ),
         facts_end=found.facts_end,
     )

@@ -51,6 +51,19 @@ def test_an_entry_says_when_how_long_how_much_what_and_where_the_original_is():
     assert "RATE" not in text
 
 
+def test_an_entry_lists_todos_and_the_requests_that_say_what_is_to_be_done():
+    requests = [
+        Entry(kind="request", text=text, seq=seq, key=f"request {seq}", state="done")
+        for seq, text in ((1, "Mend the importer"), (2, "go on"), (4, "thanks"))
+    ]
+    todo = Entry(kind="todo", text="commit", seq=3, key="todo commit", state="done")
+    entries = (*requests, todo)
+    text = ArchiveEntry(
+        conversation="invoices", record=record(*entries), peak_tokens=0, transcript="-"
+    ).render()
+    assert "Tasks:\n\n- Mend the importer (done) [m1]\n- commit (done) [m3]\n\nSummary:" in text
+
+
 def test_an_entry_without_tasks_and_without_tokens_says_so():
     text = ArchiveEntry(
         conversation="empty", record=record(tokens_before=0), peak_tokens=0, transcript="-"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from autocompact.core.compaction import Compaction
 from autocompact.core.memory.archive_entries import NO_TASKS, ArchivedTask
+from autocompact.core.memory.requests import is_task
 from autocompact.core.memory.wording import one_line
 
 CONTEXT_ARCHIVE = "CONTEXT_ARCHIVE.md"
@@ -24,7 +25,7 @@ class ArchiveEntry:
         record: the compaction.
         peak_tokens: the most that the conversation's context took since the compaction before.
         transcript: where the original messages are (a path, or a command that shows them).
-        tasks: what the session did; None takes the requests and todos of the ledger.
+        tasks: what the session did; None takes the todos of the ledger, and the requests that say what is to be done.
         model: the session's own model, "" if unknown.
         lasted: from when to when the session was, "" if unknown.
         log_messages: how many messages the session had, None where nobody counted.
@@ -91,5 +92,5 @@ class ArchiveEntry:
                 yield f"- {one_line(task.text)}{f' ({one_line(task.outcome)})' if task.outcome else ''}"
             return
         for entry in sorted(self.record.ledger.entries, key=lambda each: each.seq):
-            if entry.kind in ("request", "todo"):
+            if entry.kind == "todo" or (entry.kind == "request" and is_task(entry.text)):
                 yield f"- {one_line(entry.text)}{f' ({entry.state})' if entry.state else ''} [m{entry.seq}]"
