@@ -35,6 +35,9 @@ _PATIENCE_SECONDS = 5
 _PIECE_BYTES = 1 << 20
 """Larger bodies are sent in pieces, so that one of many megabytes holds up nobody else's answer."""
 
+_COPIED_BYTES = 1 << 16
+"""Larger bodies follow their head, which is on its way then; a smaller one is copied behind it, into one packet."""
+
 log = logging.getLogger("autocompact.gateway")
 
 
@@ -193,6 +196,8 @@ def _whole() -> Callable[[bytes, asyncio.Event | None], aiohttp.Payload]:
             return self._body.decode(encoding, errors)
 
         async def write(self, writer: AbstractStreamWriter) -> None:
+            if len(self._body) > _COPIED_BYTES:
+                writer.send_headers()
             if len(self._body) <= _PIECE_BYTES:
                 await writer.write(self._body)
             else:
