@@ -66,8 +66,20 @@ def test_every_context_is_valid_whatever_the_log_and_the_record(
         assert problems(context.messages) == []
         weights = [message_cost(message, log.counter) for message in context.messages]
         assert context.cost == sum(weights, start=Cost())
+        assert context.standing == standing(context, log)
     last = view(log, compaction, closed=True).messages[-1:]
     assert not last or not last[0].results or last[0].role == "user"
+
+
+def standing(context: Context, log: Transcript) -> int:
+    """How many messages at the end of a context are those at the end of the log."""
+    count = 0
+    for number, message in enumerate(reversed(context.messages)):
+        seq = len(log) - number
+        if message.seq != seq or message is not log[seq]:
+            break
+        count += 1
+    return count
 
 
 class Conversation(RuleBasedStateMachine):

@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 
 from autocompact.core.messages import Dialect, Message, Text, ToolResult, text_message
 from autocompact.errors import InvalidRequest
-from autocompact.wire import Begun, Request, parse_message, parse_request, render_message, render_request
+from autocompact.wire import (
+    Begun,
+    Renderer,
+    Request,
+    parse_message,
+    parse_request,
+    render_message,
+    render_request,
+)
 from tests.wire import samples
 
 DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
@@ -83,21 +91,26 @@ def test_one_changed_message_leaves_every_other_byte_alone(data: st.DataObject, 
 def test_messages_said_to_stand_as_they_came_go_out_as_if_they_were_looked_at(
     data: st.DataObject, dialect: Dialect
 ) -> None:
-    """After any beginning, and whatever the given ones have as their bytes."""
-    request = parse_request(data.draw(requests(dialect)), dialect=dialect)
-    standing = data.draw(st.integers(0, len(request.messages)))
-    own = request.messages[len(request.messages) - standing :]
-    dropped = data.draw(st.integers(0, len(request.messages) - standing))
-    head = [
-        text_message(0, data.draw(st.sampled_from(("system", "user", "assistant"))), "a summary"),
-        *request.messages[dropped : len(request.messages) - standing],
-    ]
-    head = head[data.draw(st.integers(0, 1)) :]
-    others = [replace(message, raw=b"{}") for message in own]
+    """In every request of a growing conversation, after any beginning, and whatever the given ones have as bytes."""
+    body = json.loads(data.draw(requests(dialect)))
+    messages = body[LIST[dialect]]
+    renderer = Renderer(dialect)
+    for length in sorted(data.draw(st.lists(st.integers(0, len(messages)), min_size=1, max_size=4))):
+        request = parse_request(
+            json.dumps(body | {LIST[dialect]: messages[:length]}).encode(), dialect=dialect
+        )
+        count = len(request.messages)
+        standing = data.draw(st.integers(0, count))
+        own = request.messages[count - standing :]
+        dropped = data.draw(st.integers(0, count - standing))
+        role = data.draw(st.sampled_from(("system", "user", "assistant")))
+        head = [text_message(0, role, "a summary"), *request.messages[dropped : count - standing]]
+        head = head[data.draw(st.integers(0, 1)) :]
+        others = [replace(message, raw=b"{}") for message in own]
 
-    rendered = render_request(request, [*head, *others], standing=standing)
+        rendered = renderer.render(request, [*head, *others], standing=standing)
 
-    assert rendered == render_request(request, [*head, *own])
+        assert rendered == render_request(request, [*head, *own])
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

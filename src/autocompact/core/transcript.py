@@ -198,7 +198,7 @@ class Messages(Sequence[Message]):
     def __getitem__(self, index: slice) -> tuple[Message, ...]: ...
     def __getitem__(self, index: int | slice) -> Message | tuple[Message, ...]:
         if isinstance(index, slice):
-            return tuple(self[i] for i in range(*index.indices(len(self))))
+            return (*self._settled[: self._length], *self._tail)[index]
         position = index + len(self) if index < 0 else index
         if not 0 <= position < len(self):
             raise IndexError(index)
@@ -222,11 +222,13 @@ class Context:
         messages: valid for every API: each call answered right after it, no orphans.
         cost: tokens, bytes on the wire and images of them.
         compaction: the record it was folded with.
+        standing: so many of the last messages are the last ones of the log, as they came.
     """
 
     messages: Sequence[Message]
     cost: Cost
     compaction: Compaction | None = None
+    standing: int = 0
 
 
 class View:
@@ -265,8 +267,13 @@ class View:
         cost = self._cost
         for message in tail:
             cost = cost + message_cost(message, self.transcript.counter)
+        settled = self._repairer.messages
+        at_end = bool(settled) and not tail and settled[-1].seq == len(self.transcript)
         return Context(
-            messages=Messages(self._repairer.messages, tail=tail), cost=cost, compaction=self._compaction
+            messages=Messages(settled, tail=tail),
+            cost=cost,
+            compaction=self._compaction,
+            standing=self._standing[-1] if at_end else 0,
         )
 
     def _start(self) -> None:
@@ -276,6 +283,7 @@ class View:
         self._repairer = Repairer()
         self._cost = Cost()
         self._costs: list[Cost] = []
+        self._standing: list[int] = []
         self._masks: dict[int, list[Mask]] = {}
         self._next = 1
         self._current: Context | None = None
@@ -299,18 +307,22 @@ class View:
         first = self._repairer.push(masked(message, masks) if masks else message)
         for cost in self._costs[first:]:
             self._cost = self._cost - cost
-        del self._costs[first:]
+        del self._costs[first:], self._standing[first:]
         messages = self._repairer.messages
         for index in range(first, len(messages)):
-            new = messages[index]
-            cost = self._cost_of(new)
+            cost = self._settle(messages[index], after=messages[index - 1] if index else None)
             self._costs.append(cost)
             self._cost = self._cost + cost
 
-    def _cost_of(self, message: Message) -> Cost:
+    def _settle(self, message: Message, *, after: Message | None) -> Cost:
+        """What the next message weighs; notes how many stand up to it as they came, one after the other."""
         log = self.transcript
-        as_logged = message.seq > 0 and log[message.seq] is message
-        return log.cost(message.seq) if as_logged else message_cost(message, log.counter)
+        if message.seq <= 0 or log[message.seq] is not message:
+            self._standing.append(0)
+            return message_cost(message, log.counter)
+        goes_on = after is not None and after.seq == message.seq - 1
+        self._standing.append(self._standing[-1] + 1 if goes_on else 1)
+        return log.cost(message.seq)
 
 
 def view(transcript: Transcript, compaction: Compaction | None = None, *, closed: bool = False) -> Context:

@@ -21,7 +21,7 @@ from autocompact.errors import Conflict, StoreUnavailable
 from autocompact.gateway.chain import Known, chain, common, seed, without_marks
 from autocompact.ports import Key
 from autocompact.stores.fork import copy_conversation
-from autocompact.wire import Begun, Request, parse_message
+from autocompact.wire import Begun, Renderer, Request, parse_message
 
 MOST_SIBLINGS = 64
 """Conversations that begin alike which are looked for after a restart; further ones are begun anew then."""
@@ -37,6 +37,7 @@ class Kept:
     Attributes:
         conversation: the engine's.
         digests: of the prefixes of its log, one per message.
+        renderer: renders its requests.
         raws: its messages as the last request brought them, as far as they are remembered.
         begun: the last request, which the next one begins with; None where it is not remembered.
         lock: held while a request extends, compacts or renders it.
@@ -45,6 +46,7 @@ class Kept:
 
     conversation: Conversation
     digests: list[bytes]
+    renderer: Renderer
     raws: list[bytes] = field(default_factory=list[bytes])
     begun: Begun | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -178,7 +180,8 @@ class Conversations:
         else:
             conversation = await self._begun(incoming, source, shared=shared, compactor=compactor)
             digests = incoming.digests
-        kept = Kept(conversation=conversation, digests=list(digests))
+        renderer = Renderer(incoming.request.dialect)
+        kept = Kept(conversation=conversation, digests=list(digests), renderer=renderer)
         self.known.add(kept)
         return kept
 

@@ -27,7 +27,7 @@ from autocompact.stores.memory import MemoryStore
 from autocompact.stores.memory_index import MemoryIndex
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.wire import Reply, Request, json, parse_request
-from autocompact.wire.request import with_members
+from autocompact.wire.rendering import with_members
 
 if TYPE_CHECKING:
     from autocompact.compactor import Conversation

@@ -27,7 +27,7 @@ from autocompact.models.overflow import Overflow
 from autocompact.ports import Key, Model
 from autocompact.stores.behind import WriteBehind
 from autocompact.vocabulary import default_counter
-from autocompact.wire import Request, render_request
+from autocompact.wire import Request
 
 Action: TypeAlias = Literal["forwarded", "compacted", "retried"]
 
@@ -272,7 +272,7 @@ class Turns:
         conversation = kept.conversation
         if kept.gone:
             raise StoreUnavailable("the conversation could not be stored: see the log for the reason")
-        body = request.raw if conversation.active is None else _rendered(request, conversation)
+        body = request.raw if conversation.active is None else _rendered(request, kept)
         memory = self._memory(conversation, request, body=body)
         return Turn(
             body=body,
@@ -342,18 +342,17 @@ def _is_managed(request: Request) -> bool:
     return any(request.fields.get(name, b"null") != b"null" for name in _NATIVE_MEMBERS)
 
 
-def _rendered(request: Request, conversation: Conversation) -> bytes:
+def _rendered(request: Request, kept: Kept) -> bytes:
     """The request with the context, in which what stayed as it was has the bytes of this request."""
     offset = request.messages.listed.start
-    context = list(conversation.context().messages)
-    place, seq = len(context), len(conversation)
-    while place and context[place - 1].seq == seq and not context[place - 1].changed:
-        place, seq = place - 1, seq - 1
+    context = kept.conversation.context()
+    first = len(context.messages) - context.standing
     messages = list(request.messages[:offset])
-    for message in context[:place]:
+    for message in context.messages[:first]:
         as_it_came = message.seq > 0 and not message.changed
         messages.append(request.messages[message.seq - 1 + offset] if as_it_came else message)
-    return render_request(request, [*messages, *context[place:]], standing=len(context) - place)
+    messages += context.messages[first:]
+    return kept.renderer.render(request, messages, standing=context.standing)
 
 
 def _smaller(conversation: Conversation, overflow: Overflow) -> Goal:

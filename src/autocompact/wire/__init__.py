@@ -8,6 +8,7 @@ Answers are read whole (`parse_reply`) or as a stream (`StreamReader`).
 from __future__ import annotations
 
 from autocompact.wire.pieces import Exported
+from autocompact.wire.rendering import Renderer, render_request
 from autocompact.wire.reply import Reply, parse_reply, parse_usage
 from autocompact.wire.request import (
     Begun,
@@ -16,13 +17,13 @@ from autocompact.wire.request import (
     parse_message,
     parse_request,
     render_message,
-    render_request,
 )
 from autocompact.wire.stream import StreamReader, StreamUsage
 
 __all__ = [
     "Begun",
     "Exported",
+    "Renderer",
     "Reply",
     "Request",
     "StreamReader",
