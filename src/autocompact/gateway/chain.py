@@ -96,7 +96,10 @@ def common(one: Sequence[bytes], other: Sequence[bytes]) -> int:
 
 def _alike(one: Sequence[bytes], other: Sequence[bytes]) -> int:
     """How many items two lists have in common at their beginning."""
-    return next(compress(count(), map(ne, one, other)), min(len(one), len(other)))
+    length = min(len(one), len(other))
+    if tuple(one[:length]) == tuple(other[:length]):
+        return length
+    return next(compress(count(), map(ne, one, other)))
 
 
 class Known(Generic[C]):
