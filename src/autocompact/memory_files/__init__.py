@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -14,8 +15,8 @@ from autocompact.memory_files.changes import locked
 def append_to_archive(folder: Path, entry: ArchiveEntry) -> Path:
     """Add one compaction to ``folder``/CONTEXT_ARCHIVE.md; makes folder and file where missing.
 
-    One write at the end of the file: what stands there stays. It waits for an upkeep that is at the folder; one that
-    takes too long finds the file changed and looks at it again.
+    One write at the end of the file: what stands there stays, and an entry is there whole or not at all. It waits for an
+    upkeep that is at the folder; one that takes too long finds the file changed and looks at it again.
 
     Raises:
         OSError: the file cannot be written.
@@ -30,8 +31,15 @@ def append_to_archive(folder: Path, entry: ArchiveEntry) -> Path:
 def _append(path: Path, entry: ArchiveEntry) -> Path:
     handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     try:
-        heading = "" if os.fstat(handle).st_size else ARCHIVE_HEADING
-        os.write(handle, (heading + entry.render()).encode())
+        before = os.fstat(handle).st_size
+        heading = "" if before else ARCHIVE_HEADING
+        # half of a surrogate pair, as programs leave it that cut a text, is no UTF-8
+        content = (heading + entry.render()).encode("utf-8", "replace")
+        written = os.write(handle, content)
+        if written < len(content):
+            if os.fstat(handle).st_size == before + written:
+                os.ftruncate(handle, before)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
         os.fsync(handle)
     finally:
         os.close(handle)
