@@ -18,8 +18,6 @@ from autocompact.web.icons import Icon, icon
 SHOWN = 12_000
 """Characters of a request, or of a tool's result or arguments, that the history shows at once."""
 
-LIVE = "live"
-
 _CUTS = {
     "cancelled": "Stopped: this is as far as the answer came.",
     "failed": "The model failed: this is as far as the answer came.",

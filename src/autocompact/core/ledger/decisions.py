@@ -22,7 +22,6 @@ _REASON = re.compile(
 )
 _SENTENCE = re.compile(r"[^\n.!?。！？]+(?:[.!?](?!\s|$)[^\n.!?。！？]*)*[.!?。！？]?")
 _ANSWERED = re.compile(r"\"([^\"\n]{3,300})\"=\"([^\"\n]{1,200})\"")
-_APPROVED = re.compile(r"User has approved your plan")
 SHORTEST, LONGEST = 25, 320
 MOST = 60
 
