@@ -50,6 +50,36 @@ def test_only_the_packages_of_the_model_are_loaded(tmp_path: Path) -> None:
     ]
 
 
+def test_models_and_mcp_servers_that_are_loaded_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
+    (tmp_path / "mcp.json").write_text('{"mcpServers": {}}')
+    program = """
+import asyncio, sys
+from pathlib import Path
+from autocompact.chat import ChatConfig, opened
+
+KEYS = {"OPENAI_API_KEY": "sk-of-the-tests", "ANTHROPIC_API_KEY": "sk-of-the-tests"}
+
+async def main(folder):
+    config = ChatConfig(model="openai:gpt-5-mini", mcp_file=folder / "mcp.json")
+    async with opened(folder / "chats.db", config=config, environ=KEYS) as service:
+        engines = [service.engine(name) for name in ("openai:gpt-5-mini", "anthropic:claude-haiku-4-5")]
+        print(await service.served_tools())
+        for engine in engines:
+            await asyncio.wrap_future(engine.responder._loaded)
+
+asyncio.run(main(Path(sys.argv[1])))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PYTHONPATH": "src"},
+        timeout=120,
+    )
+    assert (done.stdout, done.returncode) == ("()\n", 0), done.stderr
+
+
 def test_what_is_missing_is_told_at_once_with_what_to_install(tmp_path: Path) -> None:
     (told,) = opening(tmp_path, "openai:gpt-5-mini", before="sys.modules['pydantic_ai'] = None")
 

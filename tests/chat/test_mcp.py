@@ -42,13 +42,18 @@ async def test_the_agent_uses_the_tools_of_a_server_that_the_file_names(tmp_path
 async def test_a_server_that_cannot_be_started_is_left_out_and_named(tmp_path: Path) -> None:
     config = ChatConfig(model="offline", mcp_file=configured(tmp_path, gone={"command": "/no/such/program"}))
     async with chatting(tmp_path, config=config) as service:
-        log = await asked(await service.create(), "hello")
+        session = await service.create()
+        log = await asked(session, "hello")
+        shown = await session.command("/context")
 
         assert list(service.server_problems) == ["gone"]
+    assert "The MCP server 'gone' was left out: " in shown.text
     assert log[-1].role == "assistant"
 
 
-async def test_a_file_that_is_no_list_of_servers_is_named_and_nothing_is_lost(tmp_path: Path) -> None:
+async def test_a_file_that_is_no_list_of_servers_is_named_nothing_is_lost_and_it_is_read_again(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "mcp.json"
     file.write_text('{"mcpServers": {"tides": {}}}')
     async with chatting(tmp_path, config=ChatConfig(model="offline", mcp_file=file)) as service:
@@ -60,6 +65,12 @@ async def test_a_file_that_is_no_list_of_servers_is_named_and_nothing_is_lost(tm
         assert ended.outcome == "failed"
         assert str(file) in ended.message
         assert [message.text for message in await session.conversation.history()] == ["hello"]
+
+        file.write_text('{"mcpServers": {}}')
+        await session.retry()
+        again = await session.wait()
+        assert again is not None
+        assert again.outcome == "finished", again.message
 
 
 async def test_a_server_over_http_is_used_with_its_headers(tmp_path: Path) -> None:

@@ -134,9 +134,12 @@ async def _context(session: ChatSession, _rest: str) -> CommandReply:
     rows = (f"| {name} | {tokens:,} |" for name, tokens in meter.breakdown.items() if tokens)
     threshold = f"compaction at {meter.threshold:,}" if meter.threshold else "automatic compaction is off"
     head = f"{meter.used:,} of {meter.window:,} tokens ({meter.ratio:.0%}), {threshold}."
-    return _text(
-        "\n".join([head, "", "| part | tokens |", "|---|--:|", *rows, *([meter.note] if meter.note else [])])
-    )
+    left_out = [
+        f"\nThe MCP server {name!r} was left out: {why}. It is started again with the program."
+        for name, why in session.service.server_problems.items()
+    ]
+    note = [meter.note] if meter.note else []
+    return _text("\n".join([head, "", "| part | tokens |", "|---|--:|", *rows, *note, *left_out]))
 
 
 async def _tasks(session: ChatSession, _rest: str) -> CommandReply:

@@ -11,6 +11,7 @@ from functools import partial
 from importlib.util import find_spec
 
 from autocompact.chat.finding import Access
+from autocompact.chat.loading import LOADING
 from autocompact.chat.responder import Asked, Piece, Responder
 
 MISSING = 'talking to models needs further packages: pip install "autocompact[chat]"'
@@ -60,9 +61,10 @@ class LateResponder:
 
 def _load(loaded: Future[Responder], found: Access, *, extra: Mapping[str, object], silence: float) -> None:
     try:
-        from autocompact.chat.remote import RemoteResponder
+        with LOADING:
+            from autocompact.chat.remote import RemoteResponder
 
-        responder = RemoteResponder(found, extra=extra, silence=silence)
+            responder = RemoteResponder(found, extra=extra, silence=silence)
     except BaseException as error:  # noqa: BLE001 - whoever waits is told
         loaded.set_exception(error)
     else:

@@ -4,7 +4,7 @@
                     "wiki": {"url": "https://wiki.example/mcp", "headers": {"Authorization": "Bearer ${WIKI}"}}}}
 
 A server is started when the first conversation needs it, and ended with the service. One that cannot be reached is
-left out and reported; the others work.
+left out and reported; the others work. A file that cannot be used is read again the next time.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ import logging
 import re
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from autocompact.chat.loading import LOADING
 from autocompact.chat.tools.box import Asking, Tool, ToolError
 from autocompact.errors import InvalidInput
 
@@ -47,41 +49,39 @@ class McpServers:
     def __init__(self, file: Path | None) -> None:
         self.problems: dict[str, str] = {}
         self._file = file
-        self._tools: tuple[Tool, ...] = ()
+        self._started: asyncio.Future[tuple[Tool, ...]] | None = None
         self._task: asyncio.Task[None] | None = None
-        self._ready = asyncio.Event()
         self._over = asyncio.Event()
-        self._failure: InvalidInput | ImportError | None = None
 
     async def tools(self) -> tuple[Tool, ...]:
         """The tools of all servers, named ``SERVER_TOOL``.
 
         Raises:
-            InvalidInput: the file cannot be read.
+            InvalidInput: the file cannot be used.
             ImportError: the extra is missing.
         """
         if self._file is None:
             return ()
-        if self._task is None:
-            self._task = asyncio.create_task(self._serve(self._file))
-        await self._ready.wait()
-        if self._failure is not None:
-            raise self._failure
-        return self._tools
+        if self._started is None:
+            self._started = asyncio.get_running_loop().create_future()
+            self._task = asyncio.create_task(self._serve(self._file, self._started))
+        return await asyncio.shield(self._started)
 
-    async def _serve(self, file: Path) -> None:
+    async def _serve(self, file: Path, started: asyncio.Future[tuple[Tool, ...]]) -> None:
         try:
             async with AsyncExitStack() as stack:
                 tools: list[Tool] = []
-                for name, server in _servers(file).items():
+                for name, server in (await _servers(file)).items():
                     tools += await self._entered(name, server, stack=stack)
-                self._tools = tuple(tools)
-                self._ready.set()
+                started.set_result(tuple(tools))
                 await self._over.wait()
-        except (InvalidInput, ImportError) as error:
-            self._failure = error
-        finally:
-            self._ready.set()
+        except Exception as error:
+            if started.done():
+                log.exception("the MCP servers could not be ended")
+                return
+            self._started = None
+            started.set_exception(error)
+            started.exception()  # whoever asked may have gone
 
     async def _entered(self, name: str, server: MCPToolset[None], *, stack: AsyncExitStack) -> list[Tool]:
         try:
@@ -110,17 +110,24 @@ class McpServers:
             await asyncio.wait([self._task])
 
 
-def _servers(file: Path) -> dict[str, MCPToolset[None]]:
+def _load() -> None:
+    with LOADING:
+        import_module("pydantic_ai.mcp")
+
+
+async def _servers(file: Path) -> dict[str, MCPToolset[None]]:
     try:
-        from pydantic_ai.mcp import MCPToolset, load_mcp_toolsets
+        await asyncio.to_thread(_load)
     except ImportError as error:
         raise ImportError('MCP servers need further packages: pip install "autocompact[chat]"') from error
+    from pydantic_ai.mcp import MCPToolset, load_mcp_toolsets
+
     try:
-        loaded = load_mcp_toolsets(file)
+        toolsets = load_mcp_toolsets(file)
     except (OSError, ValueError) as error:
         raise InvalidInput(f"{str(file)!r} cannot be used as a list of MCP servers: {error}") from error
     found: dict[str, MCPToolset[None]] = {}
-    for toolset in loaded:
+    for toolset in toolsets:
         inner = getattr(toolset, "wrapped", toolset)
         if isinstance(inner, MCPToolset):
             found[str(inner.id)] = inner
