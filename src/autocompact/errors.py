@@ -110,3 +110,9 @@ class ModelOverflow(ModelError):
 
 class ModelUnavailable(ModelError):
     """Rate limit, server error, timeout or broken connection: it may work later."""
+
+
+def log_data(error: BaseException) -> dict[str, str]:
+    """What a log may say of an error: its kind, and a store's own words, which name its file and quote nobody."""
+    said = {"reason": type(error).__name__}
+    return said | {"detail": str(error)} if isinstance(error, StoreError) else said

@@ -403,3 +403,24 @@ def test_what_is_logged_is_shown_with_its_data_and_without_words(capsys: pytest.
     (line,) = capsys.readouterr().err.splitlines()
     assert line.endswith("WARNING an upstream broke off  reason='ClientOSError'  provider='openai'")
     assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", line)
+
+
+def test_what_goes_on_is_told_once_a_minute_with_its_number(capsys: pytest.CaptureFixture[str]) -> None:
+    log = logging.getLogger("autocompact.gateway")
+
+    def record(second: float, **data: object) -> logging.LogRecord:
+        made = log.makeRecord(log.name, logging.WARNING, "", 0, "an upstream broke off", (), None, extra=data)
+        made.created = second
+        return made
+
+    with logs_shown():
+        for second in (100.0, 101.0, 159.0, 160.0, 161.0, 300.0):
+            log.handle(record(second, reason="ClientOSError"))
+        log.handle(record(300.5, reason="TimeoutError"))
+    lines = [line.partition("WARNING ")[2] for line in capsys.readouterr().err.splitlines()]
+    assert lines == [
+        "an upstream broke off  reason='ClientOSError'",
+        "an upstream broke off  reason='ClientOSError'  left_out=2",
+        "an upstream broke off  reason='ClientOSError'  left_out=1",
+        "an upstream broke off  reason='TimeoutError'",
+    ]

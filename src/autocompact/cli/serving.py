@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 _LOGS = ("autocompact", "uvicorn.error")
+_QUIET_SECONDS = 60.0
+_MOST_LINES = 1_000
 _USUAL = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
 
 
@@ -27,8 +30,36 @@ class _Line(logging.Formatter):
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the name is logging's
         """See `logging.Formatter`."""
-        data = (f"{name}={value!r}" for name, value in record.__dict__.items() if name not in _USUAL)
-        return "  ".join((super().formatMessage(record), *data))
+        return super().formatMessage(record) + _data(record)
+
+
+class _Seldom(logging.Filter):
+    """Lets a line pass that was not shown within the last minute, with the number of its likes that were left out.
+
+    A full disk or an upstream that is down would else be told with each request.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._shown: dict[str, tuple[float, int]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """See `logging.Filter`."""
+        line = f"{record.getMessage()} {_data(record)} {record.exc_info and record.exc_info[1]!r}"
+        shown, left_out = self._shown.get(line, (-math.inf, 0))
+        if 0 <= record.created - shown < _QUIET_SECONDS:
+            self._shown[line] = (shown, left_out + 1)
+            return False
+        if len(self._shown) >= _MOST_LINES:
+            self._shown.clear()
+        self._shown[line] = (record.created, 0)
+        if left_out:
+            record.left_out = left_out
+        return True
+
+
+def _data(record: logging.LogRecord) -> str:
+    return "".join(f"  {name}={value!r}" for name, value in record.__dict__.items() if name not in _USUAL)
 
 
 @contextmanager
@@ -37,6 +68,7 @@ def logs_shown() -> Generator[None]:
     handler = logging.StreamHandler()
     handler.setFormatter(_Line("%(asctime)s %(levelname)s %(message)s"))
     handler.setLevel(logging.WARNING)
+    handler.addFilter(_Seldom())
     logs = [logging.getLogger(name) for name in _LOGS]
     for log in logs:
         log.addHandler(handler)

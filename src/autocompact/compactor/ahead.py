@@ -14,7 +14,7 @@ from autocompact.compactor.work import finished
 from autocompact.core.compaction import Compaction
 from autocompact.core.ladder import Goal
 from autocompact.core.receipts import weigh
-from autocompact.errors import AutocompactError, Conflict
+from autocompact.errors import AutocompactError, CompactionRunning, Conflict, log_data
 from autocompact.events import CompactionDiscarded, CompactionPrepared
 
 if TYPE_CHECKING:
@@ -77,8 +77,10 @@ class Ahead:
                     await execution.count_failure(execution.nothing, fence=lease.fence)
                 else:
                     await finished(self._keep(record, fence=lease.fence))
+        except (Conflict, CompactionRunning):
+            log.info("another program was faster", extra={"conversation": self._of.key.conversation})
         except AutocompactError as error:
-            log.warning("a compaction could not be prepared", extra={"reason": type(error).__name__})
+            log.warning("a compaction could not be prepared", extra=log_data(error))
 
     async def _keep(self, record: Compaction, *, fence: int) -> None:
         of = self._of

@@ -30,7 +30,14 @@ from autocompact.core.messages import Dialect, Message, Role, Text, Usage
 from autocompact.core.tokens import Cost, breakdown
 from autocompact.core.transcript import Context, Transcript, View
 from autocompact.core.usage import Reading
-from autocompact.errors import AutocompactError, Conflict, IncompressibleContext, ModelError, ModelOverflow
+from autocompact.errors import (
+    AutocompactError,
+    Conflict,
+    IncompressibleContext,
+    ModelError,
+    ModelOverflow,
+    log_data,
+)
 from autocompact.ports import Key, ModelReply, Snapshot
 from autocompact.stores.rules import check_end
 from autocompact.wire import export_messages, parse_message
@@ -364,7 +371,7 @@ class Conversation:
                 if must_fit and not tries:
                     raise
             except AutocompactError as error:
-                log.warning("an automatic compaction failed", extra={"reason": type(error).__name__})
+                log.warning("an automatic compaction failed", extra=log_data(error))
                 if must_fit:
                     raise
                 return

@@ -33,6 +33,7 @@ from autocompact.errors import (
     ModelError,
     StoreError,
     StoreUnavailable,
+    log_data,
 )
 from autocompact.events import BreakerOpened, CompactionCompleted, CompactionStarted
 from autocompact.memory_files import append_to_archive
@@ -90,7 +91,7 @@ class Execution:
             try:
                 await self._of.recount()
             except ModelError as error:
-                log.warning("the context could not be recounted", extra={"reason": type(error).__name__})
+                log.warning("the context could not be recounted", extra=log_data(error))
         return record
 
     async def carry_out(
@@ -245,7 +246,7 @@ class Execution:
         try:
             await asyncio.to_thread(append_to_archive, folder, entry)
         except (OSError, StoreUnavailable) as error:
-            log.warning("CONTEXT_ARCHIVE.md could not be written", extra={"reason": type(error).__name__})
+            log.warning("CONTEXT_ARCHIVE.md could not be written", extra=log_data(error))
 
     # Failures
 
@@ -267,7 +268,7 @@ class Execution:
                 of.key, active=expected, expected=expected, fence=fence, state=of.state.encode()
             )
         except StoreError as error:
-            log.warning("a failure could not be stored", extra={"reason": type(error).__name__})
+            log.warning("a failure could not be stored", extra=log_data(error))
         if breaker.is_open and not before.is_open:
             self._tell_breaker(breaker)
 

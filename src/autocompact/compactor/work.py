@@ -13,7 +13,7 @@ from autocompact.compactor.summariser import Summariser
 from autocompact.core.compaction import Compaction
 from autocompact.core.ladder import Climb, Goal, SummaryReply, SummaryRequest, climb
 from autocompact.core.transcript import Transcript
-from autocompact.errors import CompactionRunning, ModelError, ModelUnavailable, StoreError
+from autocompact.errors import CompactionRunning, ModelError, ModelUnavailable, StoreError, log_data
 from autocompact.ports import Key, Lease, Leases
 
 T = TypeVar("T")
@@ -100,7 +100,7 @@ async def _released(leases: Leases, lease: Lease, *, heart: asyncio.Task[None]) 
     try:
         await leases.release(lease)
     except StoreError as error:
-        log.warning("a lease could not be given back", extra={"reason": type(error).__name__})
+        log.warning("a lease could not be given back", extra=log_data(error))
 
 
 async def _beat(leases: Leases, lease: Lease, *, seconds: float) -> None:
@@ -110,7 +110,7 @@ async def _beat(leases: Leases, lease: Lease, *, seconds: float) -> None:
             if not await leases.renew(lease, seconds=seconds):
                 return
         except StoreError as error:
-            log.warning("a lease could not be renewed", extra={"reason": type(error).__name__})
+            log.warning("a lease could not be renewed", extra=log_data(error))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

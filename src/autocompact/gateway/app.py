@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from autocompact.compactor.compactor import ConversationStore
 from autocompact.core.messages import Dialect
-from autocompact.errors import IncompressibleContext, InvalidRequest
+from autocompact.errors import IncompressibleContext, InvalidRequest, StoreError, log_data
 from autocompact.gateway.admin import Administration
 from autocompact.gateway.client import CLIENT, Client
 from autocompact.gateway.config import Config
@@ -285,14 +285,28 @@ class Gateway:
             return Turn(body=body), (_FORWARDED,)
         except Exception as error:  # noqa: BLE001 - whatever fails here must not cost the client its answer
             self._failed(error)
-            return Turn(body=body), (_UNPREPARED,)
+            turn = None if first.is_sent else await self._alone(request, namespace=namespace, error=error)
+            if turn is None:
+                return Turn(body=body), (_UNPREPARED,)
         return turn, tuple(turn.headers())
+
+    async def _alone(self, request: Request, *, namespace: str, error: Exception) -> Turn | None:
+        """The request compacted without the store, if that is what failed and the request would not fit; else None."""
+        if not isinstance(error, StoreError):
+            return None
+        try:
+            turn = await self.turns.alone(request, namespace=namespace)
+        except Exception as another:  # noqa: BLE001 - then it goes upstream as it came
+            self.metrics.failed(type(another).__name__)
+            log.warning("a request could not be compacted without the store", extra=log_data(another))
+            return None
+        return turn if turn.action == "compacted" else None
 
     def _failed(self, error: Exception) -> None:
         """Count it; raises `Refused` where the gateway is told to fail closed."""
         kind = type(error).__name__
         self.metrics.failed(kind)
-        log.warning("a request could not be prepared", extra={"reason": kind})
+        log.warning("a request could not be prepared", extra=log_data(error))
         if not self.config.fail_closed:
             return
         if isinstance(error, IncompressibleContext):
@@ -383,7 +397,7 @@ class Gateway:
             return await self.turns.shrunk(request, namespace=namespace, overflow=overflow, sent=sent)
         except Exception as error:  # noqa: BLE001 - then the client gets the provider's own answer
             self.metrics.failed(type(error).__name__)
-            log.warning("a retry could not be prepared", extra={"reason": type(error).__name__})
+            log.warning("a retry could not be prepared", extra=log_data(error))
             return None
 
 

@@ -20,7 +20,7 @@ from msgspec import Raw
 from autocompact.core.excerpts import page
 from autocompact.core.messages import Dialect, Message, ToolCall
 from autocompact.core.tokens import Counter
-from autocompact.errors import AutocompactError
+from autocompact.errors import AutocompactError, log_data
 from autocompact.gateway.members import items_of, object_of, parts_of
 from autocompact.recall import Recall, tool_schemas
 from autocompact.stores.memory import MemoryStore
@@ -176,7 +176,7 @@ class Memory:
             text = await self._recall.call(call.name, call.arguments)
         except AutocompactError as error:
             metrics.failed(type(error).__name__)
-            log.warning("a memory tool failed", extra={"reason": type(error).__name__})
+            log.warning("a memory tool failed", extra=log_data(error))
             text = _BROKEN
         shown = page(text, offset=0, max_tokens=self._room, counter=self._counter)
         self._room -= self._counter.count(shown.text) + _FRAME_TOKENS

@@ -12,6 +12,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 
+from autocompact.errors import log_data
 from autocompact.gateway.config import Config
 from autocompact.gateway.conversations import Conversations
 from autocompact.gateway.metrics import Metrics
@@ -141,6 +142,5 @@ class Retention:
         try:
             await work()
         except Exception as error:  # noqa: BLE001 - it must not end the gateway; the next sweep tries again
-            kind = type(error).__name__
-            self._metrics.failed(kind)
-            log.warning("old conversations could not be removed", extra={"reason": kind})
+            self._metrics.failed(type(error).__name__)
+            log.warning("old conversations could not be removed", extra=log_data(error))

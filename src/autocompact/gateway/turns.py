@@ -17,7 +17,7 @@ from autocompact.core.messages import Usage
 from autocompact.core.tokens import Cost
 from autocompact.core.usage import MARGIN, Load
 from autocompact.core.windows import DEFAULT_WINDOW, budget_for, default_reserve, window_for
-from autocompact.errors import IncompressibleContext, InvalidInput, StoreUnavailable
+from autocompact.errors import Conflict, IncompressibleContext, InvalidInput, log_data
 from autocompact.gateway.config import Config
 from autocompact.gateway.conversations import Conversations, Incoming, Kept
 from autocompact.gateway.learned import LearnedWindows
@@ -26,6 +26,7 @@ from autocompact.gateway.metrics import Metrics
 from autocompact.models.overflow import Overflow
 from autocompact.ports import Key, Model
 from autocompact.stores.behind import WriteBehind
+from autocompact.stores.memory import MemoryStore
 from autocompact.vocabulary import default_counter
 from autocompact.wire import Request
 
@@ -38,6 +39,7 @@ _FIRST_BYTES = 8_000
 
 _MOST_COMPACTORS = 64
 _GATHER_SECONDS = 0.05
+_RETRIED_SHARE = 0.75
 
 log = logging.getLogger("autocompact.gateway")
 
@@ -220,6 +222,9 @@ class Turns:
         async with self._held(incoming, compactor=compactor) as kept:
             conversation = kept.conversation
             await conversation.ahead.settled()
+            as_it_is = self._turn(kept, request, action="retried")
+            if len(as_it_is.body) <= _share(overflow) * len(sent):
+                return as_it_is  # what was sent was not the context
             try:
                 with self._counted(conversation):
                     await conversation.execution.run(
@@ -229,6 +234,28 @@ class Turns:
                 return None
             turn = self._turn(kept, request, action="retried")
             return turn if len(turn.body) < len(sent) else None
+
+    async def alone(self, request: Request, *, namespace: str) -> Turn:
+        """What of a request goes upstream while the store cannot be used: compacted for itself, offline, kept nowhere.
+
+        Raises:
+            AutocompactError: it could not be compacted.
+        """
+        compactor = self.compactor(request.model, namespace=namespace, max_output=request.max_output)
+        config = replace(self._config, mode=replace(self._config.mode, background=False))
+        apart = NamedCompactor(
+            MemoryStore(), name=request.model, budget=compactor.budget, config=config, summaries=None
+        )
+        incoming = self.conversations.incoming(request, namespace=namespace)
+        conversation = await apart.open(incoming.key(incoming.roots[0], 0).conversation)
+        await conversation.extend(incoming.logged(0), after=0)
+        system = request.messages[0].text if request.messages.has_system else ""
+        conversation.use_tools(request.tools, system=system)
+        with self._counted(conversation):
+            await conversation.ready()
+        if conversation.active is None:
+            return Turn(body=request.raw)
+        return Turn(body=_rendered(request, conversation), action="compacted")
 
     @asynccontextmanager
     async def _held(self, incoming: Incoming, *, compactor: Compactor) -> AsyncGenerator[Kept]:
@@ -270,8 +297,6 @@ class Turns:
 
     def _turn(self, kept: Kept, request: Request, *, action: Action) -> Turn:
         conversation = kept.conversation
-        if kept.gone:
-            raise StoreUnavailable("the conversation could not be stored: see the log for the reason")
         body = request.raw if conversation.active is None else _rendered(request, kept)
         memory = self._memory(conversation, request, body=body)
         return Turn(
@@ -285,9 +310,11 @@ class Turns:
 
     def _not_stored(self, key: Key, error: Exception) -> None:
         """Messages could not be stored: the next request, which brings them again, begins with what is."""
-        kind = type(error).__name__
-        self._metrics.failed(kind)
-        log.warning("messages could not be stored", extra={"reason": kind})
+        if isinstance(error, Conflict):
+            log.info("another program was faster", extra={"conversation": key.conversation})
+        else:
+            self._metrics.failed(type(error).__name__)
+            log.warning("messages could not be stored", extra=log_data(error))
         self.conversations.forget(key)
 
     async def aclose(self) -> None:
@@ -355,10 +382,13 @@ def _rendered(request: Request, kept: Kept) -> bytes:
     return kept.renderer.render(request, messages, standing=context.standing)
 
 
-def _smaller(conversation: Conversation, overflow: Overflow) -> Goal:
-    """Three quarters of the context at most, less where the provider's figures say so."""
-    share = 0.75
+def _share(overflow: Overflow) -> float:
+    """Three quarters of what was too large at most, less where the provider's figures say so."""
     if overflow.limit and overflow.requested:
-        share = min(share, 0.9 * overflow.limit / overflow.requested)
-    limit = int(min(conversation.shared.budget.limit, conversation.cost().tokens) * share)
+        return min(_RETRIED_SHARE, 0.9 * overflow.limit / overflow.requested)
+    return _RETRIED_SHARE
+
+
+def _smaller(conversation: Conversation, overflow: Overflow) -> Goal:
+    limit = int(min(conversation.shared.budget.limit, conversation.cost().tokens) * _share(overflow))
     return replace(conversation.goal(0, trigger="overflow"), limit=limit, target=limit * 2 // 3)

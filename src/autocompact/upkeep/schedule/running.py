@@ -16,7 +16,7 @@ from typing import Protocol
 
 import msgspec
 
-from autocompact.errors import AutocompactError, MemoryInUse
+from autocompact.errors import AutocompactError, MemoryInUse, log_data
 from autocompact.files import replace_file
 from autocompact.ports import Clock, SystemClock
 from autocompact.upkeep.schedule.times import JOBS, Job, due, last_due, local_day, seconds_to_next_day
@@ -172,4 +172,4 @@ class Schedule:
         except MemoryInUse:
             log.info("upkeep waits: another run is at the memory folder")
         except (AutocompactError, OSError) as error:
-            log.warning("upkeep could not be done", extra={"reason": type(error).__name__})
+            log.warning("upkeep could not be done", extra=log_data(error))

@@ -1,0 +1,165 @@
+"""A disk that takes no more under a gateway with traffic, and two gateways on one database."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autocompact.errors import StoreUnavailable
+from autocompact.stores.memory import MemoryStore
+from autocompact.stores.sqlite import SqliteStore
+from autocompact.testing import FakeProvider
+from tests.cli.test_serve import free_port, serving
+from tests.gateway.serving import gateway_before
+from tests.gateway.speakers import SPEAKERS, Speaker, encoded
+from tests.gateway.test_compaction import listed, post_get, send, words
+from tests.gateway.test_passing import post
+
+pytestmark = [pytest.mark.anyio, pytest.mark.requirement("E7")]
+
+WINDOW = 8_000
+
+by_api = pytest.mark.parametrize("speaker", SPEAKERS, ids=lambda speaker: speaker.dialect)
+
+
+class Talk:
+    """A conversation of a client that goes on and on."""
+
+    def __init__(self) -> None:
+        self.messages: list[Any] = []
+        self.actions: list[str] = []
+
+    async def turn(self, url: str) -> None:
+        self.messages.append({"role": "user", "content": words(len(self.messages))})
+        headers, _ = await send(url, self.messages)
+        self.actions.append(headers["x-autocompact-action"])
+        self.messages.append({"role": "assistant", "content": "Fine."})
+
+    async def stored(self, url: str) -> list[Any]:
+        """What the gateway keeps of it, as the client sent it; it must be kept once."""
+        (kept,) = await listed(url)
+        path = f"{url}/autocompact/conversations/{kept['id']}/messages?limit=1000"
+        return [message["raw"] for message in await get_json(path)]
+
+
+async def get_json(path: str) -> list[Any]:
+    import aiohttp
+
+    headers = {"Authorization": "Bearer k"}
+    async with aiohttp.ClientSession() as session, session.get(path, headers=headers) as told:
+        return (await told.json())["messages"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the files of another process")
+async def test_while_the_disk_takes_no_more_requests_are_answered_and_compacted_and_then_all_is_stored(
+    tmp_path: Path,
+) -> None:
+    import resource
+
+    talk, port = Talk(), free_port()
+    url, file = f"http://127.0.0.1:{port}", tmp_path / "gw.db"
+    async with (
+        FakeProvider("Fine.", window=WINDOW) as provider,
+        serving(provider, "--port", port, "--db", str(file), "--window", WINDOW) as process,
+    ):
+        while "compacted" not in talk.actions:
+            await talk.turn(url)
+        limits = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (0, limits[1]))
+        compacted = len(talk.actions)
+        for _ in range(15):
+            await talk.turn(url)  # too much for the window if it went as it came
+        stored = len(await talk.stored(url))
+        metrics = await post_get(f"{url}/autocompact/metrics")
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, limits)
+        for _ in range(3):
+            await talk.turn(url)
+        kept = await talk.stored(url)
+        process.terminate()
+        assert process.stderr is not None
+        log = (await process.stderr.read()).decode()
+    assert set(talk.actions[compacted:]) == {"compacted"}
+    assert stored < len(talk.messages) - 6
+    assert kept == talk.messages[: len(kept)]
+    assert len(kept) == len(talk.messages) - 1  # the last reply comes with the next request
+    assert 'autocompact_failures_total{kind="StoreUnavailable"}' in metrics
+    assert re.search(r"messages could not be stored  reason='StoreUnavailable'  detail=.*gw\.db", log)
+    assert "Traceback" not in log
+
+
+class UnavailableStore(MemoryStore):
+    async def load(self, *place: Any, **rest: Any) -> Any:
+        raise StoreUnavailable("the disk is gone")
+
+
+@by_api
+@pytest.mark.parametrize("fail_closed", [False, True], ids=["open", "closed"])
+async def test_without_a_store_a_request_is_compacted_for_itself_unless_that_is_to_be_refused(
+    speaker: Speaker, fail_closed: bool
+) -> None:
+    said = [*speaker.begun(), speaker.user("Start")]
+    for number in range(60):
+        said += [{"role": "assistant", "content": "Done."}, speaker.user(words(number))]
+    body = encoded(speaker.request(said, output=100))
+    async with (
+        FakeProvider("Fine.", window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW, store=UnavailableStore(), fail_closed=fail_closed) as url,
+    ):
+        answers = [await post(f"{url}{speaker.path}", body) for _ in range(2)]
+    if fail_closed:
+        assert ([status for status, _, _ in answers], provider.requests) == ([503, 503], [])
+        return
+    assert [headers["x-autocompact-action"] for _, headers, _ in answers] == ["compacted", "compacted"]
+    first, second = provider.requests
+    assert first.raw == second.raw
+    assert words(59) in first.raw.decode()
+    assert words(1) not in first.raw.decode()
+
+
+async def test_two_gateways_take_turns_in_one_conversation_as_one_would(tmp_path: Path) -> None:
+    talk, file = Talk(), tmp_path / "gw.db"
+    async with (
+        FakeProvider("Fine.", window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW, store=SqliteStore(file)) as one,
+        gateway_before(provider, window=WINDOW, store=SqliteStore(file)) as other,
+    ):
+        for _ in range(25):
+            await talk.turn(one)
+            await talk.turn(other)
+        metrics = [await post_get(f"{url}/autocompact/metrics") for url in (one, other)]
+        kept = await talk.stored(other)
+    first = talk.actions.index("compacted")
+    assert set(talk.actions[first:]) == {"compacted"}
+    assert kept == talk.messages[: len(kept)]
+    assert not [line for line in "".join(metrics).splitlines() if line.startswith("autocompact_failures")]
+
+
+class FailingStore(SqliteStore):
+    failing = True
+
+    async def load(self, *place: Any, **rest: Any) -> Any:
+        if self.failing:
+            self.failing = False
+            raise OSError("something unforeseen")
+        return await super().load(*place, **rest)
+
+
+async def test_a_retry_sends_the_context_as_it_stands_where_the_whole_request_had_been_sent(
+    tmp_path: Path,
+) -> None:
+    talk, file = Talk(), tmp_path / "gw.db"
+    async with FakeProvider("Fine.", window=WINDOW) as provider:
+        async with gateway_before(provider, window=WINDOW, store=SqliteStore(file)) as url:
+            for _ in range(40):  # more than the window holds
+                await talk.turn(url)
+        said, number = talk.messages[:-1], len(provider.requests)
+        async with gateway_before(provider, window=WINDOW, store=FailingStore(file)) as url:
+            headers, _ = await send(url, said)
+    whole, retried = provider.requests[number:]
+    assert whole.messages == said
+    assert headers["x-autocompact-action"] == "retried"
+    assert retried.raw == provider.requests[number - 1].raw
