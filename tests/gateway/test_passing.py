@@ -265,7 +265,13 @@ async def test_what_is_passed_piece_by_piece_is_not_sent_twice() -> None:
 
 @pytest.mark.parametrize(
     "answer, said",
-    [(b"SSH-2.0-Server\r\n\r\n", "is not HTTP"), (b"", "without an answer")],
+    [
+        (b"SSH-2.0-Server\r\n\r\n", "is not HTTP"),
+        (b"", "without an answer"),
+        (b"HTTP/1.1 999 Odd\r\nContent-Length: 2\r\n\r\n{}", "is not HTTP"),
+        (b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", "is not HTTP"),
+        (b"HTTP/1.1 200 OK\r\nX-Odd: a\x01b\r\nContent-Length: 2\r\n\r\n{}", "is not HTTP"),
+    ],
 )
 async def test_what_an_upstream_does_instead_of_an_answer_is_said(answer: bytes, said: str) -> None:
     async with (

@@ -189,7 +189,7 @@ async def test_a_missing_key_a_wrong_key_and_the_right_one(api: str) -> None:
 
 
 @pytest.mark.parametrize("api", PATHS)
-@pytest.mark.parametrize("body", [b"", b"{", b"[1]", b"\xff"])
+@pytest.mark.parametrize("body", [b"", b"{", b"[1]", b"\xff", b'{"a":"\xff"}'])
 async def test_a_body_that_is_no_object_is_refused(api: str, body: bytes) -> None:
     async with FakeProvider() as provider:
         told = await ask(provider, PATHS[api], body)

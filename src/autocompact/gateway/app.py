@@ -19,6 +19,7 @@ from autocompact.errors import IncompressibleContext, InvalidRequest, StoreError
 from autocompact.gateway.admin import Administration
 from autocompact.gateway.client import CLIENT, Client
 from autocompact.gateway.config import Config
+from autocompact.gateway.encoding import without_encoding
 from autocompact.gateway.exchange import Exchange, Header, Scope, is_administration
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.namespaces import namespace_of
@@ -227,8 +228,10 @@ class Gateway:
         self, exchange: Exchange, dialect: Dialect, *, client: Client | None, receive: Receive, send: Send
     ) -> None:
         namespace = namespace_of(exchange, config=self.config)
-        body = await _whole(exchange, client=client, receive=receive, most=self.config.limits.body_bytes)
+        most = self.config.limits.body_bytes
+        body = await _whole(exchange, client=client, receive=receive, most=most)
         begun = time.perf_counter()
+        exchange, body = without_encoding(exchange, body, most=most)
         request = self._parsed(body, dialect=dialect, namespace=namespace)
         first = First(self._upstream, exchange, body=body)
         try:

@@ -41,7 +41,7 @@ class Head:
     @property
     def streams(self) -> bool:
         """Whether the body is a stream of events."""
-        return self.response.headers.get("Content-Type", "").startswith("text/event-stream")
+        return self.response.headers.get("Content-Type", "").lower().startswith("text/event-stream")
 
     async def look(self) -> bytes:
         """What may say that the request was too large: an error's body, or what a stream says first; else b""."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import AsyncIterable, Callable, Sequence
 from contextlib import suppress
@@ -31,6 +32,9 @@ _NOT_OURS = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 _CONNECT_SECONDS = 10
 _SILENT_SECONDS = 600
 _IDLE_SECONDS = 4
+_FINAL = range(200, 600)
+_CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+_NO_HTTP = "what it answered is not HTTP"
 _PATIENCE_SECONDS = 5
 _PIECE_BYTES = 1 << 20
 """Larger bodies are sent in pieces, so that one of many megabytes holds up nobody else's answer."""
@@ -96,7 +100,13 @@ class Upstream:
         if length and not isinstance(body, bytes | None):
             headers.append((b"content-length", length))
         try:
-            return await self._asked(exchange, address, headers=_decoded(headers), body=body, written=written)
+            response = await self._asked(
+                exchange, address, headers=_decoded(headers), body=body, written=written
+            )
+            if _may_be_passed_on(response):
+                return response
+            response.close()
+            reason = _NO_HTTP
         except _failures() as error:
             if isinstance(error.__cause__, ClientGone):
                 raise error.__cause__ from None
@@ -210,6 +220,12 @@ def _whole() -> Callable[[bytes, asyncio.Event | None], aiohttp.Payload]:
     return Whole
 
 
+def _may_be_passed_on(response: aiohttp.ClientResponse) -> bool:
+    """Whether this is a final answer that a server may send: aiohttp takes any status, and any byte in a header."""
+    values = b"".join([value for _, value in response.raw_headers])
+    return response.status in _FINAL and _CONTROL.search(values) is None
+
+
 def _failures() -> tuple[type[Exception], ...]:
     import aiohttp
 
@@ -231,7 +247,7 @@ def _reason(error: Exception) -> str:
     if isinstance(error, aiohttp.ClientOSError | aiohttp.ServerDisconnectedError):
         return "it closed the connection without an answer"
     if isinstance(error, aiohttp.ClientResponseError):
-        return "what it answered is not HTTP"
+        return _NO_HTTP
     return type(error).__name__
 
 

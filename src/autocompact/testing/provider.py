@@ -386,7 +386,7 @@ def _object(raw: bytes) -> Json | None:
     """The JSON object that the body is; None for anything else."""
     try:
         return msgspec.json.decode(raw, type=dict[str, Any])
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return None
 
 
