@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import tempfile
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -12,7 +13,7 @@ import apsw
 import pytest
 
 from autocompact.core.messages import text_message
-from autocompact.errors import InvalidInput, StoreCorrupt, StoreError, StoreTooNew, StoreUnavailable
+from autocompact.errors import Conflict, InvalidInput, StoreCorrupt, StoreError, StoreTooNew, StoreUnavailable
 from autocompact.ports import Key
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.testing import FakeClock
@@ -192,6 +193,40 @@ async def test_the_wait_for_a_lock_begins_when_something_is_asked_for(tmp_path: 
     other.close()
     await store.append(KEY, [MESSAGE], after=0)
     await store.aclose()
+
+
+async def test_a_file_that_was_removed_is_begun_anew_and_a_folder_that_was_removed_is_reported(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    store = await _written(folder / "chats.db")
+    shutil.rmtree(folder)
+    with pytest.raises(StoreUnavailable, match="there is no folder"):
+        await store.read(KEY)
+    with pytest.raises(StoreUnavailable, match="there is no folder"):
+        await store.append(KEY, [text_message(41, "user", "more")], after=40)
+    folder.mkdir()
+    with pytest.raises(Conflict):
+        await store.append(KEY, [text_message(41, "user", "more")], after=40)
+    assert await store.read(KEY) == ()
+    await store.append(KEY, [MESSAGE], after=0)
+    await store.aclose()
+    again = SqliteStore(folder / "chats.db")
+    assert len(await again.read(KEY)) == 1
+    await again.aclose()
+
+
+async def test_a_file_that_was_put_in_place_of_the_one_in_use_is_used(tmp_path: Path) -> None:
+    store = await _written(tmp_path / "chats.db")
+    await (await _written(tmp_path / "backup.db", messages=3)).aclose()
+    for name in ("chats.db-wal", "chats.db-shm"):
+        (tmp_path / name).unlink()
+    (tmp_path / "backup.db").rename(tmp_path / "chats.db")
+    assert len(await store.read(KEY)) == 3
+    await store.append(KEY, [text_message(4, "user", "more")], after=3)
+    await store.aclose()
+    assert list(contents(tmp_path)) == ["chats.db"]
 
 
 @pytest.fixture(params=[(0o444, 0o777), (0o444, 0o555), (0o666, 0o555)], ids=oct_modes)

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TypeVar
 
 from autocompact.errors import StoreUnavailable
@@ -25,8 +26,12 @@ class Lane:
     may hold a lock counts from when the work was asked for: a lock that is held for long would else make each one wait
     for all those before it.
 
+    A file that was removed, or another that was put in its place, is noticed: SQLite would go on with the one that nobody
+    can reach any more, and what it is given would be gone in the end.
+
     Args:
         name: of the thread.
+        path: the file.
         connect: opens the connection, in the thread.
         errors: turns the driver's errors into ours, around everything.
         busy_seconds: how long work may wait for another process.
@@ -37,23 +42,34 @@ class Lane:
         self,
         name: str,
         *,
+        path: Path,
         connect: Callable[[], Connection],
         errors: Callable[[], AbstractContextManager[None]],
         busy_seconds: float,
         clock: Clock,
     ) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=name)
+        self._path = path
         self._connect = connect
         self._errors = errors
         self._busy_seconds = busy_seconds
         self._clock = clock
         self._connection: Connection | None = None
+        self._opened: tuple[int, int] | None = None
         self._closed = False
 
     @property
     def is_open(self) -> bool:
-        """Whether the connection is there."""
-        return self._connection is not None
+        """Whether the connection is there, and its file as well."""
+        return self._connection is not None and self._file() == self._opened
+
+    def _file(self) -> tuple[int, int] | None:
+        """Which file is there; None if there is none."""
+        try:
+            found = self._path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
     async def run(self, work: Callable[[Connection], T]) -> T:
         """What ``work`` returns for the connection.
@@ -68,8 +84,10 @@ class Lane:
 
     def _do(self, work: Callable[[Connection], T], asked: float) -> T:
         with self._errors():
-            if self._connection is None:
+            if not self.is_open:
+                self._drop()
                 self._connection = self._connect()
+                self._opened = self._file()
             left = self._busy_seconds - (self._clock.monotonic() - asked)
             patience = max(left, min(self._busy_seconds, _LEAST_SECONDS))
             self._connection.set_busy_timeout(round(patience * 1000))
@@ -84,6 +102,9 @@ class Lane:
 
     def _close(self) -> None:
         with self._errors():
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
+            self._drop()
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None

@@ -73,7 +73,7 @@ class SqliteStore:
         self._busy_seconds = busy_seconds
         wrap = partial(errors, self.path)
         connect = partial(open_reader, self.path, busy_seconds=busy_seconds)
-        lane = partial(Lane, errors=wrap, busy_seconds=busy_seconds, clock=self._clock)
+        lane = partial(Lane, path=self.path, errors=wrap, busy_seconds=busy_seconds, clock=self._clock)
         self._writer = lane("autocompact-writer", connect=self._open)
         self._reader = lane("autocompact-reader", connect=connect)
 
