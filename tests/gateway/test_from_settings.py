@@ -65,7 +65,7 @@ def test_every_setting_reaches_the_configuration(tmp_path: Path) -> None:
         0.6,
         9,
     )
-    assert (found.limits.body_bytes, found.limits.head_seconds, found.limits.messages) == (1, 0.5, 50_000)
+    assert (found.limits.body_bytes, found.limits.head_seconds, found.limits.messages) == (1, 0.5, 100_000)
 
 
 @pytest.mark.parametrize(
