@@ -28,7 +28,7 @@ from autocompact.ports import Key, Model
 from autocompact.stores.behind import WriteBehind
 from autocompact.stores.memory import MemoryStore
 from autocompact.vocabulary import default_counter
-from autocompact.wire import Request
+from autocompact.wire import Renderer, Request
 
 Action: TypeAlias = Literal["forwarded", "compacted", "retried"]
 
@@ -255,7 +255,9 @@ class Turns:
             await conversation.ready()
         if conversation.active is None:
             return Turn(body=request.raw)
-        return Turn(body=_rendered(request, conversation), action="compacted")
+        return Turn(
+            body=_rendered(request, conversation, renderer=Renderer(request.dialect)), action="compacted"
+        )
 
     @asynccontextmanager
     async def _held(self, incoming: Incoming, *, compactor: Compactor) -> AsyncGenerator[Kept]:
@@ -297,7 +299,11 @@ class Turns:
 
     def _turn(self, kept: Kept, request: Request, *, action: Action) -> Turn:
         conversation = kept.conversation
-        body = request.raw if conversation.active is None else _rendered(request, kept)
+        body = (
+            request.raw
+            if conversation.active is None
+            else _rendered(request, conversation, renderer=kept.renderer)
+        )
         memory = self._memory(conversation, request, body=body)
         return Turn(
             body=body,
@@ -369,17 +375,17 @@ def _is_managed(request: Request) -> bool:
     return any(request.fields.get(name, b"null") != b"null" for name in _NATIVE_MEMBERS)
 
 
-def _rendered(request: Request, kept: Kept) -> bytes:
+def _rendered(request: Request, conversation: Conversation, *, renderer: Renderer) -> bytes:
     """The request with the context, in which what stayed as it was has the bytes of this request."""
     offset = request.messages.listed.start
-    context = kept.conversation.context()
+    context = conversation.context()
     first = len(context.messages) - context.standing
     messages = list(request.messages[:offset])
     for message in context.messages[:first]:
         as_it_came = message.seq > 0 and not message.changed
         messages.append(request.messages[message.seq - 1 + offset] if as_it_came else message)
     messages += context.messages[first:]
-    return kept.renderer.render(request, messages, standing=context.standing)
+    return renderer.render(request, messages, standing=context.standing)
 
 
 def _share(overflow: Overflow) -> float:

@@ -84,14 +84,19 @@ class Lane:
 
     def _do(self, work: Callable[[Connection], T], asked: float) -> T:
         with self._errors():
-            if not self.is_open:
-                self._drop()
-                self._connection = self._connect()
-                self._opened = self._file()
+            connection = self._connection
+            if connection is None or not self.is_open:
+                connection = self._opened_anew()
             left = self._busy_seconds - (self._clock.monotonic() - asked)
             patience = max(left, min(self._busy_seconds, _LEAST_SECONDS))
-            self._connection.set_busy_timeout(round(patience * 1000))
-            return work(self._connection)
+            connection.set_busy_timeout(round(patience * 1000))
+            return work(connection)
+
+    def _opened_anew(self) -> Connection:
+        self._drop()
+        connection = self._connection = self._connect()
+        self._opened = self._file()
+        return connection
 
     async def aclose(self) -> None:
         """Finish what was asked, then close the connection and end the thread."""
