@@ -128,8 +128,9 @@ async def test_two_gateways_take_turns_in_one_conversation_as_one_would(tmp_path
         gateway_before(provider, window=WINDOW, store=SqliteStore(file)) as other,
     ):
         for _ in range(25):
-            await talk.turn(one)
-            await talk.turn(other)
+            for url in (one, other):
+                await talk.turn(url)
+                await listed(url)  # waits until what was said is stored
         metrics = [await post_get(f"{url}/autocompact/metrics") for url in (one, other)]
         kept = await talk.stored(other)
     first = talk.actions.index("compacted")
