@@ -149,16 +149,23 @@ def post(body: bytes, *, path: str = "/v1/chat/completions", key: str = "sk-benc
 
 
 def turns(size: int, *, name: str, message: int = 500, stream: bool = False) -> Iterator[bytes]:
-    """Requests of one conversation that has ``size`` bytes already: each with two messages more than the one before."""
+    """Requests of one conversation that has ``size`` bytes already: each with two messages more than the one before.
+
+    It begins with a tool's output of two such messages' size, so that a small one has something to compact too.
+    """
     listed: list[str] = []
     number = written = 0
 
-    def say(text: str) -> None:
+    def say(text: str | None, **members: object) -> None:
         nonlocal number, written
         role = "assistant" if number % 2 else "user"
-        listed.append(json.dumps({"role": role, "content": text}))
+        listed.append(json.dumps({"role": role, "content": text} | members))
         number, written = number + 1, written + len(listed[-1])
 
+    call = {"id": "call-1", "type": "function", "function": {"name": "read", "arguments": '{"path": "words.txt"}'}}
+    say(f"{name}: read words.txt")
+    say(None, tool_calls=[call])
+    say(_WORDS * (2 * message // len(_WORDS)), role="tool", tool_call_id="call-1")
     while written + message < size or not number % 2:
         say(f"{name} {number}: {_WORDS * (message // len(_WORDS))}")
     while True:
