@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from autocompact.core.compaction import Compaction
 from autocompact.core.messages import Message, Usage
@@ -199,6 +199,23 @@ class Lease:
     key: Key
     holder: str
     fence: int
+
+
+@runtime_checkable
+class Behind(Protocol):
+    """A store that takes messages at once and writes them later: nothing can come between its log and the caller's."""
+
+    async def room(self) -> None:
+        """Wait until it may take more."""
+        ...
+
+    def take(self, key: Key, messages: Sequence[Message], *, after: int) -> None:
+        """Add the messages that follow message ``after``.
+
+        Raises:
+            Conflict: the log, as far as it is known here, does not end at ``after``.
+        """
+        ...
 
 
 class Leases(Protocol):

@@ -111,10 +111,14 @@ async def test_another_program_that_was_faster_is_told_as_a_failure(tmp_path: Pa
 async def test_who_appends_more_than_may_wait_waits_for_the_disk() -> None:
     store = SlowStore()
     front, _ = behind(store, most_bytes=-1)
-    appending = asyncio.create_task(front.append(KEY, talk("user"), after=0))
+    one, two = talk("user", "assistant")
+    await front.append(KEY, [one], after=0)
+    appending = asyncio.create_task(front.append(KEY, [two], after=1))
     store.go.set()
     await appending
-    assert store.batches == [1]
+    assert store.batches[:1] == [1]
+    await front.settled()
+    assert (store.batches, await store.read(KEY)) == ([1, 1], (one, two))
 
 
 async def test_appends_that_nobody_waits_for_gather_for_a_while_and_are_one_transaction() -> None:

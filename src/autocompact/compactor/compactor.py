@@ -15,7 +15,7 @@ from autocompact.core.modes import DEFAULT, Mode
 from autocompact.core.tokens import Counter
 from autocompact.core.windows import DEFAULT_WINDOW, budget_for, window_for
 from autocompact.events import Subscriber, Subscribers
-from autocompact.ports import Clock, ConversationStore, Key, Model, SystemClock
+from autocompact.ports import Behind, Clock, ConversationStore, Key, Model, SystemClock
 from autocompact.skills import load_skill
 from autocompact.vocabulary import default_counter
 
@@ -59,6 +59,7 @@ class Compactor:
     ) -> None:
         name = model.name if model else ""
         self.store = store
+        self.behind = store if isinstance(store, Behind) else None
         self.model = model
         self.mode = mode
         self.budget = budget_for(

@@ -22,7 +22,7 @@ from autocompact.compactor.execution import Execution
 from autocompact.compactor.meter import Meter
 from autocompact.compactor.records import Records
 from autocompact.compactor.state import EngineState
-from autocompact.compactor.work import CompactionResult, finished
+from autocompact.compactor.work import CompactionResult, finished, numbered
 from autocompact.core.budget import Compact, Continue, Decision, Prepare, Refuse, State, decide
 from autocompact.core.compaction import Compaction, Trigger
 from autocompact.core.ladder import Goal
@@ -182,7 +182,19 @@ class Conversation:
             Conflict: the log does not end at ``after``.
         """
         messages = tuple(messages)
-        return await finished(self._extend(messages, after)) if messages else ()
+        if not messages:
+            return ()
+        behind = self.shared.behind
+        if behind is None or after is None or any(message.replaces is not None for message in messages):
+            return await finished(self._extend(messages, after))
+        await behind.room()
+        async with self.changing:  # nothing below waits, so nothing can come between the two logs
+            check_end(self.key, last_seq=len(self), after=after)
+            stored = numbered(messages, after=after)
+            behind.take(self.key, stored, after=after)
+            for message in stored:
+                self._take(message)
+        return stored
 
     async def _extend(self, messages: tuple[Message, ...], after: int | None) -> tuple[Message, ...]:
         async with self.changing:
@@ -212,10 +224,7 @@ class Conversation:
         while True:
             last = len(self)
             check_end(self.key, last_seq=last, after=last if after is None else after)
-            stored = tuple(
-                message if message.seq == seq else replace(message, seq=seq)
-                for seq, message in enumerate(messages, last + 1)
-            )
+            stored = numbered(messages, after=last)
             try:
                 await self.shared.store.append(self.key, stored, after=last)
             except Conflict:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator, Callable, Coroutine
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from autocompact.compactor.summariser import Summariser
 from autocompact.core.compaction import Compaction
 from autocompact.core.ladder import Climb, Goal, SummaryReply, SummaryRequest, climb
+from autocompact.core.messages import Message
 from autocompact.core.transcript import Transcript
 from autocompact.errors import CompactionRunning, ModelError, ModelUnavailable, StoreError, log_data
 from autocompact.ports import Key, Lease, Leases
@@ -38,6 +39,14 @@ async def finished(work: Coroutine[object, object, T]) -> T:
         if not task.done():
             await asyncio.wait([task])
         raise
+
+
+def numbered(messages: Iterable[Message], *, after: int) -> tuple[Message, ...]:
+    """The messages with the numbers that follow ``after``."""
+    return tuple(
+        message if message.seq == seq else replace(message, seq=seq)
+        for seq, message in enumerate(messages, after + 1)
+    )
 
 
 @contextlib.asynccontextmanager

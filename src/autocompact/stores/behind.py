@@ -77,13 +77,22 @@ class WriteBehind:
             Conflict: they do not follow what waits to be written; where nothing waits, ``failed`` is told later.
         """
         check_numbers(messages, after=after)
-        unwritten = self._unwritten.get(key)
-        if unwritten is not None:
-            check_end(key, last_seq=unwritten.end, after=after)
-        elif not messages:
+        if not messages and key not in self._unwritten:
             return await self.store.append(key, messages, after=after)
-        else:
+        await self.room()
+        return self.take(key, messages, after=after)
+
+    async def room(self) -> None:
+        """Wait until more may wait to be written."""
+        while self._unwritten and self._bytes > self._most_bytes:
+            await self._stored(next(iter(self._unwritten.values())))
+
+    def take(self, key: Key, messages: Sequence[Message], *, after: int) -> None:
+        """Have messages written that follow message ``after``. See `autocompact.ports.Behind.take`."""
+        unwritten = self._unwritten.get(key)
+        if unwritten is None:
             unwritten = self._unwritten[key] = _Unwritten(end=after)
+        check_end(key, last_seq=unwritten.end, after=after)
         unwritten.messages.extend(messages)
         unwritten.end += len(messages)
         self._bytes += _weight(messages)
@@ -92,9 +101,6 @@ class WriteBehind:
             self._hurry.set()
         if self._writer is None:
             self._writer = asyncio.create_task(self._write())
-        if self._bytes > self._most_bytes:
-            await self._stored(next(iter(self._unwritten.values())))
-        return None
 
     async def _write(self) -> None:
         while self._queue:

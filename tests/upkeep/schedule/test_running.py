@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from autocompact.errors import StoreUnavailable
+from autocompact.errors import MemoryInUse, StoreUnavailable
 from autocompact.testing.clock import FakeClock
 from autocompact.upkeep.schedule import AfterSessions, Schedule, Upkeep
 from autocompact.upkeep.schedule.running import LOCK, STATE
@@ -88,15 +88,66 @@ async def test_after_a_downtime_what_was_missed_runs_once(tmp_path: Path):
     assert ran.days == [("weekly", date(2027, 2, 28)), ("monthly", date(2027, 2, 1))]
 
 
-async def test_a_job_that_fails_is_due_until_it_can(tmp_path: Path):
+async def test_a_job_that_fails_is_due_until_it_can_and_holds_up_no_other(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
     clock, ran = FakeClock(FRIDAY), Ran(failures=2)
     one = schedule(tmp_path, ran, clock)
     await one.look()
-    clock.advance(2 * DAY)
-    for _ in range(2):
-        with pytest.raises(StoreUnavailable):
-            await one.look()
-    assert await one.look() == ("weekly",)
+    clock.advance(20 * DAY)
+    assert [await one.look() for _ in range(4)] == [("monthly",), (), ("weekly",), ()]
+    assert [(record.levelname, vars(record)["job"], vars(record)["detail"]) for record in caplog.records] == [
+        ("WARNING", "weekly", "the disk is full"),
+    ] * 2
+
+
+async def test_a_fault_in_a_job_ends_neither_the_others_nor_the_schedule(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    clock, ran, looked = FakeClock(FRIDAY), Ran(), list[date]()
+
+    async def faulty(_: date) -> None:
+        raise ZeroDivisionError
+
+    async def work(day: date) -> None:
+        looked.append(day)
+        raise StoreUnavailable("the disk is full")
+
+    after = AfterSessions(count=lambda: 3, most=2, work=work)
+    (tmp_path / STATE).write_text('{"weekly": "2026-11-08", "monthly": "2026-11-01"}')
+    one = Schedule(
+        tmp_path, jobs={"weekly": faulty, "monthly": ran.monthly}, after=after, clock=clock, zone=UTC
+    )
+    assert [await one.look() for _ in range(2)] == [(), ()]
+    assert looked == [date(2026, 11, 20)] * 2
+    assert [record.levelname for record in caplog.records] == ["ERROR", "WARNING"] * 2
+    assert caplog.records[0].exc_info is not None
+
+
+async def test_sessions_that_cannot_be_counted_hold_up_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    clock, ran = FakeClock(FRIDAY), Ran()
+    upkeep = Upkeep(folder=tmp_path)
+    after = AfterSessions(count=upkeep.sessions, most=2, work=ran.weekly)
+    (tmp_path / "CONTEXT_ARCHIVE.md").write_bytes(b"\xff\xfe\x00")
+    one = Schedule(tmp_path, jobs={"monthly": ran.monthly}, after=after, clock=clock, zone=UTC)
+    await one.look()
+    clock.advance(20 * DAY)
+    assert await one.look() == ("monthly",)
+    assert await one.look() == ()
+    assert {record.message for record in caplog.records} == {"the archived sessions could not be counted"}
+
+
+async def test_while_somebody_else_works_in_the_folder_jobs_wait(tmp_path: Path):
+    async def busy(_: date) -> None:
+        raise MemoryInUse("another run is at it")
+
+    (tmp_path / STATE).write_text('{"weekly": "2026-11-08", "monthly": "2026-11-01"}')
+    one = Schedule(tmp_path, jobs={"weekly": busy}, clock=FakeClock(FRIDAY), zone=UTC)
+    with pytest.raises(MemoryInUse):
+        await one.look()
+    assert json.loads((tmp_path / STATE).read_text())["weekly"] == "2026-11-08"
 
 
 async def test_while_another_process_is_at_it_nothing_runs(tmp_path: Path):

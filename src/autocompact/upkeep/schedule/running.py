@@ -100,8 +100,10 @@ class Schedule:
     async def look(self) -> tuple[Job, ...]:
         """Run what is due; the jobs that ran. Another process that is at it is left alone.
 
+        A job that fails is logged and due until it can; the others run all the same.
+
         Raises:
-            AutocompactError: a job could not do it; it is due until it can.
+            MemoryInUse: somebody else works in the folder; what did not run is due.
             OSError: the folder cannot be read or written.
         """
         from filelock import FileLock, Timeout
@@ -122,29 +124,38 @@ class Schedule:
         state, today = self._read(), local_day(self._clock.now(), zone=self._zone)
         if state is None:
             days = {job: last_due(job, today) for job in JOBS}
-            self._write(_State(**days, sessions=await self._sessions()))
+            self._write(_State(**days, sessions=await self._sessions(0)))
             return ()
         ran: list[Job] = []
         for job, day in due({"weekly": state.weekly, "monthly": state.monthly}, today):
             if job in self._jobs:
-                await self._jobs[job](day)
+                if not await _could(self._jobs[job], day, job=job):
+                    continue
                 ran.append(job)
             setattr(state, job, day)
             if job == "monthly":
-                state.sessions = await self._sessions()
+                state.sessions = await self._sessions(state.sessions)
             self._write(state)
         await self._after_sessions(state, today)
         return tuple(ran)
 
     async def _after_sessions(self, state: _State, today: date) -> None:
-        sessions = await self._sessions()
+        sessions = await self._sessions(state.sessions)
         if self._after is not None and sessions - state.sessions >= self._after.most:
-            await self._after.work(today)
+            if not await _could(self._after.work, today, job="after sessions"):
+                return
             state.sessions = sessions
             self._write(state)
 
-    async def _sessions(self) -> int:
-        return await asyncio.to_thread(self._after.count) if self._after is not None else 0
+    async def _sessions(self, known: int) -> int:
+        """How many sessions there are now; ``known`` where that cannot be told."""
+        if self._after is None:
+            return known
+        try:
+            return await asyncio.to_thread(self._after.count)
+        except (AutocompactError, OSError) as error:
+            log.warning("the archived sessions could not be counted", extra=log_data(error))
+            return known
 
     def _read(self) -> _State | None:
         """What was done; None if that was never written down, or cannot be read."""
@@ -173,3 +184,19 @@ class Schedule:
             log.info("upkeep waits: another run is at the memory folder")
         except (AutocompactError, OSError) as error:
             log.warning("upkeep could not be done", extra=log_data(error))
+
+
+async def _could(work: Work, day: date, *, job: str) -> bool:
+    """Run a job; whether it could be done."""
+    try:
+        await work(day)
+    except MemoryInUse:
+        raise
+    except (AutocompactError, OSError) as error:
+        said = log_data(error) | {"job": job, "due": day.isoformat()}
+        log.warning("upkeep could not be done: compress-context --all --dry-run says why", extra=said)
+        return False
+    except Exception:
+        log.exception("upkeep failed", extra={"job": job, "due": day.isoformat()})
+        return False
+    return True
