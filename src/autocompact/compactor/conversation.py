@@ -182,10 +182,10 @@ class Conversation:
             Conflict: the log does not end at ``after``.
         """
         messages = tuple(messages)
+        behind = self.shared.behind
         if not messages:
             return ()
-        behind = self.shared.behind
-        if behind is None or after is None or any(message.replaces is not None for message in messages):
+        if behind is None or not after or any(message.replaces is not None for message in messages):
             return await finished(self._extend(messages, after))
         await behind.room()
         async with self.changing:  # nothing below waits, so nothing can come between the two logs
@@ -433,13 +433,8 @@ class Conversation:
             return CompactionResult(success=False, message=str(error), summary=self._summary)
         if record is None:
             return CompactionResult(success=False, message=self.execution.nothing, summary=self._summary)
-        receipt = record.receipt
-        return CompactionResult(
-            success=True,
-            message=f"{receipt.tokens_before:,} tokens became {receipt.tokens_after:,}",
-            summary=record.summary,
-            record=record,
-        )
+        said = f"{record.receipt.tokens_before:,} tokens became {record.receipt.tokens_after:,}"
+        return CompactionResult(success=True, message=said, summary=record.summary, record=record)
 
     @property
     def _summary(self) -> str:
@@ -492,9 +487,8 @@ class Conversation:
 
     def breakdown(self) -> dict[str, int]:
         """Tokens by what fills the context, for the meter and for errors."""
-        return breakdown(
-            self.context().messages, tools=self.meter.overhead.tokens, counter=self.shared.counter
-        )
+        messages, overhead = self.context().messages, self.meter.overhead
+        return breakdown(messages, tools=overhead.tokens, counter=self.shared.counter)
 
 
 def _shown(record: Compaction | None) -> tuple[object, ...]:
