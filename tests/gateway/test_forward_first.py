@@ -13,6 +13,7 @@ import aiohttp
 import pytest
 
 from autocompact.core.budget import Continue
+from autocompact.core.messages import Usage
 from autocompact.gateway import Config
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.turns import Turn, Turns
@@ -36,12 +37,16 @@ class Prepared:
     Args:
         speaker: the API.
         settings: of the gateway.
+
+    Attributes:
+        sure: of so many requests it was sure that nothing is due.
     """
 
     def __init__(self, speaker: Speaker, **settings: Any) -> None:
         chosen: Json = {"window": WINDOW, "keep_from": 0.0} | settings
         config = Config(upstreams={}, namespace_key=NAMESPACE_KEY, **chosen)
         self.turns = Turns(config, store=MemoryStore(), summaries=None, metrics=Metrics())
+        self.sure = 0
         self._speaker = speaker
 
     async def ask(self, body: Json) -> tuple[bool, Turn]:
@@ -52,8 +57,12 @@ class Prepared:
         recognised = self.turns.recognised(request, namespace="n")
         assert recognised is not None, "every conversation is kept"
         turn = await self.turns.prepare(recognised)
-        assert recognised.foreseen is None or turn.body is request.raw
-        return recognised.foreseen is not None, turn
+        assert turn.kept is not None
+        assert not recognised.goes_first or turn.body is request.raw
+        assert not recognised.nothing_due or isinstance(turn.kept.conversation.decide(), Continue)
+        self.sure += recognised.nothing_due
+        turn.written()
+        return recognised.goes_first, turn
 
 
 def talk(speaker: Speaker, turns: int, *, words: str = "It printed line after line. " * 20) -> list[Json]:
@@ -80,6 +89,45 @@ async def test_what_is_foreseen_comes_true_all_through_a_conversation(speaker: S
 
 
 @by_api
+@pytest.mark.parametrize("factor", [0.7, 1.0, 1.6])
+async def test_under_compactions_and_whatever_is_reported_nothing_is_missed(
+    speaker: Speaker, factor: float
+) -> None:
+    prepared = Prepared(speaker, window=4 * WINDOW)
+    compactions: set[str] = set()
+    for turns in range(150):
+        said = talk(speaker, turns, words="It printed line after line. " * 60)
+        _, turn = await prepared.ask(speaker.request(said))
+        assert turn.kept is not None
+        assert turn.load is not None
+        if turns % 3:
+            turn.report(Usage(prompt=int(turn.load.tokens * factor), completion=4))
+        compactions.add(turn.kept.conversation.active_id)
+    await prepared.turns.aclose()
+    assert len(compactions) > 1
+    assert 50 < prepared.sure < 145
+
+
+@by_api
+async def test_what_is_known_does_not_outlive_what_changes_it(speaker: Speaker) -> None:
+    prepared = Prepared(speaker, window=100 * WINDOW)
+    said = talk(speaker, 20)
+    _, turn = await prepared.ask(speaker.request(said))
+    assert turn.kept is not None
+    conversation, foresight = turn.kept.conversation, turn.kept.foresight
+    assert foresight.of(conversation, [b"x"]).nothing_due
+    turn.report(Usage(prompt=79 * WINDOW))
+    turn.report(Usage(prompt=80 * WINDOW))  # believed the second time: nobody counted what is sent there
+    assert not foresight.of(conversation, [b"x"]).nothing_due
+    await conversation.compact()
+    assert foresight.of(conversation, [b"x"]).nothing_due
+    await conversation.records.undo()
+    await conversation.say("word " * 70 * WINDOW)
+    assert not foresight.of(conversation, [b"x"]).nothing_due
+    await prepared.turns.aclose()
+
+
+@by_api
 async def test_nothing_is_foreseen_where_it_might_come_otherwise(speaker: Speaker) -> None:
     large = speaker.user("word " * WINDOW)
     tools: list[Json] = [{"type": "function", "name": "f", "function": {"name": "f"}}]
@@ -99,7 +147,7 @@ async def test_nothing_is_foreseen_where_it_might_come_otherwise(speaker: Speake
             parse_request(encoded(later), dialect=speaker.dialect), namespace="n"
         )
         assert recognised is not None
-        assert isinstance(recognised.foreseen, Continue) is is_sure
+        assert (recognised.nothing_due, recognised.goes_first) == (is_sure, is_sure)
         await prepared.turns.aclose()
 
 

@@ -277,7 +277,7 @@ class Gateway:
             recognised = self.turns.recognised(request, namespace=namespace)
             if recognised is None:
                 return Turn(body=body), (_FORWARDED,)
-            if recognised.foreseen is not None:
+            if recognised.goes_first:
                 await first.send()
             turn = await self.turns.prepare(recognised)
             if (
@@ -362,8 +362,8 @@ class Gateway:
     async def _sent(self, exchange: Exchange, turn: Turn) -> ClientResponse:
         """The answer to the request, which brings the memory tools if the turn has them."""
         if turn.memory is None:
-            return await self._upstream.send(exchange, turn.body)
-        return await self._upstream.send(readable(exchange), turn.memory.body())
+            return await self._upstream.send(exchange, turn.body, written=turn.written)
+        return await self._upstream.send(readable(exchange), turn.memory.body(), written=turn.written)
 
     async def _without_tools(
         self, exchange: Exchange, turn: Turn, *, told: int

@@ -19,6 +19,7 @@ from autocompact.compactor.compactor import ConversationStore
 from autocompact.core.messages import Message
 from autocompact.errors import Conflict, StoreUnavailable
 from autocompact.gateway.chain import Known, chain, common, seed, without_marks
+from autocompact.gateway.foresight import Foresight
 from autocompact.ports import Key
 from autocompact.stores.fork import copy_conversation
 from autocompact.wire import Begun, Renderer, Request, parse_message
@@ -39,6 +40,7 @@ class Kept:
         digests: of the prefixes of its log, one per message.
         renderer: renders its requests.
         raws: its messages as the last request brought them, as far as they are remembered.
+        foresight: what is due with its next request.
         begun: the last request, which the next one begins with; None where it is not remembered.
         lock: held while a request extends, compacts or renders it.
         gone: it was deleted, or its log is no longer what the digests say.
@@ -48,6 +50,7 @@ class Kept:
     digests: list[bytes]
     renderer: Renderer
     raws: list[bytes] = field(default_factory=list[bytes])
+    foresight: Foresight = field(default_factory=Foresight)
     begun: Begun | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     gone: bool = False
@@ -231,9 +234,13 @@ class Conversations:
             self._forget(kept)
             return False
         self.known.extend(kept, incoming.digests[length:])
-        self.known.remember(kept, incoming.raws)
-        kept.begun = Begun(incoming.request)
         return True
+
+    def remember(self, kept: Kept, incoming: Incoming) -> None:
+        """The request came last: the next one is compared with its bytes, and only what is new of it is parsed."""
+        if not kept.gone:
+            self.known.remember(kept, incoming.raws)
+            kept.begun = Begun(incoming.request)
 
     def _forget(self, kept: Kept) -> None:
         kept.gone = True

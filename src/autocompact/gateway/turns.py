@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from autocompact.compactor import Compactor, Conversation
 from autocompact.compactor.compactor import ConversationStore
-from autocompact.core.budget import Budget, Continue, Prepare
+from autocompact.core.budget import Budget
 from autocompact.core.ladder import Goal
 from autocompact.core.messages import Usage
-from autocompact.core.tokens import Cost
 from autocompact.core.usage import MARGIN, Load
 from autocompact.core.windows import DEFAULT_WINDOW, budget_for, default_reserve, window_for
 from autocompact.errors import Conflict, IncompressibleContext, InvalidInput, log_data
 from autocompact.gateway.config import Config
 from autocompact.gateway.conversations import Conversations, Incoming, Kept
+from autocompact.gateway.foresight import UNKNOWN, Foreseen
 from autocompact.gateway.learned import LearnedWindows
 from autocompact.gateway.memory_tools import LEAST_ROOM, Memory, index_of, may_offer, offered_tools
 from autocompact.gateway.metrics import Metrics
@@ -33,7 +33,6 @@ from autocompact.wire import Renderer, Request
 Action: TypeAlias = Literal["forwarded", "compacted", "retried"]
 
 _NATIVE_MEMBERS = ("context_management", "previous_response_id", "conversation", "prompt")
-_MEDIA = (b'"image', b'"input_image"', b'"document"', b'"file"', b'"input_file"', b'"input_audio"')
 _FIRST_BYTES = 8_000
 """Of a request that is worth sending first: what is to be done for a smaller one takes no longer than that does."""
 
@@ -42,6 +41,10 @@ _GATHER_SECONDS = 0.05
 _RETRIED_SHARE = 0.75
 
 log = logging.getLogger("autocompact.gateway")
+
+
+def _nothing() -> None:
+    pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +58,7 @@ class Turn:
         load: what the request weighs, for the usage that its reply reports.
         used: tokens of it, 0 where nobody counted.
         memory: the tools with which the model may search what left its context; None if they are not offered.
+        written: to be called when the body is on its way: what the next request needs, and this one need not wait for.
     """
 
     body: bytes
@@ -63,11 +67,13 @@ class Turn:
     load: Load | None = None
     used: int = 0
     memory: Memory | None = None
+    written: Callable[[], None] = _nothing
 
     def report(self, usage: Usage) -> None:
         """What the provider reported with the reply."""
         if self.kept is not None and self.load is not None:
             self.kept.conversation.meter.report(usage, sent=self.load)
+            self.kept.foresight.look(self.kept.conversation)
 
     def headers(self) -> Iterator[tuple[bytes, bytes]]:
         """What the client is told."""
@@ -86,13 +92,14 @@ class Recognised:
     Attributes:
         incoming: the request.
         compactor: of its model.
-        foreseen: what will be decided, where the request surely goes upstream as it came; then it may go there
-            before the rest is done. None where that is not sure yet.
+        nothing_due: nothing has to be decided for it.
+        goes_first: it surely goes upstream as it came, and is large enough to go there before the rest is done.
     """
 
     incoming: Incoming
     compactor: Compactor
-    foreseen: Continue | Prepare | None
+    nothing_due: bool
+    goes_first: bool
 
 
 class NamedCompactor(Compactor):
@@ -184,10 +191,15 @@ class Turns:
         incoming = self.conversations.incoming(request, namespace=namespace)
         if incoming.is_native:
             return None
-        may_go = len(request.raw) >= _FIRST_BYTES and not self._config.fail_closed
-        kept = self.conversations.going_on(incoming) if may_go else None
-        foreseen = _foreseen(kept, incoming, compactor=compactor) if kept is not None else None
-        return Recognised(incoming=incoming, compactor=compactor, foreseen=foreseen)
+        kept = self.conversations.going_on(incoming)
+        foreseen = _foreseen(kept, incoming, compactor=compactor) if kept is not None else UNKNOWN
+        as_it_came = foreseen.stays and kept is not None and kept.conversation.active is None
+        return Recognised(
+            incoming=incoming,
+            compactor=compactor,
+            nothing_due=foreseen.nothing_due,
+            goes_first=as_it_came and len(request.raw) >= _FIRST_BYTES and not self._config.fail_closed,
+        )
 
     async def prepare(self, recognised: Recognised) -> Turn:
         """What of a request goes upstream, compacted where that is due.
@@ -198,9 +210,11 @@ class Turns:
         incoming = recognised.incoming
         async with self._held(incoming, compactor=recognised.compactor) as kept:
             with self._counted(kept.conversation):
-                foreseen = recognised.foreseen
-                await kept.conversation.ready(nothing_due=isinstance(foreseen, Continue))
-            return self._turn(kept, incoming.request, action="compacted")
+                await kept.conversation.ready(nothing_due=recognised.nothing_due)
+            turn = self._turn(kept, incoming, action="compacted")
+            if recognised.goes_first:
+                turn.written()
+            return turn
 
     def _surely_fits(self, request: Request, compactor: Compactor, *, namespace: str) -> bool:
         """Whether the request is too small to be kept: no text has more tokens than bytes."""
@@ -222,7 +236,7 @@ class Turns:
         async with self._held(incoming, compactor=compactor) as kept:
             conversation = kept.conversation
             await conversation.ahead.settled()
-            as_it_is = self._turn(kept, request, action="retried")
+            as_it_is = self._turn(kept, incoming, action="retried")
             if len(as_it_is.body) <= _share(overflow) * len(sent):
                 return as_it_is  # what was sent was not the context
             try:
@@ -232,7 +246,7 @@ class Turns:
                     )
             except IncompressibleContext:
                 return None
-            turn = self._turn(kept, request, action="retried")
+            turn = self._turn(kept, incoming, action="retried")
             return turn if len(turn.body) < len(sent) else None
 
     async def alone(self, request: Request, *, namespace: str) -> Turn:
@@ -297,8 +311,8 @@ class Turns:
     def _counted(self, conversation: Conversation) -> _Counting:
         return _Counting(conversation, self._metrics)
 
-    def _turn(self, kept: Kept, request: Request, *, action: Action) -> Turn:
-        conversation = kept.conversation
+    def _turn(self, kept: Kept, incoming: Incoming, *, action: Action) -> Turn:
+        conversation, request = kept.conversation, incoming.request
         body = (
             request.raw
             if conversation.active is None
@@ -312,6 +326,7 @@ class Turns:
             load=conversation.meter.load(),
             used=conversation.usage().used,
             memory=memory,
+            written=lambda: self.conversations.remember(kept, incoming),
         )
 
     def _not_stored(self, key: Key, error: Exception) -> None:
@@ -352,22 +367,12 @@ class _Counting:
             self._metrics.compacted(receipt.trigger, saved=receipt.tokens_before - receipt.tokens_after)
 
 
-def _foreseen(kept: Kept, incoming: Incoming, *, compactor: Compactor) -> Continue | Prepare | None:
-    """What will be decided where the context will be the request itself: nothing is compacted, and nothing has to be.
-
-    No text has more tokens than bytes. A picture that is only named has, so a request that brings one is not sure.
-    """
+def _foreseen(kept: Kept, incoming: Incoming, *, compactor: Compactor) -> Foreseen:
     conversation = kept.conversation
-    if kept.lock.locked() or conversation.shared is not compactor or conversation.active is not None:
-        return None
-    new = incoming.raws[len(conversation) :]
-    if conversation.meter.tools != incoming.request.tools or any(
-        name in raw for raw in new for name in _MEDIA
-    ):
-        return None
-    size = sum(map(len, new))
-    decision = conversation.decide(more=Cost(tokens=size, bytes=size))
-    return decision if isinstance(decision, Continue | Prepare) else None
+    is_as_known = conversation.shared is compactor and conversation.meter.tools == incoming.request.tools
+    if kept.lock.locked() or not is_as_known:
+        return UNKNOWN
+    return kept.foresight.of(conversation, incoming.raws[len(conversation) :])
 
 
 def _is_managed(request: Request) -> bool:

@@ -73,14 +73,14 @@ class Upstream:
         exchange: Exchange,
         body: bytes | AsyncIterable[bytes] | None,
         *,
-        written: asyncio.Event | None = None,
+        written: Callable[[], object] | None = None,
     ) -> aiohttp.ClientResponse:
         """The provider's response, its body still to be read.
 
         Args:
             exchange: the client's request.
             body: of the request to the provider.
-            written: set as soon as a body of bytes is on its way.
+            written: called as soon as a body of bytes is on its way; again, where it has to be sent again.
 
         Raises:
             Refused: there is no such upstream, or it cannot be reached.
@@ -125,7 +125,7 @@ class Upstream:
         *,
         headers: list[tuple[str, str]],
         body: bytes | AsyncIterable[bytes] | None,
-        written: asyncio.Event | None,
+        written: Callable[[], object] | None,
     ) -> aiohttp.ClientResponse:
         """The response, asked for once more where a connection that had been idle was closed under the request."""
         import aiohttp
@@ -189,14 +189,14 @@ def _connector() -> aiohttp.TCPConnector:
 
 
 @cache
-def _whole() -> Callable[[bytes, asyncio.Event | None], aiohttp.Payload]:
+def _whole() -> Callable[[bytes, Callable[[], object] | None], aiohttp.Payload]:
     """A body that is in memory, sent without a copy, and in pieces where it is large."""
     import aiohttp
 
     class Whole(aiohttp.Payload):
         _autoclose = True
 
-        def __init__(self, body: bytes, written: asyncio.Event | None) -> None:
+        def __init__(self, body: bytes, written: Callable[[], object] | None) -> None:
             super().__init__(body)
             self._size = len(body)
             self._body = body
@@ -215,7 +215,7 @@ def _whole() -> Callable[[bytes, asyncio.Event | None], aiohttp.Payload]:
                     await writer.write(self._body[start : start + _PIECE_BYTES])
                     await asyncio.sleep(0)
             if self._written is not None:
-                self._written.set()
+                self._written()
 
     return Whole
 
@@ -279,7 +279,7 @@ class First:
         """Send it; returns when all of it is on its way, or that failed, or takes too long to wait for."""
         self.at = time.perf_counter()
         written = asyncio.Event()
-        asking = self._upstream.send(self._exchange, self._body, written=written)
+        asking = self._upstream.send(self._exchange, self._body, written=written.set)
         self._asking = asyncio.create_task(asking)
         self._asking.add_done_callback(lambda _: written.set())
         with suppress(TimeoutError):
