@@ -82,8 +82,12 @@ class Store(Protocol):
     Raises (all methods): `autocompact.errors.StoreError` and its kinds; a driver's error never comes through.
     """
 
-    async def append(self, key: Key, messages: Sequence[Message], *, after: int) -> None:
+    async def append(self, key: Key, messages: Sequence[Message], *, after: int) -> str | None:
         """Add messages ``after + 1``…; makes the conversation if it is new.
+
+        Returns:
+            The id of the compaction in force, so that whoever appends learns that somebody else moved it. None if there
+            is none, or where it is not known before this returns (`Behind`).
 
         Raises:
             Conflict: the log does not end at ``after`` (somebody else appended).
@@ -209,8 +213,15 @@ class Behind(Protocol):
         """Wait until it may take more."""
         ...
 
-    def take(self, key: Key, messages: Sequence[Message], *, after: int) -> None:
+    def take(self, key: Key, messages: Sequence[Message], *, after: int, active: str | None) -> None:
         """Add the messages that follow message ``after``.
+
+        Args:
+            key: the conversation.
+            messages: of it.
+            after: ``seq`` of its last message.
+            active: id of the compaction that the caller has in force. That the store has another one is told as an
+                append is told that could not be stored.
 
         Raises:
             Conflict: the log, as far as it is known here, does not end at ``after``.

@@ -194,10 +194,10 @@ async def test_an_overflow_that_no_compaction_cures_reaches_the_client_as_it_is(
 class BrokenStore(MemoryStore):
     broken = True
 
-    async def append(self, *place: Any, **rest: Any) -> None:
+    async def append(self, *place: Any, **rest: Any) -> str | None:
         if self.broken:
             raise OSError("the disk is gone")
-        await super().append(*place, **rest)
+        return await super().append(*place, **rest)
 
 
 async def test_what_fails_on_our_side_costs_nobody_the_answer() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from autocompact.compactor.compactor import ConversationStore
 from autocompact.core.budget import Continue
 from autocompact.core.messages import Usage
 from autocompact.gateway import Config
@@ -36,16 +37,17 @@ class Prepared:
 
     Args:
         speaker: the API.
+        store: where conversations are kept.
         settings: of the gateway.
 
     Attributes:
         sure: of so many requests it was sure that nothing is due.
     """
 
-    def __init__(self, speaker: Speaker, **settings: Any) -> None:
+    def __init__(self, speaker: Speaker, *, store: ConversationStore | None = None, **settings: Any) -> None:
         chosen: Json = {"window": WINDOW, "keep_from": 0.0} | settings
         config = Config(upstreams={}, namespace_key=NAMESPACE_KEY, **chosen)
-        self.turns = Turns(config, store=MemoryStore(), summaries=None, metrics=Metrics())
+        self.turns = Turns(config, store=store or MemoryStore(), summaries=None, metrics=Metrics())
         self.sure = 0
         self._speaker = speaker
 
@@ -124,6 +126,46 @@ async def test_what_is_known_does_not_outlive_what_changes_it(speaker: Speaker) 
     await conversation.records.undo()
     await conversation.say("word " * 70 * WINDOW)
     assert not foresight.of(conversation, [b"x"]).nothing_due
+    await prepared.turns.aclose()
+
+
+class HeldStore(MemoryStore):
+    """Commits only when it may."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go = asyncio.Event()
+        self.go.set()
+        self.committing = asyncio.Event()
+
+    async def commit(self, *place: Any, **rest: Any) -> None:
+        self.committing.set()
+        await self.go.wait()
+        await super().commit(*place, **rest)
+
+
+@by_api
+async def test_what_was_foreseen_is_void_once_the_compaction_is_undone_in_that_very_moment(
+    speaker: Speaker,
+) -> None:
+    store = HeldStore()
+    prepared = Prepared(speaker, store=store)
+    said = talk(speaker, 100)
+    _, turn = await prepared.ask(speaker.request(said))
+    assert turn.kept is not None
+    assert turn.kept.conversation.active is not None
+    store.go.clear()
+    store.committing.clear()
+    undoing = asyncio.ensure_future(turn.kept.conversation.records.undo())
+    await store.committing.wait()
+    asking = asyncio.ensure_future(prepared.ask(speaker.request([*said, speaker.user("Go on.")])))
+    await asyncio.sleep(0)  # it knows what is due, and waits for the undo
+    store.go.set()
+    await undoing
+    _, turn = await asking
+    assert prepared.sure == 1, "it was foreseen"
+    assert turn.action == "compacted"
+    assert turn.used < WINDOW
     await prepared.turns.aclose()
 
 

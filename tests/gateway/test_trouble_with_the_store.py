@@ -33,8 +33,8 @@ class Talk:
         self.messages: list[Any] = []
         self.actions: list[str] = []
 
-    async def turn(self, url: str) -> None:
-        self.messages.append({"role": "user", "content": words(len(self.messages))})
+    async def turn(self, url: str, text: str = "") -> None:
+        self.messages.append({"role": "user", "content": text or words(len(self.messages))})
         headers, _ = await send(url, self.messages)
         self.actions.append(headers["x-autocompact-action"])
         self.messages.append({"role": "assistant", "content": "Fine."})
@@ -137,6 +137,38 @@ async def test_two_gateways_take_turns_in_one_conversation_as_one_would(tmp_path
     assert set(talk.actions[first:]) == {"compacted"}
     assert kept == talk.messages[: len(kept)]
     assert not [line for line in "".join(metrics).splitlines() if line.startswith("autocompact_failures")]
+
+
+@pytest.mark.requirement("E2")
+@pytest.mark.parametrize("operation", ["undo", "compact"])
+async def test_what_is_done_by_hand_through_one_gateway_holds_in_the_other_from_its_next_but_one_request(
+    tmp_path: Path, operation: str
+) -> None:
+    talk, file = Talk(), tmp_path / "gw.db"
+    async with (
+        FakeProvider("Fine.") as provider,
+        gateway_before(provider, window=WINDOW, keep_from=0.0, store=SqliteStore(file)) as one,
+        gateway_before(provider, window=WINDOW, keep_from=0.0, store=SqliteStore(file)) as other,
+    ):
+        while operation == "undo" and "compacted" not in talk.actions:
+            await talk.turn(one)
+        while operation == "compact" and len(talk.actions) < 15:
+            await talk.turn(one)
+        before = talk.actions[-1]
+        (kept,) = await listed(other)
+        told = await post_get(f"{other}/autocompact/conversations/{kept['id']}/{operation}", "POST")
+        assert "error" not in told, told
+        for _ in range(2):
+            await talk.turn(one, "Go on.")
+            await listed(one)  # waits until what was said is stored
+        after = talk.actions[-1]
+        stored = await talk.stored(other)
+        metrics = await post_get(f"{one}/autocompact/metrics")
+    assert (before, after) == (
+        ("compacted", "forwarded") if operation == "undo" else ("forwarded", "compacted")
+    )
+    assert stored == talk.messages[:-1]
+    assert not [line for line in metrics.splitlines() if line.startswith("autocompact_failures")]
 
 
 class FailingStore(SqliteStore):

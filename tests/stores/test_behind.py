@@ -32,13 +32,14 @@ class SlowStore(MemoryStore):
         self.batches: list[int] = []
         self.room = room
 
-    async def append(self, key: Key, messages: Sequence[Message], *, after: int) -> None:
+    async def append(self, key: Key, messages: Sequence[Message], *, after: int) -> str | None:
         await self.go.wait()
         if after + len(messages) > self.room:
             raise OSError("the disk is full")
-        await super().append(key, messages, after=after)
+        active = await super().append(key, messages, after=after)
         self.batches.append(len(messages))
         self.appended.set()
+        return active
 
 
 def behind(store: Any, **options: Any) -> tuple[WriteBehind, Failures]:
@@ -106,6 +107,22 @@ async def test_another_program_that_was_faster_is_told_as_a_failure(tmp_path: Pa
         await front.append(KEY, talk("user", "assistant"), after=0)
         assert await front.read(KEY) == tuple(talk("user"))
         assert [type(error) for _, error in failures] == [Conflict]
+
+
+async def test_a_compaction_that_another_program_moved_is_told_with_the_next_messages(tmp_path: Path) -> None:
+    path, said = tmp_path / "chats.db", tuple(talk("user", "assistant", "user", "assistant"))
+    async with SqliteStore(path) as one, SqliteStore(path) as other:
+        front, failures = behind(one)
+        await front.append(KEY, said[:2], after=0)
+        front.take(KEY, said[2:3], after=2, active=None)
+        await front.settled(KEY)
+        assert failures == []
+        await other.commit(KEY, records=[compaction("c1", 2)], active="c1", expected=None, fence=0)
+        front.take(KEY, said[3:], after=3, active=None)
+        assert await front.read(KEY) == said
+    ((key, error),) = failures
+    assert (key, type(error)) == (KEY, Conflict)
+    assert "has compaction 'c1' in force, not None" in str(error)
 
 
 async def test_who_appends_more_than_may_wait_waits_for_the_disk() -> None:

@@ -35,9 +35,10 @@ class TestSqliteStore(StoreConformance):
 class Patient(WriteBehind):
     """Waits for each append, so that it gets the stamp of its time."""
 
-    async def append(self, key: Key, messages: Sequence[Message], *, after: int) -> None:
+    async def append(self, key: Key, messages: Sequence[Message], *, after: int) -> str | None:
         await super().append(key, messages, after=after)
-        await self.settled(key)
+        active = (await self.load(key)).active
+        return active.id if active else None
 
 
 class TestWriteBehind(StoreConformance):

@@ -191,7 +191,7 @@ class Conversation:
         async with self.changing:  # nothing below waits, so nothing can come between the two logs
             check_end(self.key, last_seq=len(self), after=after)
             stored = numbered(messages, after=after)
-            behind.take(self.key, stored, after=after)
+            behind.take(self.key, stored, after=after, active=self.active_id or None)
             for message in stored:
                 self._take(message)
         return stored

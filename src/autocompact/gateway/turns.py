@@ -92,14 +92,20 @@ class Recognised:
     Attributes:
         incoming: the request.
         compactor: of its model.
+        foreseen_of: the conversation that ``nothing_due`` was worked out for, and its compaction in force.
         nothing_due: nothing has to be decided for it.
         goes_first: it surely goes upstream as it came, and is large enough to go there before the rest is done.
     """
 
     incoming: Incoming
     compactor: Compactor
+    foreseen_of: tuple[Kept | None, str]
     nothing_due: bool
     goes_first: bool
+
+    def spares(self, kept: Kept) -> bool:
+        """Whether nothing has to be decided for it: not if the compaction was undone since, or the log left."""
+        return self.nothing_due and (kept, kept.conversation.active_id) == self.foreseen_of
 
 
 class NamedCompactor(Compactor):
@@ -197,6 +203,7 @@ class Turns:
         return Recognised(
             incoming=incoming,
             compactor=compactor,
+            foreseen_of=(kept, kept.conversation.active_id if kept is not None else ""),
             nothing_due=foreseen.nothing_due,
             goes_first=as_it_came and len(request.raw) >= _FIRST_BYTES and not self._config.fail_closed,
         )
@@ -210,7 +217,7 @@ class Turns:
         incoming = recognised.incoming
         async with self._held(incoming, compactor=recognised.compactor) as kept:
             with self._counted(kept.conversation):
-                await kept.conversation.ready(nothing_due=recognised.nothing_due)
+                await kept.conversation.ready(nothing_due=recognised.spares(kept))
             turn = self._turn(kept, incoming, action="compacted")
             if recognised.goes_first:
                 turn.written()

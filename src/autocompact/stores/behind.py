@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from autocompact.core.compaction import Compaction
 from autocompact.core.messages import Message
-from autocompact.errors import StoreError
+from autocompact.errors import Conflict, StoreError
 from autocompact.ports import ConversationInfo, ConversationStore, Key, Lease, Snapshot
 from autocompact.stores.rules import check_end, check_numbers
 
@@ -24,9 +24,14 @@ MOST_BYTES = 8_000_000
 
 @dataclass(slots=True, kw_only=True)
 class _Unwritten:
-    """What of one conversation is not stored yet: ``messages`` wait, the others are being written."""
+    """What of one conversation is not stored yet: ``messages`` wait, the others are being written.
+
+    ``active`` is the compaction in force as whoever appends knows it, once that was said (`told`).
+    """
 
     end: int
+    told: bool = False
+    active: str | None = None
     messages: list[Message] = field(default_factory=list[Message])
     settled: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -39,7 +44,8 @@ class WriteBehind:
     here, and no record covers messages that are not stored.
 
     An append that cannot be stored, because of the disk or because another program appended first, is told to
-    ``failed``, and dropped together with those that follow it: load the conversation anew.
+    ``failed``, and dropped together with those that follow it: load the conversation anew. So is one, as a `Conflict`,
+    that found another compaction in force than the caller has; it is stored.
 
     Args:
         store: what is written to; closed with this one.
@@ -70,8 +76,8 @@ class WriteBehind:
         self._waiting = 0
         self._hurry = asyncio.Event()
 
-    async def append(self, key: Key, messages: Sequence[Message], *, after: int) -> None:
-        """See `Store.append`; returns before the messages are stored.
+    async def append(self, key: Key, messages: Sequence[Message], *, after: int) -> str | None:
+        """See `Store.append`; returns before the messages are stored, so without the compaction in force.
 
         Raises:
             Conflict: they do not follow what waits to be written; where nothing waits, ``failed`` is told later.
@@ -80,15 +86,21 @@ class WriteBehind:
         if not messages and key not in self._unwritten:
             return await self.store.append(key, messages, after=after)
         await self.room()
-        return self.take(key, messages, after=after)
+        self._take(key, messages, after=after)
+        return None
 
     async def room(self) -> None:
         """Wait until more may wait to be written."""
         while self._unwritten and self._bytes > self._most_bytes:
             await self._stored(next(iter(self._unwritten.values())))
 
-    def take(self, key: Key, messages: Sequence[Message], *, after: int) -> None:
+    def take(self, key: Key, messages: Sequence[Message], *, after: int, active: str | None) -> None:
         """Have messages written that follow message ``after``. See `autocompact.ports.Behind.take`."""
+        self._take(key, messages, after=after)
+        unwritten = self._unwritten[key]
+        unwritten.told, unwritten.active = True, active
+
+    def _take(self, key: Key, messages: Sequence[Message], *, after: int) -> None:
         unwritten = self._unwritten.get(key)
         if unwritten is None:
             unwritten = self._unwritten[key] = _Unwritten(end=after)
@@ -122,13 +134,17 @@ class WriteBehind:
         unwritten = self._unwritten[key]
         batch, unwritten.messages = unwritten.messages, []
         try:
-            await self.store.append(key, batch, after=unwritten.end - len(batch))
+            active = await self.store.append(key, batch, after=unwritten.end - len(batch))
         except Exception as error:  # noqa: BLE001 - whatever it is, nobody waits for this append to hear of it
             self._bytes -= _weight(unwritten.messages)
             unwritten.messages = []
             self._queue.pop(key, None)
             self._lossy.add(key)
             self._failed(key, error)
+        else:
+            # No commit of the caller's own is under way: it waits until this is stored.
+            if unwritten.told and active != unwritten.active:
+                self._failed(key, _moved(key, active, known=unwritten.active))
         self._bytes -= _weight(batch)
         if not unwritten.messages:
             del self._unwritten[key]
@@ -245,6 +261,12 @@ class WriteBehind:
         """See `Retention.purge`."""
         await self.settled()
         await self.store.purge()
+
+
+def _moved(key: Key, active: str | None, *, known: str | None) -> Conflict:
+    return Conflict(
+        f"conversation {key.conversation!r} has compaction {active!r} in force, not {known!r}: load it again"
+    )
 
 
 def _weight(messages: Sequence[Message]) -> int:

@@ -52,13 +52,13 @@ class MemoryStore:
         self._leases: dict[Key, tuple[Lease, int]] = {}
         self._fence = 0
 
-    async def append(self, key: Key, messages: Sequence[Message], *, after: int) -> None:
+    async def append(self, key: Key, messages: Sequence[Message], *, after: int) -> str | None:
         """See `Store.append`."""
         check_numbers(messages, after=after)
         log = self._logs.get(key)
         check_end(key, last_seq=len(log.messages) if log else 0, after=after)
         if not messages:
-            return
+            return log.active if log else None
         log = log or self._begin(key)
         log.messages.extend(messages)
         log.edits.extend((m.seq, m.replaces) for m in messages if m.replaces is not None)
@@ -66,6 +66,7 @@ class MemoryStore:
         log.updated = self._clock.now()
         if self.indexer is not None:
             self.indexer.index(key, messages)
+        return log.active
 
     def _begin(self, key: Key) -> _Log:
         now = self._clock.now()

@@ -130,22 +130,24 @@ class SqliteStore:
 
     # The log
 
-    async def append(self, key: Key, messages: Sequence[Message], *, after: int) -> None:
+    async def append(self, key: Key, messages: Sequence[Message], *, after: int) -> str | None:
         """See `Store.append`."""
         check_numbers(messages, after=after)
         if after + len(messages) > LAST_SEQ:
             raise StoreError(f"a conversation in this store holds at most {LAST_SEQ:,} messages")
-        await self._writer.run(
+        return await self._writer.run(
             lambda connection: self._append(connection, key, messages=messages, after=after)
         )
 
-    def _append(self, connection: Connection, key: Key, *, messages: Sequence[Message], after: int) -> None:
+    def _append(
+        self, connection: Connection, key: Key, *, messages: Sequence[Message], after: int
+    ) -> str | None:
         bodies = [encode_message(message) for message in messages]
         with self._writing(connection, "append") as tables:
             row = tables.find(key)
             check_end(key, last_seq=row.last_seq if row else 0, after=after)
             if not messages:
-                return
+                return row.active if row else None
             now = self._clock.now()
             row = row or tables.add(key, now=now)
             tables.extend(row, messages=messages, bodies=bodies)
@@ -157,6 +159,7 @@ class SqliteStore:
                 indexed = last
             title = row.title or title_of(messages)
             tables.extended(replace(row, last_seq=last, indexed_seq=indexed, title=title), now=now)
+            return row.active
 
     async def load(self, key: Key) -> Snapshot:
         """See `Store.load`."""

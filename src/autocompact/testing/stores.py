@@ -225,6 +225,16 @@ class StoreConformance(RetentionConformance, ABC):
         assert all(isinstance(outcome, Conflict) for outcome in outcomes if outcome is not None)
         assert [record.id for record in await store.compactions(KEY)] == won
 
+    async def test_who_appends_is_told_which_compaction_is_in_force(self, store: StoreUnderTest) -> None:
+        """So a program learns that another one compacted, or took that back."""
+        one, two, three, four = talk("user", "assistant", "user", "assistant")
+        assert await store.append(KEY, [one, two], after=0) is None
+        await store.commit(KEY, records=[compaction("c1", 2)], active="c1", expected=None, fence=0)
+        assert await store.append(KEY, [three], after=2) == "c1"
+        assert await store.append(KEY, [], after=3) == "c1"
+        await store.commit(KEY, active=None, expected="c1", fence=0)
+        assert await store.append(KEY, [four], after=3) is None
+
     async def test_of_prepared_compactions_only_the_newest_is_kept(self, store: StoreUnderTest) -> None:
         """And it becomes the active one under its own id."""
         await store.append(KEY, talk("user", "assistant", "user"), after=0)
