@@ -162,7 +162,11 @@ def turns(size: int, *, name: str, message: int = 500, stream: bool = False) -> 
         listed.append(json.dumps({"role": role, "content": text} | members))
         number, written = number + 1, written + len(listed[-1])
 
-    call = {"id": "call-1", "type": "function", "function": {"name": "read", "arguments": '{"path": "words.txt"}'}}
+    call = {
+        "id": "call-1",
+        "type": "function",
+        "function": {"name": "read", "arguments": '{"path": "words.txt"}'},
+    }
     say(f"{name}: read words.txt")
     say(None, tool_calls=[call])
     say(_WORDS * (2 * message // len(_WORDS)), role="tool", tool_call_id="call-1")
