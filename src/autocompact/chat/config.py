@@ -69,6 +69,7 @@ class ChatConfig:
         steps: model calls that one turn may take.
         watch_seconds: how often to look for what other programs added to an open conversation; it reads only what is
             new.
+        idle_sessions: how many conversations stay in memory that nobody looks at and in which nothing goes on.
         namespace: whose conversations (a tenant).
         extra: further members of each model request, e.g. ``{"reasoning_effort": "low"}``.
     """
@@ -89,6 +90,7 @@ class ChatConfig:
     instructions: str = ""
     steps: int = 100
     watch_seconds: float = 2.0
+    idle_sessions: int = 32
     namespace: str = "default"
     extra: Mapping[str, object] = field(default_factory=dict[str, object])
 
@@ -99,3 +101,5 @@ class ChatConfig:
             raise InvalidInput(f"silence is {self.silence!r}: it must be positive")
         if self.watch_seconds <= 0:
             raise InvalidInput(f"watch_seconds is {self.watch_seconds!r}: it must be positive")
+        if self.idle_sessions < 0:
+            raise InvalidInput(f"idle_sessions is {self.idle_sessions!r}: it must be 0 or more")

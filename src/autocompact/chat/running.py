@@ -72,6 +72,7 @@ class Running:
 
     def _begin(self, request: Message | None, *, waiting: str) -> asyncio.Future[Message]:
         self.turn = Turn(self._of)
+        self._of.service.sessions.used(self._of)
         begun: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(self._run(self.turn, request, waiting=waiting, begun=begun))
         return begun

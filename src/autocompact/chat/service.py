@@ -17,6 +17,7 @@ from autocompact.chat.config import ChatConfig
 from autocompact.chat.drafts import draft_key
 from autocompact.chat.engine import Engine
 from autocompact.chat.finding import OFFLINE, ModelChoice, choice_of, offered, probed
+from autocompact.chat.held import HeldSessions
 from autocompact.chat.notes import Notes, Titled, notes_key, titles_key
 from autocompact.chat.prompt import MemoryFiles, system_prompt
 from autocompact.chat.running import recover_dead
@@ -36,7 +37,7 @@ from autocompact.events import Event
 from autocompact.library.archive import Archive
 from autocompact.library.outgoing import ExportFormat, render
 from autocompact.library.place import database_path
-from autocompact.ports import Clock, Index, Key, SystemClock
+from autocompact.ports import Clock, ConversationInfo, Index, Key, SystemClock
 from autocompact.recall import RESULTS, Found, Recall
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.stores.sqlite_index import SqliteIndex
@@ -75,7 +76,8 @@ class ChatService:
         self._environ = environ
         self._servers = McpServers(self.config.mcp_file)
         self._engines: dict[str, Engine] = {}
-        self._sessions: dict[str, ChatSession] = {}
+        self.sessions = HeldSessions(idle=self.config.idle_sessions)
+        self._unsaid: dict[str, None] = {}
         self._opening: dict[str, asyncio.Task[ChatSession]] = {}
         self._titles = Notes(store, titles_key(self.config.namespace))
         self._listeners: list[Callable[[events.ConversationChanged], None]] = []
@@ -86,7 +88,7 @@ class ChatService:
     async def conversations(self) -> tuple[ConversationLine, ...]:
         """All of them, the last used first; new ones without a message at the beginning."""
         await self._titles.catch_up()
-        stored = await self.store.conversations(self.config.namespace)
+        stored = await self._stored()
         lines = [
             ConversationLine(
                 id=info.key.conversation,
@@ -99,58 +101,72 @@ class ChatService:
             )
             for info in stored
         ]
-        return (*self._new_ones({line.id for line in lines}), *lines)
+        return (*self._new_ones(), *lines)
 
-    def _new_ones(self, stored: set[str]) -> Iterator[ConversationLine]:
+    async def _stored(self) -> tuple[ConversationInfo, ...]:
+        stored = await self.store.conversations(self.config.namespace)
+        for info in stored:
+            self._unsaid.pop(info.key.conversation, None)
+        return tuple(stored)
+
+    def _new_ones(self) -> Iterator[ConversationLine]:
         now = self.clock.now()
-        for id, session in reversed(self._sessions.items()):
-            if id not in stored:
-                yield ConversationLine(id=id, title=session.title, messages=0, created=now, updated=now)
+        for id in reversed(self._unsaid):
+            title = self._titles.titles.get(id) or UNTITLED
+            yield ConversationLine(id=id, title=title, messages=0, created=now, updated=now)
 
     def _is_running(self, id: str) -> bool:
-        return id in self._sessions and self._sessions[id].running
+        session = self.sessions.get(id)
+        return session is not None and session.running
 
     async def create(self, title: str = "") -> ChatSession:
         """A new conversation. It is stored with its first message."""
         day = self.clock.now()[:10]
         session = await self._opened(f"{day}-{uuid.uuid4().hex[:8]}")
+        self._unsaid[session.id] = None
         if title.strip():
             await self.rename(session.id, title=title)
         return session
 
     async def open(self, id: str) -> ChatSession:
-        """The session of a conversation, the same one for everybody who opens it.
+        """The session of a conversation, the same one for everybody who has it at the same time.
+
+        Those that nobody uses, the last used ones aside, are let go, and read from the store when they are opened next.
 
         Raises:
             InvalidInput: there is none of that id.
         """
-        if id in self._sessions:
-            await self._sessions[id].catch_up()
+        first_words = ""
+        session = self.sessions.get(id)
+        if session is not None:
+            await session.catch_up()
         elif id not in self._opening:
-            await self._check(id)
-        return await self._opened(id)
+            first_words = await self._check(id)
+        return await self._opened(id, first_words=first_words)
 
-    async def _check(self, id: str) -> None:
-        known = {info.key.conversation for info in await self.store.conversations(self.config.namespace)}
-        if id not in known and id not in self._sessions:
+    async def _check(self, id: str) -> str:
+        """The first words of a conversation that there is."""
+        known = {info.key.conversation: info.title for info in await self._stored()}
+        if id not in known and id not in self._unsaid and self.sessions.get(id) is None:
             raise InvalidInput(f"there is no conversation {id!r}: it was deleted, or never was")
+        return known.get(id, "")
 
-    async def _opened(self, id: str) -> ChatSession:
-        if id in self._sessions:
-            return self._sessions[id]
+    async def _opened(self, id: str, *, first_words: str = "") -> ChatSession:
+        session = self.sessions.get(id)
+        if session is not None:
+            self.sessions.used(session)
+            return session
         task = self._opening.get(id)
         if task is None:
-            task = self._opening[id] = asyncio.create_task(self._load(id))
+            task = self._opening[id] = asyncio.create_task(self._load(id, first_words=first_words))
             task.add_done_callback(lambda _: self._opening.pop(id, None))
         return await asyncio.shield(task)
 
-    async def _load(self, id: str) -> ChatSession:
+    async def _load(self, id: str, *, first_words: str) -> ChatSession:
         key = Key(conversation=id, namespace=self.config.namespace)
         await self._titles.catch_up()
         notes = await Notes.load(self.store, notes_key(key))
         engine = self._engine_or_offline(notes.model)
-        stored = await self.store.conversations(self.config.namespace)
-        first_words = next((info.title for info in stored if info.key == key), "")
         session = ChatSession(
             self,
             await engine.open(id),
@@ -159,20 +175,24 @@ class ChatService:
             title=self._titles.titles.get(id) or first_words,
         )
         await recover_dead(session)
-        self._sessions[id] = session
+        self.sessions.add(session)
         if self._watching is None:
             self._watching = asyncio.create_task(self._watch())
         return session
 
     async def _watch(self) -> None:
-        """Notice what other programs do in the conversations that are open here."""
+        """Notice what other programs do in the conversations that are held here."""
         while True:
             await asyncio.sleep(self.config.watch_seconds)
-            for session in tuple(self._sessions.values()):
-                try:
-                    await session.catch_up()
-                except Exception:  # the others go on being watched
-                    log.exception("a conversation could not be watched", extra={"conversation": session.id})
+            self.sessions.let_go()
+            await self._look()
+
+    async def _look(self) -> None:
+        for session in self.sessions.held:
+            try:
+                await session.catch_up()
+            except Exception:  # the others go on being watched
+                log.exception("a conversation could not be watched", extra={"conversation": session.id})
 
     async def rename(self, id: str, *, title: str) -> None:
         """Give a conversation a title.
@@ -198,10 +218,11 @@ class ChatService:
             InvalidInput: there is none of that id.
         """
         await self._check(id)
-        session = self._sessions.get(id)
+        session = self.sessions.get(id)
         if session is not None:
             await session.aclose()
-            self._sessions.pop(id, None)  # somebody else may have deleted it meanwhile
+        self.sessions.remove(id)
+        self._unsaid.pop(id, None)
         key = Key(conversation=id, namespace=self.config.namespace)
         await self.store.delete(key)
         for beside in (notes_key(key), draft_key(key)):
@@ -367,7 +388,7 @@ class ChatService:
 
     def tell_changed(self, id: str, *, title: str | None = None) -> None:
         """Title, model or messages of a conversation changed."""
-        session = self._sessions.get(id)
+        session = self.sessions.get(id)
         if session is not None and title is not None:
             session.title, session.titled = title, True
         shown = title if title is not None else session.title if session else ""
@@ -388,7 +409,7 @@ class ChatService:
                 log.exception("a listener failed", extra={"event": type(event).__name__})
 
     def _hear(self, event: Event) -> None:
-        session = self._sessions.get(event.conversation_id)
+        session = self.sessions.get(event.conversation_id)
         if session is not None:
             session.hear(event)
 
@@ -399,9 +420,9 @@ class ChatService:
         if self._watching is not None:
             self._watching.cancel()
             await asyncio.wait([self._watching])
-        for session in tuple(self._sessions.values()):
+        for session in self.sessions.known:
             await session.aclose()
-        self._sessions.clear()
+        self.sessions.clear()
         for engine in self._engines.values():
             await engine.aclose()
         self._engines.clear()

@@ -123,6 +123,11 @@ class ChatSession:
         return self._running.turn is not None
 
     @property
+    def in_use(self) -> bool:
+        """Whether something goes on in it, or somebody listens: such a session stays in memory."""
+        return self.running or bool(self._listeners) or self.conversation.ahead.running
+
+    @property
     def tasks(self) -> tuple[Task, ...]:
         """The agent's task list."""
         return self.notes.tasks
@@ -134,10 +139,12 @@ class ChatSession:
         harms nobody.
         """
         self._listeners.append(listener)
+        self.service.sessions.used(self)
 
         def stop() -> None:
             if listener in self._listeners:
                 self._listeners.remove(listener)
+                self.service.sessions.used(self)
 
         return stop
 
