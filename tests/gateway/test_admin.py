@@ -7,9 +7,10 @@ from typing import Any
 import aiohttp
 import pytest
 
+from autocompact.errors import StoreUnavailable
 from autocompact.gateway import AccessToken, Gateway
 from autocompact.gateway.server import running
-from autocompact.ports import Key, Snapshot
+from autocompact.ports import Key, Lease, Snapshot
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.testing import FakeClock, FakeProvider
@@ -36,6 +37,26 @@ async def test_health_says_what_answers_and_in_which_version() -> None:
 class Unreadable(MemoryStore):
     async def load(self, key: Key) -> Snapshot:
         raise OSError("the disk is gone")
+
+
+class Full(MemoryStore):
+    full = True
+
+    async def acquire(self, *place: Any, **rest: Any) -> Lease | None:
+        if self.full:
+            raise StoreUnavailable("the disk is full")
+        return await super().acquire(*place, **rest)
+
+
+async def test_a_gateway_is_not_ready_while_its_store_can_only_be_read() -> None:
+    store = Full()
+    async with FakeProvider() as provider, gateway_before(provider, store=store) as url:
+        full = await get(f"{url}/autocompact/ready")
+        store.full = False
+        freed = [await get(f"{url}/autocompact/ready") for _ in range(2)]
+    assert full[0] == 503
+    assert full[1]["problems"] == ["the store cannot be read and written (StoreUnavailable)"]
+    assert [status for status, _ in freed] == [200, 200]
 
 
 async def test_a_gateway_is_ready_when_its_store_answers_and_there_is_an_upstream() -> None:

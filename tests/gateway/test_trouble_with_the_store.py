@@ -75,10 +75,12 @@ async def test_while_the_disk_takes_no_more_requests_are_answered_and_compacted_
             await talk.turn(url)  # too much for the window if it went as it came
         stored = len(await talk.stored(url))
         metrics = await post_get(f"{url}/autocompact/metrics")
+        full = await post_get(f"{url}/autocompact/ready")
         resource.prlimit(process.pid, resource.RLIMIT_FSIZE, limits)
         for _ in range(3):
             await talk.turn(url)
         kept = await talk.stored(url)
+        freed = await post_get(f"{url}/autocompact/ready")
         process.terminate()
         assert process.stderr is not None
         log = (await process.stderr.read()).decode()
@@ -89,6 +91,7 @@ async def test_while_the_disk_takes_no_more_requests_are_answered_and_compacted_
     assert 'autocompact_failures_total{kind="StoreUnavailable"}' in metrics
     assert re.search(r"messages could not be stored  reason='StoreUnavailable'  detail=.*gw\.db", log)
     assert "Traceback" not in log
+    assert ('"not ready"' in full, '"ready"' in freed) == (True, True)
 
 
 class UnavailableStore(MemoryStore):

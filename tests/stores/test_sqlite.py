@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from autocompact.core.messages import text_message
+from autocompact.errors import StoreUnavailable
 from autocompact.stores.connection import Connection
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.testing.records import KEY
@@ -100,3 +101,31 @@ async def test_every_commit_is_flushed_to_the_disk(tmp_path: Path) -> None:
     await store.append(KEY, [text_message(1, "user", "hello")], after=0)
     await store.aclose()
     assert settings == ["wal", 2, 1, 1]
+
+
+async def test_a_lease_that_could_not_be_given_back_holds_nobody_up(tmp_path: Path) -> None:
+    full: set[str] = set()
+
+    def fails(step: str) -> None:
+        if step in full:
+            raise StoreUnavailable("the disk is full")
+
+    path = tmp_path / "chats.db"
+    async with SqliteStore(path, failpoint=fails) as store, SqliteStore(path) as other:
+        lease = await store.acquire(KEY, holder="one", seconds=60)
+        assert lease is not None
+        full.update(("release:written", "acquire:written"))
+        with pytest.raises(StoreUnavailable):
+            await store.release(lease)
+        with pytest.raises(StoreUnavailable):
+            await store.acquire(KEY, holder="two", seconds=60)
+        assert await other.acquire(KEY, holder="other", seconds=60) is None
+        full.clear()
+        later = await store.acquire(KEY, holder="two", seconds=60)
+        assert later is not None
+        assert await store.acquire(KEY, holder="three", seconds=60) is None
+        await store.release(later)
+        theirs = await other.acquire(KEY, holder="other", seconds=60)
+        assert theirs is not None
+        assert await store.acquire(KEY, holder="four", seconds=60) is None
+    assert lease.fence < later.fence < theirs.fence

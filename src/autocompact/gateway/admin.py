@@ -132,10 +132,12 @@ class Administration:
         upstreams = sorted(self._gateway.config.upstreams)
         problems = [] if upstreams else ["no upstream is configured: see --upstream"]
         try:
-            await self._store.load(Key(conversation="ready", namespace="autocompact"))
+            key = Key(conversation="ready", namespace="autocompact")
+            await self._store.load(key)
+            await self._store.acquire(key, holder="ready", seconds=0)  # a full disk can still be read
         except Exception as error:  # noqa: BLE001 - whatever it is, no conversation can be kept
             self._gateway.metrics.failed(type(error).__name__)
-            problems.append(f"the store does not answer ({type(error).__name__})")
+            problems.append(f"the store cannot be read and written ({type(error).__name__})")
         status = "not ready" if problems else "ready"
         ready = told.Ready(status=status, upstreams=list(upstreams), problems=problems)
         return _json(ready, status=503 if problems else 200)

@@ -242,7 +242,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         method="GET",
         path="/autocompact/ready",
         name="ready",
-        summary="The store answers and there is an upstream; status 503 if not",
+        summary="The store can be read and written, and there is an upstream; status 503 if not",
         answer=Ready,
         open=True,
     ),

@@ -71,6 +71,7 @@ class SqliteStore:
         self._indexer = _search_indexer() if indexer == "search" else indexer
         self._failpoint = failpoint
         self._busy_seconds = busy_seconds
+        self._owed: set[int] = set()  # leases that are done with and could not be given back
         wrap = partial(errors, self.path)
         connect = partial(open_reader, self.path, busy_seconds=busy_seconds)
         lane = partial(Lane, path=self.path, errors=wrap, busy_seconds=busy_seconds, clock=self._clock)
@@ -318,16 +319,21 @@ class SqliteStore:
 
     async def acquire(self, key: Key, *, holder: str, seconds: float) -> Lease | None:
         """See `Leases.acquire`."""
+        owed = tuple(self._owed)
 
         def acquire(connection: Connection) -> Lease | None:
             with self._writing(connection, "acquire") as tables:
+                for fence in owed:
+                    tables.end_lease(fence)
                 now = milliseconds(self._clock)
                 if tables.lease(key)[1] > now:
                     return None
                 fence = tables.give_lease(key, holder=holder, expires=now + round(seconds * 1000))
                 return Lease(key=key, holder=holder, fence=fence)
 
-        return await self._writer.run(acquire)
+        lease = await self._writer.run(acquire)
+        self._owed.difference_update(owed)
+        return lease
 
     async def renew(self, lease: Lease, *, seconds: float) -> bool:
         """See `Leases.renew`."""
@@ -340,13 +346,15 @@ class SqliteStore:
         return await self._writer.run(renew)
 
     async def release(self, lease: Lease) -> None:
-        """See `Leases.release`."""
+        """See `Leases.release`. One that could not be given back goes when the next one is asked for."""
+        self._owed.add(lease.fence)
 
         def release(connection: Connection) -> None:
             with self._writing(connection, "release") as tables:
                 tables.end_lease(lease.fence)
 
         await self._writer.run(release)
+        self._owed.discard(lease.fence)
 
 
 def _search_indexer() -> SqliteIndexer:
