@@ -227,7 +227,7 @@ async def test_a_restart_keeps_conversations(home: Path) -> None:
     body = json.dumps({"model": "m", "messages": history}).encode()
     named: list[str | None] = []
     async with FakeProvider() as provider, aiohttp.ClientSession() as session:
-        options = {"upstream": f"openai={provider.url}", "window": "2000"}
+        options = {"upstream": (f"openai={provider.url}",), "window": "2000"}
         settings = load_settings(options=as_settings(options)).settings
         for _ in range(2):
             async with (
@@ -312,7 +312,7 @@ def test_options_are_settings(capsys: pytest.CaptureFixture[str]) -> None:
             "allow_host": ("a", "b"),
             "limit": ("messages=3",),
             "compact": False,
-            "upstream": "openai=http://x",
+            "upstream": ("openai=http://x",),
             "upstream_key": ("openai=env:KEY",),
         }
     )
@@ -324,6 +324,12 @@ def test_options_are_settings(capsys: pytest.CaptureFixture[str]) -> None:
     )
     assert (found.compaction.enabled, found.gateway.upstream_keys.openai) == (False, "env:KEY")
     assert (found.gateway.upstreams.openai, found.gateway.upstreams.anthropic) == ("http://x", None)
+
+
+def test_each_of_several_upstreams_is_used_in_one_option_or_more() -> None:
+    for given in (("openai=http://x", "anthropic=http://y"), ("openai=http://x,anthropic=http://y",)):
+        upstreams = load_settings(options=as_settings({"upstream": given})).settings.gateway.upstreams
+        assert (upstreams.openai, upstreams.anthropic) == ("http://x", "http://y")
 
 
 def another_program(path: Path) -> None:

@@ -36,8 +36,9 @@ _LIMITS = "gateway.limits."
 _OPTIONS = (
     click.option(
         "--upstream",
+        multiple=True,
         metavar="NAME=URL,…",
-        help="Where requests go: base addresses without /v1.  [default: "
+        help="Where requests go: base addresses without /v1. May be repeated.  [default: "
         "openai=https://api.openai.com,anthropic=https://api.anthropic.com]",
     ),
     click.option(
@@ -119,7 +120,7 @@ def as_settings(given: Mapping[str, Any]) -> dict[str, tuple[str, object]]:
         if name in _PATHS:
             found[_PATHS[name]] = (option, value)
         elif name == "upstream":
-            found |= {f"gateway.upstreams.{each}": (option, url) for each, url in _upstreams(value)}
+            found |= {f"gateway.upstreams.{each}": (option, url) for each, url in _upstreams(",".join(value))}
         else:
             found |= {path: (option, each) for path, each in _named(value, option=option)}
     return found
