@@ -59,6 +59,7 @@ class Tab:
         self._work: asyncio.Task[None] | None = None
         self._opening = asyncio.Lock()
         self._leaving = False
+        self._closed = False
         self._begun: set[asyncio.Task[None]] = set()
         self._shown: tuple[str, frozenset[int]] = ("", frozenset())
         self.dialogs = Dialogs()
@@ -100,7 +101,8 @@ class Tab:
     async def open(self, session: ChatSession, *, around: int | None = None) -> None:
         """Show a conversation; one after the other, so that what is shown is the one that was wanted last."""
         async with self._opening:
-            await self._open(session, around=around)
+            if not self._closed:
+                await self._open(session, around=around)
 
     async def _open(self, session: ChatSession, *, around: int | None) -> None:
         self._unlisten()
@@ -122,7 +124,8 @@ class Tab:
         if view.turn is None:
             self.live.fail(await self._failure())
         await self._list()
-        self._work = asyncio.create_task(self._follow(self._queue))
+        if not self._closed:
+            self._work = asyncio.create_task(self._follow(self._queue))
 
     async def _failure(self) -> str:
         """Why the last message has no answer, "" if it has one or needs none."""
@@ -149,6 +152,7 @@ class Tab:
 
     def close(self) -> None:
         """The tab is gone."""
+        self._closed = True
         self._unlisten()
 
     async def _list(self) -> None:
