@@ -96,3 +96,43 @@ async def leave(path, model):
         print((await service.create()).model)
 """
     assert opening(tmp_path, "openai:gpt-5-mini", before=program + before) == ["openai:gpt-5-mini"]
+
+
+def test_a_model_that_is_loaded_after_its_end_is_closed() -> None:
+    program = """
+import asyncio, threading
+from autocompact.chat.finding import access, choice_of
+from autocompact.chat.late import LateResponder
+from autocompact.chat.loading import LOADING
+
+async def leave():
+    with LOADING:
+        responder = LateResponder(
+            access(choice_of("openai:gpt-5-mini"), environ={"OPENAI_API_KEY": "sk-of-the-tests"}),
+            extra={},
+            silence=1,
+        )
+        await responder.aclose()
+
+made = []
+
+def keep(frame, event, _):
+    if event == "return" and frame.f_code.co_qualname == "RemoteResponder.__init__":
+        made.append(frame.f_locals["self"])
+
+threading.setprofile(keep)
+asyncio.run(leave())
+for thread in threading.enumerate():
+    if thread.name == "autocompact-load":
+        thread.join()
+print([each._model.client.is_closed() for each in made])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": "src"},
+        timeout=120,
+    )
+    assert done.stdout == "[True]\n", done.stderr

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncGenerator, Mapping
-from concurrent.futures import Future
-from contextlib import aclosing
+from concurrent.futures import Future, InvalidStateError
+from contextlib import aclosing, suppress
 from functools import partial
 from importlib.util import find_spec
 
@@ -54,8 +54,8 @@ class LateResponder:
                 yield piece
 
     async def aclose(self) -> None:
-        """Close what was opened."""
-        if self._loaded.done() and self._loaded.exception() is None:
+        """Close what was opened. What is being loaded still is not waited for: it is closed once it is there."""
+        if not self._loaded.cancel() and self._loaded.exception() is None:
             await self._loaded.result().aclose()
 
 
@@ -66,6 +66,10 @@ def _load(loaded: Future[Responder], found: Access, *, extra: Mapping[str, objec
 
             responder = RemoteResponder(found, extra=extra, silence=silence)
     except BaseException as error:  # noqa: BLE001 - whoever waits is told
-        loaded.set_exception(error)
-    else:
+        with suppress(InvalidStateError):  # nobody waits any more
+            loaded.set_exception(error)
+        return
+    try:
         loaded.set_result(responder)
+    except InvalidStateError:  # it was closed meanwhile, and nobody else has it
+        asyncio.run(responder.aclose())
