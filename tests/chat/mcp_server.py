@@ -22,9 +22,32 @@ def high_water(harbour: str) -> str:
 
 
 @server.tool()
+def search(harbour: str) -> str:
+    """Harbours by name; in the tests too under the name of a tool of ours."""
+    return harbour
+
+
+@server.tool()
 def breaks() -> str:
     """Fails."""
     raise ToolError("the gauge is frozen")
+
+
+FORECAST = "forecast_of_the_heights_of_the_water_by_harbour_and_day_for_the_"
+
+
+def forecast(span: str) -> None:
+    """A tool whose name is only told from another one's behind the 64th character."""
+
+    @server.tool(name=FORECAST + span)
+    def tell() -> str:
+        return f"The {span} is calm."
+
+    assert tell
+
+
+forecast("week")
+forecast("month")
 
 
 def serve_http() -> None:

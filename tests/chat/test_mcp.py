@@ -10,6 +10,7 @@ import pytest
 from autocompact.chat import ChatConfig
 from autocompact.testing import FakeProvider
 from tests.chat.chatting import CHAT, asked, call, calling, chatting
+from tests.chat.mcp_server import FORECAST
 
 pytestmark = pytest.mark.anyio
 
@@ -99,3 +100,33 @@ async def test_a_server_over_http_is_used_with_its_headers(tmp_path: Path) -> No
     (result,) = log[2].results
     assert result.text == "High water in Oslo at 08:15."
     assert list(problems) == ["stranger"]
+
+
+async def test_tools_whose_names_are_the_same_once_cut_can_both_be_called(tmp_path: Path) -> None:
+    tides = {"command": sys.executable, "args": [str(SERVER)]}
+    config = ChatConfig(model=CHAT, mcp_file=configured(tmp_path, tides=tides))
+    week = f"tides_{FORECAST}"[:64]
+    month = f"{week[:62]}_2"
+    replies = [calling(call(week), call(month, "call_2")), "Calm."]
+    async with FakeProvider(replies) as provider, chatting(tmp_path, provider, config=config) as service:
+        log = await asked(await service.create(), "What comes?")
+
+    results = {result.call_id: result.text for message in log for result in message.results}
+    assert results == {"call_1": "The week is calm.", "call_2": "The month is calm."}
+    assert len(month) == 64
+
+
+async def test_a_tool_of_a_server_that_is_called_as_one_of_ours_gets_a_name_of_its_own(
+    tmp_path: Path,
+) -> None:
+    memory = {"command": sys.executable, "args": [str(SERVER)]}
+    config = ChatConfig(model="offline", mcp_file=configured(tmp_path, memory=memory))
+    async with chatting(tmp_path, config=config) as service:
+        session = await service.create()
+        ours = [tool.name for tool in session.toolbox.tools]
+        await session.prepare_request()
+
+        names = [tool.name for tool in session.toolbox.tools]
+    assert names[: len(ours)] == ours
+    assert "memory_search" in ours
+    assert "memory_search_2" in names

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain, count
 from typing import Any, TypeAlias, TypeVar
 
 import msgspec
@@ -15,6 +16,9 @@ from autocompact.errors import AutocompactError
 
 Asking: TypeAlias = Callable[[str, str], Awaitable[bool]]
 """Asks the person: the tool, what it would do; whether it may."""
+
+LONGEST_NAME = 64
+"""Characters of a tool's name that every provider takes."""
 
 LONGEST_RESULT = 200_000
 """Characters of a result that go to the model; what a tool caps itself is far smaller."""
@@ -77,12 +81,17 @@ def tool(name: str, arguments: type[S], *, run: Callable[[S, Asking], Awaitable[
 
 
 class Toolbox:
-    """The tools of one conversation, in a fixed order: the provider's prompt cache begins with them."""
+    """The tools of one conversation, in a fixed order: the provider's prompt cache begins with them.
+
+    Of two tools of one name the first keeps it, so no server takes the place of a tool of ours; a later one is called
+    ``NAME_2`` and so on.
+    """
 
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
         self._tools: dict[str, Tool] = {}
         for each in tools:
-            self._tools.setdefault(each.name, each)  # no server takes the place of a tool of ours
+            name = _free(each.name, self._tools)
+            self._tools[name] = replace(each, name=name)
         self._schemas: bytes | None = None
 
     @property
@@ -127,6 +136,12 @@ class Toolbox:
             log.exception("a tool failed", extra={"tool": call.name})
             return _error(f"{call.name} failed: {type(error).__name__}")
         return Answered(text=_capped(text))
+
+
+def _free(name: str, taken: Container[str]) -> str:
+    """A name that is not taken: this one, or the first with a number behind it."""
+    numbered = (f"{name[: LONGEST_NAME - len(end)]}{end}" for end in map("_{}".format, count(2)))
+    return next(each for each in chain([name], numbered) if each not in taken)
 
 
 def _error(text: str) -> Answered:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from autocompact.chat.loading import LOADING
-from autocompact.chat.tools.box import Asking, Tool, ToolError
+from autocompact.chat.tools.box import LONGEST_NAME, Asking, Tool, ToolError
 from autocompact.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class McpServers:
         self._over = asyncio.Event()
 
     async def tools(self) -> tuple[Tool, ...]:
-        """The tools of all servers, named ``SERVER_TOOL``.
+        """The tools of all servers, named ``SERVER_TOOL``, cut where that is too long; two may have one name.
 
         Raises:
             InvalidInput: the file cannot be used.
@@ -147,7 +147,7 @@ def _tool(
         return _shown(result)
 
     return Tool(
-        name=_NO_NAME.sub("_", f"{prefix}_{name}")[:64],
+        name=_NO_NAME.sub("_", f"{prefix}_{name}")[:LONGEST_NAME],
         description=description,
         parameters=parameters,
         run=run,
