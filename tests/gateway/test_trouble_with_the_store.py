@@ -76,6 +76,11 @@ async def test_while_the_disk_takes_no_more_requests_are_answered_and_compacted_
         stored = len(await talk.stored(url))
         metrics = await post_get(f"{url}/autocompact/metrics")
         full = await post_get(f"{url}/autocompact/ready")
+        (name,) = [each["id"] for each in await listed(url)]
+        refused = {
+            path: await post_get(f"{url}/autocompact/conversations/{name}/{path}", "POST")
+            for path in ("compact", "undo")
+        }
         resource.prlimit(process.pid, resource.RLIMIT_FSIZE, limits)
         for _ in range(3):
             await talk.turn(url)
@@ -91,6 +96,7 @@ async def test_while_the_disk_takes_no_more_requests_are_answered_and_compacted_
     assert 'autocompact_failures_total{kind="StoreUnavailable"}' in metrics
     assert re.search(r"messages could not be stored  reason='StoreUnavailable'  detail=.*gw\.db", log)
     assert "Traceback" not in log
+    assert all("disk" in told and "invalid_request" not in told for told in refused.values()), refused
     assert ('"not ready"' in full, '"ready"' in freed) == (True, True)
 
 

@@ -430,7 +430,7 @@ class Conversation:
         try:
             record = await self.execution.run(lambda: self.asked_for(focus), model_free=False, must_fit=False)
         except AutocompactError as error:
-            return CompactionResult(success=False, message=str(error), summary=self._summary)
+            return CompactionResult(success=False, message=str(error), summary=self._summary, error=error)
         if record is None:
             return CompactionResult(success=False, message=self.execution.nothing, summary=self._summary)
         said = f"{record.receipt.tokens_before:,} tokens became {record.receipt.tokens_after:,}"

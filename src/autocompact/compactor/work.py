@@ -14,7 +14,14 @@ from autocompact.core.compaction import Compaction
 from autocompact.core.ladder import Climb, Goal, SummaryReply, SummaryRequest, climb
 from autocompact.core.messages import Message
 from autocompact.core.transcript import Transcript
-from autocompact.errors import CompactionRunning, ModelError, ModelUnavailable, StoreError, log_data
+from autocompact.errors import (
+    AutocompactError,
+    CompactionRunning,
+    ModelError,
+    ModelUnavailable,
+    StoreError,
+    log_data,
+)
 from autocompact.ports import Key, Lease, Leases
 
 T = TypeVar("T")
@@ -131,12 +138,14 @@ class CompactionResult:
         message: a sentence for a person.
         summary: the summary in force, "" if there is none.
         record: the compaction, None if nothing was done.
+        error: what went wrong, None if nothing did.
     """
 
     success: bool
     message: str
     summary: str = ""
     record: Compaction | None = None
+    error: AutocompactError | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ from starlette.responses import Response
 from autocompact import compactor
 from autocompact.core.compaction import Compaction
 from autocompact.core.references import parse_reference
-from autocompact.errors import AutocompactError, CompactionRunning, Conflict, InvalidInput
+from autocompact.errors import AutocompactError, CompactionRunning, Conflict, InvalidInput, StoreError
 from autocompact.gateway import endpoints as told
 from autocompact.gateway.endpoints import ENDPOINTS, MOST_CURSOR, MOST_LISTED, MOST_QUERY, Endpoint
 from autocompact.gateway.exchange import Exchange, Scope
@@ -222,6 +222,8 @@ class Administration:
             raise _bad(f'the body must be {{"focus": "…"}} or empty: {error}') from error
         conversation = await self._opened(asked)
         result = await conversation.compact(focus)
+        if isinstance(result.error, StoreError):
+            raise result.error
         if not result.success:
             raise Refused(Refusal(status=409, message=result.message))
         return _json(told.Compacted(success=True, message=result.message, summary=result.summary))
