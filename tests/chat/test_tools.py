@@ -283,4 +283,4 @@ async def test_no_tool_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None
     (own,) = (each for each in file_tools(Workspace(tmp_path)) if each.name == "read_file")
     other = replace(own, description="Another one.")
 
-    assert Toolbox([own, other]).tools == (own,)
+    assert Toolbox([own, other]).tools == (own, replace(other, name="read_file_2"))
