@@ -272,6 +272,38 @@ async def test_a_signal_lets_streams_come_to_their_end(number: signal.Signals, c
     assert whole.endswith(b"data: [DONE]\n\n")
 
 
+async def told_to_listen(*arguments: str | Path | int) -> asyncio.subprocess.Process:
+    process = await started("serve", *arguments)
+    assert process.stderr is not None
+    while b"kept in" not in (line := await process.stderr.readline()):
+        assert line, "it ended"
+    return process
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+async def test_with_the_page_it_ends_at_a_signal_without_a_further_word(
+    number: signal.Signals, code: int
+) -> None:
+    port = free_port()
+    process = await told_to_listen("--port", port)
+    async with (
+        aiohttp.ClientSession() as session,
+        session.get(f"http://127.0.0.1:{port}/autocompact/health") as response,
+    ):
+        assert response.status == 200
+    process.send_signal(number)
+    out, err = await process.communicate()
+    assert (process.returncode, out, err.strip()) == (code, b"", b"")
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+async def test_a_signal_while_it_starts_ends_it_as_quietly(number: signal.Signals, code: int) -> None:
+    process = await told_to_listen("--port", 0)
+    process.send_signal(number)
+    out, err = await process.communicate()
+    assert (process.returncode, out, err.strip()) == (code, b"", b"")
+
+
 @pytest.mark.parametrize(
     "arguments, said",
     [

@@ -103,15 +103,17 @@ def serve_gateway(settings: Settings) -> None:
         gateway.run_beside(schedule_of(settings))
         page = _page(settings, gateway)
 
-        async def serving() -> None:
-            await gateway.open()
+        def say() -> None:
             address = address_of(bound)
             if page is not None:
                 tell(f"Chat on {address}{_key_part(settings, gateway)}")
             tell(f"Listening on {address}  (OPENAI_BASE_URL={address}/v1  ANTHROPIC_BASE_URL={address})")
             kept = database_of(settings) or "memory, until this process ends"
             tell(f"Conversations of its clients are kept in {kept}")
-            await served(gateway, bound, page=page)
+
+        async def serving() -> None:
+            await gateway.open()
+            await served(gateway, bound, page=page, begins=say)
 
         run(serving())
 

@@ -72,6 +72,8 @@ class Beside:
         async def both(event: Event) -> None:
             if event["type"] == "lifespan.startup.complete":
                 event = await page.told("lifespan.startup") or event
+            elif event["type"] == "lifespan.shutdown.complete":
+                await page.ended()  # who is told of it may end the event loop at once
             await send(event)
 
         async def after() -> Event:
@@ -113,8 +115,9 @@ class _Lifespan:
 
     async def ended(self) -> None:
         """Wait for the application's end."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait({self._task})
-            if not self._task.cancelled():
-                self._task.exception()
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            await asyncio.wait({task})
+            if not task.cancelled():
+                task.exception()

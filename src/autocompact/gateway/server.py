@@ -90,13 +90,20 @@ def run(work: Coroutine[object, object, T]) -> T:
         return runner.run(work)
 
 
-async def served(gateway: Gateway, bound: socket.socket, *, page: Application | None = None) -> None:
+async def served(
+    gateway: Gateway,
+    bound: socket.socket,
+    *,
+    page: Application | None = None,
+    begins: Callable[[], object] | None = None,
+) -> None:
     """Serve until a signal says to stop; what runs then has ten seconds to end.
 
     Args:
         gateway: what is served.
         bound: where.
         page: an ASGI application for every path that is not the gateway's.
+        begins: called when it starts; a signal is heard from then on.
 
     Raises:
         KeyboardInterrupt: it was SIGINT.
@@ -111,6 +118,14 @@ async def served(gateway: Gateway, bound: socket.socket, *, page: Application | 
                 yield
             if signal.SIGINT in self._captured_signals:
                 raise KeyboardInterrupt
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            """As uvicorn, but a signal that comes meanwhile ends it as orderly as a later one."""
+            if begins is not None:
+                begins()
+            await super().startup(sockets)
+            if self.started and self.should_exit:
+                await self.shutdown(sockets)
 
     await Server(configuration(gateway, page=page)).serve(sockets=[bound])
 
