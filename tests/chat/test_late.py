@@ -28,9 +28,8 @@ async def main(path, model):
 """
 
 
-def opening(folder: Path, model: str, *, before: str = "") -> list[str]:
-    """What a program prints that opens a conversation with ``model``."""
-    program = f"{OPENING}\n{before}\nasyncio.run(main({str(folder / 'chats.db')!r}, {model!r}))"
+def printed(program: str) -> str:
+    """What a program prints, in a process without keys."""
     done = subprocess.run(
         [sys.executable, "-c", program],
         capture_output=True,
@@ -39,7 +38,14 @@ def opening(folder: Path, model: str, *, before: str = "") -> list[str]:
         env={"PYTHONPATH": "src"},
         timeout=120,
     )
-    return done.stdout.splitlines()
+    assert not done.stderr
+    return done.stdout
+
+
+def opening(folder: Path, model: str, *, before: str = "") -> list[str]:
+    """What a program prints that opens a conversation with ``model``."""
+    program = f"{OPENING}\n{before}\nasyncio.run(main({str(folder / 'chats.db')!r}, {model!r}))"
+    return printed(program).splitlines()
 
 
 def test_only_the_packages_of_the_model_are_loaded(tmp_path: Path) -> None:
@@ -127,12 +133,4 @@ for thread in threading.enumerate():
         thread.join()
 print([each._model.client.is_closed() for each in made])
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={"PYTHONPATH": "src"},
-        timeout=120,
-    )
-    assert done.stdout == "[True]\n", done.stderr
+    assert printed(program) == "[True]\n"
