@@ -16,6 +16,7 @@ from autocompact.compactor.compactor import ConversationStore
 from autocompact.core.budget import Continue
 from autocompact.core.messages import Usage
 from autocompact.gateway import Config
+from autocompact.gateway.conversations import Conversations, Incoming, Kept
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.turns import Turn, Turns
 from autocompact.stores.memory import MemoryStore
@@ -127,6 +128,21 @@ async def test_what_is_known_does_not_outlive_what_changes_it(speaker: Speaker) 
     await conversation.say("word " * 70 * WINDOW)
     assert not foresight.of(conversation, [b"x"]).nothing_due
     await prepared.turns.aclose()
+
+
+class Forgetful(Conversations):
+    def remember(self, kept: Kept, incoming: Incoming) -> None:
+        raise ZeroDivisionError
+
+
+@by_api
+async def test_what_cannot_be_remembered_costs_no_request_its_way(speaker: Speaker) -> None:
+    prepared = Prepared(speaker)
+    prepared.turns.conversations = Forgetful(prepared.turns.conversations.store, size=8)
+    told = [await prepared.ask(speaker.request(talk(speaker, turns))) for turns in range(3)]
+    await prepared.turns.aclose()
+    assert [turn.action for _, turn in told] == ["forwarded"] * 3
+    assert len({turn.kept.conversation.key for _, turn in told if turn.kept is not None}) == 1
 
 
 class HeldStore(MemoryStore):

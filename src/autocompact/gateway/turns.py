@@ -333,8 +333,16 @@ class Turns:
             load=conversation.meter.load(),
             used=conversation.usage().used,
             memory=memory,
-            written=lambda: self.conversations.remember(kept, incoming),
+            written=lambda: self._remember(kept, incoming),
         )
+
+    def _remember(self, kept: Kept, incoming: Incoming) -> None:
+        """See `Conversations.remember`; it is called while the request is sent, so its failure must not reach that."""
+        try:
+            self.conversations.remember(kept, incoming)
+        except Exception as error:  # noqa: BLE001 - the next request is read as a whole
+            self._metrics.failed(type(error).__name__)
+            log.warning("a request could not be remembered", extra=log_data(error))
 
     def _not_stored(self, key: Key, error: Exception) -> None:
         """Messages could not be stored: the next request, which brings them again, begins with what is."""
