@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from autocompact.core.messages import Image, Reasoning, ToolResult
-from autocompact.core.secrets import redact
+from autocompact.core.redaction import redact
 from autocompact.core.transcript import Transcript, view
 from autocompact.sessions.read import read_session
 from autocompact.sessions.session import Session

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from tests.house.source import Function, comments, functions
 
 FUNCTION_LINES = 50
-FILE_LINES = 500
+FILE_LINES = 800
 POSITIONAL = 2
 
 _SILENCED = re.compile(r"#\s*(?:noqa\b|type:\s*ignore|pyright:\s*ignore|pragma:\s*no)")

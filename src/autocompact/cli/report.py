@@ -10,8 +10,8 @@ import click
 
 from autocompact.cli.charts import bar
 from autocompact.core.messages import Message
+from autocompact.core.redaction import find_secrets
 from autocompact.core.references import reference
-from autocompact.core.secrets import find_secrets
 from autocompact.core.tokens import message_cost
 from autocompact.recorded import Compacted
 

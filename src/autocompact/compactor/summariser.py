@@ -17,8 +17,8 @@ from autocompact.core.ladder import SummaryReply, SummaryRequest
 from autocompact.core.language import detect
 from autocompact.core.messages import Message, text_message
 from autocompact.core.prompts import Skill, compaction_instruction
+from autocompact.core.redaction import redact
 from autocompact.core.reply import Problem, check_reply
-from autocompact.core.secrets import redact
 from autocompact.core.tokens import Counter, message_cost
 from autocompact.errors import ModelOverflow
 from autocompact.ports import Model, ModelReply

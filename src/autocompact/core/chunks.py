@@ -19,8 +19,8 @@ from autocompact.core.messages import (
     ToolCall,
     ToolResult,
 )
+from autocompact.core.redaction import redact
 from autocompact.core.references import reference
-from autocompact.core.secrets import redact
 from autocompact.core.tokens import Counter, truncated
 
 SPEAKERS = {"system": "System", "user": "User", "assistant": "Assistant", "tool": "Tool"}

@@ -19,8 +19,8 @@ from autocompact.core.content import Content, content_of
 from autocompact.core.ledger.actions import Action, interpret
 from autocompact.core.ledger.outcomes import normal, read_outcome
 from autocompact.core.messages import Message, ToolCall, ToolResult
+from autocompact.core.redaction import redact
 from autocompact.core.references import reference
-from autocompact.core.secrets import redact
 from autocompact.core.tokens import Counter, message_cost, truncated
 
 MIN_TOKENS = 120

@@ -19,8 +19,8 @@ from autocompact.core.ledger.entries import Entry, Kind, Ledger
 from autocompact.core.ledger.rendering import language_of, render
 from autocompact.core.messages import Message, Role
 from autocompact.core.phrases import PHRASES
+from autocompact.core.redaction import redact
 from autocompact.core.references import reference
-from autocompact.core.secrets import redact
 from autocompact.core.shortening import fitted, shortened_text
 from autocompact.core.tokens import Counter
 

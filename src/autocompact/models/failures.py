@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
-from autocompact.core.secrets import redact
+from autocompact.core.redaction import redact
 from autocompact.errors import ModelError, ModelOverflow, ModelRefused, ModelUnavailable
 from autocompact.models.overflow import error_texts, is_overflow
 

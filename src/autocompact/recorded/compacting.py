@@ -17,9 +17,9 @@ from autocompact.core.compaction import Compaction, Receipt
 from autocompact.core.ladder import SMALLEST_LEDGER, Climb, Goal, SummaryReply, SummaryRequest, climb
 from autocompact.core.ledger.entries import Ledger
 from autocompact.core.messages import Message, Text, ToolCall, ToolResult
+from autocompact.core.redaction import redact
 from autocompact.core.references import reference
 from autocompact.core.reply import parse_summary
-from autocompact.core.secrets import redact
 from autocompact.core.tokens import Counter, message_cost
 from autocompact.core.transcript import Context, Transcript, view
 from autocompact.core.verification import Verification, verify

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from autocompact.core.ledger.actions import Action, interpret
 from autocompact.core.messages import Message, Part, Text, ToolCall, ToolResult
-from autocompact.core.secrets import redact
+from autocompact.core.redaction import redact
 from autocompact.core.tokens import MESSAGE_TOKENS, Counter, message_cost
 
 Weighed: TypeAlias = tuple[Message, Part, int]

@@ -16,7 +16,7 @@ from autocompact.core.ledger.requests import find_requests
 from autocompact.core.ledger.scan import Scan, scan
 from autocompact.core.ledger.weights import LEARNED, Weights
 from autocompact.core.messages import Message
-from autocompact.core.secrets import redact
+from autocompact.core.redaction import redact
 
 FADING = 0.5
 FADING_KINDS: frozenset[Kind] = frozenset({"file", "command", "decision", "identifier"})

@@ -8,7 +8,7 @@ import re
 from autocompact.core.ledger.entries import Entry
 from autocompact.core.ledger.sightings import Piece, Sighting, Sightings
 from autocompact.core.ledger.weights import LEARNED, Weights, need
-from autocompact.core.secrets import redact
+from autocompact.core.redaction import redact
 
 LONGEST = 200
 FEWEST, CHARACTERS_PER_NAME = 700, 400

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from autocompact.core.secrets import find_secrets, redact
+from autocompact.core.redaction import find_secrets, redact
 
 # Made up at import, so that no file of this repository looks like it holds a credential.
 _RANDOM = random.Random(7)

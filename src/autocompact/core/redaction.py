@@ -16,6 +16,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NewType
+
+Redacted = NewType("Redacted", str)
+"""Text in which every secret that the redactor knows was replaced. Only `redact` and what is built from its results makes one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +31,7 @@ class Span:
     kind: str
 
 
-def redact(text: str) -> str:
+def redact(text: str) -> Redacted:
     """``text`` with every secret replaced by ``[secret: kind]``; unchanged where none is found."""
     while spans := find_secrets(text):
         pieces: list[str] = []
@@ -36,7 +40,7 @@ def redact(text: str) -> str:
             pieces += (text[position : span.start], f"[secret: {span.kind}]")
             position = span.end
         text = "".join((*pieces, text[position:]))
-    return text
+    return Redacted(text)
 
 
 def find_secrets(text: str) -> tuple[Span, ...]:
