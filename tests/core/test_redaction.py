@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from autocompact.core.redaction import find_secrets, redact
+from autocompact.core.redaction import find_secrets, redact, redact_parts
 
 # Made up at import, so that no file of this repository looks like it holds a credential.
 _RANDOM = random.Random(7)
@@ -273,3 +273,22 @@ def test_spans_are_in_order_and_do_not_overlap(text: str) -> None:
     ends = [edge for span in find_secrets(text) for edge in (span.start, span.end)]
     assert ends == sorted(ends)
     assert all(span.end > span.start for span in find_secrets(text))
+
+
+def test_a_secret_that_is_split_over_parts_is_replaced_in_each_of_them() -> None:
+    lines = ["-----BEGIN PRIVATE KEY-----", *PEM.split("\n"), "-----END PRIVATE KEY-----"]
+    parts = ("Here it is:\n" + "\n".join(lines[:3]), "\n".join(lines[3:]) + "\nThat was it.")
+    assert redact_parts(parts) == (
+        "Here it is:\n[secret: private key]",
+        "[secret: private key]\nThat was it.",
+    )
+    assert redact_parts((f"use ghp_{A36[:9]}", f"{A36[9:]} now")) == (
+        "use [secret: GitHub token]",
+        "[secret: GitHub token] now",
+    )
+
+
+def test_parts_without_a_common_secret_are_redacted_one_by_one() -> None:
+    texts = ("one", f"ghp_{A36}", "", "three")
+    assert redact_parts(texts) == ("one", "[secret: GitHub token]", "", "three")
+    assert redact_parts(()) == ()

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NewType
 
@@ -34,13 +34,43 @@ class Span:
 def redact(text: str) -> Redacted:
     """``text`` with every secret replaced by ``[secret: kind]``; unchanged where none is found."""
     while spans := find_secrets(text):
-        pieces: list[str] = []
-        position = 0
-        for span in spans:
-            pieces += (text[position : span.start], f"[secret: {span.kind}]")
-            position = span.end
-        text = "".join((*pieces, text[position:]))
+        text = _replaced(text, spans)
     return Redacted(text)
+
+
+def redact_parts(texts: Sequence[str]) -> tuple[Redacted, ...]:
+    """Each of the consecutive texts of one message, redacted; a secret that crosses a boundary is replaced on both sides."""
+    parts = tuple(texts)
+    if len(parts) > 1:
+        while any(spans := _spans_of_parts(parts)):
+            parts = tuple(map(_replaced, parts, spans))
+    return tuple(map(redact, parts))
+
+
+def _replaced(text: str, spans: Sequence[Span]) -> str:
+    pieces: list[str] = []
+    position = 0
+    for span in spans:
+        pieces += (text[position : span.start], f"[secret: {span.kind}]")
+        position = span.end
+    return "".join((*pieces, text[position:])) if pieces else text
+
+
+def _spans_of_parts(parts: tuple[str, ...]) -> list[tuple[Span, ...]]:
+    """What is secret in each part, read as lines that follow each other and as one text that was cut anywhere."""
+    found: list[list[Span]] = [[] for _ in parts]
+    for glue in ("\n", ""):
+        spans = find_secrets(glue.join(parts))
+        offset = 0
+        for part, own in zip(parts, found, strict=True):
+            end = offset + len(part)
+            own += (
+                Span(start=max(0, span.start - offset), end=min(span.end - offset, len(part)), kind=span.kind)
+                for span in spans
+                if span.start < end and span.end > offset
+            )
+            offset = end + len(glue)
+    return [_merged(sorted(own, key=lambda span: (span.start, -span.end))) for own in found]
 
 
 def find_secrets(text: str) -> tuple[Span, ...]:
