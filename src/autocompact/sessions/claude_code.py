@@ -17,21 +17,23 @@ What makes them hard, and what is done here:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import msgspec
 
 from autocompact.core.compaction import Mask
 from autocompact.core.messages import Image, Part, Text, ToolResult, Usage
 from autocompact.core.summary import HEADING
-from autocompact.sessions.building import kind_of, string
-from autocompact.sessions.claude_blocks import parse_content, said_by_program
+from autocompact.sessions.building import kind_of
+from autocompact.sessions.claude_blocks import parse_content
 from autocompact.sessions.claude_log import Boundary, Event, Micro, Record, assemble
 from autocompact.sessions.claude_queue import Queue
 from autocompact.sessions.claude_tree import Tree
 from autocompact.sessions.jsonl import Lines
 from autocompact.sessions.session import Session
+from autocompact.sessions.speakers import Speaker, claude_speaker
 
 _TYPES = frozenset(
     {"user", "assistant", "system", "progress", "file-history-snapshot", "summary", "queue-operation"}
@@ -90,9 +92,16 @@ class _Compact(msgspec.Struct, rename="camel"):
     autocompact: _Shown | None = None
 
 
-class _Attachment(msgspec.Struct):
+class _Origin(msgspec.Struct):
+    kind: str | None = None
+
+
+class _Attachment(msgspec.Struct, rename="camel"):
     type: str | None = None
     prompt: msgspec.Raw = msgspec.Raw(b"")
+    command_mode: str | None = None
+    origin: msgspec.Raw = msgspec.Raw(b"")
+    is_meta: bool | None = None
 
 
 class Line(msgspec.Struct, rename="camel"):
@@ -109,6 +118,7 @@ class Line(msgspec.Struct, rename="camel"):
     is_sidechain: bool | None = None
     is_meta: bool | None = None
     is_compact_summary: bool | None = None
+    origin: msgspec.Raw = msgspec.Raw(b"")
     message: msgspec.Raw = msgspec.Raw(b"")
     operation: str | None = None
     content: msgspec.Raw = msgspec.Raw(b"")
@@ -122,6 +132,7 @@ _FRAMED = re.compile(
     re.escape(HEADING) + r"\n.*?\n<conversation_record>\n(.*)\n</conversation_record>\Z", re.DOTALL
 )
 _api = msgspec.json.Decoder(_Api).decode
+_origin = msgspec.json.Decoder(_Origin).decode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,7 +197,7 @@ class _Reader:
 
     def _queue(self, number: int, line: Line) -> None:
         self.queue.feed(
-            line.operation or "", number=number, text=string(line.content), time=line.timestamp or ""
+            line.operation or "", number=number, text=_queued_text(line.content), time=line.timestamp or ""
         )
 
     def _message(self, number: int, line: Line) -> None:
@@ -201,7 +212,8 @@ class _Reader:
         elif line.type == "assistant":
             self._assistant(line, api, number=number, parts=parts)
         else:
-            self._user(line, number=number, parts=parts)
+            speaker_of = partial(claude_speaker, origin=_origin_kind(line.origin))
+            self._user(line, number=number, runs=_runs(parts, speaker_of, meta=bool(line.is_meta)))
 
     def _assistant(self, line: Line, api: _Api, *, number: int, parts: tuple[Part, ...]) -> None:
         if api.model == "<synthetic>":
@@ -219,8 +231,7 @@ class _Reader:
         )
         self._add(line, record, request=False)
 
-    def _user(self, line: Line, *, number: int, parts: tuple[Part, ...]) -> None:
-        runs = _runs(parts, meta=bool(line.is_meta))
+    def _user(self, line: Line, *, number: int, runs: list[tuple[tuple[Part, ...], bool]]) -> None:
         for index, (run, synthetic) in enumerate(runs):
             results = sum(isinstance(part, ToolResult) for part in run)
             record = Record(
@@ -255,7 +266,14 @@ class _Reader:
         except msgspec.DecodeError as error:
             self.source.skip(number, f"a queued prompt that cannot be read: {error}")
         else:
-            self._user(line, number=number, parts=parts)
+            speaker_of = partial(
+                claude_speaker,
+                queued=True,
+                origin=_origin_kind(attachment.origin),
+                mode=attachment.command_mode or "",
+            )
+            meta = bool(line.is_meta or attachment.is_meta)
+            self._user(line, number=number, runs=_runs(parts, speaker_of, meta=meta))
 
     def _system(self, number: int, line: Line) -> None:
         uuid, time = line.uuid or f"line-{number}", line.timestamp or ""
@@ -317,7 +335,7 @@ class _Reader:
                 uuid="",
                 role="user",
                 parts=(Text(text=prompt.text),),
-                synthetic=said_by_program(prompt.text) or prompt.is_command,
+                synthetic=claude_speaker(prompt.text, queued=True) != "person",
                 time=prompt.time,
                 queued=True,
             )
@@ -366,14 +384,34 @@ def _words(parts: Iterable[Part]) -> str:
     return "\n".join(part.text for part in parts if isinstance(part, Text))
 
 
-def _runs(parts: tuple[Part, ...], *, meta: bool) -> list[tuple[tuple[Part, ...], bool]]:
-    """A user line as runs of ``(parts, synthetic)``: the program's notes apart from what the person said.
+def _origin_kind(raw: msgspec.Raw) -> str:
+    """What a line says of where its text is from; "" if it says nothing, or not as we know it."""
+    try:
+        return _origin(raw).kind or ""
+    except msgspec.DecodeError:
+        return ""
+
+
+def _queued_text(content: msgspec.Raw) -> str:
+    """The words of a queued text, which is a string, or blocks where a picture was pasted."""
+    try:
+        return _words(parse_content(content))
+    except msgspec.DecodeError:
+        return ""
+
+
+def _runs(
+    parts: tuple[Part, ...], speaker_of: Callable[[str], Speaker], *, meta: bool
+) -> list[tuple[tuple[Part, ...], bool]]:
+    """A user line as runs of ``(parts, synthetic)``: what the person said apart from what others said.
 
     A line that carries a tool result stays whole: its text is the person's unless all of it is the program's.
     """
     if not parts:
         return []
-    notes = tuple(part for part in parts if isinstance(part, Text) and (meta or said_by_program(part.text)))
+    notes = tuple(
+        part for part in parts if isinstance(part, Text) and (meta or speaker_of(part.text) != "person")
+    )
     rest = tuple(part for part in parts if not any(part is note for note in notes))
     if any(isinstance(part, ToolResult) for part in parts):
         said = any(isinstance(part, Text | Image) for part in rest)

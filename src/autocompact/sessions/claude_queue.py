@@ -23,11 +23,6 @@ class Prompt:
     time: str
     joined: bool = False
 
-    @property
-    def is_command(self) -> bool:
-        """Whether it is a command to the program (``/model``), not to the model."""
-        return self.text.startswith("/") and len(self.text.split()) == 1 and self.text.count("/") == 1
-
 
 class Queue:
     """Follows the queue, and tells which prompts no user line repeats."""

@@ -28,6 +28,7 @@ from autocompact.core.messages import (
 from autocompact.sessions.building import Log, as_text, imported, kind_of, undone_beyond
 from autocompact.sessions.jsonl import Lines
 from autocompact.sessions.session import Session
+from autocompact.sessions.speakers import codex_speaker
 
 ENCRYPTED = (
     "Codex compacted the conversation here. Its summary is encrypted and cannot be read; "
@@ -44,12 +45,6 @@ _MODEL_ITEMS = frozenset(
         "tool_search_call",
         "web_search_call",
     }
-)
-# Text that Codex puts in the user's place: known headings, and anything that is one tagged block as a whole.
-_NOTE = re.compile(
-    r"\s*(?:# AGENTS\.md instructions for |<(user_instructions|environment_context|turn_aborted|user_shell_command)\b"
-    r"|<skill>\s*<name>|<(?P<tag>[a-z]+(?:_[a-z]+)+)>.*</(?P=tag)>\s*\Z)",
-    re.DOTALL,
 )
 _FAILED = re.compile(r"\A(?:(?!Output:).*\n){0,4}?(?:Process exited with code|Exit code:) (?!0\b)-?\d+")
 
@@ -250,7 +245,7 @@ class _Reader:
 
 
 def _is_note(text: str) -> bool:
-    return _NOTE.match(text) is not None
+    return codex_speaker(text) != "person"
 
 
 def _plain(parts: Iterable[Part]) -> str:

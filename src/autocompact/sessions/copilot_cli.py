@@ -15,6 +15,7 @@ from autocompact.core.messages import Part, Reasoning, Text, ToolCall, ToolResul
 from autocompact.sessions.building import Log, as_text, imported, kind_of
 from autocompact.sessions.jsonl import Lines
 from autocompact.sessions.session import Session
+from autocompact.sessions.speakers import copilot_speaker
 
 
 class _Request(msgspec.Struct, rename="camel"):
@@ -34,6 +35,7 @@ class _Folder(msgspec.Struct):
 
 class _Data(msgspec.Struct, rename="camel"):
     content: str | None = None
+    source: str | None = None
     model: str | None = None
     message_id: str | None = None
     reasoning_text: str | None = None
@@ -133,7 +135,8 @@ class _Reader:
                         "user" if begun else "system", words, line=number, synthetic=begun, id=id, time=time
                     )
             case "user.message":
-                log.add("user", words, line=number, id=id, time=time)
+                note = copilot_speaker(data.content or "", source=data.source or "") != "person"
+                log.add("user", words, line=number, synthetic=note, id=id, time=time)
             case "system.notification":
                 log.add("user", words, line=number, synthetic=True, id=id, time=time)
             case "assistant.message":

@@ -9,6 +9,7 @@ import msgspec
 from autocompact.core.messages import Part, Reasoning, Text, ToolCall, ToolResult, Usage
 from autocompact.sessions.building import Log, as_text, string
 from autocompact.sessions.session import Session, Skipped
+from autocompact.sessions.speakers import gemini_speaker
 
 
 class _Thought(msgspec.Struct):
@@ -102,7 +103,7 @@ def _add(log: Log, message: _Message) -> None:
     time, id = message.timestamp or "", message.id or ""
     text = _text(message.content)
     if message.type == "user" and text:
-        note = text.startswith("System: ")
+        note = gemini_speaker(text) != "person"
         log.add("user", (Text(text=text),), line=1, synthetic=note, id=id, time=time)
     elif message.type == "gemini":
         calls = message.tool_calls or []

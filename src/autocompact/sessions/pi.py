@@ -43,6 +43,7 @@ class _Message(msgspec.Struct, rename="camel"):
     tool_call_id: str | None = None
     is_error: bool | None = None
     command: str | None = None
+    summary: str | None = None
     output: str | None = None
     exit_code: int | None = None
 
@@ -64,6 +65,12 @@ class _Line(msgspec.Struct, rename="camel"):
 
 _ENTRIES = frozenset(
     {"compaction", "model_change", "thinking_level_change", "branch_summary", "custom_message"}
+)
+
+
+# Roles that pi shows the model in the user's place, and that nobody typed.
+_NOTES = frozenset(
+    "custom hookMessage branchSummary compactionSummary fileMention pythonExecution developer system".split()
 )
 
 
@@ -144,6 +151,10 @@ class _Reader:
     def _message(self, message: _Message, *, number: int, line: _Line) -> None:
         if message.role == "bashExecution":
             self._note(_ran(message), number=number, line=line)
+            return
+        if message.role in _NOTES:
+            text = message.summary or "\n".join(p.text for p in _parts(message) if isinstance(p, Text))
+            self._note(text, number=number, line=line)
             return
         role: Role = "assistant" if message.role == "assistant" else "user"
         parts = _parts(message)

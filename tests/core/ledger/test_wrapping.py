@@ -11,6 +11,12 @@ from autocompact.core.ledger.wrapping import spoken, task_notices, unnumbered
         ("<system-reminder>note</system-reminder>Fix it", "Fix it"),
         ("<command-name>/review</command-name>\n<command-args>42</command-args>", "/review 42"),
         ("<command-name>/review</command-name>", "/review"),
+        (
+            "# Context from my IDE setup:\n\n## Open tabs:\n- a.py\n\n## My request for Codex:\nfix it\n",
+            "fix it",
+        ),
+        ("quote this:\n## My request for Codex:\nfix it", "quote this:\n## My request for Codex:\nfix it"),
+        ("# Context from my IDE setup:\n- a.py", "# Context from my IDE setup:\n- a.py"),
         ("<command-name>/exit</command-name>\n<command-args></command-args>", ""),
         ("<local-command-stdout>Bye</local-command-stdout>", ""),
         ("a < b", "a < b"),

@@ -22,6 +22,8 @@ _CLIENT = frozenset(
 )
 _TAG = re.compile(r"</?(?:command-\w{1,40}|bash-\w{1,40}|user_query|user-prompt)>")
 _INTERRUPTED = re.compile(r"\[Request interrupted by user[^\]\n]{0,100}\]")
+_EDITOR = re.compile(r"\s*# (?:Context from my IDE setup|Files mentioned by the user):\n")
+_ASKED = "\n## My request for Codex:\n"
 _ARROWS = re.compile(r"^ *\d+→", re.MULTILINE)
 _NUMBERED = re.compile(r"^ *\d+(?:\t|\. )", re.MULTILINE)
 _TASK = re.compile(r"<task-id>([^<]{1,100})</task-id>")
@@ -30,6 +32,8 @@ _STATUS = re.compile(r"<status>([^<]{1,100})</status>")
 
 def spoken(text: str) -> str:
     """The user's own words in a user message: without what the client wraps around them."""
+    if _ASKED in text and _EDITOR.match(text):
+        text = text.partition(_ASKED)[2]
     if "<" in text:
         text = _COMMAND.sub(_slash_command, _without(_NOTES, text))
         text = _TAG.sub("", text)
