@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autocompact.core.strides import STRIDE
 from autocompact.core.tokens import Counter
 from autocompact.errors import InvalidInput
-from autocompact.vocabulary import default_counter, load_counter, read_ranks
+from autocompact.vocabulary import ExactCounter, default_counter, load_counter, read_ranks
 
 
 @pytest.mark.requirement("A8")
@@ -43,17 +44,29 @@ def test_blanks_that_make_tiktoken_panic_are_counted(text: str) -> None:
     assert 0 < load_counter().count(text) < len(text)
 
 
-def test_a_long_text_counts_the_same_in_strides() -> None:
-    lines = [f"line {number}: {'word ' * (number % 30)}end\n" for number in range(5_000)]
-    assert sum(map(len, lines)) > 300_000
+@pytest.mark.parametrize("joint", ["\n", " ", ", "], ids=["lines", "words", "clauses"])
+def test_a_long_text_counts_exactly_what_its_parts_count(joint: str) -> None:
+    parts = [f"part {number}{joint}{'word ' * (number % 30)}end{joint}" for number in range(5_000)]
+    assert sum(map(len, parts)) > 4 * STRIDE
     counter = load_counter()
-    assert counter.count("".join(lines)) == sum(map(counter.count, lines))
+    exact = sum(counter.count("".join(parts[at : at + 100])) for at in range(0, len(parts), 100))
+    # only the blank at the end of a hundred parts could belong to the next word
+    assert counter.count("".join(parts)) == pytest.approx(exact, abs=0 if joint == "\n" else 50)
 
 
-def test_a_long_text_without_line_breaks_counts_the_same_within_two_tokens_a_stride() -> None:
-    text = "some words and more, " * 10_000
-    single = load_counter().count("some words and more, " * 1_000)
-    assert load_counter().count(text) == pytest.approx(10 * single, abs=2 * (len(text) // 65_536 + 10))
+def test_a_run_of_one_letter_costs_one_stride_however_long_it_is() -> None:
+    calls: list[int] = []
+
+    class Encoding:
+        name = "counted"
+
+        def encode_ordinary(self, text: str) -> list[int]:
+            calls.append(len(text))
+            return [0] * len(text)
+
+    counter = ExactCounter(Encoding())  # pyright: ignore[reportArgumentType] - all that it uses of an encoding
+    assert counter.count("a" * 10_000_000) == 10_000_000
+    assert sum(calls) < 2 * STRIDE
 
 
 @pytest.mark.parametrize(
@@ -105,7 +118,7 @@ def test_ranks_are_read_by_line_number_as_the_file_numbers_them() -> None:
 MISSING = """
 import sys
 sys.modules[sys.argv[1]] = None
-from autocompact.vocabulary import default_counter, load_counter
+from autocompact.vocabulary import ExactCounter, default_counter, load_counter
 print(default_counter("gpt-4o").name)
 try:
     load_counter()

@@ -351,3 +351,10 @@ def test_the_breakdown_names_what_fills_a_context_and_leaves_out_what_is_empty()
         "user": 2 * MESSAGE_TOKENS + 4,
     }
     assert breakdown([], tools=0, counter=Words()) == {}
+
+
+def test_a_long_text_is_estimated_as_the_sum_of_its_lines_within_a_percent() -> None:
+    lines = [f"line {number:05} of the build log\n" for number in range(10_000)]
+    whole, parts = Estimator().count("".join(lines)), Estimator().count("".join(lines[:100])) * 100
+    assert whole == pytest.approx(parts, rel=0.01)
+    assert Estimator().count("") == 0

@@ -20,6 +20,7 @@ from autocompact.core.messages import (
     ToolCall,
     ToolResult,
 )
+from autocompact.core.strides import STRIDE, strides
 
 MESSAGE_TOKENS = 4
 """Framing of one message: three tokens and its role (OpenAI cookbook, "How to count tokens with tiktoken")."""
@@ -186,9 +187,14 @@ class Estimator:
     name = "estimate"
 
     def count(self, text: str) -> int:
-        """Tokens of ``text``, rounded up."""
+        """Tokens of ``text``, rounded up. A long one is estimated in strides, so that no call holds the interpreter long."""
+        if len(text) <= STRIDE:
+            return math.ceil(self._estimate(text))
+        return math.ceil(sum(map(self._estimate, strides(text))))
+
+    def _estimate(self, text: str) -> float:
         if not text:
-            return 0
+            return 0.0
         data = b" " + text.encode("utf-8", "replace")
         classes = data.translate(_CLASSES)
         count = classes.count
@@ -207,7 +213,7 @@ class Estimator:
         )
         if not text.isascii():
             tokens += sum(weight * count(lead) for lead, weight in _LEADS)
-        return math.ceil(tokens)
+        return tokens
 
 
 _LEADS: tuple[tuple[bytes, float], ...] = (
