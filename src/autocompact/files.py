@@ -24,7 +24,15 @@ def replace_file(path: Path, content: bytes | Iterable[bytes]) -> None:
         OSError: the folder is missing or cannot be written; ``path`` is as it was.
     """
     pieces = (content,) if isinstance(content, bytes) else content
-    target = path.resolve()
+    try:
+        _replace(path.resolve(), pieces)
+    except OSError as error:
+        # The caller knows nothing of the temporary file; an error while writing names none at all.
+        error.filename, error.filename2 = str(path), None
+        raise
+
+
+def _replace(target: Path, pieces: Iterable[bytes]) -> None:
     if target.exists() and not target.is_file() and not target.is_dir():
         with target.open("wb") as device:
             device.writelines(pieces)

@@ -125,7 +125,9 @@ def test_a_folder_is_no_summary(program: Program, tmp_path: Path) -> None:
 def test_an_out_that_cannot_be_written_is_refused(program: Program, tmp_path: Path) -> None:
     assert "there is no folder" in refused(program, CODING, "--out", tmp_path / "missing" / "out.md")
     assert "is a folder: name a file" in refused(program, CODING, "--out", tmp_path)
-    assert "cannot be written" in refused(program, CODING, "--out", tmp_path / ("n" * 300))
+    assert "File name too long: give a shorter path" in refused(
+        program, CODING, "--out", tmp_path / ("n" * 300)
+    )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -176,12 +178,13 @@ def test_a_reader_that_left_is_no_reason_for_a_word(command: str) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-def test_a_full_disk_is_said() -> None:
+@pytest.mark.parametrize("command", [("compact", OPENAI), ("inspect", OPENAI)])
+def test_a_full_disk_is_said(command: tuple[str | Path, ...]) -> None:
     with Path("/dev/full").open("wb") as full:
-        ended = started("compact", OPENAI, stdout=full)
+        ended = started(*command, stdout=full)
     assert ended.returncode == 2
     assert ended.stderr.decode().splitlines() == [
-        "autocompact: the output cannot be written: No space left on device"
+        "autocompact: the output cannot be written: No space left on device: free some space, or write elsewhere"
     ]
 
 
@@ -200,3 +203,78 @@ def test_an_interrupt_ends_it_with_130_and_no_traceback(tmp_path: Path) -> None:
     out, err = child.communicate(timeout=60)
     assert child.returncode == 130
     assert (out, err.strip()) == (b"", b"")
+
+
+def test_a_path_that_the_system_refuses_is_named_and_not_called_the_output(program: Program) -> None:
+    name = "a" * 300
+    for command in ("compact", "inspect", "import", "replay"):
+        said = refused(program, name, command=command)
+        assert name in said
+        assert "File name too long: give a shorter path" in said
+        assert "output" not in said
+
+
+def test_a_folder_that_is_gone_is_named_as_such(tmp_path: Path) -> None:
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    ended = subprocess.run(
+        ["sh", "-c", 'rmdir "$PWD" && exec "$0" -m autocompact list', sys.executable],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        check=False,
+    )
+    assert ended.returncode == 2
+    assert b"the current folder cannot be read: No such file or directory" in ended.stderr
+    assert b"Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("redirection", ["<&-", ">&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_traceback(redirection: str) -> None:
+    ended = subprocess.run(
+        [
+            "sh",
+            "-c",
+            f'exec "$0" -m autocompact compact {"-" if "<" in redirection else CODING} {redirection}',
+            sys.executable,
+        ],
+        env=environment(),
+        capture_output=True,
+        check=False,
+    )
+    assert ended.returncode == 2
+    assert b"Traceback" not in ended.stderr
+    if "2>" not in redirection:
+        assert ended.stderr.startswith(b"autocompact: ")
+
+
+def test_a_copy_of_stdin_that_does_not_fit_names_where_it_went(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        ["sh", "-c", 'ulimit -f 8; exec "$0" -m autocompact compact -', sys.executable],
+        input=CODING.read_bytes(),
+        env=environment() | {"TMPDIR": str(tmp_path)},
+        capture_output=True,
+        check=False,
+    )
+    assert ended.returncode == 2, ended.stderr
+    assert str(tmp_path).encode() in ended.stderr
+    assert b"or set TMPDIR, or name a file" in ended.stderr
+
+
+@pytest.mark.parametrize("command", ["compact", "inspect", "replay", "import"])
+@pytest.mark.parametrize("path", [CODING, OPENAI], ids=lambda path: path.suffix)
+def test_bytes_that_are_no_utf_8_are_no_traceback(
+    program: Program, tmp_path: Path, *, command: str, path: Path
+) -> None:
+    content = path.read_bytes()
+    more = ("--db", tmp_path / "kept.db") if command == "import" else ()
+    role = content.find(b"role")
+    places = (0, 3, 9, role + 1, role + 8, len(content) // 2)
+    spoilt_bytes = (b"\xff", b"\xc3", b"\xed\xa0\x80", b"\x80\x80", b"\xff", b"\xe4")
+    for at, spoilt in zip(places, spoilt_bytes, strict=True):
+        session = tmp_path / f"session-{at}.json"
+        session.write_bytes(content[:at] + spoilt + content[at:])
+        ended = program(command, session, *more)
+        assert ended.code in (0, 2)
+        if ended.code:
+            assert str(session) in ended.err

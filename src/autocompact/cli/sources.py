@@ -6,11 +6,12 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, TextIO, TypeVar
 
+from autocompact.cli.guard import drop_output, refusal
 from autocompact.errors import InvalidInput, UnreadableSession
 from autocompact.files import replace_file
 
@@ -58,17 +59,29 @@ def opened(session: str) -> Generator[Source]:
     if session != STDIN and not path.is_fifo():
         yield Source(name=session, path=path)
         return
-    if session == STDIN and sys.stdin.isatty():
+    if session == STDIN and not is_piped():
         raise InvalidInput("SESSION is -, but nothing is piped in: name a file, or pipe one in")
     with tempfile.TemporaryDirectory(prefix="autocompact-") as folder:
         copy = Path(folder) / "session"
-        with copy.open("wb") as file:
-            if session == STDIN:
-                shutil.copyfileobj(sys.stdin.buffer, file)
-            else:
-                with path.open("rb") as pipe:
-                    shutil.copyfileobj(pipe, file)
-        yield Source(name="standard input" if session == STDIN else session, path=copy)
+        name = "standard input" if session == STDIN else session
+        try:
+            with copy.open("wb") as file, _stream(session) as stream:
+                shutil.copyfileobj(stream, file)
+        except OSError as error:
+            raise UnreadableSession(
+                f"{name!r} cannot be copied to {folder!r}: {refusal(error)}, or set TMPDIR, or name a file"
+            ) from error
+        yield Source(name=name, path=copy)
+
+
+def _stream(session: str) -> AbstractContextManager[BinaryIO]:
+    return nullcontext(sys.stdin.buffer) if session == STDIN else Path(session).open("rb")
+
+
+def is_piped() -> bool:
+    """True if stdin is there and is no terminal."""
+    stream: TextIO | None = sys.stdin  # None where it was closed (<&-)
+    return stream is not None and not stream.isatty()
 
 
 def read_text(path: Path) -> str:
@@ -82,7 +95,7 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         raise InvalidInput(f"--summary {str(path)!r} is no text in UTF-8: save it as such") from error
     except OSError as error:
-        raise InvalidInput(f"--summary {str(path)!r} cannot be read: {error.strerror or error}") from error
+        raise InvalidInput(f"--summary {str(path)!r} cannot be read: {refusal(error)}") from error
     if "\0" in text:
         raise InvalidInput(f"--summary {str(path)!r} is a binary file: give a text")
     if not text.strip():
@@ -112,14 +125,36 @@ def deliver(content: Iterable[bytes], out: Path | None) -> None:
     """Write ``content`` to ``out``, whole or not at all, or to stdout.
 
     Raises:
-        InvalidInput: ``out`` cannot be written.
-        OSError: stdout cannot be written.
+        InvalidInput: ``out`` or stdout cannot be written.
+        BrokenPipeError: nobody reads stdout any more.
     """
     if out is None:
-        sys.stdout.buffer.writelines(content)
-        sys.stdout.buffer.flush()
+        _to_stdout(content)
         return
     try:
         replace_file(out, content)
     except OSError as error:
-        raise InvalidInput(f"--out {str(out)!r} cannot be written: {error.strerror or error}") from error
+        raise InvalidInput(f"--out {str(out)!r} cannot be written: {refusal(error)}") from error
+
+
+def _to_stdout(content: Iterable[bytes]) -> None:
+    if sys.stdout is None:  # closed (>&-)
+        raise InvalidInput(
+            "the output cannot be written, stdout is closed: name a file with --out, or open it"
+        )
+    pieces = iter(content)  # an error while they are made is none of stdout
+    for piece in pieces:
+        _written(piece)
+    _written(b"")
+
+
+def _written(piece: bytes) -> None:
+    try:
+        sys.stdout.buffer.write(piece)
+        if not piece:
+            sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        drop_output()
+        raise InvalidInput(f"the output cannot be written: {refusal(error)}, or write elsewhere") from error

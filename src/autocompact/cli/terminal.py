@@ -21,7 +21,7 @@ def width(stream: TextIO) -> int:
     """Columns to use: of the terminal, or what ``COLUMNS`` says; 80 where there is no terminal."""
     try:
         columns = int(os.environ.get("COLUMNS") or os.get_terminal_size(stream.fileno()).columns)
-    except (ValueError, OSError):
+    except (ValueError, OSError, AttributeError):  # no number, no terminal, closed (>&-)
         columns = USUAL
     return max(NARROWEST, min(WIDEST, columns))
 

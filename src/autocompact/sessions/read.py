@@ -76,7 +76,7 @@ def _read(file: BinaryIO, *, path: Path) -> Session:
     file.seek(0)
     try:
         return reader(file)
-    except (msgspec.DecodeError, InvalidRequest) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, InvalidRequest) as error:
         raise UnreadableSession(f"{str(path)!r} is JSON, but no session: {error}. {_KNOWN}") from error
 
 
@@ -115,8 +115,10 @@ def _reader(lines: Iterable[bytes]) -> _Reader | None:
 
 def _objects(line: bytes) -> Iterator[_Fields]:
     try:
+        # The decoder checks only the strings that it makes: a reader must never meet bytes that are no text.
+        line.decode()
         yield _fields(line)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         for piece in salvage(line)[0]:
             yield _fields(piece)
 
