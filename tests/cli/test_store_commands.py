@@ -488,3 +488,39 @@ def test_an_interrupted_import_leaves_a_store_that_can_be_used(shelf: Shelf, tmp
         assert process.stderr is not None
         assert process.stderr.read().strip() == b""
     assert shelf.told("import", OPENAI, "--name", "talk") == "talk: 41 messages imported"
+
+
+# Without a name -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["show", "show --context", "export", "compactions", "undo"])
+def test_without_a_name_it_is_the_conversation_that_was_last_used_and_that_is_said(
+    shelf: Shelf, recorded: Path, command: str
+) -> None:
+    shelf.told("import", OPENAI)
+    shelf.told("import", recorded, "--name", "pump")
+    ended = shelf(*command.split())
+    assert ended.code == 0, ended.err
+    assert "pump: the conversation that was last used; `autocompact list` shows all" in ended.err
+    if command == "undo":
+        assert shelf("restore").code == 0
+    else:
+        assert ended.out == shelf(command.split()[0], "pump", *command.split()[1:]).out
+
+
+def test_without_a_name_nothing_is_deleted(shelf: Shelf, recorded: Path) -> None:
+    shelf.told("import", recorded)
+    assert "Missing argument 'NAME'" in shelf.refused("delete", "--yes")
+    assert len(shelf.json("list")["conversations"]) == 1
+
+
+def test_an_empty_name_is_not_the_last_used_one(shelf: Shelf, recorded: Path) -> None:
+    shelf.told("import", recorded)
+    for command in ("show", "undo", "compactions"):
+        assert "there is no conversation ''" in shelf.refused(command, "")
+
+
+def test_without_a_name_an_empty_store_says_how_to_begin(shelf: Shelf) -> None:
+    shelf.told("import", OPENAI)
+    for command in ("show", "export", "undo", "restore", "compactions"):
+        assert "`autocompact import SESSION` keeps one" in shelf.refused(command, "--namespace", "other")

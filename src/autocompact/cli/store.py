@@ -90,14 +90,14 @@ def list_conversations(*, as_json: bool, **where: Unpack[Where]) -> None:
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", required=False)
 @click.option("--from", "from_seq", type=COUNT, metavar="N", help="First message.")
 @click.option("--through", "through_seq", type=COUNT, metavar="N", help="Last message.")
 @click.option("--context", is_flag=True, help="Show what the model sees instead.")
 @json_option
 @_where
 def show(
-    name: str,
+    name: str | None,
     *,
     from_seq: int | None,
     through_seq: int | None,
@@ -108,6 +108,7 @@ def show(
     """Show the messages of a conversation, whatever was compacted since.
 
     NAME is its name, the beginning of its name, or one message of it as `autocompact search` prints it: NAME:m12.
+    Without one it is the conversation that was last used.
     """
     from autocompact.cli import shelf
 
@@ -117,17 +118,19 @@ def show(
         _show_context(name, as_json=as_json, **where)
         return
     excerpt = ask(lambda books: books.excerpt(name, from_seq=from_seq, through_seq=through_seq), **where)
+    _tell_chosen(name, excerpt.info.key.conversation)
     if as_json:
         deliver([shelf.excerpt_document(excerpt)], None)
     else:
         click.echo(shelf.transcript(excerpt), color=color())
 
 
-def _show_context(name: str, *, as_json: bool, **where: Unpack[Where]) -> None:
+def _show_context(name: str | None, *, as_json: bool, **where: Unpack[Where]) -> None:
     from autocompact.cli import shelf
 
     counter = _counter()
     info, context = ask(lambda books: books.context(name, counter=counter), **where)
+    _tell_chosen(name, info.key.conversation)
     if as_json:
         deliver([shelf.context_document(info, context, counter=counter.name)], None)
     else:
@@ -135,7 +138,7 @@ def _show_context(name: str, *, as_json: bool, **where: Unpack[Where]) -> None:
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", required=False)
 @click.option(
     "--format",
     type=click.Choice(["json", "jsonl", "openai", "anthropic", "markdown"]),
@@ -145,15 +148,16 @@ def _show_context(name: str, *, as_json: bool, **where: Unpack[Where]) -> None:
 )
 @click.option("--out", type=FILE, metavar="FILE", help="Write it to FILE instead of stdout.")
 @_where
-def export(name: str, *, format: ExportFormat, out: Path | None, **where: Unpack[Where]) -> None:
+def export(name: str | None, *, format: ExportFormat, out: Path | None, **where: Unpack[Where]) -> None:
     """Write every message of a conversation, whatever was compacted.
 
-    NAME is its name, or the beginning of its name.
+    NAME is its name, or the beginning of its name; without one it is the conversation that was last used.
     """
     from autocompact.library import database_path, render
 
     check_out(out, session=database(where["db"]) or database_path())
     archive = ask(lambda books: books.archive(name), **where)
+    _tell_chosen(name, archive.name)
     deliver(render(archive, format), out)
     if out is not None:
         tell(f"{archive.name}: {len(archive.messages):,} messages written to {out}")
@@ -228,19 +232,20 @@ def search(query: str, *, conversation: str | None, most: int, as_json: bool, **
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", required=False)
 @json_option
 @_where
-def undo(name: str, *, as_json: bool, **where: Unpack[Where]) -> None:
+def undo(name: str | None, *, as_json: bool, **where: Unpack[Where]) -> None:
     """Take the compaction in force back; what was said since stays.
 
     The one before it is in force again, if there was one. Nothing is deleted. NAME is the conversation's name, or the
-    beginning of its name.
+    beginning of its name; without one it is the conversation that was last used.
     """
     from autocompact.cli import shelf
 
     counter = _counter()
     undone = ask(lambda books: books.undo(name, counter=counter), **where)
+    _tell_chosen(name, undone.name)
     if as_json:
         deliver([shelf.undone_document(undone, counter=counter.name)], None)
     else:
@@ -248,19 +253,21 @@ def undo(name: str, *, as_json: bool, **where: Unpack[Where]) -> None:
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", required=False)
 @click.argument("compaction", default="")
 @json_option
 @_where
-def restore(name: str, *, compaction: str, as_json: bool, **where: Unpack[Where]) -> None:
+def restore(name: str | None, *, compaction: str, as_json: bool, **where: Unpack[Where]) -> None:
     """Put a compaction in force again: COMPACTION, or the one that the last undo took back.
 
-    NAME is the conversation's name, or the beginning of its name; `autocompact compactions NAME` shows the ids.
+    NAME is the conversation's name, or the beginning of its name; `autocompact compactions NAME` shows the ids. Without
+    both it is the conversation that was last used.
     """
     from autocompact.cli import shelf
 
     counter = _counter()
     restored = ask(lambda books: books.restore(name, compaction, counter=counter), **where)
+    _tell_chosen(name, restored.name)
     if as_json:
         deliver([shelf.restored_document(restored, counter=counter.name)], None)
     else:
@@ -285,23 +292,29 @@ def delete(name: str, *, yes: bool, **where: Unpack[Where]) -> None:
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", required=False)
 @json_option
 @_where
-def compactions(name: str, *, as_json: bool, **where: Unpack[Where]) -> None:
+def compactions(name: str | None, *, as_json: bool, **where: Unpack[Where]) -> None:
     """Show every compaction of a conversation, undone ones included, with its receipt.
 
-    NAME is its name, or the beginning of its name.
+    NAME is its name, or the beginning of its name; without one it is the conversation that was last used.
     """
     from autocompact.cli import shelf
 
     info, records, active = ask(lambda books: books.compactions(name), **where)
+    _tell_chosen(name, info.key.conversation)
     if as_json:
         deliver([shelf.records_document(info, records, active=active)], None)
     elif records:
         click.echo(shelf.records_text(info, records, active=active, width=width(sys.stdout)), color=color())
     else:
         tell(f"Nothing was compacted in {info.key.conversation}.")
+
+
+def _tell_chosen(name: str | None, chosen: str) -> None:
+    if name is None:
+        tell(f"{chosen}: the conversation that was last used; `autocompact list` shows all")
 
 
 def _counter() -> Counter:

@@ -94,7 +94,7 @@ class Restored:
 class Library:
     """What a person does with the conversations that a store keeps. Make it with `opened`.
 
-    Every ``name`` is that of a conversation, or the beginning of exactly one.
+    Every ``name`` is that of a conversation, or the beginning of exactly one; None is the one that was last updated.
 
     Args:
         store: where they are.
@@ -111,12 +111,14 @@ class Library:
         """All of them, the last updated first."""
         return await self._store.conversations(self._namespace)
 
-    async def find(self, name: str) -> ConversationInfo:
-        """The conversation called ``name``.
+    async def find(self, name: str | None) -> ConversationInfo:
+        """The conversation called ``name``; the last updated one for None.
 
         Raises:
             InvalidInput: there is none, or several begin like this; the message lists what comes near.
         """
+        if name is None:
+            return await self._newest()
         known = {info.key.conversation: info for info in await self.conversations()}
         begun = [each for each in known if name and each.startswith(name)]
         if name in known or len(begun) == 1:
@@ -132,12 +134,23 @@ class Library:
             f"`autocompact list` shows all {len(known):,}."
         )
 
-    async def place(self, name: str) -> tuple[ConversationInfo, int | None]:
+    async def _newest(self) -> ConversationInfo:
+        found = await self._store.conversations(self._namespace, limit=1)
+        if not found:
+            raise InvalidInput(
+                f"there is no conversation in {str(self._store.path)!r} (namespace {self._namespace!r}): "
+                "`autocompact import SESSION` keeps one"
+            )
+        return found[0]
+
+    async def place(self, name: str | None) -> tuple[ConversationInfo, int | None]:
         """The conversation, and the message where ``name`` is a reference such as ``notes:m12``, as searches give it.
 
         Raises:
             InvalidInput: see `find`.
         """
+        if name is None:
+            return await self._newest(), None
         before, _, last = name.rpartition(":")
         known = {info.key.conversation for info in await self.conversations()}
         if name in known or not before:
@@ -149,7 +162,7 @@ class Library:
         return await self.find(before), seq
 
     async def excerpt(
-        self, name: str, *, from_seq: int | None = None, through_seq: int | None = None
+        self, name: str | None, *, from_seq: int | None = None, through_seq: int | None = None
     ) -> Excerpt:
         """Messages as they came in, whatever was compacted; by default all, or the one that ``name`` refers to.
 
@@ -169,7 +182,7 @@ class Library:
         calls = {call.id: call.name for message in log for call in message.calls}
         return Excerpt(info=info, messages=log[first - 1 : last], marks=_marks(log, active), calls=calls)
 
-    async def context(self, name: str, *, counter: Counter) -> tuple[ConversationInfo, Context]:
+    async def context(self, name: str | None, *, counter: Counter) -> tuple[ConversationInfo, Context]:
         """The conversation as the model sees it.
 
         Raises:
@@ -179,7 +192,7 @@ class Library:
         conversation = await self._conversation(info.key, counter=counter)
         return info, conversation.context(closed=True)
 
-    async def archive(self, name: str) -> Archive:
+    async def archive(self, name: str | None) -> Archive:
         """All that is known of a conversation.
 
         Raises:
@@ -247,7 +260,9 @@ class Library:
         found = await recall.search(query, k, scope="conversation")
         return tuple(replace(one, reference=f"{wanted}:{one.reference}") for one in found)
 
-    async def compactions(self, name: str) -> tuple[ConversationInfo, tuple[Compaction, ...], str | None]:
+    async def compactions(
+        self, name: str | None
+    ) -> tuple[ConversationInfo, tuple[Compaction, ...], str | None]:
         """The conversation, every record of it, oldest first, and the id of the one in force.
 
         Raises:
@@ -257,7 +272,7 @@ class Library:
         active = (await self._store.load(info.key)).active
         return info, await self._store.compactions(info.key), active.id if active else None
 
-    async def undo(self, name: str, *, counter: Counter) -> Undone:
+    async def undo(self, name: str | None, *, counter: Counter) -> Undone:
         """Take the compaction in force back; nothing that was said is lost.
 
         Raises:
@@ -279,7 +294,7 @@ class Library:
             tokens_after=after,
         )
 
-    async def restore(self, name: str, compaction_id: str = "", *, counter: Counter) -> Restored:
+    async def restore(self, name: str | None, compaction_id: str = "", *, counter: Counter) -> Restored:
         """Put a compaction in force again; without an id the one that the last undo took back.
 
         Raises:
