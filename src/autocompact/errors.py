@@ -47,14 +47,16 @@ class IncompressibleContext(AutocompactError):
     Attributes:
         breakdown: tokens by what fills the window, largest first, e.g. ``{"system": 9000, "last request": 800}``.
         limit: tokens that were available (window less output reserve, or the requested target).
+        unit: what both count where a provider's limit on ``bytes`` or ``images`` is the one that is exceeded.
     """
 
-    def __init__(self, breakdown: Mapping[str, int], *, limit: int) -> None:
+    def __init__(self, breakdown: Mapping[str, int], *, limit: int, unit: str = "tokens") -> None:
         self.breakdown = dict(sorted(breakdown.items(), key=lambda item: -item[1]))
         self.limit = limit
+        self.unit = unit
         figures = ", ".join(f"{name} {tokens:,}" for name, tokens in self.breakdown.items() if tokens)
         super().__init__(
-            f"the context cannot be made smaller than {sum(self.breakdown.values()):,} tokens, "
+            f"the context cannot be made smaller than {sum(self.breakdown.values()):,} {unit}, "
             f"but only {limit:,} fit. What fills it: {figures or 'nothing'}. "
             "Shorten the largest of these, unpin something, or choose a larger target or window."
         )

@@ -68,7 +68,7 @@ async def die_at(path: str, what: str, step: str) -> None:
         case "compact":
             await conversation.compact()
         case "prepare":
-            conversation.ahead.start(conversation.asked_for)
+            conversation.ahead.start(conversation.asked_for())
             await conversation.ahead.settled()
         case "undo":
             await conversation.records.undo()

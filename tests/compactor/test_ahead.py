@@ -95,34 +95,35 @@ async def test_what_does_not_fit_any_more_is_thrown_away_at_once_also_if_another
     assert not conversation.ahead.busy
 
 
+class Slow(TalkingModel):
+    """Answers when it is let go on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked, self.go_on = asyncio.Event(), asyncio.Event()
+
+    async def complete(
+        self, messages: Sequence[Message], *, max_tokens: int | None = None, tools: bytes | None = None
+    ) -> ModelReply:
+        self.asked.set()
+        await self.go_on.wait()
+        return await super().complete(messages, max_tokens=max_tokens, tools=tools)
+
+
 @pytest.mark.requirement("E4")
-async def test_nobody_waits_for_it_below_the_limit_and_at_the_limit_everybody_gets_it() -> None:
-    asked, go_on = asyncio.Event(), asyncio.Event()
-
-    class Slow(TalkingModel):
-        async def complete(
-            self, messages: Sequence[Message], *, max_tokens: int | None = None, tools: bytes | None = None
-        ) -> ModelReply:
-            asked.set()
-            await go_on.wait()
-            return await super().complete(messages, max_tokens=max_tokens, tools=tools)
-
+async def test_nobody_waits_for_it_below_the_threshold_and_at_the_threshold_everybody_gets_it() -> None:
     model = Slow()
     conversation = await compactor(model=model, mode=MODE, window=8_000).open("task")
     number = 0
     while not conversation.should_compact():
-        await step(conversation, number)
-        await conversation.ready()
-        number += 1
-    await asked.wait()
-    assert conversation.ahead.running
-    assert not (await conversation.compact()).success  # by hand: refused, not queued
-    while conversation.usage().used <= conversation.shared.budget.limit:
         await conversation.ready()
         assert conversation.active is None
         await step(conversation, number)
         number += 1
-    asyncio.get_running_loop().call_later(0, go_on.set)
+    await model.asked.wait()
+    assert conversation.ahead.running
+    assert not (await conversation.compact()).success  # by hand: refused, not queued
+    asyncio.get_running_loop().call_later(0, model.go_on.set)
     context = await conversation.ready()
     assert conversation.active_id == "c1"
     assert context.messages[-1].results[0].call_id == f"c{number - 1}"  # rebased on what came since

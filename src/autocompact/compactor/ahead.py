@@ -1,16 +1,20 @@
-"""A compaction made ahead: prepared in the background, kept durably, put in force at the threshold without waiting."""
+"""A compaction made ahead: prepared in the background, stored, activated at the threshold.
+
+What it gives depends on the log alone, never on the scheduler: log, goal and summariser are fixed when it starts. One
+that is made without a model takes milliseconds and is waited for by whatever is decided next (`Ahead.join`); one that
+a model makes is waited for at the threshold.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from autocompact.compactor.work import finished
+from autocompact.compactor.work import Work, finished
 from autocompact.core.compaction import Compaction
 from autocompact.core.ladder import Goal
 from autocompact.core.receipts import weigh
@@ -34,29 +38,39 @@ class Ahead:
         self.prepared: Compaction | None = None
         self._of = conversation
         self._task: asyncio.Task[None] | None = None
+        self._offline = False
 
     @property
     def running(self) -> bool:
-        """Whether one is being made now."""
+        """True while one is being made."""
         return self._task is not None
 
     @property
     def busy(self) -> bool:
-        """Whether one is being made or waits."""
+        """True while one is being made, or is prepared."""
         return self.running or self.prepared is not None
 
-    def start(self, goal: Callable[[], Goal]) -> None:
-        """Make one in the background, unless one is being made."""
-        if self._task is None:
-            self._task = asyncio.create_task(self._run(goal))
-            self._of.shared.tasks.add(self._task)
-            self._task.add_done_callback(self._ended)
+    def start(self, goal: Goal) -> None:
+        """Make one for the log as it is now, in the background, unless one is being made."""
+        if self._task is not None:
+            return
+        work = self._of.execution.plan(goal, model_free=False, must_fit=False)
+        tasks = self._of.shared.tasks  # the conversation may be given another compactor meanwhile
+        self._offline = work.summariser is None
+        self._task = task = asyncio.create_task(self._run(work, used=self._of.usage().used))
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+        task.add_done_callback(self._ended)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        self._of.shared.tasks.discard(task)
         self._task = None
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("a compaction could not be prepared", exc_info=error)
+
+    async def join(self) -> None:
+        """Wait for one that is made without a model, so that the next decision does not depend on when it ends."""
+        if self._offline:
+            await self.settled()
 
     async def settled(self) -> None:
         """Wait until none is being made."""
@@ -64,17 +78,17 @@ class Ahead:
             await asyncio.wait([self._task])
             await asyncio.sleep(0)
 
-    async def _run(self, goal: Callable[[], Goal]) -> None:
+    async def _run(self, work: Work, *, used: int) -> None:
         execution = self._of.execution
         try:
-            async with execution.leased() as lease:
+            async with execution.leased(preparing=True) as lease:
                 try:
-                    record = await execution.make(goal(), model_free=False, must_fit=False)
+                    record = await execution.make(work)
                 except AutocompactError as error:
-                    await execution.count_failure(str(error), fence=lease.fence)
+                    await execution.count_failure(str(error), used=used, fence=lease.fence)
                     raise
                 if record is None:
-                    await execution.count_failure(execution.nothing, fence=lease.fence)
+                    await execution.count_failure(execution.nothing, used=used, fence=lease.fence)
                 else:
                     await finished(self._keep(record, fence=lease.fence))
         except (Conflict, CompactionRunning):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol, Self, runtime_checkable
 
 from autocompact.compactor.conversation import Conversation
+from autocompact.compactor.guarded import GuardedModel
 from autocompact.compactor.summariser import Summariser
 from autocompact.core.messages import Message, text_message
 from autocompact.core.modes import DEFAULT, Mode
@@ -101,7 +102,7 @@ class Compactor:
             return None
         window = _window_of(model, self._windows) or DEFAULT_WINDOW
         return Summariser(
-            model=model,
+            model=GuardedModel(model),
             skill=self._skill,
             window=self.budget.window if model is self.model else window,
             counter=self.counter,

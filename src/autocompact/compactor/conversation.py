@@ -19,11 +19,12 @@ import msgspec
 
 from autocompact.compactor.ahead import Ahead
 from autocompact.compactor.execution import Execution
+from autocompact.compactor.guarded import GuardedModel
 from autocompact.compactor.meter import Meter
 from autocompact.compactor.records import Records
 from autocompact.compactor.state import EngineState
 from autocompact.compactor.work import CompactionResult, finished, numbered
-from autocompact.core.budget import Compact, Continue, Decision, Prepare, Refuse, State, decide
+from autocompact.core.budget import Compact, Continue, Decision, Prepare, Pressure, Refuse, State, decide
 from autocompact.core.compaction import Compaction, Trigger
 from autocompact.core.ladder import Goal
 from autocompact.core.messages import Dialect, Message, Role, Text, Usage
@@ -310,7 +311,7 @@ class Conversation:
         if self.shared.model is None:
             raise ModelError("no model counts this conversation: give the compactor one")
         load = self.meter.load()
-        tokens = await self.shared.model.count(self.sent(), tools=self.meter.tools)
+        tokens = await GuardedModel(self.shared.model).count(self.sent(), tools=self.meter.tools)
         self.meter.report(Usage(prompt=tokens), sent=load)
         return tokens
 
@@ -341,16 +342,20 @@ class Conversation:
     async def ready(self, *, nothing_due: bool = False) -> Context:
         """The context for the next model call, compacted first where that is due. Call it before each one.
 
-        A compaction that fails leaves the context as it was, unless the request would not fit: then the steps of
-        the ladder that need no model act.
+        From the threshold on it waits for a compaction that is being prepared; one that is prepared without a model is
+        waited for by the next call. A compaction that fails leaves the context as it was, unless the request would not
+        fit: then the steps of the ladder that need no model act.
 
         Args:
             nothing_due: `decide` was asked with at least as much in the context, and said to continue.
 
         Raises:
-            IncompressibleContext: what must stay does not fit, or the policy forbids to compact.
+            IncompressibleContext: what must stay does not fit, nothing can be gained, or the policy forbids to
+                compact. A context that does not fit is never handed out.
             StoreError: the request would not fit, and the compaction could not be stored.
         """
+        if not nothing_due:
+            await self.ahead.join()
         if (used := self.usage().used) > self.state.peak:
             self.state = msgspec.structs.replace(self.state, peak=used)
         if nothing_due:
@@ -359,21 +364,23 @@ class Conversation:
             case Continue():
                 pass
             case Prepare():
-                self.ahead.start(lambda: self.goal(decision.target, trigger="prepared"))
+                self.ahead.start(self.goal(decision.target, trigger="prepared"))
             case Compact():
                 await self._make_room()
             case Refuse():
-                limit = self.meter.counted(self.shared.budget.limit)
-                raise self.meter.refusal(self.breakdown(), limit=limit)
+                raise self._refusal(decision.pressure)
         return self.context()
 
     async def _make_room(self) -> None:
+        """Compact until nothing is due; where the request would not fit, until it fits.
+
+        Raises:
+            IncompressibleContext: the request does not fit, whatever is done.
+        """
         tries = TRIES
-        while isinstance(decision := self.decide(), Compact) and tries:
+        while isinstance(decision := await self._due(), Compact) and tries:
             tries -= 1
             must_fit = decision.trigger == "overflow"
-            if self.ahead.running and not must_fit:
-                return  # it is being made; until the limit nobody has to wait for it
             try:
                 await self._compact_for(decision)
             except Conflict:
@@ -385,19 +392,43 @@ class Conversation:
                     raise
                 return
             else:
-                return
+                break
+        decision = self.decide()
+        if decision.pressure.overflows:
+            raise self._refusal(decision.pressure)
+
+    async def _due(self) -> Decision:
+        """What to do once no preparation runs: from the threshold on, its compaction is the one that is due."""
+        await self.ahead.settled()
+        return self.decide()
 
     async def _compact_for(self, decision: Compact) -> None:
-        await self.ahead.settled()
         if await self.ahead.swap_in():
             return
-        await self.execution.run(
-            lambda: self.goal(
-                decision.target, trigger=decision.trigger, summarise=decision.pressure.kind != "tokens"
-            ),
-            model_free=decision.model_free,
-            must_fit=decision.trigger == "overflow",
-        )
+        must_fit, pressure = decision.trigger == "overflow", decision.pressure
+        try:
+            record = await self.execution.run(
+                lambda: self.goal(
+                    decision.target, trigger=decision.trigger, summarise=pressure.kind != "tokens"
+                ),
+                model_free=decision.model_free,
+                must_fit=must_fit,
+            )
+            if record is None and must_fit:  # by our own count it fits, by the meter it does not
+                await self.execution.run(self._smaller, model_free=True, must_fit=True)
+        except IncompressibleContext as error:
+            if pressure.kind == "tokens":
+                raise
+            raise self._refusal(pressure) from error
+
+    def _refusal(self, pressure: Pressure) -> IncompressibleContext:
+        """That the context does not fit, with figures in the unit that is short."""
+        overhead = getattr(self.meter.overhead, pressure.kind)
+        counter, kind = self.shared.counter, pressure.kind
+        parts = breakdown(self.context().messages, tools=overhead, counter=counter, unit=kind)
+        if kind != "tokens":
+            return IncompressibleContext(parts, limit=pressure.limit, unit=kind)
+        return self.meter.refusal(parts, limit=self.meter.counted(pressure.limit), used=pressure.used)
 
     async def attempt(self, call: Callable[[Context], Awaitable[ModelReply]]) -> ModelReply:
         """Make room, call the model, and if it says that the request is too large, compact without it and retry once.

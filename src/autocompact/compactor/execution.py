@@ -57,14 +57,20 @@ class Execution:
         self._of = conversation
 
     @asynccontextmanager
-    async def leased(self, *, patience: float = 0.0) -> AsyncGenerator[Lease]:
+    async def leased(self, *, patience: float = 0.0, preparing: bool = False) -> AsyncGenerator[Lease]:
         """The right to compact this conversation, and its present state.
+
+        Args:
+            patience: seconds to wait while somebody else has it.
+            preparing: it is for the preparation in the background; anybody else waits for one that needs no model.
 
         Raises:
             CompactionRunning: somebody else has it.
             Conflict: somebody else compacted, or undid, since this program looked last; it has looked now.
         """
         of = self._of
+        if not preparing:
+            await of.ahead.join()
         before = of.active_id
         async with leased(of.shared.store, of.key, holder=of.shared.holder, patience=patience) as lease:
             await of.sync()
@@ -83,7 +89,7 @@ class Execution:
             AutocompactError: it failed, and nothing has changed.
         """
         record = await self.carry_out(
-            lambda: self.make(goal(), model_free=model_free, must_fit=must_fit),
+            lambda: self.make(self.plan(goal(), model_free=model_free, must_fit=must_fit)),
             trigger=goal().trigger,
             patience=2 * LEASE_SECONDS if must_fit else 0.0,
         )
@@ -106,7 +112,7 @@ class Execution:
                 record = await make()
                 if record is None:
                     if trigger in ("threshold", "overflow"):
-                        await self.count_failure(self.nothing, fence=lease.fence)
+                        await self.count_failure(self.nothing, used=of.usage().used, fence=lease.fence)
                     self._tell_end(self.nothing)
                     return None
                 return await finished(self._conclude(record, fence=lease.fence))
@@ -138,18 +144,26 @@ class Execution:
 
     # Making and committing
 
-    async def make(self, goal: Goal, *, model_free: bool, must_fit: bool) -> Compaction | None:
-        """A record for ``goal``, with its times; nothing changes."""
-        of, clock = self._of, self._of.shared.clock
-        started = clock.monotonic()
-        work = Work(
+    def plan(self, goal: Goal, *, model_free: bool, must_fit: bool) -> Work:
+        """Everything that a compaction to ``goal`` needs, as it is now."""
+        of = self._of
+        last = next((m for m in reversed(of.context().messages) if m.is_request), None)
+        return Work(
             log=of.transcript.snapshot(),
             active=of.active,
-            goal=await self._with_request(goal),
+            goal=replace(goal, inline_request=goal.inline_request and (last is None or _can_be_quoted(last))),
+            request=of.state.request if last is None else 0,
             summariser=None if model_free else of.shared.summariser(of.meter.tools, system=of.meter.system),
             must_fit=must_fit,
         )
-        parent = of.active_id
+
+    async def make(self, work: Work) -> Compaction | None:
+        """The record of ``work``, with its times; nothing changes."""
+        of, clock = self._of, self._of.shared.clock
+        started = clock.monotonic()
+        if work.goal.inline_request and work.request:  # an earlier compaction put it inside its summary
+            (request,) = await of.history(from_seq=work.request, through_seq=work.request)
+            work = replace(work, goal=replace(work.goal, request=request))
         try:
             record = await work.run()
         except IncompressibleContext as error:
@@ -157,18 +171,8 @@ class Execution:
         if record is None:
             return None
         receipt = replace(record.receipt, seconds=clock.monotonic() - started, time=clock.now())
+        parent = work.active.id if work.active else ""
         return replace(record, id=self.next_id(), parent=parent, receipt=receipt)
-
-    async def _with_request(self, goal: Goal) -> Goal:
-        """Where the last request goes inside the summary: the request, also if it was put there before."""
-        if not goal.inline_request:
-            return goal
-        shown = (message for message in reversed(self._of.context().messages) if message.is_request)
-        last = next(shown, None)
-        if last is None and (seq := self._of.state.request):
-            (last,) = await self._of.history(from_seq=seq, through_seq=seq)
-            return replace(goal, request=last)
-        return replace(goal, inline_request=last is None or _can_be_quoted(last))
 
     def next_id(self) -> str:
         """A new record's id; unique while the lease is held."""
@@ -252,15 +256,15 @@ class Execution:
 
     async def _failed(self, error: BaseException, *, fence: int, trigger: Trigger) -> None:
         if trigger != "manual" and isinstance(error, AutocompactError) and not isinstance(error, Conflict):
-            await self.count_failure(str(error), fence=fence)
+            await self.count_failure(str(error), used=self._of.usage().used, fence=fence)
         cancelled = isinstance(error, asyncio.CancelledError)
         self._tell_end("it was cancelled" if cancelled else str(error) or type(error).__name__)
 
-    async def count_failure(self, reason: str, *, fence: int) -> None:
-        """Remember that an automatic compaction failed; several in a row open the breaker."""
+    async def count_failure(self, reason: str, *, used: int, fence: int) -> None:
+        """Remember that an automatic compaction failed at ``used`` tokens; several in a row open the breaker."""
         of = self._of
         before = of.state.breaker
-        breaker = before.failed(reason, tokens=of.usage().used)
+        breaker = before.failed(reason, tokens=used)
         of.state = msgspec.structs.replace(of.state, breaker=breaker)
         expected = of.active_id or None
         try:

@@ -106,17 +106,20 @@ class Meter:
         grown = self._of.cost().tokens - settled.cost.tokens
         return replace(settled.cost, tokens=used.tokens - round(grown * self._factor))
 
-    def refusal(self, breakdown: Mapping[str, int], *, limit: int) -> IncompressibleContext:
+    def refusal(self, breakdown: Mapping[str, int], *, limit: int, used: int = 0) -> IncompressibleContext:
         """That a context does not fit, with figures that can be compared with those of the meter.
 
         Args:
             breakdown: tokens by what fills it, by our own count.
             limit: tokens that it may take, by our own count; 1 and less where what we do not see leaves nothing.
+            used: tokens of the context by the meter, where that is the figure that does not fit.
         """
         factor, unseen = self._factor, self.gauge.unseen or 0
         parts = {name: round(tokens * factor) for name, tokens in breakdown.items()}
         if unseen:
             parts["what the provider adds by itself"] = unseen
+        if (more := used - sum(parts.values())) > 0:
+            parts["what the provider reported beyond our count"] = more
         fits = min(self._of.shared.budget.limit, round(limit * factor) + unseen)
         return IncompressibleContext(parts, limit=fits)
 

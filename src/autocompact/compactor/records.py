@@ -81,8 +81,9 @@ class Records:
             ModelError: the model did not answer.
             IncompressibleContext: what must stay does not fit.
         """
-        goal = self._of.asked_for(focus)
-        record = await self._of.execution.make(goal, model_free=False, must_fit=False)
+        execution = self._of.execution
+        plan = execution.plan(self._of.asked_for(focus), model_free=False, must_fit=False)
+        record = await execution.make(plan)
         return record and replace(record, status="prepared")
 
     def edited(self, record: Compaction, summary: str) -> Compaction:

@@ -158,6 +158,7 @@ class Work:
         goal: what to reach.
         summariser: who is asked for the summary; None makes it offline.
         must_fit: the next request would not fit: if the model fails, the offline summary has to do.
+        request: ``seq`` of the user's last request where the context does not show it; 0 where it does.
     """
 
     log: Transcript
@@ -165,6 +166,7 @@ class Work:
     goal: Goal
     summariser: Summariser | None
     must_fit: bool
+    request: int = 0
 
     async def run(self) -> Compaction | None:
         """The record to commit, None if there is nothing to gain.

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
-from autocompact.core.tokens import Cost
+from autocompact.core.tokens import Cost, Unit
 from autocompact.errors import InvalidInput
 
 LOWEST_RATIO, HIGHEST_RATIO = 0.5, 0.95
@@ -42,7 +42,7 @@ PRESETS: Mapping[str, int] = MappingProxyType(
 )
 """Absolute thresholds by name (requirement C1)."""
 
-Kind: TypeAlias = Literal["tokens", "bytes", "images"]
+Kind: TypeAlias = Unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from autocompact.core.media import document_tokens, image_tokens, opaque_text, sealed_tokens
 from autocompact.core.messages import (
@@ -92,21 +92,28 @@ def message_cost(message: Message, counter: Counter) -> Cost:
     return Cost(tokens=tokens, bytes=_message_bytes(message), images=images)
 
 
-def breakdown(messages: Iterable[Message], *, tools: int, counter: Counter) -> dict[str, int]:
+Unit: TypeAlias = Literal["tokens", "bytes", "images"]
+"""What a `Cost` counts."""
+
+
+def breakdown(
+    messages: Iterable[Message], *, tools: int, counter: Counter, unit: Unit = "tokens"
+) -> dict[str, int]:
     """Tokens by what fills a context: system prompt, tools, summary, user, assistant, tool results.
 
     Args:
         messages: the context.
-        tools: tokens of the tool schemas.
+        tools: what the tool schemas weigh, in ``unit``.
         counter: measures the rest.
+        unit: what is counted instead of tokens.
     """
     names = {"system": "system prompt", "user": "user", "assistant": "assistant", "tool": "tool results"}
     parts = {"tools": tools}
     for message in messages:
         made = message.seq == 0 and message.synthetic
         name = "summary" if made else names[message.role]
-        parts[name] = parts.get(name, 0) + message_cost(message, counter).tokens
-    return {name: tokens for name, tokens in parts.items() if tokens}
+        parts[name] = parts.get(name, 0) + getattr(message_cost(message, counter), unit)
+    return {name: amount for name, amount in parts.items() if amount}
 
 
 def _fixed_tokens(part: Part, texts: list[str]) -> int:

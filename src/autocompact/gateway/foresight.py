@@ -87,6 +87,8 @@ class Foresight:
         if size <= (known or self.look(conversation)).size:
             return Foreseen(nothing_due=True, stays=True)
         decision = conversation.decide(more=Cost(tokens=size, bytes=size))
+        is_idle = not conversation.ahead.running  # one that is being made is joined by the next request
         return Foreseen(
-            nothing_due=isinstance(decision, Continue), stays=isinstance(decision, Continue | Prepare)
+            nothing_due=is_idle and isinstance(decision, Continue),
+            stays=isinstance(decision, Continue | Prepare),
         )
