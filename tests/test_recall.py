@@ -101,7 +101,7 @@ async def test_before_a_compaction_nothing_has_left_the_context() -> None:
 
 
 async def test_what_a_compaction_kept_has_not_left_and_what_it_masked_has() -> None:
-    recall = await _recall(record=_through(3, keep=[2], masks=[Mask(seq=4, call_id="c1", stub="[…]")]))
+    recall = await _recall(record=_through(3, keep=[2], masks=[Mask(seq=4, part=0, stub="[…]")]))
     assert set(await _references(recall, "tax rate percent")) == {"m3", "m4"}
 
 

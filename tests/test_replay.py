@@ -211,7 +211,7 @@ async def test_after_the_recordings_own_compaction_nothing_that_is_reported_coun
     [
         ({}, 13),
         ({"compactions": (replace(compaction("c", 5), masks=()),)}, 5),
-        ({"compactions": (replace(compaction("c", 0), masks=(Mask(seq=8, call_id="x", stub="s"),)),)}, 8),
+        ({"compactions": (replace(compaction("c", 0), masks=(Mask(seq=8, part=0, stub="s"),)),)}, 8),
         ({"model": "claude-sonnet-4-5"}, 0),
         ({"model": "gpt-4"}, 13),
     ],

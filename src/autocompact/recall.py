@@ -37,6 +37,7 @@ from autocompact.core.messages import (
     ToolResult,
     text_message,
 )
+from autocompact.core.pairing import Place, answered_calls
 from autocompact.core.references import parse_reference, reference
 from autocompact.core.search import Kind, Passage, parse_query, part_kind, part_text
 from autocompact.core.terms import terms
@@ -436,8 +437,8 @@ def _source(message: Message, passage: Passage, *, before: Sequence[Message]) ->
     source = _speaker(message, part)
     if not isinstance(part, ToolResult):
         return source
-    calls = (call for other in reversed(before) for call in other.calls if call.id == part.call_id)
-    call = next(calls, None)
+    history = (*before, message)
+    call = answered_calls(history).get(Place(len(before), passage.part))
     return source if call is None else f"{source} of {_shown(call)}"
 
 

@@ -142,6 +142,38 @@ def histories() -> st.SearchStrategy[list[Message]]:
 
 
 @st.composite
+def id_histories(draw: st.DrawFn, max_steps: int = 6, size: int = 12) -> list[Message]:
+    """Histories of servers that number their calls from zero in every turn, or give them no id at all.
+
+    Every call has its own arguments, every result its own words; `size` times as many words as its number.
+    """
+    messages = [said("system", "be brief")] if draw(st.booleans()) else []
+    number = 0
+    for _ in range(draw(st.integers(0, max_steps))):
+        if draw(st.booleans()):
+            messages.append(said("user", f"request {number}"))
+        ids = draw(st.sampled_from([["call_0"], [""], ["call_0", "call_1"], ["", ""], ["call_0", "call_0"]]))
+        calls = [call(id, "Read", f'{{"file_path":"f{number + n}.py"}}') for n, id in enumerate(ids)]
+        texts = [f"line of f{number + n}.py, again and again; " * size for n in range(len(ids))]
+        answers = [result(id, text) for id, text in zip(ids, texts, strict=True)]
+        messages.append(said("assistant", f"step {number}", *calls))
+        number += len(ids)
+        packing = draw(st.sampled_from(["together", "apart", "lost", "late", "user"]))
+        if packing == "together":
+            messages.append(said("tool", *answers))
+        elif packing == "user":
+            messages.append(said("user", *answers, "and look at this"))
+        elif packing == "late":
+            messages += [said("user", "wait"), *(said("tool", answer) for answer in answers)]
+        else:
+            messages += [said("tool", answer) for answer in (answers if packing == "apart" else answers[:-1])]
+    if draw(st.booleans()):
+        messages.append(said("assistant", "done"))
+        messages.append(said("user", "thanks, go on"))
+    return numbered(messages)
+
+
+@st.composite
 def logs(draw: st.DrawFn) -> list[Message]:
     """Histories in which some messages replace earlier ones (edit, regenerate)."""
     messages = draw(histories())
@@ -160,10 +192,10 @@ def compactions(draw: st.DrawFn, log: Transcript, *, at_least: int = 0) -> Compa
     through = draw(st.integers(min(at_least, len(log)), len(log)))
     keep = draw(st.sets(st.integers(1, max(1, through)), max_size=3)) if through else set[int]()
     masks = [
-        Mask(seq=message.seq, call_id=answer.call_id, stub="[…]")
+        Mask(seq=message.seq, part=place, stub="[…]")
         for message in log.live()
-        for answer in message.results
-        if draw(st.booleans())
+        for place, part in enumerate(message.parts)
+        if isinstance(part, ToolResult) and draw(st.booleans())
     ]
     return Compaction(
         id=draw(st.sampled_from(["c1", "c2"])),

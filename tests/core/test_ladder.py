@@ -176,7 +176,7 @@ def test_unseen_results_too_large_for_the_window_are_cut_and_stay_the_answers_to
     log.append(replace(said("assistant", "I have seen it."), seq=len(log) + 1))
     log.append(replace(said("user", "Go on."), seq=len(log) + 1))
     later = climb_offline(log, replace(GOAL, tail_tokens=10), active=record)
-    assert later is None or len({(mask.seq, mask.call_id) for mask in later.masks}) == len(later.masks)
+    assert later is None or len({(mask.seq, mask.part) for mask in later.masks}) == len(later.masks)
 
 
 def test_a_first_result_that_is_too_large_is_cut_with_nothing_summarised():

@@ -121,9 +121,10 @@ def test_what_the_model_has_not_seen_yet_stays() -> None:
     assert masks_of([said("user", "hi")], ends=False) == ()
 
 
-def test_a_result_given_twice_is_left_to_repair() -> None:
+def test_of_a_result_given_twice_the_one_that_answers_the_call_is_masked() -> None:
     (asked, told) = use("a", command="make")
-    assert masks_of([asked, told.with_parts((*told.parts, *told.parts))]) == ()
+    (mask,) = masks_of([asked, told.with_parts((*told.parts, *told.parts))])
+    assert (mask.seq, mask.part) == (2, 0)
 
 
 def test_the_newest_results_stay_up_to_a_weight() -> None:
@@ -183,7 +184,7 @@ def test_results_in_one_message_are_weighed_apart_and_pictures_count() -> None:
         ToolResult(call_id="c", text=LONG),
     ]
     masks = masks_of([said("assistant", *calls), said("user", *results)])
-    assert [(mask.seq, mask.call_id) for mask in masks] == [(2, "b"), (2, "c")]
+    assert [(mask.seq, mask.part) for mask in masks] == [(2, 1), (2, 2)]
 
 
 READ = "     1\tdef run():\n     2\t    pass\n     3\t\n"

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -219,6 +221,29 @@ def test_a_call_id_used_again_is_renamed_with_its_result() -> None:
         "tool result:0_2=two",
         "assistant call:0_3",
         "tool result:0_3=one",
+    ]
+
+
+def of_openai(*parts: ToolCall) -> Message:
+    return replace(said("assistant", *parts), raw=b"{}", dialect="openai_chat")
+
+
+@pytest.mark.parametrize("id", ["call_0", ""])
+def test_an_openai_message_keeps_an_id_that_an_earlier_step_used(id: str) -> None:
+    history = [of_openai(call(id)), said("tool", result(id, "1")), of_openai(call(id, arguments="[2]"))]
+    messages = numbered([*history, said("tool", result(id, "2"))])
+    shown = repair(messages)
+    assert all(a is b for a, b in zip(shown, messages, strict=True))
+    assert problems(shown) == []
+    twins = [of_openai(call(id), call(id)), said("tool", result(id, "1")), said("tool", result(id, "2"))]
+    assert repaired(*twins) == [
+        f"assistant call:{id} call:{id}_2",
+        f"tool result:{id}=1",
+        f"tool result:{id}_2=2",
+    ]
+    assert problems(numbered(twins)) == [
+        f"call id {id!r} is used 2 times",
+        f"call {id!r} of messages[0] has 2 results directly after it, not one",
     ]
 
 

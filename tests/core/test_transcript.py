@@ -243,7 +243,7 @@ def test_starting_over_measures_only_what_the_log_did_not(length: int) -> None:
     log = Transcript(talk(length), counter=counter)
     asked = counter.asked
     assert asked == length
-    compaction = record(8, masks=(Mask(seq=11, call_id="call9", stub="[…]"),))
+    compaction = record(8, masks=(Mask(seq=11, part=0, stub="[…]"),))
     view(log, compaction)
     view(log)
     assert counter.asked == asked + 2
@@ -381,10 +381,10 @@ def test_kept_messages_stay_verbatim_and_the_prompt_stands_once() -> None:
 
 def test_masked_results_are_shown_as_their_stub() -> None:
     log = log_of(talk(8))
-    context = view(log, record(0, masks=(Mask(seq=3, call_id="call1", stub="[gone]"),)))
+    context = view(log, record(0, masks=(Mask(seq=3, part=0, stub="[gone]"),)))
     assert [r.text for m in context.messages for r in m.results] == ["[gone]", "done"]
     answer = ToolResult(call_id="b", text="x", media=(Image(),), raw=b"{}")
-    message = masked(said("tool", result("a"), answer), [Mask(seq=1, call_id="b", stub="[gone]")])
+    message = masked(said("tool", result("a"), answer), [Mask(seq=1, part=1, stub="[gone]")])
     assert message.parts == (result("a"), ToolResult(call_id="b", text="[gone]"))
     assert message.changed
 

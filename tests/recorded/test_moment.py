@@ -67,7 +67,7 @@ def test_one_that_left_messages_verbatim_is_known_by_its_time() -> None:
 
 
 def test_one_that_masks_a_later_message_was_made_later() -> None:
-    masks = (Mask(seq=5, call_id="c", stub="cleared"),)
+    masks = (Mask(seq=5, part=0, stub="cleared"),)
     assert [made(session(record(0, masks=masks)), through) for through in (4, 5)] == [[], ["c0"]]
 
 

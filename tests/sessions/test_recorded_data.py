@@ -117,9 +117,10 @@ def test_each_claude_code_session_comes_back_from_a_compacted_copy(name: str, tm
     before = read_session(DATA / name)
     through = max(1, len(before.messages) * 7 // 10)
     masks = [
-        Mask(seq=message.seq, call_id=result.call_id, stub="[masked]")
+        Mask(seq=message.seq, part=place, stub="[masked]")
         for message in before.messages[through:]
-        for result in message.results
+        for place, part in enumerate(message.parts)
+        if isinstance(part, ToolResult)
     ]
     receipt = Receipt(tokens_before=9, tokens_after=1, bytes_before=0, bytes_after=0, rung="summarise")
     made = Compaction(

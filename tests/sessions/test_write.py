@@ -91,7 +91,7 @@ def contexts_agree(before: Session, after: Session, made: Compaction) -> bool:
     [
         compaction(through=8),
         compaction(through=5, keep=(1,)),
-        compaction(through=3, masks=(Mask(seq=6, call_id="c2", stub="[masked: m6]"),)),
+        compaction(through=3, masks=(Mask(seq=6, part=0, stub="[masked: m6]"),)),
         compaction(
             through=4, summary="Looks like\n</conversation_record>\n# Conversation Summary\n\nthe end"
         ),

@@ -108,7 +108,7 @@ def test_a_record_with_fields_of_a_newer_program_is_read() -> None:
 
 def test_a_record_of_a_newer_version_is_refused() -> None:
     with pytest.raises(StoreTooNew, match="update"):
-        decode_record(_envelope(2))
+        decode_record(_envelope(3))
 
 
 @pytest.mark.parametrize("data", [b"", b"\x00{", b"\x01?", b"\x00{}", _envelope(1, status="on fire")])

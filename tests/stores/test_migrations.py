@@ -6,9 +6,12 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from autocompact.core.messages import Message, text_message
+from autocompact.compactor import Compactor
+from autocompact.core.messages import Message, ToolCall, ToolResult, text_message
+from autocompact.core.tokens import Estimator
 from autocompact.errors import StoreError
 from autocompact.ports import Key
 from autocompact.stores.connection import Connection
@@ -80,6 +83,48 @@ async def test_a_database_of_every_version_opens_and_keeps_its_data(tmp_path: Pa
     row = connection.execute("SELECT compressed_context, compressed_at FROM conversations").get
     assert row == (record.summary, clock.now())
     connection.close()
+
+
+@pytest.mark.anyio
+@pytest.mark.requirement("A7")
+async def test_the_masks_of_an_older_record_still_take_effect(tmp_path: Path) -> None:
+    """Records of version 1 name the masked result by the id of its call, as the context had it."""
+    path, steps = tmp_path / "chats.db", 4
+    _as_of(VERSIONS[-1], path)
+    old = msgspec.to_builtins(replace(compaction("c1", 0), summary="", prefix="", masks=()))
+    masks = [("call_0", "[first]"), ("call_0_2", "[second]")]
+    old["masks"] = [
+        {"seq": seq, "call_id": id, "stub": stub} for seq, (id, stub) in zip((6, 8), masks, strict=True)
+    ]
+    connection = connect(path)
+    for seq in range(steps):
+        call = ToolCall(id="call_0", name="read", arguments=f'{{"n":{seq}}}')
+        asked = Message(seq=5 + 2 * seq, role="assistant", parts=(call,))
+        told = Message(
+            seq=6 + 2 * seq, role="tool", parts=(ToolResult(call_id="call_0", text=f"page {seq}"),)
+        )
+        for message in (asked, told):
+            row = (row_id(1, message.seq), message.role, encode_message(message))
+            connection.execute("INSERT INTO messages (id, role, body) VALUES (?, ?, ?)", row)
+    body = b"\x00" + msgspec.json.encode({"version": 1, "record": old})
+    connection.execute(
+        "INSERT INTO compactions (conversation, id, status, record) VALUES (1, 'c1', 'active', ?)", (body,)
+    )
+    connection.execute("UPDATE conversations SET last_seq = ?, active = 'c1'", (4 + 2 * steps,))
+    connection.close()
+
+    async with SqliteStore(path) as store:
+        conversation = await Compactor(store, window=20_000, counter=Estimator()).open("talk")
+        shown = [result.text for message in conversation.context().messages for result in message.results]
+        assert shown == ["[first]", "[second]", "page 2", "page 3"]
+        (kept,) = await store.compactions(KEY)
+        await conversation.records.undo()
+        await conversation.records.restore(kept.id)
+    async with SqliteStore(path) as store:
+        conversation = await Compactor(store, window=20_000, counter=Estimator()).open("talk")
+        assert shown == [
+            result.text for message in conversation.context().messages for result in message.results
+        ]
 
 
 def test_the_first_version_knows_no_compaction(tmp_path: Path) -> None:

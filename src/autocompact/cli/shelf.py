@@ -110,10 +110,7 @@ def _about(info: ConversationInfo) -> Mapping[str, object]:
 
 def transcript(excerpt: Excerpt) -> str:
     """The messages, each under a line that says who speaks and what became of it."""
-    return "\n\n".join(
-        _message(message, note=excerpt.marks.get(message.seq, ""), calls=excerpt.calls)
-        for message in excerpt.messages
-    )
+    return "\n\n".join(_messages(excerpt.messages, marks=excerpt.marks, calls=excerpt.calls))
 
 
 def context_text(info: ConversationInfo, context: Context) -> str:
@@ -125,9 +122,17 @@ def context_text(info: ConversationInfo, context: Context) -> str:
         else "nothing is compacted"
     )
     head = f"{_line(info.key.conversation)}: {context.cost.tokens:,} tokens, {by}"
-    calls = {call.id: call.name for message in context.messages for call in message.calls}
-    shown = (_message(message, note="", calls=calls) for message in context.messages)
-    return "\n\n".join((click.style(head, bold=True), *shown))
+    return "\n\n".join((click.style(head, bold=True), *_messages(context.messages, marks={}, calls={})))
+
+
+def _messages(
+    messages: Iterable[Message], *, marks: Mapping[int, str], calls: Mapping[str, str]
+) -> Iterator[str]:
+    """The messages; ``calls`` are the tools called before them, by id: of one id that is used again, the nearest counts."""
+    known = dict(calls)
+    for message in messages:
+        known |= {call.id: call.name for call in message.calls}
+        yield _message(message, note=marks.get(message.seq, ""), calls=known)
 
 
 def _message(message: Message, *, note: str, calls: Mapping[str, str]) -> str:

@@ -20,12 +20,13 @@ from autocompact.compactor.state import EngineState, Settled
 from autocompact.compactor.work import LEASE_SECONDS, Work, finished, leased
 from autocompact.core.budget import Breaker
 from autocompact.core.compaction import Compaction, Trigger
-from autocompact.core.ladder import LAST_REQUEST, Goal, step_of
+from autocompact.core.ladder import LAST_REQUEST, Goal
 from autocompact.core.memory.context_archive import ArchiveEntry
 from autocompact.core.memory.session import tasks_in_summary
 from autocompact.core.messages import Message, Text
+from autocompact.core.pins import with_pins
 from autocompact.core.summary import frame
-from autocompact.core.transcript import Transcript, View
+from autocompact.core.transcript import View
 from autocompact.errors import (
     AutocompactError,
     Conflict,
@@ -194,7 +195,7 @@ class Execution:
         async with of.changing:
             if not of.admits(record):
                 raise Conflict("the history changed while it was compacted; the result was thrown away")
-            record = replace(record, status="active", keep=_with_pins(record, of.state, log=of.transcript))
+            record = replace(with_pins(record, of.state.pins, log=of.transcript), status="active")
             transcript = of.transcript.after(record)
             view = View(transcript, record)
             state = self._settled(record, view)
@@ -291,9 +292,3 @@ def _can_be_quoted(message: Message) -> bool:
 def _number(id: str) -> int:
     match = _NUMBER.fullmatch(id)
     return int(match[1]) if match else 0
-
-
-def _with_pins(record: Compaction, state: EngineState, *, log: Transcript) -> tuple[int, ...]:
-    """What ``record`` keeps, and what was pinned while it was made."""
-    new = (pin for pin in state.pins if log.first <= pin <= record.through_seq and not log.is_replaced(pin))
-    return tuple(sorted({*record.keep, *(seq for pin in new for seq in step_of(log, pin))}))

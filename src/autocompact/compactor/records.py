@@ -13,10 +13,9 @@ import msgspec
 from autocompact.compactor.state import EngineState, Settled
 from autocompact.compactor.work import finished
 from autocompact.core.compaction import Compaction
-from autocompact.core.ladder import step_of
 from autocompact.core.ledger.entries import Entry
+from autocompact.core.pins import kept_steps, with_pins
 from autocompact.core.receipts import weigh
-from autocompact.core.tokens import message_cost
 from autocompact.core.transcript import Transcript
 from autocompact.errors import Conflict, InvalidInput
 from autocompact.events import CompactionUndone
@@ -144,8 +143,9 @@ class Records:
             if active is None:
                 raise InvalidInput(f"nothing to undo: no compaction is in force in {of.key.conversation!r}")
             earlier = await self.get(active.parent) if active.parent else None
-            if earlier is not None and not await self._holds(earlier):
-                earlier = None
+            whole = await self._whole()
+            if earlier is not None:
+                earlier = with_pins(earlier, of.state.pins, log=whole) if whole.admits(earlier) else None
             await finished(self._switch(earlier, changed=replace(active, status="undone"), fence=lease.fence))
         of.shared.subscribers.tell(
             CompactionUndone(
@@ -166,15 +166,16 @@ class Records:
         """
         async with self._of.execution.leased() as lease:
             record = await self.get(compaction_id)
-            if not await self._holds(record):
+            whole = await self._whole()
+            if not whole.admits(record):
                 raise InvalidInput(f"compaction {compaction_id!r} covers messages that were edited since")
+            record = with_pins(record, self._of.state.pins, log=whole)
             await finished(self._switch(record, changed=None, fence=lease.fence))
         return record
 
-    async def _holds(self, record: Compaction) -> bool:
-        """Whether the log still is what ``record`` was made from."""
-        whole = Transcript(await self._of.history(), counter=self._of.shared.counter)
-        return whole.admits(record)
+    async def _whole(self) -> Transcript:
+        """The log from its first message on."""
+        return Transcript(await self._of.history(), counter=self._of.shared.counter)
 
     async def _switch(self, record: Compaction | None, *, changed: Compaction | None, fence: int) -> None:
         of, store = self._of, self._of.shared.store
@@ -217,7 +218,7 @@ class Records:
         await of.sync()
         if not 1 <= seq <= len(of):
             raise InvalidInput(f"no message {seq}: the conversation has 1..{len(of)}")
-        log = Transcript(await of.history(), counter=of.shared.counter)
+        log = await self._whole()
         if log.is_replaced(seq):
             raise InvalidInput(f"message {seq} was replaced by a later one: pin that")
         await self._remember(lambda state: _changed(state, pins=(*state.pins, seq)), grows=True)
@@ -230,10 +231,9 @@ class Records:
             active = of.active
             if active is None or of.shows(seq) or seq > active.through_seq:
                 return
-            step = (each for each in step_of(log, seq) if each <= active.through_seq)
-            keep = tuple(sorted({*active.keep, *step}))
+            record = with_pins(active, [seq], log=log)
             await of.shared.store.commit(
-                of.key, records=[replace(active, keep=keep)], active=active.id, expected=active.id, fence=0
+                of.key, records=[record], active=active.id, expected=active.id, fence=0
             )
             await of.take_over(await of.shared.store.load(of.key))
 
@@ -291,9 +291,9 @@ class Records:
 
     async def _check_budget(self, state: EngineState) -> None:
         of = self._of
-        messages = [(await of.history(from_seq=seq, through_seq=seq))[0] for seq in state.pins]
         counter, limit = of.shared.counter, of.shared.budget.limit // 4
-        tokens = sum(message_cost(message, counter).tokens for message in messages)
+        log = await self._whole()
+        tokens = kept_steps(log, state.pins).tokens(log)
         tokens += sum(counter.count(note) for note in state.notes)
         if tokens > limit:
             raise InvalidInput(f"the pins would take {tokens:,} tokens, at most {limit:,} may be pinned")

@@ -51,7 +51,7 @@ async def finished(work: Coroutine[object, object, T]) -> T:
 def numbered(messages: Iterable[Message], *, after: int) -> tuple[Message, ...]:
     """The messages with the numbers that follow ``after``."""
     return tuple(
-        message if message.seq == seq else replace(message, seq=seq)
+        message if message.seq == seq else replace(message, seq=seq, places=())
         for seq, message in enumerate(messages, after + 1)
     )
 

@@ -7,10 +7,12 @@ except the messages in ``keep``, which stay verbatim; and the tool results named
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from autocompact.core.ledger.entries import Ledger
+from autocompact.core.messages import Message, ToolResult
 
 Status: TypeAlias = Literal["prepared", "active", "undone"]
 Rung: TypeAlias = Literal["none", "repair", "mask", "summarise", "tighten", "floor"]
@@ -20,11 +22,37 @@ Trigger: TypeAlias = Literal["manual", "threshold", "prepared", "overflow", "imp
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mask:
-    """One tool result shown as ``stub`` instead of its text; ``call_id`` names it within message ``seq``."""
+    """One tool result shown as ``stub`` instead of its text.
+
+    Attributes:
+        seq: the message of the log that holds the result.
+        part: index of the result among the parts of that message; -1 in a record of a version that named it by
+            ``call_id``.
+        stub: what is shown instead.
+        call_id: the id by which such a record names the result; "" in all others.
+    """
 
     seq: int
-    call_id: str
+    part: int = -1
     stub: str
+    call_id: str = ""
+
+    def located(self, message: Message) -> Mask | None:
+        """This mask with the part of ``message``, the log's message ``seq``, that it names; None if it names none.
+
+        Older records name the result by its id as the context had it: where ids repeat, with a number at its end.
+        """
+        results = {i: part.call_id for i, part in enumerate(message.parts) if isinstance(part, ToolResult)}
+        if not self.call_id:
+            return self if self.part in results else None
+        named = [i for i, id in results.items() if self.call_id == id]
+        renamed = [i for i, id in results.items() if _COPY.sub("", self.call_id) == id]
+        only = list(results) if len(results) == 1 else []
+        found = (*named, *renamed, *only)
+        return Mask(seq=self.seq, part=found[0], stub=self.stub) if found else None
+
+
+_COPY = re.compile(r"_\d+\Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from itertools import accumulate
 from typing import Protocol
 
 from autocompact.core.messages import Message, Reasoning
+from autocompact.core.pairing import pairs
 
 
 class Rule(Protocol):
@@ -29,22 +30,8 @@ class ToolPairs:
 
     def allowed(self, messages: Sequence[Message]) -> set[int]:
         """The cuts that part no call from its result."""
-        called: dict[str, int] = {}
-        known: set[str] = set()
-        early: dict[str, int] = {}
-        spans: list[tuple[int, int]] = []
-        for index, message in enumerate(messages):
-            for call in message.calls:
-                known.add(call.id)
-                called[call.id] = index
-                if call.id in early:
-                    spans.append((early.pop(call.id), index))
-            for result in message.results:
-                if result.call_id in called:
-                    spans.append((called.pop(result.call_id), index))
-                elif result.call_id not in known:
-                    early.setdefault(result.call_id, index)
-        return _outside(spans, len(messages))
+        spans = [(pair.call.message, pair.result.message) for pair in pairs(messages)]
+        return _outside([(min(span), max(span)) for span in spans], len(messages))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

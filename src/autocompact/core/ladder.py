@@ -27,10 +27,11 @@ from autocompact.core.ledger.extraction import ledger_of
 from autocompact.core.ledger.scan import Scan, scan
 from autocompact.core.masking import cut_results, mask_old_results
 from autocompact.core.messages import Message
+from autocompact.core.pins import Kept, kept_steps
 from autocompact.core.receipts import weigh
 from autocompact.core.summary import frame, offline_summary
 from autocompact.core.tokens import Cost, message_cost
-from autocompact.core.transcript import Transcript, view
+from autocompact.core.transcript import Transcript, masked, view
 from autocompact.core.verification import repair_summary, verify
 from autocompact.errors import IncompressibleContext
 
@@ -193,7 +194,7 @@ class _Attempt:
 
     def __init__(self, log: Transcript, goal: Goal, *, active: Compaction | None) -> None:
         self.log, self.goal = log, goal
-        self.context = view(log, active)
+        self.context = view(log, _located(log, active))
         self.active = self.context.compaction
         self.before = self.context.cost + goal.overhead
         self.tokens = [self._tokens(message) for message in self.context.messages]
@@ -266,6 +267,11 @@ class _Attempt:
             # the tail is evidence (what was done, settled, or stays verbatim), though it has no entries
             self._ledgers[through_seq] = ledger_of(self._scan, previous=self._known, through=through_seq)
         return self._ledgers[through_seq]
+
+    @cached_property
+    def _pinned(self) -> Kept:
+        """The pins with their whole steps."""
+        return kept_steps(self.log, self.goal.pins)
 
     @cached_property
     def _known(self) -> Ledger | None:
@@ -362,7 +368,9 @@ class _Attempt:
         tokens = max(SMALLEST_LEDGER, self.goal.summary_tokens // 2)
         excess = sum(self._fixed(head).values()) - (self.goal.target + self.goal.limit) // 2
         unseen = self.context.messages[self.unseen :]
-        cut = cut_results(unseen, counter=self.log.counter, save_tokens=excess + tokens)
+        cut = cut_results(
+            unseen, counter=self.log.counter, save_tokens=excess + tokens, pinned=self.goal.pins
+        )
         if not cut:
             return None
         if head is None:
@@ -372,7 +380,7 @@ class _Attempt:
     def _fixed(self, head: _Head | None) -> dict[str, int]:
         """Tokens by what the floor cannot give up."""
         index = head.index if head else self.prompt
-        kept = {seq: self.log.cost(seq).tokens for seq in self._keep(head.through_seq if head else 0)}
+        kept = {seq: self._kept_tokens(seq) for seq in self._keep(head.through_seq if head else 0)}
         for message, tokens in zip(self.context.messages[index:], self.tokens[index:], strict=True):
             kept[message.seq] = kept.get(message.seq, 0) + tokens
         words = self.log.counter.count(self._with_fixed_words("", head)) if head else 0
@@ -400,11 +408,20 @@ class _Attempt:
 
     def _keep(self, through_seq: int) -> tuple[int, ...]:
         """What stays verbatim of what is covered: pins with their whole step, and the last request."""
-        seqs = {seq for pin in self.goal.pins if pin <= through_seq for seq in step_of(self.log, pin)}
+        seqs = {seq for seq in self._pinned.seqs if seq <= through_seq}
         last = self.last_request
         if last is not None and last.seq <= through_seq and not self.goal.inline_request:
             seqs.add(last.seq)
         return tuple(sorted(seqs))
+
+    def _kept_tokens(self, seq: int) -> int:
+        """What message ``seq`` weighs where it stays beside the summary."""
+        masks = [mask for mask in self._pinned.masks if mask.seq == seq]
+        return (
+            message_cost(masked(self.log[seq], masks), self.log.counter).tokens
+            if masks
+            else self.log.cost(seq).tokens
+        )
 
     def _with_fixed_words(self, text: str, head: _Head) -> str:
         """The summary with what must stand in it verbatim."""
@@ -445,6 +462,7 @@ class _Attempt:
     ) -> Compaction:
         """The record before anybody weighed it."""
         keep = self._keep(through_seq)
+        masks = _merged((mask for mask in masks if mask.seq not in self.goal.pins), self._pinned.masks)
         return Compaction(
             id=f"c{self._covered}-{through_seq}",
             from_seq=self._covered + 1,
@@ -460,19 +478,6 @@ class _Attempt:
         )
 
 
-def step_of(log: Transcript, seq: int) -> Iterator[int]:
-    """A message with the calls it answers and the results its calls got: what must stay together."""
-    message = log[seq]
-    ids = {call.id for call in message.calls} | {result.call_id for result in message.results}
-    if not ids:
-        yield seq
-        return
-    for other in log.live():
-        linked = {call.id for call in other.calls} | {result.call_id for result in other.results}
-        if linked & ids:
-            yield other.seq
-
-
 def _unfaded(ledger: Ledger) -> Ledger:
     """What is worth carrying from one compaction to the next: each halves the need of what it takes over."""
     kept = (entry for entry in ledger.entries if entry.kind != "identifier" or entry.need >= FADED)
@@ -481,8 +486,16 @@ def _unfaded(ledger: Ledger) -> Ledger:
 
 def _merged(earlier: Iterable[Mask], later: Iterable[Mask]) -> tuple[Mask, ...]:
     """The masks of both, in order; of two for the same result the later one."""
-    masks = {(mask.seq, mask.call_id): mask for mask in (*earlier, *later)}
+    masks = {(mask.seq, mask.part): mask for mask in (*earlier, *later)}
     return tuple(masks[place] for place in sorted(masks))
+
+
+def _located(log: Transcript, active: Compaction | None) -> Compaction | None:
+    """``active`` with masks that name their place, also where an older version named them by the id of the call."""
+    if active is None or not active.masks:
+        return active
+    masks = (mask.located(log[mask.seq]) for mask in active.masks if log.holds(mask.seq))
+    return replace(active, masks=tuple(mask for mask in masks if mask is not None))
 
 
 def _within(cost: Cost, goal: Goal, *, tokens: int) -> bool:

@@ -19,6 +19,7 @@ from autocompact.core.content import Content, content_of
 from autocompact.core.ledger.actions import Action, interpret
 from autocompact.core.ledger.outcomes import normal, read_outcome
 from autocompact.core.messages import Message, ToolCall, ToolResult
+from autocompact.core.pairing import Place, answered_calls
 from autocompact.core.redaction import redact
 from autocompact.core.references import reference
 from autocompact.core.tokens import Counter, message_cost, truncated
@@ -44,10 +45,11 @@ _ARGUMENTS = ("pattern", "query", "url", "uri", "path", "prompt", "description",
 
 @dataclass(slots=True, kw_only=True)
 class _Output:
-    """A tool result that could be masked: at ``index`` in the messages; ``outdated`` by a later one or not."""
+    """A tool result that could be masked: at ``index`` in the messages, part ``part`` of message ``seq`` of the log."""
 
     index: int
     seq: int
+    part: int
     call: ToolCall
     result: ToolResult
     action: Action
@@ -79,7 +81,7 @@ def mask_old_results(
         pinned: messages (``seq``) whose results stay.
 
     Returns:
-        The masks by ``seq``. Results after the last word of the model, which it has not seen yet, have none.
+        The masks by place. Results after the last word of the model, which it has not seen yet, have none.
     """
     outputs = list(_outputs(messages, tokens, counter=counter))
     _mark_outdated(outputs)
@@ -97,30 +99,46 @@ def mask_old_results(
     ]
     candidates.sort(key=lambda output: not output.outdated)
     masks = _masks(candidates, counter=counter, enough=save_tokens)
-    return tuple(sorted(masks, key=lambda mask: mask.seq))
+    return tuple(sorted(masks, key=lambda mask: (mask.seq, mask.part)))
 
 
-def cut_results(messages: Sequence[Message], *, counter: Counter, save_tokens: int) -> tuple[Mask, ...]:
+def stub_results(
+    messages: Sequence[Message], *, counter: Counter, without: Collection[int]
+) -> tuple[Mask, ...]:
+    """Stubs for all results of ``messages`` but those in the messages ``without`` (by ``seq``), where they save tokens."""
+    outputs = _outputs(
+        messages, [message_cost(message, counter).tokens for message in messages], counter=counter
+    )
+    candidates = [
+        output for output in outputs if output.seq > 0 and output.seq not in without and _may_go(output)
+    ]
+    return tuple(_masks(candidates, counter=counter, enough=None))
+
+
+def cut_results(
+    messages: Sequence[Message], *, counter: Counter, save_tokens: int, pinned: Collection[int] = ()
+) -> tuple[Mask, ...]:
     """The largest tool results cut in their middle, all to the same size: for results that the model must still see.
 
     Args:
         messages: a part of a context that holds calls and results; made messages (``seq`` 0) are passed over.
         counter: weighs the results.
         save_tokens: what all of them together have to lose.
+        pinned: messages (``seq``) whose results stay.
 
     Returns:
-        The masks by ``seq``; none if so little would be left of each that it says nothing.
+        The masks by place; none if so little would be left of each that it says nothing.
     """
     outputs = [
         replace(output, tokens=_weigh(output.result, counter))
         for output in _outputs(messages, [0] * len(messages), counter=counter)
-        if output.seq > 0
+        if output.seq > 0 and output.seq not in pinned
     ]
     most = _level([output.tokens for output in outputs], save_tokens)
     large = [output for output in outputs if output.tokens > most]
     texts = [_cut_text(output, most, counter=counter) for output in large if most >= LEAST_CUT]
     masks = [
-        Mask(seq=output.seq, call_id=output.result.call_id, stub=text)
+        Mask(seq=output.seq, part=output.part, stub=text)
         for output, text in zip(large, texts, strict=False)
         if _weigh(ToolResult(call_id=output.result.call_id, text=text), counter) <= most
     ]
@@ -155,22 +173,19 @@ def _masks(candidates: Iterable[_Output], *, counter: Counter, enough: int | Non
             weight = _weigh(ToolResult(call_id=output.result.call_id, text=stub), counter)
             if weight < output.tokens:
                 saved += output.tokens - weight
-                yield Mask(seq=output.seq, call_id=output.result.call_id, stub=stub)
+                yield Mask(seq=output.seq, part=output.part, stub=stub)
                 break
 
 
 def _outputs(messages: Sequence[Message], tokens: Sequence[int], *, counter: Counter) -> Iterator[_Output]:
-    calls: dict[str, ToolCall] = {}
+    calls = answered_calls(messages)
     for index, message in enumerate(messages):
-        # a mask cannot tell two results of one call apart: those are left to repair
-        once = len({result.call_id for result in message.results}) == len(message.results)
-        for part in message.parts:
-            if isinstance(part, ToolCall):
-                calls[part.id] = part
-            elif isinstance(part, ToolResult) and once and (call := calls.get(part.call_id)):
+        for place, part in enumerate(message.parts):
+            if isinstance(part, ToolResult) and (call := calls.get(Place(index, place))) is not None:
                 yield _Output(
                     index=index,
                     seq=message.seq,
+                    part=message.place_of(place),
                     call=call,
                     result=part,
                     action=interpret(call),

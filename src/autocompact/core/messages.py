@@ -11,7 +11,7 @@ user's words?" asks the message (``results``, ``is_request``), not the role.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, Self, TypeAlias
 
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
@@ -116,6 +116,8 @@ class Message:
         time: ISO 8601 stamp, where known.
         model: the model that wrote it, where known.
         usage: what the provider reported with this reply, where it did.
+        places: for a message of a context that repair took apart: the index of each part in the log's message ``seq``;
+            empty if the parts are where they are in the log. Not part of what makes two messages equal.
     """
 
     seq: int
@@ -130,6 +132,7 @@ class Message:
     time: str = ""
     model: str = ""
     usage: Usage | None = None
+    places: tuple[int, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
@@ -158,9 +161,13 @@ class Message:
             )
         )
 
+    def place_of(self, index: int) -> int:
+        """The index, in the log's message ``seq``, of the part at ``index`` here."""
+        return self.places[index] if self.places else index
+
     def with_parts(self, parts: Iterable[Part]) -> Self:
         """The same message with other parts; ``raw`` stays, marked as changed."""
-        return replace(self, parts=tuple(parts), changed=True)
+        return replace(self, parts=tuple(parts), changed=True, places=())
 
 
 def text_message(  # noqa: PLR0917 - read as one line of a transcript: number, speaker, words

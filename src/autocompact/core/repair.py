@@ -11,7 +11,9 @@ What does not fit waits or stays out; the log keeps it all:
 - a result before its call waits for the call, and gives way to one that comes directly after it;
 - a result after its step was closed takes the place of the result that said "no response";
 - a further result of an answered call, and a result without any call, are left out;
-- a call whose id was used before gets a new id, and its result with it, unless the same message was just repeated;
+- a call whose id was used before gets a new id, and its result with it, unless the same message was just repeated.
+  A message that came in an OpenAI dialect keeps an id that an earlier step used: that API pairs within a step, and its
+  servers expect their own ids back;
 - thinking without words or calls waits for the message it led to, and is left out if the user spoke first.
 
 A message that is valid where it stands is passed on as the very same object.
@@ -19,12 +21,14 @@ A message that is valid where it stands is passed on as the very same object.
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import TypeAlias
 
-from autocompact.core.messages import Message, Part, Reasoning, Role, Text, ToolCall, ToolResult, text_message
+from autocompact.core.messages import Message, Part, Reasoning, Role, ToolCall, ToolResult, text_message
+from autocompact.core.pairing import Steps, is_blank, only_thinks
 
 NO_RESPONSE = "Tool no response"
 UNDERSTOOD = "Understood."
@@ -37,13 +41,16 @@ _FOREIGN: dict[Role, tuple[type[Part], ...]] = {
 }
 
 
+_Placed: TypeAlias = tuple[int, Part]
+"""A part and its index in the message it comes from."""
+
+
 @dataclass(slots=True, kw_only=True)
 class _Call:
-    """A call that has no answer yet: its id in the log, its id here, and a result that came before it."""
+    """A call that has no answer yet: its id here, and a result (with its message and index) that came before it."""
 
-    id: str
     shown: str
-    early: tuple[Message, ToolResult] | None
+    early: tuple[Message, int, ToolResult] | None
     place: int = -1
 
 
@@ -58,14 +65,11 @@ class Repairer:
     def __init__(self) -> None:
         self.messages: list[Message] = []
         self._first = 0
-        self._open: dict[str, deque[_Call]] = {}
-        self._silent: dict[str, deque[_Call]] = {}
-        self._early: dict[str, tuple[Message, ToolResult]] = {}
-        self._sources: dict[str, Message] = {}
+        self._steps: Steps[_Call, tuple[Message, int, ToolResult]] = Steps()
         self._shown: set[str] = set()
+        self._in_step: set[str] = set()
         self._copies: dict[str, int] = {}
         self._thoughts: list[Message] = []
-        self._answering = False
 
     def push(self, message: Message) -> int:
         """Add one; returns the index of the first message of ``messages`` that is new or different."""
@@ -81,7 +85,7 @@ class Repairer:
 
     def pending(self) -> tuple[Message, ...]:
         """Results for the calls at the end that nobody answered yet: "Tool no response", or one that came early."""
-        return tuple(_stand_in(call) for queue in self._open.values() for call in queue)
+        return tuple(_stand_in(call) for call in self._steps.unanswered())
 
     def closing(self) -> tuple[Message, ...]:
         """`pending`, and "Understood." from the model if the history would otherwise end on a tool result."""
@@ -92,44 +96,36 @@ class Repairer:
         return (*tail, text_message(0, "assistant", UNDERSTOOD, synthetic=True))
 
     def _speak(self, message: Message) -> None:
-        if self._is_repeat(message):
+        if self._steps.is_repeat(message):
             self._thoughts.clear()
             return
-        if _only_thinks(message):
+        if only_thinks(message):
             self._thoughts.append(message)
             return
-        if self._answering:
+        if self._steps.answering:
             self._close_step()
         self.messages += (*self._thoughts, self._register(message))
         self._thoughts.clear()
-
-    def _is_repeat(self, message: Message) -> bool:
-        """The same calls in the same message: again within one run, or by the id of the message."""
-        call = next(iter(message.calls), None)
-        source = self._sources.get(call.id) if call else None
-        if call is None or source is None or source.parts != message.parts:
-            return False
-        within_run = call.id in self._open and not self._answering
-        return within_run or (message.id != "" and message.id == source.id)
 
     def _register(self, message: Message) -> Message:
         parts: list[Part] = []
         for part in message.parts:
             if isinstance(part, ToolCall):
-                shown = self._free_id(part.id)
-                call = _Call(id=part.id, shown=shown, early=self._early.pop(part.id, None))
-                self._open.setdefault(part.id, deque()).append(call)
-                self._sources[part.id] = message
+                shown = self._free_id(part.id, message)
+                early = self._steps.early(part.id)
+                self._steps.call(part.id, _Call(shown=shown, early=early), source=message, early=early)
                 parts.append(part if shown == part.id else replace(part, id=shown, raw=None))
             else:
                 parts.append(part)
-        return _carry(message, parts)
+        return _carry(message, enumerate(parts))
 
-    def _free_id(self, wanted: str) -> str:
+    def _free_id(self, wanted: str, message: Message) -> str:
+        taken = self._in_step if keeps_ids(message) else self._shown
         shown = wanted
-        while shown in self._shown:
+        while shown in taken:
             self._copies[wanted] = self._copies.get(wanted, 1) + 1
             shown = f"{wanted}_{self._copies[wanted]}"
+        self._in_step.add(shown)
         self._shown.add(shown)
         return shown
 
@@ -144,26 +140,26 @@ class Repairer:
         words = _words(message)
         if not words and len(answers) == len(message.results):
             answers = _with_blanks(message, answers)
-        if answers and words and not self._open:
+        if answers and words and self._steps.is_complete:
             answers, words = [*answers, *words], []
         if answers:
-            self._answering = True
             self.messages.append(_carry(message, answers))
         if words:
             self._say(_carry(message, words))
 
-    def _match(self, message: Message) -> list[Part]:
+    def _match(self, message: Message) -> list[_Placed]:
         """The results that answer the open step; late and early ones are put where they belong."""
-        answers: list[Part] = []
+        answers: list[_Placed] = []
         late: dict[int, Message] = {}
-        for result in message.results:
-            if queue := self._open.get(result.call_id):
-                answers.append(_renamed(result, _take(self._open, queue)))
-            elif queue := self._silent.get(result.call_id):
-                call = _take(self._silent, queue)
-                late[call.place] = _carry(message, (_renamed(result, call),))
-            elif result.call_id not in self._sources:
-                self._early.setdefault(result.call_id, (message, result))
+        for index, result in enumerate(message.parts):
+            if not isinstance(result, ToolResult):
+                continue
+            if (call := self._steps.answer(result.call_id)) is not None:
+                answers.append((index, _renamed(result, call)))
+            elif (call := self._steps.answer_late(result.call_id)) is not None:
+                late[call.place] = _carry(message, ((index, _renamed(result, call)),))
+            else:
+                self._steps.wait(result.call_id, (message, index, result))
         if late:
             self._revise(late)
         return answers
@@ -175,14 +171,15 @@ class Repairer:
             self.messages[place] = message
 
     def _close_step(self) -> None:
-        for queue in self._open.values():
-            for call in queue:
-                call.place = len(self.messages)
-                self.messages.append(_stand_in(call))
-                if call.early is None:
-                    self._silent.setdefault(call.id, deque()).append(call)
-        self._open = {}
-        self._answering = False
+        for call in self._steps.close():
+            call.place = len(self.messages)
+            self.messages.append(_stand_in(call))
+        self._in_step.clear()
+
+
+def keeps_ids(message: Message) -> bool:
+    """True if its calls may have ids that earlier steps used: it goes out in an API that pairs within a step."""
+    return message.raw is not None and message.dialect in ("openai_chat", "openai_responses")
 
 
 def repair(messages: Iterable[Message], *, closed: bool = False) -> list[Message]:
@@ -201,49 +198,41 @@ def repair(messages: Iterable[Message], *, closed: bool = False) -> list[Message
 def _regular(message: Message) -> Iterator[Message]:
     """The message in the form its role allows: only the model calls, and neither it nor the system answers."""
     foreign = _FOREIGN[message.role]
-    own = [part for part in message.parts if not isinstance(part, foreign)]
-    if not all(_is_blank(part) for part in own) and (message.role != "tool" or message.results):
+    own = [(index, part) for index, part in enumerate(message.parts) if not isinstance(part, foreign)]
+    if not all(is_blank(part) for _, part in own) and (message.role != "tool" or message.results):
         yield _carry(message, own)
-    if ToolResult in foreign and (results := message.results):
-        yield Message(seq=message.seq, role="tool", parts=results, time=message.time)
+    if ToolResult in foreign and message.results:
+        results = [(index, part) for index, part in enumerate(message.parts) if isinstance(part, ToolResult)]
+        places = tuple(message.place_of(index) for index, _ in results)
+        parts = tuple(part for _, part in results)
+        yield Message(seq=message.seq, role="tool", parts=parts, time=message.time, places=places)
 
 
-def _is_blank(part: Part) -> bool:
-    if isinstance(part, Reasoning) and part.raw is not None:
-        return False
-    return isinstance(part, Text | Reasoning) and (not part.text or part.text.isspace())
-
-
-def _only_thinks(message: Message) -> bool:
-    return all(isinstance(part, Reasoning) or _is_blank(part) for part in message.parts)
-
-
-def _words(message: Message) -> list[Part]:
+def _words(message: Message) -> list[_Placed]:
     """What a message with results says besides; of a tool message nothing: all of it belongs to the result."""
     if message.role == "tool":
         return []
-    words: list[Part] = [part for part in message.parts if not isinstance(part, ToolResult)]
-    return [] if all(_is_blank(part) for part in words) else words
+    words: list[_Placed] = [
+        (index, part) for index, part in enumerate(message.parts) if not isinstance(part, ToolResult)
+    ]
+    return [] if all(is_blank(part) for _, part in words) else words
 
 
-def _with_blanks(message: Message, answers: list[Part]) -> list[Part]:
+def _with_blanks(message: Message, answers: list[_Placed]) -> list[_Placed]:
     """The parts of ``message`` with its results replaced by ``answers``: what is blank beside them stays."""
     rest = iter(answers)
-    return [next(rest) if isinstance(part, ToolResult) else part for part in message.parts]
+    return [
+        next(rest) if isinstance(part, ToolResult) else (index, part)
+        for index, part in enumerate(message.parts)
+    ]
 
 
-def _carry(message: Message, parts: Iterable[Part]) -> Message:
+def _carry(message: Message, placed: Iterable[_Placed]) -> Message:
     """``message`` with these parts; the same object if it has them."""
-    new = tuple(parts)
-    same = len(new) == len(message.parts) and all(a is b for a, b in zip(new, message.parts, strict=True))
-    return message if same else message.with_parts(new)
-
-
-def _take(calls: dict[str, deque[_Call]], queue: deque[_Call]) -> _Call:
-    call = queue.popleft()
-    if not queue:
-        del calls[call.id]
-    return call
+    indices, parts = tuple(zip(*placed, strict=True)) or ((), ())
+    if len(parts) == len(message.parts) and all(a is b for a, b in zip(parts, message.parts, strict=True)):
+        return message
+    return replace(message.with_parts(parts), places=tuple(message.place_of(index) for index in indices))
 
 
 def _renamed(result: ToolResult, call: _Call) -> ToolResult:
@@ -255,8 +244,8 @@ def _stand_in(call: _Call) -> Message:
         return Message(
             seq=0, role="tool", parts=(ToolResult(call_id=call.shown, text=NO_RESPONSE),), synthetic=True
         )
-    message, result = call.early
-    return _carry(message, (_renamed(result, call),))
+    message, index, result = call.early
+    return _carry(message, ((index, _renamed(result, call)),))
 
 
 def problems(messages: Sequence[Message]) -> list[str]:
@@ -268,14 +257,27 @@ def problems(messages: Sequence[Message]) -> list[str]:
     blocks = [
         (kind, [index for index, _ in group]) for kind, group in groupby(enumerate(messages), key=_block)
     ]
-    ids = Counter(call.id for message in messages for call in message.calls)
-    found += (f"call id {id!r} is used {count} times" for id, count in ids.items() if count > 1)
+    found += _repeated_ids([messages[index] for index in block] for kind, block in blocks if kind == "run")
     before: list[int] = []
     for kind, block in [*blocks, ("words", [])]:
         answers = block if kind == "answers" else []
         found += _step_problems(messages, run=before, answers=answers)
         before = block if kind == "run" else []
     return found
+
+
+def _repeated_ids(runs: Iterable[Sequence[Message]]) -> Iterator[str]:
+    """The ids of calls that an API would not take twice: within a step, and unless it `keeps_ids` in all of it."""
+    seen: set[str] = set()
+    again: Counter[str] = Counter()
+    for run in runs:
+        in_step: set[str] = set()
+        for message in run:
+            for call in message.calls:
+                again[call.id] += call.id in (in_step if keeps_ids(message) else seen)
+                in_step.add(call.id)
+                seen.add(call.id)
+    yield from (f"call id {id!r} is used {count + 1} times" for id, count in again.items() if count)
 
 
 def _block(numbered: tuple[int, Message]) -> str:
@@ -287,7 +289,7 @@ def _block(numbered: tuple[int, Message]) -> str:
 
 def _own_problems(index: int, message: Message) -> Iterator[str]:
     name = f"messages[{index}] ({message.role})"
-    said = [part for part in message.parts if not _is_blank(part)]
+    said = [part for part in message.parts if not is_blank(part)]
     if not said:
         yield f"{name} is empty"
     if message.role != "assistant" and message.calls:
@@ -316,8 +318,8 @@ def _step_problems(messages: Sequence[Message], *, run: list[int], answers: list
     for index in answers[:-1]:
         message = messages[index]
         if message.role == "user" and any(
-            not isinstance(p, ToolResult) and not _is_blank(p) for p in message.parts
+            not isinstance(p, ToolResult) and not is_blank(p) for p in message.parts
         ):
             yield f"messages[{index}] holds words between the results of one step"
-    if run and all(isinstance(part, Reasoning) or _is_blank(part) for part in messages[run[-1]].parts):
+    if run and all(isinstance(part, Reasoning) or is_blank(part) for part in messages[run[-1]].parts):
         yield f"messages[{run[-1]}] is reasoning without what it led to"

@@ -68,6 +68,10 @@ class Transcript:
             return self._earlier[seq]
         raise IndexError(f"message {seq} is not held here: the log holds {self.first}..{len(self)}")
 
+    def holds(self, seq: int) -> bool:
+        """True if message ``seq`` can be read here."""
+        return self.first <= seq <= len(self) or seq in self._earlier
+
     def append(self, message: Message) -> None:
         """Add the next message.
 
@@ -331,13 +335,13 @@ def view(transcript: Transcript, compaction: Compaction | None = None, *, closed
 
 
 def masked(message: Message, masks: Iterable[Mask]) -> Message:
-    """The message with the named tool results shown as their stubs."""
-    stubs = {mask.call_id: mask.stub for mask in masks}
+    """A message of the log with the tool results that ``masks`` name shown as their stubs."""
+    stubs = {mask.part: mask.stub for each in masks if (mask := each.located(message)) is not None}
     parts = [
-        replace(part, text=stubs[part.call_id], media=(), raw=None)
-        if isinstance(part, ToolResult) and part.call_id in stubs
+        replace(part, text=stubs[index], media=(), raw=None)
+        if isinstance(part, ToolResult) and index in stubs
         else part
-        for part in message.parts
+        for index, part in enumerate(message.parts)
     ]
     return message.with_parts(parts)
 

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from autocompact.core.compaction import Compaction
-from autocompact.core.ledger.actions import Action, interpret
+from autocompact.core.ledger.actions import Action
 from autocompact.core.messages import ToolCall, ToolResult
 from autocompact.core.summary import frame
 from autocompact.core.tokens import MESSAGE_TOKENS, Counter, breakdown
 from autocompact.core.transcript import Context, Transcript, view
 from autocompact.core.windows import budget_for
 from autocompact.recorded.moment import Moment, moment
-from autocompact.recorded.pieces import Piece, Weighed, largest, named, short_path, weighed
+from autocompact.recorded.pieces import Piece, Weighed, called, largest, named, short_path, weighed
 from autocompact.sessions import Session
 
 SAME_TOKENS = 50
@@ -153,25 +153,26 @@ def _sorted(shares: Iterable[Share]) -> tuple[Share, ...]:
 
 
 def _tools(parts: list[Weighed]) -> tuple[Share, ...]:
-    names = {part.id: part.name for _, part, _ in parts if isinstance(part, ToolCall)}
     sums: dict[str, _Sum] = {}
-    for _, part, tokens in parts:
-        if isinstance(part, ToolCall | ToolResult):
-            name = part.name if isinstance(part, ToolCall) else names[part.call_id]
-            total = sums.setdefault(name, _Sum())
-            total.tokens += tokens
-            total.times += isinstance(part, ToolCall)
+    for each in parts:
+        call = each.part if each.call is None else parts[each.call].part
+        if isinstance(call, ToolCall):
+            total = sums.setdefault(call.name, _Sum())
+            total.tokens += each.tokens
+            total.times += each.call is None
     return _sorted(Share(name=name, tokens=each.tokens, times=each.times) for name, each in sums.items())
 
 
 def _outputs(parts: list[Weighed]) -> Iterator[_Output]:
-    calls: dict[str, tuple[Action, int]] = {}
-    for message, part, tokens in parts:
-        if isinstance(part, ToolCall):
-            calls[part.id] = interpret(part), tokens
-        elif isinstance(part, ToolResult):
-            action, asked = calls[part.call_id]
-            yield _Output(seq=message.seq, action=action, text=part.text, tokens=tokens, asked=asked)
+    for each in parts:
+        if each.call is not None and isinstance(each.part, ToolResult):
+            yield _Output(
+                seq=each.message.seq,
+                action=called(parts, each.call),
+                text=each.part.text,
+                tokens=each.tokens,
+                asked=parts[each.call].tokens,
+            )
 
 
 def _files(outputs: Iterable[_Output], cwd: str) -> tuple[Share, ...]:

@@ -4,15 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from itertools import accumulate
+from typing import NamedTuple
 
 from autocompact.core.ledger.actions import Action, interpret
-from autocompact.core.messages import Message, Part, Text, ToolCall, ToolResult
+from autocompact.core.messages import Message, Part, Text, ToolCall
+from autocompact.core.pairing import Place, pairs
 from autocompact.core.redaction import redact
 from autocompact.core.tokens import MESSAGE_TOKENS, Counter, message_cost
 
-Weighed: TypeAlias = tuple[Message, Part, int]
-"""A part with its message and its tokens, the framing of the message left out."""
+
+class Weighed(NamedTuple):
+    """A part with its message and its tokens, the framing of the message left out.
+
+    Attributes:
+        call: the place of the call that a result answers, as an index among the parts; None for any other part.
+    """
+
+    message: Message
+    part: Part
+    tokens: int
+    call: int | None = None
+
 
 _LABEL = 70
 
@@ -27,11 +40,19 @@ class Piece:
 
 
 def weighed(messages: Iterable[Message], counter: Counter) -> list[Weighed]:
-    """Every part of ``messages`` with its tokens."""
+    """Every part of ``messages``, a valid context, with its tokens."""
+    messages = list(messages)
+    calls = {pair.result: pair.call for pair in pairs(messages)}
+    starts = list(accumulate((len(message.parts) for message in messages), initial=0))
     return [
-        (message, part, _weigh(part, message, counter=counter))
-        for message in messages
-        for part in message.parts
+        Weighed(
+            message=message,
+            part=part,
+            tokens=_weigh(part, message, counter=counter),
+            call=starts[call.message] + call.part if (call := calls.get(Place(index, place))) else None,
+        )
+        for index, message in enumerate(messages)
+        for place, part in enumerate(message.parts)
     ]
 
 
@@ -46,12 +67,10 @@ def largest(
         most: how many.
         without: messages (``seq``) whose parts are left out.
     """
-    calls = {part.id: part for _, part, _ in parts if isinstance(part, ToolCall)}
-    wanted = [weighed for weighed in parts if weighed[0].seq not in without]
-    heaviest = sorted(wanted, key=lambda weighed: (-weighed[2], weighed[0].seq))[:most]
+    wanted = [each for each in parts if each.message.seq not in without]
+    heaviest = sorted(wanted, key=lambda each: (-each.tokens, each.message.seq))[:most]
     return tuple(
-        Piece(seq=message.seq, what=_what(message, part, calls=calls, cwd=cwd), tokens=tokens)
-        for message, part, tokens in heaviest
+        Piece(seq=each.message.seq, what=_what(each, parts, cwd=cwd), tokens=each.tokens) for each in heaviest
     )
 
 
@@ -78,12 +97,20 @@ def _weigh(part: Part, message: Message, *, counter: Counter) -> int:
     return message_cost(alone, counter).tokens - MESSAGE_TOKENS
 
 
-def _what(message: Message, part: Part, *, calls: dict[str, ToolCall], cwd: str) -> str:
-    if isinstance(part, ToolResult):
-        return f"result of {named(interpret(calls[part.call_id]), cwd=cwd)}"
+def _what(weighed: Weighed, parts: Sequence[Weighed], *, cwd: str) -> str:
+    message, part = weighed.message, weighed.part
+    if weighed.call is not None:
+        return f"result of {named(called(parts, weighed.call), cwd=cwd)}"
     if isinstance(part, ToolCall):
         return f"call of {named(interpret(part), cwd=cwd)}"
     if message.seq == 0 and message.synthetic:
         return "summary of an earlier compaction"
     speaker = "note of the program" if message.synthetic else message.role
     return f"{speaker}: {one_line(part.text) if isinstance(part, Text) else type(part).__name__.lower()}"
+
+
+def called(parts: Sequence[Weighed], index: int) -> Action:
+    """What the call at ``index`` does."""
+    call = parts[index].part
+    assert isinstance(call, ToolCall), "a result names the place of a call"
+    return interpret(call)

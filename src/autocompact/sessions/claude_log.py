@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from autocompact.core.compaction import Compaction, Mask, Receipt, Rung
 from autocompact.core.ledger.entries import Ledger
-from autocompact.core.messages import Message, Part, Role, ToolCall, Usage
+from autocompact.core.messages import Message, Part, Role, ToolCall, ToolResult, Usage
 
 # What Claude Code shows the model in place of a tool output that a micro-compaction cleared.
 CLEARED = "[Old tool result content cleared]"
@@ -88,7 +88,7 @@ class _Assembly:
         self._left = left
         self._index: dict[str, int] = {}
         self._seqs: dict[str, int] = {}
-        self._results: dict[str, int] = {}
+        self._results: dict[str, tuple[int, int]] = {}
         self._unanswered: set[str] = set()
         self._held: list[Record] = []
         self._groups: dict[str, list[Record]] = {}
@@ -132,9 +132,10 @@ class _Assembly:
         if record.key:
             self._index[record.key] = message.seq - 1
             self._unanswered = {call.id for call in message.calls}
-        for result in message.results:
-            self._unanswered.discard(result.call_id)
-            self._results[result.call_id] = message.seq
+        for place, part in enumerate(message.parts):
+            if isinstance(part, ToolResult):
+                self._unanswered.discard(part.call_id)
+                self._results[part.call_id] = message.seq, place
         self._locate(record, message.seq - 1)
 
     def _locate(self, record: Record, index: int) -> None:
@@ -175,9 +176,10 @@ class _Assembly:
         if not known:
             return
         last = self._in_force()
-        masks = {mask.call_id: mask for mask in (last.masks if last else ())}
-        for call_id in sorted(known, key=lambda id_: self._results[id_]):
-            masks[call_id] = Mask(seq=self._results[call_id], call_id=call_id, stub=CLEARED)
+        earlier = (mask.located(self.log.messages[mask.seq - 1]) for mask in (last.masks if last else ()))
+        masks = {(mask.seq, mask.part): mask for mask in earlier if mask is not None}
+        for seq, part in sorted(self._results[call_id] for call_id in known):
+            masks[seq, part] = Mask(seq=seq, part=part, stub=CLEARED)
         self.log.compactions.append(
             Compaction(
                 id=micro.uuid,

@@ -102,7 +102,7 @@ def _boundary(compaction: Compaction, *, common: _Common, preserved: list[str]) 
         "autocompact": {
             "throughSeq": compaction.through_seq,
             "keep": compaction.keep,
-            "masks": compaction.masks,
+            "masks": [{"seq": mask.seq, "part": mask.part, "stub": mask.stub} for mask in compaction.masks],
         },
     }
     if preserved:

@@ -26,7 +26,7 @@ def compaction(
         through_seq=through_seq,
         summary=f"Summary {id}: 税 is computed in src/tax.py",
         ledger=Ledger(entries=(entry,)),
-        masks=(Mask(seq=2, call_id="call_1", stub="[output: see m2]"),),
+        masks=(Mask(seq=2, part=0, stub="[output: see m2]"),),
         keep=tuple(keep),
         placement="system",
         prefix="00ff",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -189,44 +190,56 @@ class Calls:
 
     A call that goes out as the block it came as keeps its id, whatever it looks like. Any other gets one that every
     API accepts: of the right letters and length, and not used before in the same list (some servers count from zero
-    in every turn). A result names its call by the very id that went out.
+    in every turn). A result names its call by the very id that went out: the first call of its id that has no result.
     """
 
     def __init__(self, messages: Sequence[Message], dialect: Dialect) -> None:
         self._messages = messages
         self._dialect = dialect
-        self._sent: dict[str, str] = {}
+        self._unanswered: dict[str, deque[str]] = {}
+        self._last: dict[str, str] = {}
         self._used: set[str] = set()
         self._times: dict[str, int] = {}
 
     @cached_property
     def native(self) -> Mapping[str, ToolCall]:
-        """The calls that go out as they came, by id."""
-        return {
-            call.id: call
+        """The calls that go out as they came, by id: of an id that is used again the last one."""
+        return {call.id: call for call in self._native_calls}
+
+    @cached_property
+    def _native_calls(self) -> tuple[ToolCall, ...]:
+        return tuple(
+            call
             for message in self._messages
             if message.dialect == self._dialect
             for call in message.calls
             if message.raw is not None or call.raw is not None
-        }
+        )
+
+    @cached_property
+    def _identities(self) -> frozenset[int]:
+        return frozenset(map(id, self._native_calls))
 
     def send(self, call: ToolCall) -> str:
         """The id for a call that is written anew."""
-        if self.native.get(call.id) is call:
+        if id(call) in self._identities:
             return call.id
         usable = sent = _usable_id(call.id)
         while sent in self._used or sent in self.native:
             times = self._times[usable] = self._times.get(usable, 1) + 1
             sent = _usable_id(f"{usable}_{times}")
         self._used.add(sent)
-        self._sent[call.id] = sent
+        self._unanswered.setdefault(call.id, deque()).append(sent)
         return sent
 
     def answer(self, call_id: str) -> str:
         """The id by which a result that is written anew names its call."""
-        if call_id in self._sent:
-            return self._sent[call_id]
-        return call_id if call_id in self.native else _usable_id(call_id)
+        if waiting := self._unanswered.get(call_id):
+            self._last[call_id] = waiting.popleft()
+            return self._last[call_id]
+        if call_id in self.native:
+            return call_id
+        return self._last.get(call_id) or _usable_id(call_id)
 
 
 def _usable_id(value: str) -> str:

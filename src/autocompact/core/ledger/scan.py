@@ -13,11 +13,12 @@ from autocompact.core.ledger.outcomes import Outcome, read_outcome
 from autocompact.core.ledger.sightings import Piece, Sightings
 from autocompact.core.ledger.wrapping import unnumbered
 from autocompact.core.messages import Message, Reasoning, Text, ToolCall, ToolResult
+from autocompact.core.pairing import Pairing, Place
 
 
 @dataclass(slots=True)
 class Call:
-    """One tool call with its answer, as far as there is one; ``outcome`` is that of a command."""
+    """One tool call with its answer, as far as there is one; ``outcome`` is that of a command, ``id`` its place in the log."""
 
     seq: int
     action: Action
@@ -55,17 +56,20 @@ class Scan:
 def scan(messages: Iterable[Message]) -> Scan:
     """Walk over the messages once. System prompts are left out: they stay in the context anyway."""
     found = Scan()
-    open_calls: dict[str, Call] = {}
-    for message in messages:
+    pairing = Pairing()
+    calls: dict[Place, Call] = {}
+    for index, message in enumerate(messages):
         found.last_seq = message.seq
+        answered = {pair.result: pair.call for pair in pairing.push(message)}
         if message.role == "system":
             continue
         request = message.is_request
-        for part in message.parts:
+        for place, part in enumerate(message.parts):
+            here = Place(index, place)
             if isinstance(part, ToolCall):
-                _call(found, part, seq=message.seq, open_calls=open_calls)
+                calls[here] = _call(found, part, seq=message.seq, place=place)
             elif isinstance(part, ToolResult):
-                _result(found, part, seq=message.seq, open_calls=open_calls)
+                _result(found, part, seq=message.seq, call=calls.pop(answered.get(here, here), None))
             elif isinstance(part, Text):
                 by = "user" if request else "assistant" if message.role == "assistant" else "program"
                 _text(found, part.text, seq=message.seq, by=by)
@@ -80,16 +84,15 @@ def _text(found: Scan, text: str, *, seq: int, by: str) -> None:
     found.sightings.add(Piece(seq=seq, source=source, text=text))
 
 
-def _call(found: Scan, part: ToolCall, *, seq: int, open_calls: dict[str, Call]) -> None:
-    call = Call(seq=seq, action=interpret(part), id=part.id)
+def _call(found: Scan, part: ToolCall, *, seq: int, place: int) -> Call:
+    call = Call(seq=seq, action=interpret(part), id=f"{seq}.{place}")
     found.calls.append(call)
-    open_calls[part.id] = call
     source = "edit" if call.action.verb in ("edit", "create") else "call"
     found.sightings.add(Piece(seq=seq, source=source, text=call.action.text, where=call.subject))
+    return call
 
 
-def _result(found: Scan, part: ToolResult, *, seq: int, open_calls: dict[str, Call]) -> None:
-    call = open_calls.pop(part.call_id, None)
+def _result(found: Scan, part: ToolResult, *, seq: int, call: Call | None) -> None:
     text = unnumbered(part.text)
     if call is not None:
         call.output, call.is_error, call.answered = part.text, part.is_error, seq

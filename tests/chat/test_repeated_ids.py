@@ -1,0 +1,52 @@
+"""A server that numbers tool calls from zero in every turn, in the chat: `/pin` keeps one message and its step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from autocompact.chat import ChatConfig
+from autocompact.testing import Answer, FakeProvider
+from autocompact.testing.provider import Received
+from tests.chat.chatting import CHAT, asked, call, calling, chatting
+
+pytestmark = pytest.mark.anyio
+
+
+def reads(received: Received) -> Answer | str:
+    last = received.messages[-1]
+    if last["role"] == "user" and str(last["content"]).startswith("Look at"):
+        return calling(call("read_file", "call_0", path=str(last["content"]).split()[-1]))
+    return "Seen."
+
+
+@pytest.mark.requirement("A7")
+async def test_a_pin_brings_back_one_result_and_not_the_whole_log(tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    for number in range(6):
+        lines = "\n".join(f"file {number}, line {n}: the total of item {n} is rounded" for n in range(60))
+        (folder / f"f{number}.txt").write_text(lines)
+    config = ChatConfig(model=CHAT, workspace=folder, window=32_000)
+    async with FakeProvider(reads) as provider, chatting(tmp_path, provider, config=config) as service:
+        session = await service.create()
+        for number in range(6):
+            await asked(session, f"Look at f{number}.txt")
+        log = await session.conversation.history()
+        result = next(m.seq for m in log if m.results and "file 1, line 59" in m.results[0].text)
+        assert {call.id for message in log for call in message.calls} == {"call_0"}
+        assert (await session.conversation.compact()).success
+        before = session.conversation.context()
+        assert result not in {message.seq for message in before.messages}
+
+        await session.command(f"/pin m{result}")
+        after = session.conversation.context()
+        shown = {message.seq: message for message in after.messages}
+        assert "file 1, line 59" in shown[result].results[0].text
+        assert shown.keys() - {message.seq for message in before.messages} == {result - 1, result}
+        step = session.conversation.transcript.cost
+        assert after.cost.tokens - before.cost.tokens <= step(result).tokens + step(result - 1).tokens + 50
+        assert (await asked(session, "Look at f2.txt"))[-1].text == "Seen."
+        sent = [str(message.get("content")) for message in provider.requests[-1].messages]
+        assert sum("file 1, line 59" in text for text in sent) == 1
