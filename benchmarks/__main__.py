@@ -12,7 +12,18 @@ import subprocess
 import sys
 from pathlib import Path
 
-QUICK = ("retention", "retrieval", "counters", "storage", "speed", "compaction", "chat", "upkeep", "gateway")
+QUICK = (
+    "retention",
+    "retrieval",
+    "counters",
+    "storage",
+    "speed",
+    "compaction",
+    "chat",
+    "upkeep",
+    "gateway",
+    "neighbour",
+)
 HERE = Path(__file__).parent
 
 

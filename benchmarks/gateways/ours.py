@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from autocompact.gateway import Config, Gateway
-from autocompact.gateway.server import run, running
+from autocompact.gateway.server import run, running, share_the_interpreter
 from autocompact.stores.sqlite import SqliteStore
 
 
@@ -24,6 +24,7 @@ async def main(*arguments: str) -> None:
         window=int(window),
         keep_from=float(keep_from),
     )
+    share_the_interpreter()
     gateway = Gateway(config, store=SqliteStore(Path(folder, "gateway.db")))
     loop = asyncio.get_running_loop()
     async with running(gateway) as url:

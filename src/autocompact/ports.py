@@ -209,8 +209,8 @@ class Lease:
 class Behind(Protocol):
     """A store that takes messages at once and writes them later: nothing can come between its log and the caller's."""
 
-    async def room(self) -> None:
-        """Wait until it may take more."""
+    async def room(self, key: Key) -> None:
+        """Wait until it may take more of a conversation."""
         ...
 
     def take(self, key: Key, messages: Sequence[Message], *, after: int, active: str | None) -> None:

@@ -76,7 +76,7 @@ def standing(context: Context, log: Transcript) -> int:
     count = 0
     for number, message in enumerate(reversed(context.messages)):
         seq = len(log) - number
-        if message.seq != seq or message is not log[seq]:
+        if not seq or message.seq != seq or message is not log[seq]:
             break
         count += 1
     return count
@@ -227,12 +227,11 @@ def test_a_turn_costs_the_same_however_long_the_conversation_is(length: int) -> 
     log = Transcript(talk(length), counter=counter)
     kept_up = View(log)
     kept_up.context()
-    log.append(said_next(log, "user", "and now?"))
     asked = counter.asked
+    log.append(said_next(log, "user", "and now?"))
     kept_up.context()
-    assert counter.asked == asked
-    log.append(said_next(log, "assistant", "done"))
     assert counter.asked == asked + 1
+    log.append(said_next(log, "assistant", "done"), cost=Cost(tokens=1))
     assert kept_up.context().messages[-1].text == "done"
     assert counter.asked == asked + 1
 
@@ -241,12 +240,30 @@ def test_a_turn_costs_the_same_however_long_the_conversation_is(length: int) -> 
 def test_starting_over_measures_only_what_the_log_did_not(length: int) -> None:
     counter = LengthCounter()
     log = Transcript(talk(length), counter=counter)
+    view(log)
     asked = counter.asked
     assert asked == length
     compaction = record(8, masks=(Mask(seq=11, part=0, stub="[…]"),))
     view(log, compaction)
     view(log)
     assert counter.asked == asked + 2
+
+
+def test_a_log_takes_over_what_its_copy_worked_out() -> None:
+    counter = LengthCounter()
+    log = Transcript(talk(40), counter=counter)
+    copy = log.snapshot()
+    view(copy)
+    expected, asked = copy.prefix(30), counter.asked
+    log.append(said_next(log, "user", "meanwhile"))
+    log.learn(copy)
+    assert log.cost(40) == copy.cost(40)
+    assert counter.asked == asked
+    assert log.prefix(30) == expected
+    log.append(said_next(log, "user", "edited", replaces=20))
+    log.learn(copy)
+    assert log.prefix(30) != expected
+    log.after(record(8)).learn(copy)  # it begins elsewhere: nothing of the copy is its own
 
 
 def said_next(log: Transcript, role: str, text: str, **fields: int | str) -> Message:
@@ -263,7 +280,7 @@ def test_a_late_result_measures_no_settled_message_again() -> None:
     log.append(numbered(steps)[-1])
     asked = counter.asked
     assert kept_up.context().messages[1].results[0].text == "at last"
-    assert counter.asked == asked
+    assert counter.asked == asked + 1
 
 
 @pytest.mark.requirement("A14")

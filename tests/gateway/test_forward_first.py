@@ -57,7 +57,7 @@ class Prepared:
         raw = encoded(body)
         earlier = self.turns.conversations.earlier("n")
         request = parse_request(raw, dialect=self._speaker.dialect, earlier=earlier)
-        recognised = self.turns.recognised(request, namespace="n")
+        recognised = await self.turns.recognised(request, namespace="n")
         assert recognised is not None, "every conversation is kept"
         turn = await self.turns.prepare(recognised)
         assert turn.kept is not None
@@ -201,7 +201,7 @@ async def test_nothing_is_foreseen_where_it_might_come_otherwise(speaker: Speake
     ):
         prepared = Prepared(speaker)
         await prepared.ask(speaker.request(said))
-        recognised = prepared.turns.recognised(
+        recognised = await prepared.turns.recognised(
             parse_request(encoded(later), dialect=speaker.dialect), namespace="n"
         )
         assert recognised is not None

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from autocompact.core.messages import Message
+from autocompact.core.messages import Message, text_message
 from autocompact.errors import Conflict, StoreError
 from autocompact.ports import Clock, Key
-from autocompact.stores.behind import WriteBehind
+from autocompact.stores.behind import MOST_IN_ALL, WriteBehind
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.testing.records import KEY, compaction, talk
@@ -170,3 +171,34 @@ async def test_closing_writes_what_waits(tmp_path: Path) -> None:
     await front.aclose()
     async with SqliteStore(tmp_path / "chats.db") as store:
         assert await store.read(KEY) == tuple(talk("user"))
+
+
+async def test_a_large_message_of_one_conversation_holds_up_no_other() -> None:
+    store = SlowStore()
+    front, _ = behind(store, most_bytes=10)
+    large = replace(text_message(1, "user", "large"), raw=b"x" * 11)
+    await front.append(KEY, [large], after=0)
+    another = Key(conversation="another")
+    await front.append(another, talk("user"), after=0)  # the store has taken nothing yet
+    waiting = asyncio.create_task(front.append(KEY, [replace(large, seq=2)], after=1))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    store.go.set()
+    await waiting
+    await front.settled()
+    assert [len(await store.read(key)) for key in (KEY, another)] == [2, 1]
+
+
+async def test_too_much_of_all_conversations_together_waits_for_the_disk() -> None:
+    store = SlowStore()
+    front, _ = behind(store, most_bytes=10)
+    for number in range(MOST_IN_ALL + 1):
+        message = replace(text_message(1, "user", "large"), raw=b"x" * 10)
+        await front.append(Key(conversation=str(number)), [message], after=0)
+    waiting = asyncio.create_task(front.append(KEY, talk("user"), after=0))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    store.go.set()
+    await waiting
+    await front.settled()
+    assert len(await store.read(KEY)) == 1

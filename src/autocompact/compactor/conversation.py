@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
@@ -28,7 +28,7 @@ from autocompact.core.budget import Compact, Continue, Decision, Prepare, Pressu
 from autocompact.core.compaction import Compaction, Trigger
 from autocompact.core.ladder import Goal
 from autocompact.core.messages import Dialect, Message, Role, Text, Usage
-from autocompact.core.tokens import Cost, breakdown
+from autocompact.core.tokens import Cost, breakdown, message_cost, size
 from autocompact.core.transcript import Context, Transcript, View
 from autocompact.core.usage import Reading
 from autocompact.errors import (
@@ -39,6 +39,7 @@ from autocompact.errors import (
     ModelOverflow,
     log_data,
 )
+from autocompact.off_loop import LARGE, off_loop, off_loop_if
 from autocompact.ports import Key, ModelReply, Snapshot
 from autocompact.stores.rules import check_end
 from autocompact.wire import export_messages, parse_message
@@ -119,8 +120,11 @@ class Conversation:
             prompt=snapshot.prompt,
             prefix=active.prefix if active else "",
         )
+        view = View(transcript, active)
+        large = sum(map(size, (*snapshot.earlier, *messages))) > LARGE
+        await off_loop_if(large, view.context)  # counts what it shows
         self.ahead.prepared = None
-        self.put_in_force(transcript, View(transcript, active))
+        self.put_in_force(transcript, view)
         self._find_request()
         self.meter.start(self.state.calibration)
         if snapshot.prepared is not None and self.admits(snapshot.prepared):
@@ -188,29 +192,37 @@ class Conversation:
             return ()
         if behind is None or not after or any(message.replaces is not None for message in messages):
             return await finished(self._extend(messages, after))
-        await behind.room()
+        costs = await self._measured(messages)
+        await behind.room(self.key)
         async with self.changing:  # nothing below waits, so nothing can come between the two logs
             check_end(self.key, last_seq=len(self), after=after)
             stored = numbered(messages, after=after)
             behind.take(self.key, stored, after=after, active=self.active_id or None)
-            for message in stored:
-                self._take(message)
+            for message, cost in zip(stored, costs, strict=True):
+                self._take(message, cost)
         return stored
 
     async def _extend(self, messages: tuple[Message, ...], after: int | None) -> tuple[Message, ...]:
         async with self.changing:
+            costs = await self._measured(messages)
             stored = await self._store(messages, after)
-            for message in stored:
+            for message, cost in zip(stored, costs, strict=True):
                 if message.replaces is not None and message.replaces < self.transcript.first:
                     await self.take_over(await self.shared.store.load(self.key))
                     break
-                self._take(message)
+                self._take(message, cost)
         return stored
 
-    def _take(self, message: Message) -> None:
+    async def _measured(self, messages: Sequence[Message]) -> list[Cost]:
+        """What each message weighs; large ones are counted off the loop."""
+        counter = self.shared.counter
+        large = sum(map(size, messages)) > LARGE
+        return await off_loop_if(large, lambda: [message_cost(message, counter) for message in messages])
+
+    def _take(self, message: Message, cost: Cost) -> None:
         """Hold a message that is in the store."""
         sent = None if message.usage is None else self.meter.load()
-        self.transcript.append(message)
+        self.transcript.append(message, cost=cost)
         if sent is not None:
             self.meter.hear(message, sent=sent)
         if message.replaces is not None:
@@ -368,7 +380,7 @@ class Conversation:
             case Compact():
                 await self._make_room()
             case Refuse():
-                raise self._refusal(decision.pressure)
+                raise await self._refusal(decision.pressure)
         return self.context()
 
     async def _make_room(self) -> None:
@@ -395,7 +407,7 @@ class Conversation:
                 break
         decision = self.decide()
         if decision.pressure.overflows:
-            raise self._refusal(decision.pressure)
+            raise await self._refusal(decision.pressure)
 
     async def _due(self) -> Decision:
         """What to do once no preparation runs: from the threshold on, its compaction is the one that is due."""
@@ -419,13 +431,14 @@ class Conversation:
         except IncompressibleContext as error:
             if pressure.kind == "tokens":
                 raise
-            raise self._refusal(pressure) from error
+            raise await self._refusal(pressure) from error
 
-    def _refusal(self, pressure: Pressure) -> IncompressibleContext:
+    async def _refusal(self, pressure: Pressure) -> IncompressibleContext:
         """That the context does not fit, with figures in the unit that is short."""
         overhead = getattr(self.meter.overhead, pressure.kind)
         counter, kind = self.shared.counter, pressure.kind
-        parts = breakdown(self.context().messages, tools=overhead, counter=counter, unit=kind)
+        messages = tuple(self.context().messages)
+        parts = await off_loop(lambda: breakdown(messages, tools=overhead, counter=counter, unit=kind))
         if kind != "tokens":
             return IncompressibleContext(parts, limit=pressure.limit, unit=kind)
         return self.meter.refusal(parts, limit=self.meter.counted(pressure.limit), used=pressure.used)

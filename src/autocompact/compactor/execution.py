@@ -169,6 +169,7 @@ class Execution:
             record = await work.run()
         except IncompressibleContext as error:
             raise of.meter.refusal(error.breakdown, limit=error.limit) from error
+        of.transcript.learn(work.log)
         if record is None:
             return None
         receipt = replace(record.receipt, seconds=clock.monotonic() - started, time=clock.now())

@@ -92,6 +92,25 @@ def message_cost(message: Message, counter: Counter) -> Cost:
     return Cost(tokens=tokens, bytes=_message_bytes(message), images=images)
 
 
+def size(message: Message) -> int:
+    """How much there is to look at in ``message``, in bytes or characters: known without looking."""
+    if message.raw is not None:
+        return len(message.raw)
+    return sum(map(_part_size, message.parts))
+
+
+def _part_size(part: Part) -> int:
+    match part:
+        case Text() | Reasoning() | ToolResult():
+            return len(part.text)
+        case ToolCall():
+            return len(part.arguments)
+        case Opaque():
+            return len(part.raw)
+        case _:
+            return len(part.data)
+
+
 Unit: TypeAlias = Literal["tokens", "bytes", "images"]
 """What a `Cost` counts."""
 

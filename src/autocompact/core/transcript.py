@@ -28,7 +28,7 @@ from autocompact.core.tokens import Cost, Counter, message_cost
 class Transcript:
     """The log of one conversation: messages by ``seq``, their cost, and which of them an edit replaced.
 
-    Append-only. ``counter`` measures each message once, when it is appended. A long log need not be in memory
+    Append-only. ``counter`` measures each message once, when its cost is first asked for. A long log need not be in memory
     whole: ``first`` says where the messages held here begin, ``earlier`` brings the few older ones that a context
     still shows, ``prompt`` tells which of them (by ``seq``) are the system prompt, ``prefix`` is the hash of
     everything before ``first``.
@@ -49,7 +49,7 @@ class Transcript:
         self.replacements = 0
         self._earlier = {message.seq: message for message in earlier}
         self._messages: list[Message] = []
-        self._costs: list[Cost] = []
+        self._costs: list[Cost | None] = []
         self._replaced: set[int] = set()
         self._hashes: list[str] = []
         self._before = prefix
@@ -72,8 +72,12 @@ class Transcript:
         """True if message ``seq`` can be read here."""
         return self.first <= seq <= len(self) or seq in self._earlier
 
-    def append(self, message: Message) -> None:
+    def append(self, message: Message, *, cost: Cost | None = None) -> None:
         """Add the next message.
+
+        Args:
+            message: with the next number.
+            cost: what it weighs, where that was measured before.
 
         Raises:
             ValueError: its ``seq`` is not the next number, or it replaces a message that is not held before it.
@@ -88,7 +92,7 @@ class Transcript:
             else:
                 self._begun = message.seq
         self._messages.append(message)
-        self._costs.append(message_cost(message, self.counter))
+        self._costs.append(cost)
 
     def extend(self, messages: Iterable[Message]) -> None:
         """Add messages in order."""
@@ -127,9 +131,12 @@ class Transcript:
 
     def cost(self, seq: int) -> Cost:
         """What message ``seq`` weighs, as it came."""
-        if seq >= self.first:
-            return self._costs[seq - self.first]
-        return message_cost(self[seq], self.counter)
+        if seq < self.first:
+            return message_cost(self[seq], self.counter)
+        cost = self._costs[seq - self.first]
+        if cost is None:
+            cost = self._costs[seq - self.first] = message_cost(self[seq], self.counter)
+        return cost
 
     def prefix(self, through_seq: int) -> str:
         """A hash of the live messages through ``through_seq``: equal only if all of them are.
@@ -149,6 +156,17 @@ class Transcript:
         if not compaction.prefix or compaction.through_seq < self.first - 1:
             return True
         return self.prefix(compaction.through_seq) == compaction.prefix
+
+    def learn(self, copy: Transcript) -> None:
+        """Take over what a `snapshot` of this log has worked out since: hashes of prefixes, costs.
+
+        What was replaced since has other hashes, so then they are worked out anew.
+        """
+        if copy.first != self.first:
+            return
+        if copy.replacements == self.replacements and len(copy._hashes) > len(self._hashes):
+            self._hashes = list(copy._hashes)
+        self._costs[: len(copy._costs)] = copy._costs
 
     def snapshot(self) -> Transcript:
         """A copy that stays as it is while this one grows. O(messages held), no message is measured again."""

@@ -11,6 +11,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from autocompact.compactor.compactor import ConversationStore
@@ -30,8 +31,10 @@ from autocompact.gateway.rounds import Rounds, readable
 from autocompact.gateway.turns import Turn, Turns
 from autocompact.gateway.upstream import First, Upstream
 from autocompact.models.overflow import is_overflow
+from autocompact.off_loop import LARGE_BODY, off_loop, off_loop_if
 from autocompact.ports import Clock, Model
-from autocompact.wire import Request, parse_request
+from autocompact.vocabulary import default_counter
+from autocompact.wire import Begun, Request, parse_request
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse
@@ -124,6 +127,9 @@ class Gateway:
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
+        await off_loop(
+            default_counter
+        )  # it takes a moment, and the first client should not have to wait for it
         await self._upstream.start()
         self.retention.start()
         for work in self._beside:
@@ -232,7 +238,10 @@ class Gateway:
         body = await _whole(exchange, client=client, receive=receive, most=most)
         begun = time.perf_counter()
         exchange, body = without_encoding(exchange, body, most=most)
-        request = self._parsed(body, dialect=dialect, namespace=namespace)
+        earlier = tuple(self.turns.conversations.earlier(namespace))
+        request = await off_loop_if(
+            len(body) > LARGE_BODY, partial(self._parsed, body, dialect=dialect, earlier=earlier)
+        )
         first = First(self._upstream, exchange, body=body)
         try:
             turn, ours = await self._prepared(request, body=body, namespace=namespace, first=first)
@@ -246,13 +255,11 @@ class Gateway:
         finally:
             first.close()
 
-    def _parsed(self, body: bytes, *, dialect: Dialect, namespace: str) -> Request | None:
+    def _parsed(self, body: bytes, *, dialect: Dialect, earlier: Sequence[Begun]) -> Request | None:
         """The request; None for one that we cannot read: the provider says what is wrong with it."""
         most = self.config.limits.messages
         try:
-            request = parse_request(
-                body, dialect=dialect, earlier=self.turns.conversations.earlier(namespace)
-            )
+            request = parse_request(body, dialect=dialect, earlier=earlier)
             too_many = request.messages.are_more_than(most)
         except InvalidRequest as error:
             if isinstance(error.__cause__, RecursionError):
@@ -274,7 +281,7 @@ class Gateway:
         if request is None:
             return Turn(body=body), (_FORWARDED,)
         try:
-            recognised = self.turns.recognised(request, namespace=namespace)
+            recognised = await self.turns.recognised(request, namespace=namespace)
             if recognised is None:
                 return Turn(body=body), (_FORWARDED,)
             if recognised.goes_first:

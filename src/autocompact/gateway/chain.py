@@ -134,13 +134,16 @@ class Known(Generic[C]):
         Args:
             start: the `seed` of the chain.
             raws: the messages of the request.
+
+        It may run in a thread: conversations come and go meanwhile, but what one holds only grows or is forgotten.
         """
         found, remembered = list(chain(start, raws[:_ROOT])), 0
         for one in self._beginning(found):
-            shared = _alike(one.raws, raws)
+            known = tuple(one.raws)
+            shared = _alike(known, raws)
             if shared > len(found):
                 found, remembered = one.digests[:shared], shared
-                if shared == len(one.raws):
+                if shared == len(known):
                     break
         return [*found, *chain(found[-1] if found else start, raws[len(found) :])], remembered
 
@@ -210,7 +213,7 @@ class Known(Generic[C]):
     def _beginning(self, digests: Sequence[bytes]) -> Iterable[C]:
         """Those that begin with the same two messages, and those that have only the first."""
         for place in reversed(range(min(_ROOT, len(digests)))):
-            yield from self._begun.get(digests[place], {}).values()
+            yield from tuple(self._begun.get(digests[place], {}).values())  # another thread may add one
 
 
 def _root(digests: Sequence[bytes]) -> bytes:

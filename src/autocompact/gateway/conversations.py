@@ -13,6 +13,8 @@ import uuid
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from weakref import WeakValueDictionary
 
 from autocompact.compactor import Compactor, Conversation
 from autocompact.compactor.compactor import ConversationStore
@@ -20,12 +22,16 @@ from autocompact.core.messages import Message
 from autocompact.errors import Conflict, StoreUnavailable
 from autocompact.gateway.chain import Known, chain, common, seed, without_marks
 from autocompact.gateway.foresight import Foresight
+from autocompact.off_loop import LARGE_BODY, off_loop_if
 from autocompact.ports import Key
 from autocompact.stores.fork import copy_conversation
 from autocompact.wire import Begun, Renderer, Request, parse_message
 
 MOST_SIBLINGS = 64
 """Conversations that begin alike which are looked for after a restart; further ones are begun anew then."""
+
+_LARGE_NEWS = 100_000
+"""Bytes of new messages that are parsed on the loop at most, which takes 1 ms."""
 
 _NATIVE_BLOCK = re.compile(rb'"type"\s*:\s*"compaction')
 _TRIES = 8
@@ -89,12 +95,16 @@ class Incoming:
             for raw in self.raws[self.remembered :]
         )
 
-    def logged(self, start: int) -> list[Message]:
-        """The messages after the first ``start`` as the log holds them."""
-        return [
-            parse_message(without_marks(raw), seq=seq, dialect=self.request.dialect)
-            for seq, raw in enumerate(self.raws[start:], start + 1)
-        ]
+    async def logged(self, start: int) -> list[Message]:
+        """The messages after the first ``start`` as the log holds them; many or large ones are parsed off the loop."""
+        new, dialect = self.raws[start:], self.request.dialect
+        return await off_loop_if(
+            sum(map(len, new)) > _LARGE_NEWS,
+            lambda: [
+                parse_message(without_marks(raw), seq=seq, dialect=dialect)
+                for seq, raw in enumerate(new, start + 1)
+            ],
+        )
 
     def key(self, root: bytes, number: int) -> Key:
         """The name of a conversation that begins as this request does."""
@@ -117,8 +127,8 @@ class Conversations:
     def __init__(self, store: ConversationStore, *, size: int) -> None:
         self.store = store
         self.known: Known[Kept] = Known(size)
-        self._opening = asyncio.Lock()
-        self._unstored: set[Key] = set()
+        self._opening: WeakValueDictionary[bytes, asyncio.Lock] = WeakValueDictionary()
+        self._beginning: dict[Key, bool] = {}
 
     def earlier(self, namespace: str) -> Iterator[Begun]:
         """The last requests of a namespace's conversations, the latest first: the next one goes on from one of them."""
@@ -126,8 +136,13 @@ class Conversations:
             if kept.begun is not None and kept.conversation.key.namespace == namespace:
                 yield kept.begun
 
-    def incoming(self, request: Request, *, namespace: str) -> Incoming:
-        """Hash the messages of ``request`` as far as they are new; none of them is parsed."""
+    async def incoming(self, request: Request, *, namespace: str) -> Incoming:
+        """Hash the messages of ``request`` as far as they are new, a large one off the loop; none of them is parsed."""
+        return await off_loop_if(
+            len(request.raw) > LARGE_BODY, partial(self._incoming, request, namespace=namespace)
+        )
+
+    def _incoming(self, request: Request, *, namespace: str) -> Incoming:
         offset = request.messages.listed.start
         system = request.raws[0] if offset else b""
         start, raws = seed(namespace, request.dialect, system=system), request.raws[offset:]
@@ -166,7 +181,11 @@ class Conversations:
         found = self.going_on(incoming)
         if found is not None:
             return found
-        async with self._opening:
+        root = incoming.roots[0]
+        opening = self._opening.get(root)
+        if opening is None:
+            opening = self._opening[root] = asyncio.Lock()
+        async with opening:
             return self.going_on(incoming) or await self._opened(incoming, compactor=compactor)
 
     async def _opened(self, incoming: Incoming, *, compactor: Compactor) -> Kept:
@@ -208,10 +227,13 @@ class Conversations:
         if source is not None and shared:
             await copy_conversation(self.store, source, target=key, through_seq=shared)
         conversation = await compactor.open(key.conversation, namespace=key.namespace)
-        self._unstored.clear()
-        await conversation.extend(incoming.logged(shared), after=shared)
-        if key in self._unstored:
-            raise StoreUnavailable("a new conversation could not be stored: see the log for the reason")
+        self._beginning[key] = True
+        try:
+            await conversation.extend(await incoming.logged(shared), after=shared)
+            if not self._beginning[key]:
+                raise StoreUnavailable("a new conversation could not be stored: see the log for the reason")
+        finally:
+            del self._beginning[key]
         return conversation
 
     async def _free(self, incoming: Incoming) -> Key:
@@ -229,7 +251,7 @@ class Conversations:
             return False
         kept.conversation.shared = compactor
         try:
-            await kept.conversation.extend(incoming.logged(length), after=length)
+            await kept.conversation.extend(await incoming.logged(length), after=length)
         except Conflict:  # another program writes to it: it is read anew
             self._forget(kept)
             return False
@@ -251,8 +273,8 @@ class Conversations:
         kept = self.in_memory(key)
         if kept is not None:
             self._forget(kept)
-        else:
-            self._unstored.add(key)
+        elif key in self._beginning:
+            self._beginning[key] = False
 
     def in_memory(self, key: Key) -> Kept | None:
         """The conversation of that name, if it is held in memory."""

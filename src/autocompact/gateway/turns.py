@@ -181,7 +181,7 @@ class Turns:
             )
         return known
 
-    def recognised(self, request: Request, *, namespace: str) -> Recognised | None:
+    async def recognised(self, request: Request, *, namespace: str) -> Recognised | None:
         """Which conversation ``request`` belongs to; None for one that is left alone.
 
         Raises:
@@ -194,7 +194,7 @@ class Turns:
             or not request.messages.listed
         ):
             return None
-        incoming = self.conversations.incoming(request, namespace=namespace)
+        incoming = await self.conversations.incoming(request, namespace=namespace)
         if incoming.is_native:
             return None
         kept = self.conversations.going_on(incoming)
@@ -237,7 +237,7 @@ class Turns:
             return None
         self._learned.learn(namespace, model=request.model, overflow=overflow)
         compactor = self.compactor(request.model, namespace=namespace, max_output=request.max_output)
-        incoming = self.conversations.incoming(request, namespace=namespace)
+        incoming = await self.conversations.incoming(request, namespace=namespace)
         if incoming.is_native:
             return None
         async with self._held(incoming, compactor=compactor) as kept:
@@ -267,9 +267,9 @@ class Turns:
         apart = NamedCompactor(
             MemoryStore(), name=request.model, budget=compactor.budget, config=config, summaries=None
         )
-        incoming = self.conversations.incoming(request, namespace=namespace)
+        incoming = await self.conversations.incoming(request, namespace=namespace)
         conversation = await apart.open(incoming.key(incoming.roots[0], 0).conversation)
-        await conversation.extend(incoming.logged(0), after=0)
+        await conversation.extend(await incoming.logged(0), after=0)
         system = request.messages[0].text if request.messages.has_system else ""
         conversation.use_tools(request.tools, system=system)
         with self._counted(conversation):

@@ -19,17 +19,22 @@ from autocompact.ports import ConversationInfo, ConversationStore, Key, Lease, S
 from autocompact.stores.rules import check_end, check_numbers
 
 MOST_BYTES = 8_000_000
-"""Raw bytes that may wait to be written; above that, each append waits for the oldest one."""
+"""Raw bytes of one conversation that may wait to be written; above that, its next append waits for them."""
+
+MOST_IN_ALL = 4
+"""Times as many may wait of all conversations together; above that, each append waits for the oldest one."""
 
 
 @dataclass(slots=True, kw_only=True)
 class _Unwritten:
     """What of one conversation is not stored yet: ``messages`` wait, the others are being written.
 
-    ``active`` is the compaction in force as whoever appends knows it, once that was said (`told`).
+    ``active`` is the compaction in force as whoever appends knows it, once that was said (`told`); ``bytes`` is what
+    waits or is being written.
     """
 
     end: int
+    bytes: int = 0
     told: bool = False
     active: str | None = None
     messages: list[Message] = field(default_factory=list[Message])
@@ -50,7 +55,7 @@ class WriteBehind:
     Args:
         store: what is written to; closed with this one.
         failed: called with the conversation and the error.
-        most_bytes: raw bytes of messages that may wait.
+        most_bytes: raw bytes of one conversation's messages that may wait; of all, `MOST_IN_ALL` times as many.
         gather_seconds: how long an append waits for others before it is written, unless somebody waits for it, or it
             is the first of its conversation. The thread that writes takes turns with the one that serves, so fewer
             transactions disturb fewer requests.
@@ -85,13 +90,15 @@ class WriteBehind:
         check_numbers(messages, after=after)
         if not messages and key not in self._unwritten:
             return await self.store.append(key, messages, after=after)
-        await self.room()
+        await self.room(key)
         self._take(key, messages, after=after)
         return None
 
-    async def room(self) -> None:
-        """Wait until more may wait to be written."""
-        while self._unwritten and self._bytes > self._most_bytes:
+    async def room(self, key: Key) -> None:
+        """Wait until more of a conversation may wait to be written; what others brought makes it wait only late."""
+        while (own := self._unwritten.get(key)) is not None and own.bytes > self._most_bytes:
+            await self._stored(own)
+        while self._unwritten and self._bytes > MOST_IN_ALL * self._most_bytes:
             await self._stored(next(iter(self._unwritten.values())))
 
     def take(self, key: Key, messages: Sequence[Message], *, after: int, active: str | None) -> None:
@@ -107,7 +114,9 @@ class WriteBehind:
         check_end(key, last_seq=unwritten.end, after=after)
         unwritten.messages.extend(messages)
         unwritten.end += len(messages)
-        self._bytes += _weight(messages)
+        weight = _weight(messages)
+        unwritten.bytes += weight
+        self._bytes += weight
         self._queue.setdefault(key)
         if not (after and self._gather_seconds):
             self._hurry.set()
@@ -136,7 +145,7 @@ class WriteBehind:
         try:
             active = await self.store.append(key, batch, after=unwritten.end - len(batch))
         except Exception as error:  # noqa: BLE001 - whatever it is, nobody waits for this append to hear of it
-            self._bytes -= _weight(unwritten.messages)
+            self._drop_weight(unwritten, unwritten.messages)
             unwritten.messages = []
             self._queue.pop(key, None)
             self._lossy.add(key)
@@ -145,10 +154,15 @@ class WriteBehind:
             # No commit of the caller's own is under way: it waits until this is stored.
             if unwritten.told and active != unwritten.active:
                 self._failed(key, _moved(key, active, known=unwritten.active))
-        self._bytes -= _weight(batch)
+        self._drop_weight(unwritten, batch)
         if not unwritten.messages:
             del self._unwritten[key]
             unwritten.settled.set()
+
+    def _drop_weight(self, unwritten: _Unwritten, messages: Sequence[Message]) -> None:
+        weight = _weight(messages)
+        unwritten.bytes -= weight
+        self._bytes -= weight
 
     async def _stored(self, unwritten: _Unwritten) -> None:
         """Wait until it is; nobody lets more come meanwhile."""
