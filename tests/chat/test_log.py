@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 
 from autocompact.chat import ChatConfig, ChatService, ChatSession, opened
 from autocompact.chat import events as chat
-from autocompact.chat.drafts import Draft, Worker, turn_key
+from autocompact.chat.drafts import Draft, Worker
 from autocompact.chat.offline import LABEL
 from autocompact.core.messages import Message, text_message
 from autocompact.ports import Key, Lease
+from autocompact.stores.companions import turn_key
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.memory_index import MemoryIndex
 from autocompact.stores.sqlite import SqliteStore

@@ -17,6 +17,10 @@ from autocompact.cli.shelf import visible
 from tests.cli.program import ANTHROPIC, CODING, OPENAI, Ended, Program, environment, started
 from tests.sessions.claude_lines import Claude, call, result, text
 
+_PROGRAMS = {
+    "autocompact": "import sys; from autocompact.cli import main; sys.exit(main())",
+    "compress-context": "import sys; from autocompact.cli.upkeep import main; sys.exit(main())",
+}
 COMMANDS = (
     "list",
     "show x",
@@ -294,6 +298,43 @@ def test_a_conversation_is_deleted_when_the_person_means_it(shelf: Shelf) -> Non
     assert shelf.told("delete", "chat-openai", "--yes").startswith("chat-openai: deleted, ")
     assert [each["name"] for each in shelf.json("list")["conversations"]] == ["chat-anthropic"]
     assert "no conversation 'chat-openai'" in shelf.refused("delete", "chat-openai", "--yes")
+
+
+def test_deleting_takes_a_conversation_out_of_the_archives_and_says_what_goes_and_what_stays(
+    tmp_path: Path,
+) -> None:
+    def run(*arguments: str, program: str = "autocompact") -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", _PROGRAMS[program], *arguments]
+        env = {**environment(), "XDG_DATA_HOME": str(tmp_path / "data")}
+        return subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, check=False)
+
+    project = tmp_path / "project"
+    (project / ".autocompact").mkdir(parents=True)
+    archive = project / ".autocompact" / "CONTEXT_ARCHIVE.md"
+    for path in (CODING, OPENAI):
+        assert run("import", str(path)).returncode == 0
+        closed = run("--session-now", path.stem, program="compress-context")
+        assert closed.returncode == 0, closed.stderr
+    whole = archive.read_text()
+    archive.write_text(whole + "\n- Conversation: `fix-invoice-rounding`\n")
+    refused = run("delete", CODING.stem, "--yes")
+    archive.write_text(whole)
+    listed = json.loads(run("list", "--json").stdout)["conversations"]
+    deleted = run("delete", CODING.stem, "--yes")
+    left = archive.read_text()
+
+    assert (refused.returncode, len(listed)) == (2, 2)
+    assert "then delete again. Nothing was deleted." in refused.stderr
+    assert deleted.returncode == 0, deleted.stderr
+    assert "3 archive entries" in deleted.stderr  # one of them in the archive, two in its backups
+    assert (CODING.stem in whole, CODING.stem in left, OPENAI.stem in left) == (True, False, True)
+    (database,) = (tmp_path / "data").rglob("*.db")
+    assert b"invoice" not in database.read_bytes().lower()
+
+    # a conversation that is gone already, with an entry that an older version left
+    archive.write_text(whole)
+    again = run("delete", CODING.stem, "--yes")
+    assert (again.returncode, CODING.stem in archive.read_text()) == (0, False), again.stderr
 
 
 def test_a_conversation_without_compactions_says_so(shelf: Shelf) -> None:

@@ -18,6 +18,7 @@ import msgspec
 
 from autocompact.core.messages import Message, Part, Reasoning, Text, text_message
 from autocompact.ports import Clock, Key, Lease, Store
+from autocompact.stores.companions import draft_key, turn_key
 
 FLUSH_SECONDS = 0.5
 """How much of a stream may be lost with the program, in time,"""
@@ -89,16 +90,6 @@ class Left:
     parts: tuple[Part, ...]
     lease: Lease | None
     dead: bool
-
-
-def draft_key(key: Key) -> Key:
-    """Where the draft of a conversation's running turn is."""
-    return Key(conversation=key.conversation, namespace=f"{key.namespace}#drafts")
-
-
-def turn_key(key: Key) -> Key:
-    """Under which name a turn of a conversation is leased. Not the draft's: a lease goes with what is deleted."""
-    return Key(conversation=key.conversation, namespace=f"{key.namespace}#turns")
 
 
 class Draft:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from autocompact.chat.config import ANSWER_SILENCE, OFFLINE_WINDOW, ChatConfig
+from autocompact.chat.example import ID as EXAMPLE
+from autocompact.chat.example import is_example
 from autocompact.chat.finding import OFFLINE, Access, ModelChoice, access, choice_of, summariser_of
 from autocompact.chat.late import LateResponder
 from autocompact.chat.offline import OfflineResponder
@@ -16,7 +19,7 @@ from autocompact.errors import InvalidInput
 from autocompact.events import Event
 from autocompact.models.environment import model_from_environment
 from autocompact.models.offline import OfflineModel
-from autocompact.ports import Clock, Model
+from autocompact.ports import Clock, Key, Model
 
 
 class Engine:
@@ -56,27 +59,42 @@ class Engine:
         self._model = found and summariser_of(found, window=config.window, silence=config.silence)
         self._summary_model = _summary_model(config, environ)
         self.responder: Responder = _responder(found, config)
-        self.compactor = Compactor(
-            store,
+        self._store, self._clock, self._hear = store, clock, hear
+        self.compactor = self._compactor(config.memory_folder)
+        self._example: Compactor | None = None
+
+    def _compactor(self, memory_folder: Path | None) -> Compactor:
+        config = self._config
+        compactor = Compactor(
+            self._store,
             model=self._model,
             summary_model=self._summary_model,
             mode=config.mode,
-            window=config.window or (OFFLINE_WINDOW if choice.is_offline else None),
+            window=config.window or (OFFLINE_WINDOW if self.choice.is_offline else None),
             windows=config.windows,
             reserve=config.reserve,
-            memory_folder=config.memory_folder,
+            memory_folder=memory_folder,
             keep_metrics=config.keep_metrics,
-            clock=clock,
+            clock=self._clock,
         )
-        self.compactor.subscribe(hear)
+        compactor.subscribe(self._hear)
+        return compactor
 
     async def open(self, conversation_id: str) -> Conversation:
         """A conversation, kept for this model."""
-        return await self.compactor.open(conversation_id, namespace=self._config.namespace)
+        key = Key(conversation=conversation_id, namespace=self._config.namespace)
+        if await is_example(self._store, key):
+            return await self.open_example()
+        return await self.compactor.open(conversation_id, namespace=key.namespace)
+
+    async def open_example(self) -> Conversation:
+        """The example. It is no memory of the person's: it is never archived."""
+        self._example = self._example or self._compactor(None)
+        return await self._example.open(EXAMPLE, namespace=self._config.namespace)
 
     async def aclose(self) -> None:
         """Give back what the model opened. The store stays open: others use it."""
-        running = tuple(self.compactor.tasks)
+        running = (*self.compactor.tasks, *(self._example.tasks if self._example else ()))
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 
 import msgspec
 
+from autocompact.core.memory.archive_entries import EXAMPLE
 from autocompact.core.messages import Message, Reasoning, Text, ToolCall, ToolResult
+from autocompact.ports import Key, Store
 
-ID = "example"
+ID = EXAMPLE
 TITLE = "Example: the tide table that was an hour off"
 FOCUS = "the cause, and what is still open"
 
@@ -153,3 +155,9 @@ AFTER: tuple[Message, ...] = (
     ),
 )
 """What was said since."""
+
+
+async def is_example(store: Store, key: Key) -> bool:
+    """Whether a conversation is the example; one of the person's own may have the same name."""
+    first = await store.read(key, from_seq=1, through_seq=1) if key.conversation == ID else ()
+    return bool(first) and first[0].text == BEFORE[0].text

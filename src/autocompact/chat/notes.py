@@ -16,7 +16,6 @@ from autocompact.core.messages import Message, text_message
 from autocompact.errors import Conflict, StoreCorrupt
 from autocompact.ports import Key, Store
 
-TITLES = "titles"
 _TRIES = 8
 
 
@@ -25,7 +24,7 @@ class _Note(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
 
 
 class Titled(_Note, frozen=True, tag="title"):
-    """The person named a conversation."""
+    """The person named a conversation. Older versions kept these in one log; see `autocompact.chat.titles`."""
 
     conversation: str
     title: str
@@ -85,16 +84,6 @@ class Tasked(_Note, frozen=True, tag="tasks"):
 
 
 Note: TypeAlias = Titled | Chosen | CutShort | Failed | Queued | Unqueued | Took | Tasked
-
-
-def notes_key(key: Key) -> Key:
-    """Where the notes on a conversation are."""
-    return Key(conversation=key.conversation, namespace=f"{key.namespace}#notes")
-
-
-def titles_key(namespace: str) -> Key:
-    """Where the titles of a namespace's conversations are."""
-    return Key(conversation=TITLES, namespace=f"{namespace}#chat")
 
 
 class Notes:

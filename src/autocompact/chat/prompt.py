@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from autocompact.memory_files.changes import BACKUPS
+
 BOOTSTRAP = ("MEMORY.md", "ACTIVE_RULES.md")
 """Memory files that stand in the prompt (requirement D9); the others are found by ``memory_search``."""
 
@@ -43,11 +45,11 @@ class MemoryFiles:
         return "" if self.folder is None else self._read(self.folder / name)
 
     def documents(self) -> Sequence[tuple[str, str]]:
-        """All of them, for searches: names and texts."""
+        """All of them, for searches: names and texts. Backups and what autocompact hides are none."""
         if self.folder is None or not self.folder.is_dir():
             return ()
-        paths = sorted(path for path in self.folder.rglob("*.md") if path.is_file())
-        return [(path.relative_to(self.folder).as_posix(), self._read(path)) for path in paths]
+        names = sorted(path.relative_to(self.folder) for path in self.folder.rglob("*.md") if path.is_file())
+        return [(name.as_posix(), self._read(self.folder / name)) for name in names if not _is_own(name)]
 
     def _read(self, path: Path) -> str:
         try:
@@ -60,6 +62,10 @@ class MemoryFiles:
         except OSError:
             return ""
         return seen.text
+
+
+def _is_own(name: Path) -> bool:
+    return name.parts[0] == BACKUPS or any(part.startswith(".") for part in name.parts)
 
 
 def system_prompt(

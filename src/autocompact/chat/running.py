@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from autocompact.chat.drafts import draft_key, left_behind, turn_key
+from autocompact.chat.drafts import left_behind
 from autocompact.chat.events import TurnEnded
 from autocompact.chat.notes import Failed, Unqueued
 from autocompact.chat.turn import Turn, keep_cut
@@ -18,6 +18,7 @@ from autocompact.compactor.work import leased
 from autocompact.core.messages import Message, text_message
 from autocompact.errors import AutocompactError, CompactionRunning, InvalidInput
 from autocompact.ports import Lease
+from autocompact.stores.companions import draft_key, turn_key
 
 if TYPE_CHECKING:
     from autocompact.chat.session import ChatSession
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _READ = 50
 """Messages read at once."""
 
+DELETED = "this conversation was deleted, or its program is ending: nothing is added to it"
 INTERRUPTED = "the program ended before the answer came"
 
 LEASE_SECONDS = 15.0
@@ -62,9 +64,7 @@ class Running:
             InvalidInput: a turn is running, here or in another program.
         """
         if self.closed:
-            raise InvalidInput(
-                "this conversation was deleted, or its program is ending: nothing is added to it"
-            )
+            raise InvalidInput(DELETED)
         if self.turn is not None:
             raise InvalidInput("a turn is running: wait for its end, or cancel it")
         wanted = request and replace(request, replaces=replaces)
@@ -87,7 +87,8 @@ class Running:
                 async with self._of.recovering:
                     pass  # it holds the lease for a moment
                 lease = await stack.enter_async_context(turn_lease(self._of))
-                await self._of.take_over()
+                if not await self._of.take_over():
+                    raise InvalidInput(DELETED)
                 await recover(self._of)
                 begun.set_result(await self._asked(request, waiting=waiting))
                 ended = cancelled

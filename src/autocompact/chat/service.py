@@ -14,14 +14,14 @@ from typing import Self
 
 from autocompact.chat import events, example
 from autocompact.chat.config import ChatConfig
-from autocompact.chat.drafts import draft_key
 from autocompact.chat.engine import Engine
 from autocompact.chat.finding import OFFLINE, ModelChoice, choice_of, offered, probed
 from autocompact.chat.held import HeldSessions
-from autocompact.chat.notes import Notes, Titled, notes_key, titles_key
+from autocompact.chat.notes import Notes
 from autocompact.chat.prompt import MemoryFiles, system_prompt
 from autocompact.chat.running import recover_dead
 from autocompact.chat.session import UNTITLED, ChatSession
+from autocompact.chat.titles import Titles
 from autocompact.chat.tools import Tool
 from autocompact.chat.tools.command import command_tool
 from autocompact.chat.tools.files import file_tools
@@ -32,13 +32,17 @@ from autocompact.chat.tools.skills import find_skills, skill_tool
 from autocompact.chat.tools.workspace import Workspace
 from autocompact.chat.views import ConversationLine
 from autocompact.compactor.compactor import ConversationStore
-from autocompact.errors import InvalidInput
+from autocompact.compactor.deletion import Traces, delete_conversation, find_traces
+from autocompact.core.memory.erasing import Subject
+from autocompact.errors import AutocompactError, InvalidInput, StoreError, log_data
 from autocompact.events import Event
 from autocompact.library.archive import Archive
 from autocompact.library.outgoing import ExportFormat, render
 from autocompact.library.place import database_path
+from autocompact.memory_files.erasing import erase_entries
 from autocompact.ports import Clock, ConversationInfo, Index, Key, SystemClock
 from autocompact.recall import RESULTS, Found, Recall
+from autocompact.stores.companions import companions, notes_key
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.stores.sqlite_index import SqliteIndex
 
@@ -79,9 +83,10 @@ class ChatService:
         self.sessions = HeldSessions(idle=self.config.idle_sessions)
         self._unsaid: dict[str, None] = {}
         self._opening: dict[str, asyncio.Task[ChatSession]] = {}
-        self._titles = Notes(store, titles_key(self.config.namespace))
+        self._titles = Titles(store, self.config.namespace)
         self._listeners: list[Callable[[events.ConversationChanged], None]] = []
         self._watching: asyncio.Task[None] | None = None
+        self._clearing: asyncio.Task[None] | None = None
 
     # Conversations
 
@@ -140,7 +145,7 @@ class ChatService:
         session = self.sessions.get(id)
         if session is not None:
             await session.catch_up()
-        elif id not in self._opening:
+        if self.sessions.get(id) is None and id not in self._opening:
             first_words = await self._check(id)
         return await self._opened(id, first_words=first_words)
 
@@ -163,7 +168,7 @@ class ChatService:
         return await asyncio.shield(task)
 
     async def _load(self, id: str, *, first_words: str) -> ChatSession:
-        key = Key(conversation=id, namespace=self.config.namespace)
+        key = self._key(id)
         await self._titles.catch_up()
         notes = await Notes.load(self.store, notes_key(key))
         engine = self._engine_or_offline(notes.model)
@@ -204,32 +209,73 @@ class ChatService:
         if not 0 < len(title) <= LONGEST_TITLE:
             raise InvalidInput(f"a title has 1 to {LONGEST_TITLE} characters, this one has {len(title)}")
         await self._check(id)
-        await self._titles.add(Titled(conversation=id, title=title))
+        await self._titles.put(id, title)
         self.tell_changed(id, title=title)
 
     def is_titled(self, id: str) -> bool:
         """Whether the person gave it a title."""
         return bool(self._titles.titles.get(id))
 
-    async def delete(self, id: str) -> None:
-        """Remove a conversation with all that belongs to it; a running turn is ended.
+    async def traces(self, id: str) -> Traces:
+        """What `delete` would remove, and what it leaves: for the question before it.
 
         Raises:
-            InvalidInput: there is none of that id.
+            InvalidInput: there is none of that id, or an archive names it in lines that are no entry.
+            StoreError: an archive cannot be used.
+        """
+        await self._check(id)
+        return await find_traces(self.store, self._key(id), folders=self._memory_folders())
+
+    async def delete(self, id: str) -> None:
+        """Remove a conversation everywhere, archives included; a running turn is ended.
+
+        Raises:
+            InvalidInput: there is none of that id, or an archive names it in lines that are no entry; it is as it was.
+            MemoryInUse: another process is at the memory folder for long.
+            StoreError: the store or an archive cannot be used; it can be deleted again.
         """
         await self._check(id)
         session = self.sessions.get(id)
+        await self.traces(id)  # what cannot be deleted goes on as it is
         if session is not None:
             await session.aclose()
+        try:
+            await delete_conversation(self.store, self._key(id), folders=self._memory_folders())
+        except BaseException:
+            if session is not None:
+                session.reopen()
+            raise
+        self._forget(id)
+        if self._clearing is None or self._clearing.done():
+            self._clearing = asyncio.create_task(self._clear())
+
+    def _key(self, id: str) -> Key:
+        return Key(conversation=id, namespace=self.config.namespace)
+
+    def _memory_folders(self) -> tuple[Path, ...]:
+        return () if self.config.memory_folder is None else (self.config.memory_folder,)
+
+    def _forget(self, id: str) -> None:
+        """Drop what memory holds of a conversation that is gone, and tell it."""
+        session = self.sessions.get(id)
         self.sessions.remove(id)
         self._unsaid.pop(id, None)
-        key = Key(conversation=id, namespace=self.config.namespace)
-        await self.store.delete(key)
-        for beside in (notes_key(key), draft_key(key)):
-            await self.store.delete(beside)
-        if self.is_titled(id):
-            await self._titles.add(Titled(conversation=id, title=""))
+        self._titles.titles.pop(id, None)
         self._tell(events.ConversationChanged(conversation_id=id, deleted=True), session)
+
+    async def forget_deleted(self, session: ChatSession) -> None:
+        """Another program deleted the conversation of ``session``: nothing of it stays here either."""
+        await session.aclose()
+        for companion in companions(session.key):
+            await self.store.delete(companion)
+        self._forget(session.id)
+
+    async def _clear(self) -> None:
+        """Clear the store's files of what deleted conversations left in unused places."""
+        try:
+            await self.store.purge()
+        except StoreError as error:  # the next deletion, or the next end of a service, tries again
+            log.warning("traces of a deleted conversation may be left in the file", extra=log_data(error))
 
     async def export(self, id: str, *, format: ExportFormat = "markdown") -> bytes:
         """The whole conversation; compactions change nothing of it.
@@ -243,7 +289,7 @@ class ChatService:
             InvalidInput: there is none of that id.
         """
         await self._check(id)
-        key = Key(conversation=id, namespace=self.config.namespace)
+        key = self._key(id)
         snapshot = await self.store.load(key)
         archive = Archive(
             name=id,
@@ -265,18 +311,29 @@ class ChatService:
         return await recall.search(query, k, scope="all")
 
     async def seed_example(self) -> ChatSession | None:
-        """On the first start, a conversation to look at, with tool calls and a compaction; None if it is not the first."""
-        await self._titles.catch_up()
-        if self._titles.titles or await self.store.conversations(self.config.namespace):
+        """On the first start, a conversation to look at, with tool calls and a compaction; None if it is not the first.
+
+        What older versions archived of it is taken out of the memory folder.
+        """
+        await self._clean_archive()
+        if not await self._titles.is_first_start():
             return None
-        conversation = await self.engine(OFFLINE).open(example.ID)
+        conversation = await self.engine(OFFLINE).open_example()
         for message in example.BEFORE:
             await conversation.append(replace(message, time=self.clock.now()))
         await conversation.compact(example.FOCUS)
         for message in example.AFTER:
             await conversation.append(replace(message, time=self.clock.now()))
-        await self._titles.add(Titled(conversation=example.ID, title=example.TITLE))
+        await self._titles.put(example.ID, example.TITLE)
         return await self.open(example.ID)
+
+    async def _clean_archive(self) -> None:
+        subject = Subject(conversation=example.ID, is_example=True)
+        for folder in self._memory_folders():
+            try:
+                await asyncio.to_thread(erase_entries, folder, subject)
+            except AutocompactError as error:  # a search leaves them out all the same
+                log.warning("the example could not be taken out of the archive", extra=log_data(error))
 
     # Models
 
@@ -336,8 +393,11 @@ class ChatService:
         """What the agent may use in ``session``, but for what MCP servers offer."""
         config = self.config
         tools = memory_tools(session)
-        if config.memory_folder is not None:
-            tools.append(remember_tool(config.memory_folder, self.clock))
+        memory = (
+            session.conversation.shared.memory_folder
+        )  # None for the example, which writes nothing outside itself
+        if memory is not None:
+            tools.append(remember_tool(memory, self.clock))
         if config.skill_folders:
             tools.append(skill_tool(config.skill_folders))
         if config.workspace is not None:
@@ -420,6 +480,8 @@ class ChatService:
         if self._watching is not None:
             self._watching.cancel()
             await asyncio.wait([self._watching])
+        if self._clearing is not None:
+            await asyncio.wait([self._clearing])
         for session in self.sessions.known:
             await session.aclose()
         self.sessions.clear()

@@ -402,17 +402,21 @@ class ChatSession:
         """Notice what other programs did: new messages, and an answer that they left half. Costs O(new)."""
         if self.running:
             return  # it appends after whatever there is
-        await self.take_over()
-        if self.is_another_at_work:
+        if not await self.take_over():
+            await self.service.forget_deleted(self)
+        elif self.is_another_at_work:
             await recover_dead(self)
 
-    async def take_over(self) -> None:
-        """Take over what other programs added to the log, and tell it."""
+    async def take_over(self) -> bool:
+        """Take over what other programs added to the log, and tell it; False if one of them deleted the conversation."""
+        last = len(self.conversation)
         async with self._adding:
-            if await self.conversation.history(from_seq=len(self.conversation) + 1):
+            found = await self.conversation.history(from_seq=max(1, last))
+            if found and found[-1].seq > last:
                 await self.conversation.sync()
                 self.is_another_at_work = True
             await self._tell_through(len(self.conversation))
+        return not last or bool(found)  # a log only grows, until it is deleted
 
     async def prepare_request(self) -> None:
         """Say what the next request carries besides the messages: system prompt and tools.
@@ -476,3 +480,7 @@ class ChatSession:
         self._running.closed = True
         await self._running.cancel("interrupted")
         await self.conversation.ahead.settled()
+
+    def reopen(self) -> None:
+        """Turns may begin again: what it was closed for did not happen."""
+        self._running.closed = False

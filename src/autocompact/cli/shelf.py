@@ -12,6 +12,7 @@ import msgspec
 
 from autocompact.cli.charts import bar
 from autocompact.cli.report import plural
+from autocompact.compactor.deletion import STAYS, Traces
 from autocompact.core.compaction import Compaction, Receipt
 from autocompact.core.messages import (
     Document,
@@ -243,6 +244,21 @@ def found_document(found: Sequence[Found]) -> bytes:
 
 
 # autocompact undo, autocompact restore, autocompact compactions
+
+
+def traces_text(traces: Traces) -> str:
+    """What deleting a conversation removes, and what it leaves."""
+    goes = (f"  - {_line(each)}" for each in traces.goes)
+    stays = (f"  - {each}" for each in STAYS)
+    name = _line(traces.key.conversation)
+    return "\n".join((f"{name} goes for good:", *goes, "What stays:", *stays))
+
+
+def deleted_text(traces: Traces) -> str:
+    """What deleting a conversation removed."""
+    entries = sum(each.entries + each.in_backups for each in traces.archives)
+    archived = f", {entries:,} archive {'entry' if entries == 1 else 'entries'}" if entries else ""
+    return f"{_line(traces.key.conversation)}: deleted, {plural(traces.messages, 'message')}{archived}"
 
 
 def undone_text(undone: Undone) -> str:

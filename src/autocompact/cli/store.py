@@ -14,7 +14,7 @@ from autocompact.cli.running import run
 from autocompact.cli.sources import STDIN, Source, check_out, deliver, opened
 from autocompact.cli.terminal import color, progress, tell, width
 from autocompact.cli.values import count
-from autocompact.errors import InvalidInput
+from autocompact.errors import InvalidInput, StoreError
 
 if TYPE_CHECKING:
     from autocompact.core.tokens import Counter
@@ -279,16 +279,26 @@ def restore(name: str | None, *, compaction: str, as_json: bool, **where: Unpack
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @_where
 def delete(name: str, *, yes: bool, **where: Unpack[Where]) -> None:
-    """Delete a conversation for good: its messages, its compactions, and what the search knows of it.
+    """Delete a conversation for good: messages, compactions, search index, and its entries in CONTEXT_ARCHIVE.md.
 
-    NAME is its whole name. `autocompact export NAME --out FILE` keeps a copy.
+    NAME is its whole name. What would be removed is shown first; `autocompact export NAME --out FILE` keeps a copy.
     """
+    from autocompact.cli import shelf
+    from autocompact.cli.defaults import memory_folders
+
+    folders = memory_folders()
     if not yes:
         if not sys.stdin.isatty():
             raise InvalidInput(f"{name!r} would be gone for good: say --yes")
-        click.confirm(f"Delete {name!r} with all its messages?", abort=True, err=True)
-    info = ask(lambda books: books.delete(name), **where)
-    tell(f"{info.key.conversation}: deleted, {info.last_seq:,} messages")
+        found = ask(lambda books: books.traces(name, folders=folders), **where)
+        tell(shelf.traces_text(found))
+        click.confirm(f"Delete {name!r}? This cannot be undone.", abort=True, err=True)
+    found = ask(lambda books: books.delete(name, folders=folders), what="Deleting", **where)
+    tell(shelf.deleted_text(found))
+    try:
+        ask(lambda books: books.purge(), what="Clearing the file", **where)
+    except StoreError as error:
+        tell(f"Copies in unused places of the file are left until the next deletion: {error}")
 
 
 @click.command()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol, Self, runtime_checkable
 
 from autocompact.compactor.conversation import Conversation
+from autocompact.compactor.deletion import delete_conversation
 from autocompact.compactor.guarded import GuardedModel
 from autocompact.compactor.summariser import Summariser
 from autocompact.core.messages import Message, text_message
@@ -89,6 +90,26 @@ class Compactor:
     async def open(self, conversation_id: str, *, namespace: str = "default") -> Conversation:
         """The conversation of that name, a new one if there is none."""
         return await Conversation.load(self, Key(conversation=conversation_id, namespace=namespace))
+
+    async def delete(self, conversation_id: str, *, namespace: str = "default") -> bool:
+        """Delete a conversation everywhere: log, compactions, search index, and its entries in memory folders.
+
+        The store's file is written anew without it, which takes time in proportion to all that it holds. What other
+        places have (exports, backups, DONE.md, the model's provider) stays, see `autocompact.compactor.deletion.STAYS`.
+
+        Returns:
+            Whether there was one.
+
+        Raises:
+            InvalidInput: CONTEXT_ARCHIVE.md names it in lines that are no entry; nothing was deleted.
+            MemoryInUse: another process is at the memory folder for long.
+            StoreError: the store or an archive cannot be used; delete it again.
+        """
+        folders = () if self.memory_folder is None else (self.memory_folder,)
+        key = Key(conversation=conversation_id, namespace=namespace)
+        existed = await delete_conversation(self.store, key, folders=folders)
+        await self.store.purge()
+        return existed
 
     def summariser(self, tools: bytes | None, *, system: str = "") -> Summariser | None:
         """Who makes summaries; None for offline ones.

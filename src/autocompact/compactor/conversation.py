@@ -244,7 +244,14 @@ class Conversation:
                 tries -= 1
                 if not tries:
                     raise
-                await self.take_over(await self.shared.store.load(self.key))
+                snapshot = await self.shared.store.load(self.key)
+                if (
+                    snapshot.last_seq < last
+                ):  # a log only grows, until it is deleted: what went must not come back
+                    raise Conflict(
+                        f"conversation {self.key.conversation!r} was deleted by another program: open it anew"
+                    ) from None
+                await self.take_over(snapshot)
             else:
                 return stored
 

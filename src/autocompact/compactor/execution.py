@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from autocompact.compactor.deletion import delete_conversation
 from autocompact.compactor.state import EngineState, Settled
 from autocompact.compactor.work import LEASE_SECONDS, Work, finished, leased
 from autocompact.core.budget import Breaker
@@ -33,12 +34,12 @@ from autocompact.errors import (
     IncompressibleContext,
     ModelError,
     StoreError,
-    StoreUnavailable,
     log_data,
 )
 from autocompact.events import BreakerOpened, CompactionCompleted, CompactionStarted
 from autocompact.memory_files import append_to_archive
 from autocompact.ports import Lease
+from autocompact.stores.companions import note_archive_folder
 
 if TYPE_CHECKING:
     from autocompact.compactor.conversation import Conversation
@@ -238,10 +239,12 @@ class Execution:
         folder = self._of.shared.memory_folder
         if folder is None:
             return
-        name = self._of.key.conversation
+        key, store = self._of.key, self._of.shared.store
+        name = key.conversation
         command = f"`autocompact show {name} --from {record.from_seq} --through {record.through_seq}`"
         entry = ArchiveEntry(
             conversation=name,
+            namespace=key.namespace,
             record=record,
             peak_tokens=peak,
             transcript=command,
@@ -250,8 +253,12 @@ class Execution:
             metrics=self._of.shared.keep_metrics,
         )
         try:
+            # where it is archived is known before it is, so that deleting the conversation finds it
+            await note_archive_folder(store, key, folder=str(folder.absolute()))
             await asyncio.to_thread(append_to_archive, folder, entry)
-        except (OSError, StoreUnavailable) as error:
+            if not await store.read(key, from_seq=1, through_seq=1):  # it was deleted meanwhile
+                await delete_conversation(store, key, folders=(folder,))
+        except (OSError, AutocompactError) as error:
             log.warning("CONTEXT_ARCHIVE.md could not be written", extra=log_data(error))
 
     # Failures

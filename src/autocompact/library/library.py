@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from autocompact.compactor import Compactor, Conversation
+from autocompact.compactor.deletion import Traces, delete_conversation, find_traces
 from autocompact.core.compaction import Compaction
 from autocompact.core.messages import Message
 from autocompact.core.references import parse_reference, reference
@@ -325,17 +326,44 @@ class Library:
             "`autocompact compactions NAME` lists them all."
         )
 
-    async def delete(self, name: str) -> ConversationInfo:
-        """Remove a conversation with all that was kept of it: messages, compactions, index.
+    async def traces(self, name: str, *, folders: Sequence[Path] = ()) -> Traces:
+        """What `delete` would remove.
+
+        Args:
+            name: the whole name. A conversation that is gone may still have entries in a memory folder.
+            folders: memory folders to look into, besides those that it was archived in.
 
         Raises:
-            InvalidInput: see `find`; only a whole name will do.
+            InvalidInput: see `find`; only a whole name will do. Or an archive names it in lines that are no entry.
+            StoreError: an archive cannot be used.
         """
-        info = await self.find(name)
-        if info.key.conversation != name:
-            raise InvalidInput(f"give the whole name to delete it: {info.key.conversation!r}")
-        await self._store.delete(info.key)
-        return info
+        key = Key(conversation=name, namespace=self._namespace)
+        found = await find_traces(self._store, key, folders=folders)
+        if not found.exists:
+            info = await self.find(name)
+            if info.key.conversation != name:
+                raise InvalidInput(f"give the whole name to delete it: {info.key.conversation!r}")
+        return found
+
+    async def delete(self, name: str, *, folders: Sequence[Path] = ()) -> Traces:
+        """Remove a conversation with all that was kept of it, archives included, and what was removed.
+
+        Raises:
+            InvalidInput: as `traces`; nothing was deleted.
+            MemoryInUse: another process is at the memory folder for long.
+            StoreError: the store or an archive cannot be used; delete it again.
+        """
+        found = await self.traces(name, folders=folders)
+        await delete_conversation(self._store, found.key, folders=folders)
+        return found
+
+    async def purge(self) -> None:
+        """Clear the file of what deleted conversations left in unused places of it.
+
+        Raises:
+            StoreUnavailable: another program reads or writes without a pause; traces may be left.
+        """
+        await self._store.purge()
 
     async def _conversation(self, key: Key, *, counter: Counter) -> Conversation:
         compactor = Compactor(self._store, counter=counter)

@@ -11,6 +11,7 @@ from nicegui.events import GenericEventArguments
 
 from autocompact.chat import ModelChoice
 from autocompact.chat.views import ConversationLine
+from autocompact.compactor.deletion import STAYS, Traces
 from autocompact.compactor.records import Comparison
 from autocompact.core.compaction import Compaction
 from autocompact.core.ledger.entries import Entry
@@ -60,11 +61,12 @@ class Dialogs:
                 ui.html("Close" if act is None else "Cancel", sanitize=False, tag="span")
             close.on("click", self._dialog.close, args=[])
 
-    def confirm_delete(self, line: ConversationLine, delete: Act) -> None:
-        """Ask before a conversation is deleted."""
+    def confirm_delete(self, line: ConversationLine, traces: Traces, *, delete: Act) -> None:
+        """Ask before a conversation is deleted; what goes and what stays is said."""
         with self._begin("Delete this conversation?"):
-            words = f"<b>{escape(line.title)}</b> with its {line.messages} messages, summaries and search index. This cannot be undone."
-            ui.html(f"<p>{words}</p>")
+            ui.html(f"<p><b>{escape(line.title)}</b> goes for good. This cannot be undone.</p>")
+            ui.html(f"<h3>This is removed</h3>{_list(traces.goes)}")
+            ui.html(f"<h3>This stays</h3>{_list(STAYS)}")
             self._buttons("Delete", delete, style="danger")
 
     def rename(self, line: ConversationLine, rename: Callable[[str], Awaitable[None]]) -> None:
@@ -159,6 +161,10 @@ _KEYS = (
     "<p class='note'>Keys are read from the environment that the server was started in: ANTHROPIC_API_KEY, "
     "OPENAI_API_KEY, OPENAI_BASE_URL. An Ollama or a llama.cpp on this computer is found by itself.</p>"
 )
+
+
+def _list(lines: Sequence[str]) -> str:
+    return f"<ul>{''.join(f'<li>{escape(each)}</li>' for each in lines)}</ul>"
 
 
 def _named(record: Compaction) -> str:

@@ -416,10 +416,14 @@ class Tab:
             case "export":
                 self.dialogs.export(line)
             case "delete":
-                self.dialogs.confirm_delete(line, lambda: self._delete(line.id))
+                await self._attempt(self._ask_delete(line))
 
     async def _rename(self, id: str, title: str) -> None:
         await self._attempt(self.service.rename(id, title=title))
+
+    async def _ask_delete(self, line: ConversationLine) -> None:
+        traces = await self.service.traces(line.id)
+        self.dialogs.confirm_delete(line, traces, delete=lambda: self._delete(line.id))
 
     async def _delete(self, id: str) -> None:
         await self._attempt(self.service.delete(id))

@@ -67,6 +67,11 @@ def test_an_entry_is_read_back_as_it_was_written_and_its_summary_forges_nothing(
         ),
         facts_end=found.facts_end,
     )
+    lines = (ARCHIVE_HEADING + ENTRY.render()).split("\n")
+    assert (lines[found.start], lines[found.end - 1]) == (
+        "## 2026-11-21T10:00:00.000+00:00 c2",
+        "> - forged (done)",
+    )
     assert found.recovered == 76_000
     assert [task.is_ended for task in found.tasks] == [True, False, False]
 
@@ -143,3 +148,9 @@ def test_whatever_is_archived_there_are_as_many_entries_and_tasks_as_were_writte
     found = entries_in(text)
     assert [len(each.tasks) for each in found] == [len(tasks)] * 2
     assert found[0].id == found[1].id
+
+
+def test_the_namespace_is_read_with_and_without_its_marks():
+    (marked,) = read(replace(ENTRY, namespace="work"))
+    (plain,) = entries_in(replace(ENTRY, namespace="work").render().replace("`work`", "work").split("\n"))
+    assert (marked.namespace, plain.namespace) == ("work", "work")

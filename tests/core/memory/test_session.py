@@ -106,6 +106,12 @@ def test_an_entry_without_tasks_is_marked_and_one_without_a_session_is_left_alon
     assert plan_noting(Pages({}), today=DAY) == ({}, ())
 
 
+def test_tasks_of_the_example_that_older_versions_archived_are_nobodys():
+    example = entry("Fix tide_table.py (done)", name="example")
+    mine = entry("Fix the boat (done)", name="example")
+    assert planned(example, mine)[1] == ("Fix the boat",)
+
+
 @pytest.mark.parametrize(
     "before, after",
     [

@@ -20,7 +20,7 @@ from autocompact.chat.aside import Aside
 from autocompact.chat.commands import Command
 from autocompact.chat.events import QuestionAsked, TurnEnded
 from autocompact.chat.views import Question
-from autocompact.cli.shelf import visible
+from autocompact.cli.shelf import traces_text, visible
 from autocompact.cli.talk import words
 from autocompact.cli.talk.keyboard import Keyboard
 from autocompact.cli.talk.screen import Screen
@@ -45,6 +45,11 @@ OWN_COMMANDS = (
     Command(name="/new", arguments="", help="Begin a new conversation."),
     Command(name="/resume", arguments="[ID]", help="Go on with another conversation, or the last one."),
     Command(name="/export", arguments="[FILE]", help="Write this conversation as Markdown, or as FILE.json."),
+    Command(
+        name="/delete",
+        arguments="[ID]",
+        help="Delete a conversation, this one by default; you are asked first.",
+    ),
     Command(name="/quit", arguments="", help="Leave; the conversation is kept."),
 )
 _HINT = (
@@ -157,6 +162,7 @@ class Dialogue:
             "/new": self._new,
             "/resume": self._resume,
             "/export": self._export,
+            "/delete": self._delete,
         }
         self._warned = False
         self._attach(session)
@@ -233,10 +239,7 @@ class Dialogue:
 
     def _allow(self, question: Question) -> bool:
         asked = f"{words.line(question.tool, most=40)}: {visible(question.text)}\nAllow it? [y/N] "
-        try:
-            return self._keyboard.ask(asked).strip().lower() in ("y", "yes")
-        except EOFError:
-            return False
+        return self._agreed(asked)
 
     # What only the terminal has
 
@@ -276,6 +279,28 @@ class Dialogue:
             raise InvalidInput(f"{path} cannot be written: {error.strerror}") from error
         self._screen.tell(f"written to {path}")
 
+    def _delete(self, rest: str) -> None:
+        lines = self._aside.run(self._service.conversations())
+        found = [each.id for each in lines if each.id == (rest or self.session.id)]
+        if not found:
+            raise InvalidInput(f"there is no conversation {rest!r}: /list shows them; give the whole id")
+        self._screen.tell(traces_text(self._aside.run(self._service.traces(found[0]))))
+        if not self._agreed("Delete it? This cannot be undone. [y/N] "):
+            return
+        if found[0] == self.session.id:
+            gone, session = self.session, self._aside.run(self._service.create())
+            self._change(session)
+            self._aside.run(self._service.delete(gone.id))
+        else:
+            self._aside.run(self._service.delete(found[0]))
+        self._screen.tell("Deleted. A new conversation begins." if not rest else "Deleted.")
+
+    def _agreed(self, asked: str) -> bool:
+        try:
+            return self._keyboard.ask(asked).strip().lower() in ("y", "yes")
+        except (EOFError, KeyboardInterrupt):
+            return False
+
     def _completions(self, typed: str) -> list[str]:
         """What the line may become: a command, a model, a conversation."""
         name, space, rest = typed.partition(" ")
@@ -284,7 +309,7 @@ class Dialogue:
         names: list[str] = []
         if name == "/model":
             names = self._models
-        elif name == "/resume":
+        elif name in ("/resume", "/delete"):
             names = [each.id for each in self._aside.run(self._service.conversations())]
         return [f"{name} {each}" for each in names if each.startswith(rest)]
 

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 _HEADING = re.compile(r"## (\d{4}-\d\d-\d\dT\S+|undated)[ \t]+(\S+)\s*\Z")
+_ANY_HEADING = re.compile(r"#{1,6}[ \t]")
+_NAMESPACE = re.compile(r"`(.+)`")
+_SUMMARY = "summary:"
 _FACT = re.compile(r"[-*] ([A-Z][\w ]{2,30}): (.+)")
 _FIGURE = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _CONVERSATION = re.compile(r"`(.+)`(?:, messages (\d+) to (\d+)(?: of (\d+))?)?")
@@ -23,6 +26,10 @@ _OUTCOME = re.compile(
 )
 _IS_ENDED = re.compile(rf"(?:{_ENDED})", re.IGNORECASE)
 NO_TASKS = "none found"
+EXAMPLE = "example"
+"""The name of the chat's example conversation,"""
+_OF_EXAMPLE = "tide_table.py"
+"""and what its entries name, and hardly those of another conversation of that name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +66,12 @@ class Archived:
         trigger: why it was made.
         tasks: of the session.
         noted: its tasks stand in DONE.md already.
+        namespace: of the conversation, "" if the entry does not say.
         facts_end: the line after its last fact, where a further one goes.
+        original: where the original messages are.
+        is_example: it is about the chat's example, which older versions archived.
+        start: line of its heading.
+        end: the line after its last. What somebody wrote below the summary is no part of it.
     """
 
     time: str
@@ -78,7 +90,12 @@ class Archived:
     trigger: str = ""
     tasks: tuple[ArchivedTask, ...] = ()
     noted: bool = False
+    namespace: str = ""
     facts_end: int = 0
+    original: str = field(default="", compare=False)
+    is_example: bool = field(default=False, compare=False)
+    start: int = field(default=0, compare=False)
+    end: int = field(default=0, compare=False)
 
     @property
     def recovered(self) -> int:
@@ -110,6 +127,7 @@ def _entry(texts: Sequence[str], start: int, *, end: int) -> Archived:
     name, through, messages = _named(facts.get("conversation", ""))
     before, after = _figures(facts.get("tokens", ""), 2)
     kept, recoverable, lost = _figures(facts.get("checked", ""), 3)
+    last = _end(texts, start, end=end)
     made = _MADE_BY.match(facts.get("made by", ""))
     (peak,) = _figures(facts.get("peak", ""), 1)
     return Archived(
@@ -129,8 +147,30 @@ def _entry(texts: Sequence[str], start: int, *, end: int) -> Archived:
         trigger=made[3] if made else "",
         tasks=tuple(_tasks(texts[facts_end:end])),
         noted="tasks noted" in facts,
+        namespace=_namespace(facts.get("namespace", "")),
+        original=facts.get("original", ""),
+        is_example=name == EXAMPLE and any(_OF_EXAMPLE in text for text in texts[start:last]),
+        start=start,
         facts_end=facts_end,
+        end=last,
     )
+
+
+def _namespace(value: str) -> str:
+    match = _NAMESPACE.fullmatch(value)
+    return match[1] if match else value
+
+
+def _end(texts: Sequence[str], start: int, *, end: int) -> int:
+    """The line after the last of an entry: before a heading, and before what follows the quoted summary."""
+    last, is_summary = start, False
+    for line in range(start + 1, end):
+        text = texts[line].strip()
+        if _ANY_HEADING.match(texts[line]) or (is_summary and text and not text.startswith(">")):
+            break
+        is_summary = is_summary or text.lower() == _SUMMARY
+        last = line if text else last
+    return last + 1
 
 
 def _named(value: str) -> tuple[str, int | None, int | None]:
@@ -156,7 +196,7 @@ def _seconds(value: str) -> float | None:
 def _tasks(texts: Sequence[str]) -> Iterator[ArchivedTask]:
     is_list = False
     for text in texts:
-        if text.strip().lower() in ("tasks:", "summary:"):
+        if text.strip().lower() in ("tasks:", _SUMMARY):
             is_list = text.strip().lower() == "tasks:"
         elif is_list and (match := _TASK.match(text)) and match[1] != NO_TASKS:
             told = _OUTCOME.match(match[1])

@@ -12,6 +12,7 @@ from autocompact.core.memory.wording import one_line
 
 CONTEXT_ARCHIVE = "CONTEXT_ARCHIVE.md"
 ARCHIVE_HEADING = "# Context archive\n\nOne entry per compaction, newest last. The originals stay in the conversation's log.\n"
+USUAL_NAMESPACE = "default"
 NAMED_FILES = 10
 """Files that an entry names; the others are counted."""
 
@@ -22,6 +23,7 @@ class ArchiveEntry:
 
     Attributes:
         conversation: its name.
+        namespace: whose it is; only named where it is not the usual one.
         record: the compaction.
         peak_tokens: the most that the conversation's context took since the compaction before.
         transcript: where the original messages are (a path, or a command that shows them).
@@ -34,6 +36,7 @@ class ArchiveEntry:
     """
 
     conversation: str
+    namespace: str = USUAL_NAMESPACE
     record: Compaction
     peak_tokens: int
     transcript: str
@@ -56,6 +59,8 @@ class ArchiveEntry:
         record, receipt = self.record, self.record.receipt
         of = f" of {self.log_messages}" if self.log_messages is not None else ""
         yield "Conversation", f"`{self.conversation}`, messages {record.from_seq} to {record.through_seq}{of}"
+        if self.namespace != USUAL_NAMESPACE:
+            yield "Namespace", f"`{self.namespace}`"
         yield "Model", self.model
         yield "Session", self.lasted
         yield "Duration", f"{receipt.seconds:.2f} s"

@@ -84,6 +84,8 @@ def plan_noting(pages: Pages, *, today: date) -> tuple[dict[str, bytes], tuple[s
     new: list[tuple[ArchivedTask, Archived]] = []
     marks: list[Edit] = []
     for entry in entries_in(archive.texts):
+        if entry.is_example:
+            continue
         for task in filter(lambda each: each.is_ended, entry.tasks):
             same = _same(task, entry)
             if not entry.noted and same not in known:

@@ -1,0 +1,80 @@
+"""What is kept beside the log of a conversation: logs of their own, in namespaces that no conversation uses.
+
+They lie in the same store, so that every store can keep them, several programs can write them, and no search finds
+them. Whoever deletes the conversation deletes them too.
+"""
+
+from __future__ import annotations
+
+from autocompact.core.messages import text_message
+from autocompact.errors import Conflict
+from autocompact.ports import Key, Store
+
+_NOTES, _DRAFTS, _TURNS, _TITLES, _ARCHIVES = "#notes", "#drafts", "#turns", "#titles", "#archives"
+_SUFFIXES = (_NOTES, _DRAFTS, _TURNS, _TITLES, _ARCHIVES, "#chat")
+_TRIES = 8
+
+
+def notes_key(key: Key) -> Key:
+    """Where the chat's notes on a conversation are."""
+    return _beside(key, _NOTES)
+
+
+def draft_key(key: Key) -> Key:
+    """Where the draft of a conversation's running turn is."""
+    return _beside(key, _DRAFTS)
+
+
+def turn_key(key: Key) -> Key:
+    """Under which name a turn of a conversation is leased. Not the draft's: a lease goes with what is deleted."""
+    return _beside(key, _TURNS)
+
+
+def title_key(key: Key) -> Key:
+    """Where the titles are that a person gave to a conversation, the last one in force."""
+    return _beside(key, _TITLES)
+
+
+def archives_key(key: Key) -> Key:
+    """Where the memory folders are named that have entries of a conversation."""
+    return _beside(key, _ARCHIVES)
+
+
+def companions(key: Key) -> tuple[Key, ...]:
+    """All that is kept beside a conversation, but for the names of its memory folders."""
+    return notes_key(key), draft_key(key), turn_key(key), title_key(key)
+
+
+def is_companion(namespace: str) -> bool:
+    """Whether a namespace holds such logs, and no conversations."""
+    return namespace.endswith(_SUFFIXES)
+
+
+def _beside(key: Key, suffix: str) -> Key:
+    return Key(conversation=key.conversation, namespace=f"{key.namespace}{suffix}")
+
+
+async def archive_folders(store: Store, key: Key) -> tuple[str, ...]:
+    """The memory folders that have, or may have, entries of a conversation."""
+    return tuple(dict.fromkeys(message.text for message in await store.read(archives_key(key))))
+
+
+async def note_archive_folder(store: Store, key: Key, *, folder: str) -> None:
+    """Remember, before anything is archived there, that a memory folder has entries of a conversation.
+
+    Raises:
+        StoreError: it could not be stored.
+    """
+    for attempt in range(1, _TRIES + 1):
+        known = await store.read(archives_key(key))
+        if any(message.text == folder for message in known):
+            return
+        last = len(known)
+        try:
+            note = text_message(last + 1, "system", folder, synthetic=True)
+            await store.append(archives_key(key), [note], after=last)
+        except Conflict:
+            if attempt == _TRIES:
+                raise
+        else:
+            return
