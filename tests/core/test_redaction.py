@@ -3,6 +3,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import random
+import re
 import string
 import uuid
 
@@ -11,84 +12,75 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from autocompact.core.redaction import find_secrets, redact, redact_parts
+from autocompact.core.redaction.forms import FORMS
+from autocompact.core.redaction.names import NAMES
+from autocompact.core.redaction.private_keys import PRIVATE_KEYS
+from autocompact.core.redaction.tokens import TOKENS
 
-# Made up at import, so that no file of this repository looks like it holds a credential.
+# What fills the examples is made up at import, so that no file of this repository looks like it holds a credential.
 _RANDOM = random.Random(7)
-
-
-def _made(alphabet: str, size: int) -> str:
-    return "a1B" + "".join(_RANDOM.choice(alphabet) for _ in range(size - 3))
-
-
 _ALNUM = string.ascii_letters + string.digits
-A20, A24, A36, A48, A100 = (_made(_ALNUM, size) for size in (20, 24, 36, 48, 100))
-UPPER16 = "A1B2" + "".join(_RANDOM.choice(string.ascii_uppercase + string.digits) for _ in range(12))
-PEM = "\n".join(_made(_ALNUM + "+/", 64) for _ in range(6))
-JWT = f"eyJ{_made(_ALNUM, 20)}.eyJ{_made(_ALNUM, 40)}.{_made(_ALNUM, 43)}"
+_ALPHABETS = {
+    "a": _ALNUM,
+    "b": _ALNUM + "+/",
+    "d": string.digits,
+    "h": "0123456789abcdef",
+    "l": string.ascii_lowercase + string.digits,
+    "u": string.ascii_uppercase + string.digits,
+    "w": _ALNUM + "-_",
+}
+_START = {"a": "a1B", "b": "a1B", "l": "a1b", "u": "A1B", "w": "a1B", "h": "a1b", "d": "123"}
+_BLANK = re.compile(r"<([abdhluw])(\d+)>")
 
-# (text, the secret in it, kind)
-TOKENS = [
-    (f"export OPENAI=sk-{A48}", f"sk-{A48}", "API key"),
-    (f"key sk-proj-{A24}_{A36}-{A20}.", f"sk-proj-{A24}_{A36}-{A20}", "API key"),
-    (f"'sk-ant-api03-{A48}-{A20}'", f"sk-ant-api03-{A48}-{A20}", "API key"),
-    (f"ghp_{A36}", f"ghp_{A36}", "GitHub token"),
-    (f"https://ghs_{A36}@github.com/o/r", f"ghs_{A36}", "GitHub token"),
-    (f"github_pat_{A20}_{A48}", f"github_pat_{A20}_{A48}", "GitHub token"),
-    (f"id AKIA{UPPER16},", f"AKIA{UPPER16}", "AWS key id"),
-    (f"id ASIA{UPPER16} x", f"ASIA{UPPER16}", "AWS key id"),
-    (f"maps?key=AIza{A36[:35]}&v=3", f"AIza{A36[:35]}", "Google key"),
-    (f"ya29.{A48}", f"ya29.{A48}", "Google token"),
-    (f"GOCSPX-{A24}", f"GOCSPX-{A24}", "Google key"),
-    (f"xoxb-123456789012-{A24}", f"xoxb-123456789012-{A24}", "Slack token"),
-    (f"xapp-1-A0123456-{A36}", f"xapp-1-A0123456-{A36}", "Slack token"),
-    (
-        f"https://hooks.slack.com/services/T0123ABCD/B0123ABCD/{A24}",
-        f"T0123ABCD/B0123ABCD/{A24}",
-        "Slack webhook",
-    ),
-    (f"sk_live_{A24}", f"sk_live_{A24}", "Stripe key"),
-    (f"rk_test_{A24}", f"rk_test_{A24}", "Stripe key"),
-    (f"whsec_{A36}", f"whsec_{A36}", "webhook key"),
-    (f"glpat-{A20}", f"glpat-{A20}", "GitLab token"),
-    (f"//registry.npmjs.org/:_authToken=npm_{A36}", f"npm_{A36}", "npm token"),
-    (f"pypi-AgEIcHlwaS5vcmc{A100}", f"pypi-AgEIcHlwaS5vcmc{A100}", "PyPI token"),
-    (f"hf_{A36[:34]}", f"hf_{A36[:34]}", "Hugging Face token"),
-    (f"cookie: session={JWT}; path=/", JWT, "JWT"),
-    (f"Authorization: Bearer {A36}", A36, "token"),
-    (f'"authorization": "token {A36}"', A36, "credentials"),
-    ("authorization: Basic dXNlcjpwYXNzd29yZA==", "dXNlcjpwYXNzd29yZA==", "credentials"),
-    ("Authorization: Basic dXNlcjpwYXNz", "dXNlcjpwYXNz", "credentials"),
-    ("Authorization: Bearer 0a1b2c3d4e5f6a7b8c9d", "0a1b2c3d4e5f6a7b8c9d", "token"),
-    ("postgres://app:hunter2@db:5432/x", "hunter2", "password"),
-    ("redis://:p4@ss@cache:6379/0", "p4@ss", "password"),
-    ("https://user:tr0ub4dor@[::1]/", "tr0ub4dor", "password"),
-    ("curl -s -u admin:hunter2 https://h/", "hunter2", "password"),
-    ("curl --user 'admin:letmein' https://h/", "letmein", "password"),
-    ('password = "hunter2"', "hunter2", "password"),
-    ("DB_PASSWORD=hunter2", "hunter2", "password"),
-    ("dbPasswd: 'Tr0ub4dor&3'", "Tr0ub4dor&3", "password"),
-    ('os.environ["DB_PASSWORD"] = "hunter2x"', "hunter2x", "password"),
-    (r"{\"password\": \"hunter2\"}", "hunter2", "password"),
-    ('password: str = "hunter2"', "hunter2", "password"),
-    ("Log in with the password=hunter2horse9 please", "hunter2horse9", "password"),
-    ("host=db password=x7horse9 user=a", "x7horse9", "password"),
-    ("mysql --password hunter22", "hunter22", "password"),
-    ("mysql --password=hunter22!", "hunter22!", "password"),
-    ("<password>hunter2!</password>", "hunter2!", "password"),
-    ("passphrase: 'x9-Kq!!z'", "x9-Kq!!z", "password"),
-    ("password: ab1cdef!:more=x", "ab1cdef!:more=x", "password"),
-    ('SECRET_KEY: "django-insecure-8&x1%kd9@2lq"', "django-insecure-8&x1%kd9@2lq", "secret value"),
-    (f"aws_secret_access_key = {A36}/x+Z", f"{A36}/x+Z", "secret value"),
-    (f"JWT_SECRET_PROD={A24}==", f"{A24}==", "secret value"),
-    (f"clientSecret: '{A24}'", A24, "secret value"),
-    (f"?api_key={A24}&q=1", A24, "API key"),
-    (f'apiKey: "{A24}"', A24, "API key"),
-    (f"X-Api-Key: {A24}", A24, "API key"),
-    (f"AccountName=a;AccountKey={A48}==;X=1", f"{A48}==", "API key"),
-    (f"CI_JOB_TOKEN={A24}", A24, "token"),
-    (f'"access_token": "{A36}"', A36, "token"),
-    (f"İ password='{A24}'", A24, "password"),
-    ('password="hunter2', "hunter2", "password"),
+
+def _made(kind: str, size: int) -> str:
+    if size < 8:
+        return "".join(_RANDOM.choice(_ALPHABETS[kind]) for _ in range(size))
+    inner = "".join(_RANDOM.choice(_ALPHABETS[kind]) for _ in range(size - 4))
+    return _START[kind] + inner + _START[kind][1]
+
+
+def _filled(template: str) -> tuple[str, str]:
+    """The text of an example, and the secret in it."""
+    text = _BLANK.sub(lambda match: _made(match[1], int(match[2])), template)
+    before, mark, rest = text.partition("«")
+    secret, _, after = rest.partition("»")
+    return (before + secret + after, secret) if mark else (text, text)
+
+
+A20, A24, A36, A48, A100 = (_made("a", size) for size in (20, 24, 36, 48, 100))
+PEM = "\n".join(_made("b", 64) for _ in range(6))
+
+TOKEN_EXAMPLES = [_filled(text)[1] for row in TOKENS for text in row.examples]
+EXAMPLES = [
+    (*_filled(text), row.kind)
+    for rows in (TOKENS, FORMS, NAMES, PRIVATE_KEYS)
+    for row in rows
+    for text in row.examples
+]
+COUNTER_EXAMPLES = [
+    _filled(text)[0] for rows in (TOKENS, FORMS, NAMES, PRIVATE_KEYS) for row in rows for text in row.others
+]
+SURROUNDINGS = [
+    "export X={}",
+    "X={} make",
+    "key: {}",
+    "'{}'",
+    '"{}"',
+    '{{"x": "{}"}}',
+    r"{{\"x\": \"{}\"}}",
+    r"first line\n{}\nlast line",
+    "\x1b[32m{}\x1b[0m",
+    r"\u001b[1;32m{}\u001b[0m",
+    "x%3D{}%26y%3D1",
+    "prefix_{}",
+    "  12→{}",
+    "use {} for now",
+    "({})",
+    "<x>{}</x>",
+    "a,{},b",
+    "see `{}`.",
+    "https://h/?x={}&y=1",
 ]
 
 LOOKALIKES = [
@@ -110,7 +102,6 @@ LOOKALIKES = [
     "password = get_password(user1)",
     "password=password1",
     "connect(password=userinput2, api_key=oauth2key)",
-    "password=retry2",
     "token = request.headers.token2",
     "def login(user: str, password: str, token: str | None = None) -> Token1:",
     'if token == "identifier4":',
@@ -167,14 +158,31 @@ LOOKALIKES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "secret", "kind"), TOKENS)
+def _found(text: str) -> list[str]:
+    return [text[span.start : span.end] for span in find_secrets(text)]
+
+
+@pytest.mark.parametrize(("text", "secret", "kind"), EXAMPLES)
 def test_a_secret_is_replaced_by_what_it_is_and_nothing_around_it_changes(
     text: str, secret: str, kind: str
 ) -> None:
+    assert _found(text) == [secret]
     start = text.rindex(secret)
-    spans = find_secrets(text)
-    assert [(text[span.start : span.end], span.kind) for span in spans] == [(secret, kind)]
-    assert redact(text) == f"{text[:start]}[secret: {kind}]{text[start + len(secret) :]}"
+    found = find_secrets(text)[0].kind
+    assert redact(text) == f"{text[:start]}[secret: {found}]{text[start + len(secret) :]}"
+    if text == secret:
+        assert found == kind
+
+
+@pytest.mark.parametrize("around", SURROUNDINGS)
+def test_a_token_is_found_whatever_stands_around_it(around: str) -> None:
+    missed = {token: _found(around.format(token)) for token in TOKEN_EXAMPLES}
+    assert {token: found for token, found in missed.items() if found != [token]} == {}
+
+
+@pytest.mark.parametrize("text", COUNTER_EXAMPLES)
+def test_a_counter_example_of_a_rule_stays(text: str) -> None:
+    assert _found(text) == []
 
 
 @pytest.mark.parametrize("text", LOOKALIKES)
@@ -207,7 +215,7 @@ def test_a_private_key_goes_whole_however_a_tool_printed_it(name: str, layout: s
 
 def test_a_private_key_that_a_limit_cut_off_goes_as_far_as_it_reaches() -> None:
     block = "-----BEGIN PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\n" + PEM
-    assert redact(f"{block}\n[output truncated]") == "[secret: private key][output truncated]"
+    assert redact(f"{block}\n[output truncated]") == "[secret: private key]\n[output truncated]"
 
 
 def test_an_armoured_pgp_key_goes_with_its_checksum() -> None:
@@ -225,37 +233,43 @@ def test_two_rules_that_hit_the_same_place_give_one_span() -> None:
     assert redact(f"curl -u a:-----BEGIN PRIVATE KEY-----\n{PEM}") == "curl -u a:[secret: private key]"
 
 
-def test_lower_case_has_the_length_of_the_text_but_for_one_character() -> None:
-    assert [chr(code) for code in range(0x110000) if len(chr(code).lower()) != 1] == ["İ"]
+@pytest.mark.parametrize("odd", ["İ", "\udc80", "🔑", "ÿß", "密"])
+def test_a_character_that_one_byte_cannot_write_shifts_nothing(odd: str) -> None:
+    assert redact(f"{odd * 3} password='{A24}' {odd}") == f"{odd * 3} password='[secret: password]' {odd}"
 
 
 _PIECES = st.sampled_from(
-    [secret for _, secret, _ in TOKENS]
-    + [
-        "password",
-        "PASSWORD=",
-        "token:",
-        "secret",
-        "=",
-        ":",
-        '"',
-        "'",
-        " ",
-        "\n",
-        "://u:",
-        "@h",
-        "-",
-        "[secret: ",
-        "]",
-    ]
-    + [
-        "--token ",
-        "Bearer ",
-        "curl -u a:",
-        "-----BEGIN PRIVATE KEY-----\n",
-        "-----END PRIVATE KEY-----",
-        "[",
-        "\\n",
+    [
+        *TOKEN_EXAMPLES,
+        *(text for text, *_ in EXAMPLES),
+        *(
+            "password",
+            "PASSWORD=",
+            "token:",
+            "secret",
+            "=",
+            ":",
+            '"',
+            "'",
+            " ",
+            "\n",
+            "://u:",
+            "@h",
+            "-",
+            "_",
+        ),
+        *("[secret: ", "]", "--token ", "Bearer ", "curl -u a:", "-----BEGIN PRIVATE KEY-----\n"),
+        *(
+            "-----END PRIVATE KEY-----",
+            "[",
+            "\\n",
+            "%3D",
+            "…",
+            "...",
+            "the password is ",
+            "密码是",
+            "hunter2",
+        ),
     ]
 )
 

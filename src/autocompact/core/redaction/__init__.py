@@ -1,0 +1,91 @@
+"""Secrets in a text, found by their form, by their surroundings and by the name they are assigned to.
+
+A summary, a ledger, a report and a log line never carry a credential in clear; the original stays in the log. What has
+no form of its own is only taken for a secret where its name says so and its value looks made up, because a wrong hit
+costs the reader an identifier: git hashes, UUIDs, digests, paths and code stay.
+
+The rules are data: the tables `tokens.TOKENS`, `forms.FORMS`, `names.NAMES` and `private_keys.PRIVATE_KEYS`, each row
+with examples and counter-examples that the tests read. A search for each row's anchor jumps through the text (1 to 2
+GB/s), and what looks closer is bounded around it: the work is linear in the length of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import NewType
+
+from autocompact.core.redaction.forms import find_forms
+from autocompact.core.redaction.names import find_named
+from autocompact.core.redaction.private_keys import find_private_keys
+from autocompact.core.redaction.spans import Source, Span, merged
+from autocompact.core.redaction.tokens import find_tokens
+
+__all__ = ["Redacted", "Span", "find_secrets", "redact", "redact_parts"]
+
+Redacted = NewType("Redacted", str)
+"""Text in which every secret that the redactor knows was replaced. Only `redact` and what is built from its results makes one."""
+
+
+_MARKER = re.compile(r"\[secret: [A-Za-z0-9 .]{2,30}\]")
+
+
+def redact(text: str) -> Redacted:
+    """``text`` with every secret replaced by ``[secret: kind]``; unchanged where none is found."""
+    while spans := find_secrets(text):
+        text = _replaced(text, spans)
+    return Redacted(text)
+
+
+def redact_parts(texts: Sequence[str]) -> tuple[Redacted, ...]:
+    """Each of the consecutive texts of one message, redacted; a secret that crosses a boundary is replaced on both sides."""
+    parts = tuple(texts)
+    if len(parts) > 1:
+        while any(spans := _spans_of_parts(parts)):
+            parts = tuple(map(_replaced, parts, spans))
+    return tuple(map(redact, parts))
+
+
+def _replaced(text: str, spans: Sequence[Span]) -> str:
+    pieces: list[str] = []
+    position = 0
+    for span in spans:
+        pieces += (text[position : span.start], f"[secret: {span.kind}]")
+        position = span.end
+    return "".join((*pieces, text[position:])) if pieces else text
+
+
+def _spans_of_parts(parts: tuple[str, ...]) -> list[tuple[Span, ...]]:
+    """What is secret in each part, read as lines that follow each other and as one text that was cut anywhere."""
+    found: list[list[Span]] = [[] for _ in parts]
+    for glue in ("\n", ""):
+        spans = find_secrets(glue.join(parts))
+        offset = 0
+        for part, own in zip(parts, found, strict=True):
+            end = offset + len(part)
+            own += (
+                Span(start=max(0, span.start - offset), end=min(span.end - offset, len(part)), kind=span.kind)
+                for span in spans
+                if max(span.start, offset) < min(span.end, end)
+            )
+            offset = end + len(glue)
+    return [merged(own) for own in found]
+
+
+def find_secrets(text: str) -> tuple[Span, ...]:
+    """The secrets in ``text``, in order, without overlap."""
+    markers = [match.span() for match in _MARKER.finditer(text)] if "[secret: " in text else []
+    source = Source.of(_MARKER.sub(lambda match: "\0" * len(match[0]), text) if markers else text)
+    found = [*find_private_keys(source), *find_tokens(source), *find_forms(source), *find_named(source)]
+    return merged(_between(found, markers) if markers else found) if found else ()
+
+
+def _between(found: list[Span], markers: list[tuple[int, int]]) -> Iterator[Span]:
+    """The spans as far as they reach to the next marker: what stands for a secret is none."""
+    starts = [start for start, _ in markers]
+    for span in found:
+        following = bisect_left(starts, span.start)
+        end = min(span.end, starts[following]) if following < len(starts) else span.end
+        if span.start < end and (not following or markers[following - 1][1] <= span.start):
+            yield Span(start=span.start, end=end, kind=span.kind)

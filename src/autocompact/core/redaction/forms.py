@@ -1,0 +1,708 @@
+"""Secrets that their surroundings give away (a URL, a header, an option of a program), as a table, and the search for them."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from binascii import Error
+from collections.abc import Callable, Iterator
+
+from autocompact.core.redaction.rules import Form
+from autocompact.core.redaction.spans import Source, Span
+from autocompact.core.redaction.values import (
+    Trust,
+    entropy,
+    is_password,
+    is_placeholder,
+    mixed,
+    random_looking,
+    stripped,
+)
+
+_Q = r"(?:\\{0,7}[\"'`]|%22|%27|&quot;|&#3[49];)"
+"""A quotation mark, also inside a JSON string, a URL or HTML."""
+_END = r"\x00-\x20\"'`\\<>"
+"""What ends a value wherever it stands."""
+_COMMON = {
+    "password",
+    "passwd",
+    "pass",
+    "pw",
+    "pwd",
+    "secret",
+    "token",
+    "user",
+    "x",
+    "port",
+    "pass1",
+    "mypassword",
+    "x-oauth-basic",
+}
+
+
+def _form(
+    kind: str,
+    anchor: str,
+    *,
+    pattern: str,
+    examples: tuple[str, ...],
+    others: tuple[str, ...] = (),
+    back: int = 0,
+    ahead: int = 0,
+    line: str = "",
+    accept: Callable[[str], bool] = bool,
+) -> Form:
+    compiled = re.compile(pattern, re.IGNORECASE)
+    return Form(
+        kind=kind,
+        anchor=anchor,
+        pattern=compiled,
+        examples=examples,
+        others=others,
+        back=back,
+        ahead=ahead or (300 if back else 8000),
+        line=re.compile(line) if line else None,
+        accept=accept,
+    )
+
+
+def _given(value: str) -> bool:
+    """True for what a program is given as a password: nearly anything that is no placeholder."""
+    value = stripped(value)
+    return bool(value) and value.lower() not in _COMMON and not is_placeholder(value)
+
+
+def _literal(value: str) -> bool:
+    return is_password(value, Trust.LITERAL)
+
+
+def _dense(value: str) -> bool:
+    return len(value) >= 16 and mixed(value) and entropy(value) >= 2.8 and not is_placeholder(value)
+
+
+def _basic(value: str) -> bool:
+    """True for base64 of ``user:password``."""
+    value = stripped(value)
+    try:
+        return b":" in b64decode(value[: len(value) // 4 * 4], validate=True)
+    except (Error, ValueError):
+        return False
+
+
+def _authorization(value: str) -> bool:
+    value = stripped(value)
+    if len(value) < 8 or is_placeholder(value):
+        return False
+    folds = value[1:] not in (value[1:].lower(), value[1:].upper())
+    return folds or value.endswith("=") or (mixed(value) and len(value) >= 16)
+
+
+def _user_of_url(value: str) -> bool:
+    return len(value) >= 20 and mixed(value) and random_looking(value) and not is_placeholder(value)
+
+
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$", re.IGNORECASE)
+
+
+def _session(value: str) -> bool:
+    return _dense(value) and not _UUID.match(value)
+
+
+_URL_END = r"\s/\"'<>`\\"
+_VALUE = r"(?:(?P<q>[\"'])(?P<s>(?:(?!(?P=q))[^\n]){1,200})(?P=q)|(?P<t>[^\s\"'`|;&<>\\$-][^\s\"'`|;&<>\\]{0,200}))"
+
+
+def _program(
+    names: str, anchor: str, *, option: str, examples: tuple[str, ...], others: tuple[str, ...] = ()
+) -> Form:
+    """A password as an option of one of the programs ``names`` (a pattern), which stands before it on the line."""
+    return Form(
+        kind="password",
+        anchor=anchor,
+        pattern=re.compile(f"{option}{_VALUE}"),
+        line=re.compile(rf"(?<![\w.-])(?:{names})(?![\w-])"),
+        examples=examples,
+        others=others,
+        accept=_given,
+    )
+
+
+_URLS = (
+    _form(
+        "password",
+        "://",
+        pattern=rf"://[^\s/:@?#\"'<>]{{0,80}}:(?!\d{{1,5}}[/?#,])(?P<s>[^{_URL_END}]{{1,200}})@(?=[\w\[$])",
+        examples=(
+            "postgres://app:«hunter2»@db:5432/x",
+            "redis://:«p4@ss»@cache:6379/0",
+            "https://user:«tr0ub4dor»@[::1]/",
+            "mongodb+srv://svc:«<a16>»@cluster0.mongodb.net/app?retryWrites=true",
+            "amqp://svc:«<a12>»@mq:5672//",
+        ),
+        others=(
+            "postgres://user:password@localhost/db",
+            "postgres://${USER}:${PASS}@host/db",
+            "https://user:<pass>@host",
+            "https://user:***@host",
+            "http://localhost:8080/path@1",
+            "http://localhost:8080?x=a@b.c",
+            "https://example.com:443,user@example.com",
+            "ssh://git@github.com:22/owner/repo",
+        ),
+        accept=_given,
+    ),
+    _form(
+        "token",
+        "://",
+        pattern=r"://(?P<s>[\w-]{20,200})(?::(?:x-oauth-basic)?)?@(?=[\w\[$])",
+        examples=("https://«<h40>»@github.com/o/r.git", "https://«<a32>»:x-oauth-basic@github.com/o/r.git"),
+        others=("https://continuous-integration-bot@example.com/x",),
+        accept=_user_of_url,
+    ),
+    _form(
+        "Slack webhook",
+        "hooks.slack.com/",
+        pattern=r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<s>[A-Za-z0-9]{8,}/[A-Za-z0-9]{8,}/[A-Za-z0-9/]{12,})",
+        examples=("https://hooks.slack.com/services/«T0<u9>/B0<u9>/<a24>»",),
+        others=(
+            "https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX",
+            "https://hooks.slack.com/services/",
+        ),
+        accept=_dense,
+    ),
+    _form(
+        "Discord webhook",
+        "/api/webhooks/",
+        pattern=r"/api/webhooks/\d{15,22}/(?P<s>[\w-]{20,})",
+        examples=(
+            "https://discord.com/api/webhooks/<d18>/«<w68>»",
+            "https://discordapp.com/api/webhooks/<d18>/«<w68>»",
+        ),
+        others=("https://discord.com/api/webhooks/123456789012345678/",),
+    ),
+    _form(
+        "Teams webhook",
+        "webhook.office.com/",
+        pattern=r"webhook\.office\.com/webhookb?2?/(?P<s>[\w@-]{30,}/IncomingWebhook/[\w/-]{20,})",
+        examples=(
+            "https://acme.webhook.office.com/webhookb2/«<h8>-<h4>-<h4>-<h4>-<h12>@<h8>-<h4>-<h4>-<h4>-<h12>/IncomingWebhook/<h32>/<h8>-<h4>-<h4>-<h4>-<h12>»",
+        ),
+    ),
+    _form(
+        "webhook",
+        "/bot/v2/hook/",
+        pattern=r"/bot/v2/hook/(?P<s>[\w-]{16,})",
+        examples=("https://open.feishu.cn/open-apis/bot/v2/hook/«<h8>-<h4>-<h4>-<h4>-<h12>»",),
+    ),
+    _form(
+        "webhook",
+        "/hooks/catch/",
+        pattern=r"/hooks/catch/(?P<s>\d+/\w{5,})",
+        examples=("https://hooks.zapier.com/hooks/catch/«<d7>/<l7>»",),
+    ),
+    _form(
+        "Azure SAS",
+        "sig=",
+        pattern=r"(?<=[?&;])sig=(?P<s>[A-Za-z0-9%/+_-]{20,}={0,2})",
+        examples=(
+            "https://acc.blob.core.windows.net/c/f?sv=2022-11-02&sp=r&sig=«<a40>%2F<a2>%3D»",
+            "?sv=2021-06-08&se=2026&sig=«<a43>%3D»&x=1",
+        ),
+        others=("?sig=short&x=1",),
+        back=1,
+    ),
+    _form(
+        "signature",
+        "-signature=",
+        pattern=r"-signature=(?P<s>[a-f0-9]{64,})",
+        examples=("?X-Amz-Expires=900&X-Amz-Signature=«<h64>»", "?X-Goog-Signature=«<h256>»&x=1"),
+    ),
+    _form(
+        "OpenShift token",
+        "sha256~",
+        pattern=r"(?P<s>sha256~[\w-]{43})(?![\w-])",
+        examples=("sha256~<w43>",),
+    ),
+    _form(
+        "webhook key",
+        "whsec_",
+        pattern=r"(?P<s>whsec_[A-Za-z0-9+/]{20,}={0,2})",
+        examples=("whsec_<b32>", "whsec_<b40>="),
+        accept=lambda value: not is_placeholder(value),
+    ),
+    _form("Fly token", "fm2_", pattern=r"(?P<s>fm2_[A-Za-z0-9+/]{60,}={0,3})", examples=("fm2_<b160>",)),
+    _form("Google token", "1//0", pattern=r"(?<![\w/:])(?P<s>1//0[\w-]{40,})", examples=("1//0<w60>",)),
+)
+
+_SHAPES = (
+    _form(
+        "Telegram token",
+        ":aa",
+        pattern=r"(?<![\w])(?:bot)?(?P<s>\d{8,10}:AA[\w-]{32,34})(?![\w-])",
+        examples=("<d10>:AA<w33>", "https://api.telegram.org/bot«<d10>:AA<w33>»/getMe"),
+        others=("12345678:AA", "at 12:AAbc"),
+        back=14,
+    ),
+    _form(
+        "Terraform token",
+        ".atlasv1.",
+        pattern=r"(?<!\w)(?P<s>[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{40,})",
+        examples=("<a14>.atlasv1.<a67>",),
+        back=14,
+    ),
+    _form(
+        "Azure secret",
+        "q~",
+        pattern=r"(?<![\w~.-])(?P<s>[\w~.-]{3}\dQ~[\w~.-]{31,34})(?![\w~-])",
+        examples=("<a3>8Q~<a34>",),
+        back=4,
+    ),
+    _form(
+        "Mailchimp key",
+        "-us",
+        pattern=r"(?<!\w)(?P<s>[a-f0-9]{32}-us\d{1,2})(?!\w)",
+        examples=("<h32>-us14",),
+        others=("lang-us1",),
+        back=32,
+    ),
+    _form(
+        "New Relic key",
+        "nral",
+        pattern=r"(?<!\w)(?P<s>[a-f0-9]{36}NRAL)(?!\w)",
+        examples=("<h36>NRAL",),
+        back=36,
+    ),
+    _form(
+        "MaxMind key",
+        "_mmk",
+        pattern=r"(?<!\w)(?P<s>[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk)(?!\w)",
+        examples=("<a6>_<a29>_mmk",),
+        back=36,
+    ),
+    _form(
+        "PayPal token",
+        "access_token$",
+        pattern=r"(?P<s>access_token\$(?:production|sandbox)\$[a-z0-9]{8,}\$[a-f0-9]{32})",
+        examples=("access_token$production$<l16>$<h32>",),
+    ),
+    _form(
+        "Facebook token",
+        "|",
+        pattern=r"(?<=\d{15})\|(?P<s>[\w-]{27})(?![\w-])",
+        examples=("<d16>|«<w27>»",),
+        accept=_dense,
+    ),
+    _form(
+        "Asana token",
+        "/1",
+        pattern=r"(?<![\w./])(?P<s>[12]/1\d{14,16}(?:/1\d{14,16})?:[a-f0-9]{32})(?!\w)",
+        examples=("1/1<d15>:<h32>", "2/1<d15>/1<d15>:<h32>"),
+        back=1,
+    ),
+    _form(
+        "password hash",
+        "$",
+        pattern=r"(?<![\w$])(?P<s>\$(?:2[abxy]\$\d\d\$[./A-Za-z0-9]{50,53}|(?:1|5|6|apr1)\$(?:rounds=\d+\$)?[./A-Za-z0-9]{1,16}\$[./A-Za-z0-9]{20,86}"
+        r"|(?:y|7|gy)\$[./A-Za-z0-9]+\$[./A-Za-z0-9]{8,}\$[./A-Za-z0-9]{40,}|argon2(?:id|i|d)\$v=\d+\$[\w=,]+\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]{20,}"
+        r"|(?:pbkdf2-sha\d+|scrypt)\$[\w=,]+\$[./A-Za-z0-9+]+\$[./A-Za-z0-9+]{20,}))",
+        examples=(
+            "root:«$6$<a16>$<a86>»:19000:0:99999:7:::",
+            "admin:«$2y$10$<a53>»",
+            "alice:«$apr1$<a8>$<a22>»",
+            "bob:«$y$j9T$<a22>$<a43>»:19500:0:99999:7:::",
+            "$argon2id$v=19$m=65536,t=3,p=4$<a22>$<a43>",
+        ),
+        others=("$2 and $6$ are prefixes", "echo $1$2"),
+    ),
+    _form(
+        "password hash",
+        "{s",
+        pattern=r"\{S?SHA(?:256|512)?\}(?P<s>[A-Za-z0-9+/]{27,}={0,2})",
+        examples=("admin:{SHA}«<a27>=»", "userPassword: {SSHA}«<a32>»"),
+    ),
+    _form(
+        "password",
+        ":5432:",
+        pattern=r":5432:[\w*-]+:[\w*.@-]+:(?P<s>[^\s\"'`]{3,200})",
+        examples=("db.internal:5432:app:svc:«<a14>»",),
+        accept=_given,
+    ),
+    _form(
+        "AWS key",
+        "akia",
+        pattern=r"(?:AKIA|ASIA)[A-Z0-9]{16}[\"']?[\s,;:|/]{1,4}[\"']?(?P<s>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
+        examples=("ci-user,AKIAIOSFODNN7EXAMPLE,«<b40>»",),
+        accept=_dense,
+    ),
+    _form(
+        "private key",
+        '"kty"',
+        pattern=r"\"kty\"[^{}]{0,4000}?\"(?:d|k)\\?\"\s*:\s*\\?\"(?P<s>[\w-]{16,})",
+        examples=('{"kty":"EC","crv":"P-256","x":"abc","d":"«<w43>»"}',),
+        ahead=5000,
+    ),
+)
+
+_HEADERS = (
+    _form(
+        "token",
+        "bearer",
+        pattern=r"(?<![A-Za-z])bearer(?:[ \t]{1,3}|%20|\+|:[ \t]?|=)(?P<s>[A-Za-z0-9._~+/=-]{16,})",
+        examples=("Authorization: Bearer «<a36>»", "Authorization: Bearer «0a1b2c3d4e5f6a7b8c9d»"),
+        others=(
+            "Authorization: Bearer authentication-is-required-here",
+            "Authorization: Bearer <token>",
+            "basic understanding of Bearer tokens1",
+        ),
+        accept=_dense,
+    ),
+    _form(
+        "credentials",
+        "auth",
+        pattern=rf"authorization(?:{_Q})?\]?[ \t]{{0,3}}(?:[:=,]|=>|%3A)[ \t]{{0,3}}(?:%20)?(?:{_Q})?"
+        r"(?:basic|bearer|token|apikey|api-key|key|digest|bot|sso-key|pat|oauth|splunk|klaviyo-api-key|deepl-auth-key|genie(?:key)?|x-api-key)(?:[ \t]{1,3}|%20|=)"
+        r"(?P<s>[A-Za-z0-9._~+/=:-]{8,})",
+        examples=(
+            '"authorization": "token «<a36>»"',
+            "authorization: Basic «dXNlcjpwYXNzd29yZA==»",
+            "Authorization: Basic «dXNlcjpwYXNz»",
+            "Authorization: Bot «<a24>.<a6>.<w38>»",
+        ),
+        others=("Authorization: Basic authentication", "Authorization: Token <token>"),
+        accept=_authorization,
+    ),
+    _form(
+        "credentials",
+        "auth",
+        pattern=rf"authorization(?:{_Q})?\]?[ \t]{{0,3}}(?:[:=,]|=>)[ \t]{{0,3}}(?:{_Q})?(?P<s>[A-Za-z0-9._~+/=:-]{{16,}})",
+        examples=("Authorization: «<a36>»", '"Authorization": "«<h32>»"'),
+        others=("authorization: required-for-this-endpoint-v2", "authorization=authorization_code_flow_v2"),
+        accept=lambda value: _dense(value) and _literal(value),
+    ),
+    _form(
+        "credentials",
+        "basic ",
+        pattern=r"(?<![A-Za-z])basic (?P<s>[A-Za-z0-9+/]{10,}={0,2})(?![A-Za-z0-9+/=-])",
+        examples=("-H 'X-Auth: Basic «dXNlcjpodW50ZXIyeA==»'",),
+        others=("basic understanding", "Basic authentication1"),
+        accept=_basic,
+    ),
+    _form(
+        "credentials",
+        "auth",
+        pattern=rf"(?<![A-Za-z])auth(?:{_Q})?[ \t]{{0,3}}(?:[:=]|=>)[ \t]{{0,3}}(?:{_Q})?(?P<s>[A-Za-z0-9+/]{{8,}}={{0,2}})",
+        examples=(
+            '{"auths": {"ghcr.io": {"auth": "«dXNlcjpnaHBfYWJjMTIz»"}}}',
+            "//registry.npmjs.org/:_auth=«dXNlcjpodW50ZXIyeA==»",
+        ),
+        others=('"auth": "required"', "auth: oauth2token"),
+        accept=_basic,
+    ),
+)
+
+_COOKIES = (
+    _form(
+        "session id",
+        "sessid=",
+        pattern=r"sessid=(?P<s>[A-Za-z0-9%._~+/-]{20,}={0,2})",
+        back=0,
+        examples=("PHPSESSID=«<l26>»",),
+        others=(),
+        accept=_session,
+    ),
+    _form(
+        "session id",
+        "sessionid=",
+        pattern=r"sessionid=(?P<s>[A-Za-z0-9%._~+/-]{20,}={0,2})",
+        back=0,
+        examples=(
+            "sessionid=«<l32>»; Path=/",
+            "JSESSIONID=«<u32>»",
+        ),
+        others=(),
+        accept=_session,
+    ),
+    _form(
+        "session id",
+        "session=",
+        pattern=r"session=(?P<s>[A-Za-z0-9%._~+/-]{20,}={0,2})",
+        back=0,
+        examples=(
+            "laravel_session=«<a40>»",
+            "_gitlab_session=«<h32>»",
+        ),
+        others=(),
+        accept=_session,
+    ),
+    _form(
+        "session id",
+        "session_id=",
+        pattern=r"session_id=(?P<s>[A-Za-z0-9%._~+/-]{20,}={0,2})",
+        back=0,
+        examples=("?session_id=«<a32>»",),
+        others=("session_id=123e4567-e89b-12d3-a456-426614174000",),
+        accept=_session,
+    ),
+    _form(
+        "session id",
+        ".sid=",
+        pattern=r".sid=(?P<s>[A-Za-z0-9%._~+/-]{20,}={0,2})",
+        back=0,
+        examples=("connect.sid=«s%3A<a32>.<a43>»",),
+        others=(),
+        accept=_session,
+    ),
+)
+
+_PROGRAMS = (
+    _form(
+        "password",
+        " -u",
+        pattern=r" -(?:u|-user)[ =]?[\"']?[^\s:\"'$]{1,64}:(?P<s>[^\s\"'$]{3,})",
+        line=r"(?<![\w.-])(?:curl|wget|httpie?|https|ab|xh)(?![\w-])",
+        examples=("curl -s -u admin:«hunter2» https://h/", "curl -u '<a12>:«<a20>»' https://h/"),
+        others=(
+            "curl -u $USER:$PASS https://h",
+            "curl https://h/x:y1",
+            "docker run -u 1000:1000 image",
+            "git push -u origin fix:main",
+        ),
+        accept=_given,
+    ),
+    _form(
+        "password",
+        " --user ",
+        pattern=r" --user[ ][\"']?[^\s:\"'$]{1,64}:(?P<s>[^\s\"'$]{3,})",
+        line=r"(?<![\w.-])(?:curl|wget)(?![\w-])",
+        examples=("curl --user 'admin:«letmein»' https://h/",),
+        others=("docker run --user 1000:1000 image",),
+        accept=_given,
+    ),
+    _program(
+        r"(?:mysql|mariadb)[a-z-]*|7z[arz]?|unrar|rar|sshpass",
+        " -p",
+        option="[ ]-p",
+        examples=(
+            "mysql -u root -p«hunter22» shop",
+            "mysqldump -h db -uroot -p'«p4ss word»' shop > x.sql",
+            "mysqladmin -p«<a12>» status",
+            "mariadb -u root -p«<a12>» shop",
+            "7z a -p«<a12>» out.7z a",
+            "sshpass -p«<a12>» ssh h",
+        ),
+        others=("mysql -u root -p", "mysql -u root -p shop", "mysql -p$PASS", "mkdir -pv a"),
+    ),
+    _program(
+        r"sshpass|(?:docker|podman|az|oc|helm|skopeo|buildah|crane|cf)[ ](?:registry[ ])?login|mongo[a-z]*|sqlplus|keytool|vncpasswd|sonar-scanner|kinit",
+        " -p",
+        option="[ ]-p[ ]+",
+        examples=(
+            "sshpass -p «hunter22» ssh root@h",
+            "sshpass -p '«S3cr3t! x»' scp a b",
+            "docker login -u ci -p «<a20>» ghcr.io",
+            "az login --service-principal -u app -p «<a34>» --tenant t",
+            "mongosh -u root -p «<a12>» admin",
+        ),
+        others=("sshpass -p $PASS ssh h", "docker run -p 8080:80 login", "mkdir -p login/x"),
+    ),
+    _program(
+        "redis-cli",
+        " -a ",
+        option="[ ]-a[ ]+",
+        examples=("redis-cli -h cache -a «<a20>» ping",),
+        others=("redis-cli -a $REDIS_PASS",),
+    ),
+    _program(
+        "ldap[a-z]+",
+        " -w ",
+        option="[ ]-w[ ]+",
+        examples=("ldapsearch -x -D cn=admin -w «<a12>» -b dc=x",),
+        others=("grep -w ldapsearch x",),
+    ),
+    _program(
+        "sqlcmd|bcp|ipmitool|zip|unzip|isql|tsql",
+        " -p",
+        option="[ ]-P[ ]?",
+        examples=(
+            "sqlcmd -S db -U sa -P '«Str0ng!<a6>»' -Q 'x'",
+            "ipmitool -H bmc -U root -P «<a12>» chassis",
+            "zip -P «<a12>» out.zip a",
+        ),
+        others=("xargs -P 4 zip",),
+    ),
+    _program(
+        "smbclient|rpcclient|mount",
+        " -u",
+        option=r"[ ]-U[ ]?[\"']?[\w\\]+%",
+        examples=("smbclient //nas/share -U adm%«<a12>»",),
+    ),
+    _program(
+        "openssl",
+        " -p",
+        option=r"[ ]-pass(?:in|out)?[ ][\"']?pass:",
+        examples=(
+            "openssl rsa -passin pass:«<a12>» -in k.pem",
+            "openssl enc -aes-256-cbc -pass pass:«<a12>»",
+        ),
+    ),
+    _program("xfreerdp3?|rdesktop", " /p:", option="[ ]/p:", examples=("xfreerdp /u:adm /p:«<a12>» /v:h",)),
+    _form(
+        "password",
+        "pass",
+        back=2,
+        pattern=r"htpasswd[ ](?:-[A-Za-z]+[ ])*-[A-Za-z]*b[A-Za-z]*[ ](?:-[A-Za-z]+[ ])*(?:[^\s-]\S*[ ]){1,2}(?P<s>[^\s\"'|;&<>]{3,100})",
+        examples=("htpasswd -cb .htpasswd admin «<a12>»", "htpasswd -nb admin «<a12>»"),
+        others=("htpasswd -c .htpasswd admin",),
+        accept=_given,
+    ),
+    _form(
+        "password",
+        "pass",
+        pattern=r"echo[ ][\"']?[\w.-]+:(?P<s>[^\s\"'|]{3,100})[\"']?[ ]*\|[ ]*(?:sudo )?chpasswd",
+        examples=("echo 'root:«<a12>»' | chpasswd",),
+        back=130,
+        accept=_given,
+    ),
+    _form(
+        "password",
+        "| sudo -",
+        pattern=r"(?:echo|printf)[ ](?:-n |-e )?[\"']?(?P<s>[^\s\"'|]{3,100})[\"']?[ ]*\|[ ]*sudo -",
+        examples=("echo «<a12>» | sudo -S apt update",),
+        others=("echo $PASS | sudo -S ls",),
+        back=120,
+        accept=_given,
+    ),
+    _form(
+        "password",
+        "pass",
+        pattern=r"(?:echo|printf)[ ](?:-n |-e )?[\"']?(?P<s>[^\s\"'|]{3,400})[\"']?[ ]*\|[ ]*[a-z]+ [^|\n]{0,200}-password-stdin",
+        examples=("echo «<a20>» | docker login -u ci --password-stdin ghcr.io",),
+        others=(
+            "echo $TOKEN | docker login -u ci --password-stdin",
+            'echo "${{ secrets.GITHUB_TOKEN }}" | docker login ghcr.io -u x --password-stdin',
+        ),
+        back=400,
+        accept=_given,
+    ),
+    _form(
+        "password",
+        "machine ",
+        pattern=r"(?<![\w-])machine[ \t]+\S+\s+login[ \t]+\S+\s+password[ \t]+(?P<s>[^\s\"'`\\]+)",
+        examples=(
+            "machine api.heroku.com login a@b.c password «<h36>»",
+            "machine git.example.org\n  login bob\n  password «swordfish»",
+        ),
+        others=("the machine will login with a password",),
+        accept=_given,
+    ),
+    _form(
+        "password",
+        "pass",
+        back=7,
+        pattern=r"requirepass[\"']?[ \t:=,]+[\"']?(?P<s>[^\s\"'`\\]{3,})",
+        examples=(
+            "requirepass «swordfish99»",
+            "redis-server --requirepass «<a16>»",
+            'CONFIG SET requirepass "«<a16>»"',
+        ),
+        others=("# requirepass foobared", "requirepass yourpassword"),
+        accept=lambda value: (
+            _given(value)
+            and value not in {"foobared", "yourpassword", "is", "and", "option"}
+            and len(value) >= 5
+        ),
+    ),
+    _form(
+        "password",
+        "auth",
+        back=6,
+        pattern=r"masterauth[ \t]+[\"']?(?P<s>[^\s\"'`\\]{5,})",
+        examples=("masterauth «<a16>»",),
+        accept=lambda value: _given(value) and mixed(value),
+    ),
+    _form(
+        "password",
+        "identified ",
+        pattern=r"identified[ ](?:with[ ]\w+[ ])?(?:by|as)[ ](?:password[ ])?['\"](?P<s>[^\s'\"]{3,})['\"]",
+        examples=(
+            "CREATE USER 'app'@'%' IDENTIFIED BY '«hunter2x»';",
+            "ALTER USER root IDENTIFIED WITH mysql_native_password BY '«<a12>»'",
+        ),
+        accept=_given,
+    ),
+    _form(
+        "password",
+        "sqlplus ",
+        pattern=r"sqlplus[ ](?:-\w+[ ])*[\w$#]+/(?P<s>[^\s\"'@/]{3,})@",
+        examples=("sqlplus system/«<a10>»@db:1521/ORCL",),
+        accept=_given,
+    ),
+    _form(
+        "password",
+        ":thin:",
+        pattern=r":thin:[\w$#]+/(?P<s>[^\s\"'@/]{3,})@",
+        examples=("jdbc:oracle:thin:scott/«<a10>»@//db:1521/x",),
+        accept=_given,
+    ),
+    _form(
+        "seed phrase",
+        "phrase",
+        pattern=r"(?<=[a-z_ -])(?:phrase)[\"']?[ \t]{0,3}(?:[:=]|is)[ \t\n]{0,3}[\"'`]?(?P<s>[a-z]{3,8}(?:[ ][a-z]{3,8}){11,23})(?![a-z])",
+        examples=(
+            "seed phrase: «abandon ability able about above absent absorb abstract absurd abuse access accident»",
+        ),
+    ),
+    _form(
+        "seed phrase",
+        "mnemonic",
+        pattern=r"mnemonic[\"']?[ \t]{0,3}(?:[:=]|is)[ \t\n]{0,3}[\"'`]?(?P<s>[a-z]{3,8}(?:[ ][a-z]{3,8}){11,23})(?![a-z])",
+        examples=(
+            'MNEMONIC="«abandon ability able about above absent absorb abstract absurd abuse access accident»"',
+        ),
+    ),
+)
+
+FORMS: tuple[Form, ...] = (*_URLS, *_SHAPES, *_HEADERS, *_COOKIES, *_PROGRAMS)
+
+
+# The search ------------------------------------------------------------------------------------------------
+
+_LINE = 300
+"""Characters before an option in which its program is looked for."""
+
+
+def _by_anchor() -> tuple[tuple[bytes, tuple[Form, ...]], ...]:
+    anchors = dict.fromkeys(form.anchor for form in FORMS)
+    return tuple(
+        (anchor.encode(), tuple(form for form in FORMS if form.anchor == anchor)) for anchor in anchors
+    )
+
+
+_BY_ANCHOR = _by_anchor()
+
+
+def find_forms(source: Source) -> Iterator[Span]:
+    """The secrets that a form of the table surrounds."""
+    find = source.lower.find
+    for anchor, forms in _BY_ANCHOR:
+        at = find(anchor)
+        while at >= 0:
+            span = next(filter(None, (_formed(source.text, form, at=at) for form in forms)), None)
+            if span is not None:
+                yield span
+            at = find(anchor, max(at + len(anchor), span.end if span is not None else 0))
+
+
+def _formed(text: str, form: Form, *, at: int) -> Span | None:
+    end = min(len(text), at + form.ahead)
+    if form.back:
+        match = form.pattern.search(text, max(0, at - form.back), end)
+    else:
+        match = form.pattern.match(text, at, end)
+    if match is None or (
+        form.line is not None
+        and not form.line.search(text, max(text.rfind("\n", max(0, at - _LINE), at) + 1, at - _LINE), at)
+    ):
+        return None
+    start, end = match.span(match.lastgroup or "s")
+    return Span(start=start, end=end, kind=form.kind) if form.accept(text[start:end]) else None

@@ -1,0 +1,69 @@
+"""The form of a rule: what the tables of this package are made of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """A secret that its beginning gives away.
+
+    ``body`` (a pattern) follows one of ``prefixes``. In ``examples`` ``<a36>`` is 36 letters and digits made up by the
+    reader: ``a`` letters and digits, ``l`` small letters and digits, ``h`` hexadecimal, ``u`` capitals and digits,
+    ``d`` digits, ``b`` base64, ``w`` letters, digits, hyphen and underscore. «…» is the secret where it is not all of it.
+    """
+
+    kind: str
+    prefixes: tuple[str, ...]
+    body: str
+    examples: tuple[str, ...]
+    others: tuple[str, ...] = ()
+    """What looks like it and must stay."""
+    dense: bool = False
+    """The body needs a run of 12 letters and digits, mixed: words joined by hyphens have none."""
+    pattern: re.Pattern[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "pattern", re.compile(self.body))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """A secret that its surroundings give away: the group ``s`` of ``pattern``, matched around ``anchor``.
+
+    ``anchor`` is a literal in lower case. The pattern is searched from ``back`` characters before it, and begins at the
+    anchor or before.
+    """
+
+    kind: str
+    anchor: str
+    pattern: re.Pattern[str]
+    examples: tuple[str, ...]
+    others: tuple[str, ...] = ()
+    back: int = 0
+    ahead: int = 8000
+    line: re.Pattern[str] | None = None
+    """What must stand before the anchor on the same line."""
+    accept: Callable[[str], bool] = bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Name:
+    """A secret that its name gives away: ``DB_PASSWORD=…``, ``"apiKey": "…"``, ``the password is …``.
+
+    ``word`` is matched at ``anchor``; ``head`` must match the end of what stands before it in the name.
+    """
+
+    kind: str
+    anchor: str
+    word: re.Pattern[str]
+    examples: tuple[str, ...]
+    others: tuple[str, ...] = ()
+    head: re.Pattern[str] | None = None
+    least: int = 0
+    """Characters of its values, at least; 0 for a password, which may be short."""
+    prose: bool = False
+    """Also found in sentences."""

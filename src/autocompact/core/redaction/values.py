@@ -1,0 +1,206 @@
+"""What a value must look like to be taken for a secret, by how much its place tells.
+
+A value without a form of its own is only a secret where its name says so. The name is not enough: code assigns
+variables to `password`, documents write `your-key-here`, and a configuration names files and fields.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from enum import IntEnum
+
+
+class Trust(IntEnum):
+    """How sure the place makes it that a literal stands there, and not a name in code or a word."""
+
+    CODE = 1
+    """Unquoted, and more follows on the line: ``connect(password=x, …)``, a sentence."""
+    LINE = 2
+    """Unquoted, at the end of a line or of a field: ``password: x``, ``?password=x&…``."""
+    LITERAL = 3
+    """Quoted, or the value of a flag."""
+    ENVIRONMENT = 4
+    """The value of a name in capitals: ``DB_PASSWORD=x``."""
+
+
+_ELLIPSIS = re.compile(r"(?:…|\.{3,})+$")
+_PLACEHOLDER = re.compile(
+    r"(?:^|[^A-Za-z])(?:your|change[_-]?(?:me|it|this)|example|placeholder|redacted|masked|hidden|removed|omitted"
+    r"|replace[_-]?(?:me|with|this)?|insert|todo|fixme|tbd|none|null|nil|undefined|true|false|env|getenv|secretref)(?:$|[^A-Za-z])"
+    r"|your[_-]|[_-]here$|goes[_-]here|x{4}|X{4}|EXAMPLE|\*{3}|•{2}|\.{3}|…"
+    r"|^\$+[A-Za-z_({]|\$\{|\$\(|\{\{|^[{<\[]|^%[sdv({A-Z]|%\(|^@[A-Za-z]|://|\[secret|^0+$|^-+$|^\.+$",
+    re.IGNORECASE,
+)
+_SOFT = re.compile(
+    r"(?:^|[^A-Za-z])(?:my|some|the|this|sample|dummy|fake|mock|foo|bar|tests?|testing|string|config|settings|self|args|request"
+    r"|secret|password|token|key|name|user|default|dev|local|demo|expected|invalid|wrong|valid|new|old|current)(?:$|[^A-Za-z])",
+    re.IGNORECASE,
+)
+_NAME = re.compile(
+    r"_|pass|word|secret|token|key|value|input|user|admin|arg|field|param|data|text|str|conf|env|cred|hash|auth|base64|utf8|oauth"
+)
+_IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)*[?!]?$")
+_CALL = re.compile(r"[A-Za-z_$][\w$.:>-]*(?:\(.*\)?|\[.*\]|<.*>?)[;,)]*$")
+_TECHNICAL = re.compile(
+    r"(?:[a-z]+[-_ ]?)?(?:sha|md|aes|rsa|utf|base|hs|rs|es|ed|oauth|http|ipv|sso|tls|v|ascii|latin|win|x)[-_]?\d{1,4}(?:[-_/][a-z0-9]+)*$|\d+-?[a-z]+$|[a-z]+-?\d$|bcrypt|argon2|\d+(?:st|nd|rd|th)$",
+    re.IGNORECASE,
+)
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]|(?:~|\.{1,2})/|[\w.-]+(?:/[\w.-]+)*/[\w-]+\.[A-Za-z]{1,5}$")
+_PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
+_VOWEL = re.compile(r"[aeiouyAEIOUY]")
+_CLUSTER = re.compile(r"[b-df-hj-np-tv-xzB-DF-HJ-NP-TV-XZ]{5}")
+_WORDS = re.compile(
+    r"(?:[A-Za-z]{2,}\d{0,2}|[A-Za-z]|v?\d{1,4})(?:[_ .:/-](?:[A-Za-z]+\d{0,2}|v?\d{1,4}))+[!?.]*$"
+)
+_PHRASE = re.compile(r"[A-Za-z]{3,}(?:[-_. ][A-Za-z]{3,}\d{0,4}){3,}[!?.]?$")
+_STRONG_SYMBOL = re.compile(r"[!#$%^&*+=?~@|;§€£]")
+_DATE = re.compile(
+    r"\d{4}-\d\d-\d\d(?:[T ].*)?$|\d{1,3}(?:\.\d{1,3}){2,3}$|v?\d+(?:\.\d+)+$|[\d.,]+(?:ms|s|m|h|d|kb|mb|gb|k|px|%)?$",
+    re.IGNORECASE,
+)
+_COMMON = frozenset(
+    "required optional password passwort passwd secret token string integer number boolean object array unknown invalid incorrect missing empty"
+    " correct wrong valid hidden masked expired disabled enabled default postgres postgresql mysql mariadb rabbitmq mongodb root admin"
+    " administrator guest test testing tester example changeit placeholder redacted undefined localhost development production staging"
+    " local public private internal external generate generated automatic random unset notset nothing anonymous basic bearer oauth"
+    " username account database encrypted plaintext cleartext prompt always never ignore ignored wordpress minioadmin keycloak elastic"
+    " supersecret letmein text textarea input field strong weak short important critical necessary mandatory needed stored hashed set".split()
+)
+
+
+def stripped(value: str) -> str:
+    """The value without the dots of whoever shortened it: what is left may still be a secret."""
+    return _ELLIPSIS.sub("", value)
+
+
+def entropy(value: str) -> float:
+    """Bits of Shannon entropy for each character."""
+    size = len(value)
+    return -sum(n / size * math.log2(n / size) for n in Counter(value).values())
+
+
+def has_digit(value: str) -> bool:
+    """A digit anywhere in it."""
+    return any(map(str.isdigit, value))
+
+
+def has_letter(value: str) -> bool:
+    """A letter anywhere in it."""
+    return any(map(str.isalpha, value))
+
+
+def mixed(value: str) -> bool:
+    """Letters and digits."""
+    return has_digit(value) and has_letter(value)
+
+
+def wordlike(value: str) -> float:
+    """The share of its letters and digits that stand in what can be spoken as a word of three letters or more."""
+    pieces: list[str] = _PIECE.findall(value)
+    size = sum(map(len, pieces))
+    spoken = sum(
+        len(piece)
+        for piece in pieces
+        if len(piece) >= 3 and _VOWEL.search(piece) and not _CLUSTER.search(piece)
+    )
+    return spoken / size if size else 0.0
+
+
+def random_looking(value: str) -> bool:
+    """True if it changes between capitals, small letters and digits as often as made-up characters do."""
+    pieces = _PIECE.findall(value)
+    if len(value) < 8 or not pieces:
+        return False
+    return wordlike(value) < 0.5 and (mixed(value) or len(value) >= 10)
+
+
+def has_symbol(value: str) -> bool:
+    """A sign that passwords have and names in code have not."""
+    return bool(_STRONG_SYMBOL.search(value))
+
+
+def is_placeholder(value: str) -> bool:
+    """True for what stands where a secret will be: ``your-key-here``, ``<token>``, ``$VAR``, ``****``."""
+    return bool(_PLACEHOLDER.search(value))
+
+
+def is_reference(value: str) -> bool:
+    """True for a path, a file name, a number, a date, or a name in code whose parts are words."""
+    if _DRIVE.match(value) or _DATE.match(value) or _CALL.match(value):
+        return True
+    if value[0] == "/":
+        return value.count("/") > 1 and wordlike(value) >= 0.4
+    if "." in value and _IDENTIFIER.match(value):
+        return not any(len(part) >= 12 and random_looking(part) for part in value.split("."))
+    return False
+
+
+def is_ordinary(value: str) -> bool:
+    """True for a placeholder, a reference, or words joined by hyphens."""
+    if is_placeholder(value) or is_reference(value):
+        return True
+    if _WORDS.match(value) and wordlike(value) >= 0.5:
+        return True
+    return bool(_SOFT.search(value)) and wordlike(value) >= 0.5 and not _STRONG_SYMBOL.search(value)
+
+
+def _is_variable(value: str, trust: Trust) -> bool:
+    """True for what code may call a variable: ``password=userinput2``."""
+    if trust >= Trust.LITERAL or not _IDENTIFIER.match(value):
+        return False
+    if trust is Trust.LINE and not _NAME.search(value.lower()):
+        return False
+    return not (
+        random_looking(value)
+        or (len(value) >= 16 and mixed(value) and wordlike(value) < 0.7)
+        or (len(value) >= 8 and value.islower() and not _NAME.search(value))
+    )
+
+
+def is_password(value: str, trust: Trust) -> bool:
+    """True if it can be the value of a password at a place of this trust."""
+    value = stripped(value)
+    if len(value) < 5 or value.lower().strip(".!?") in _COMMON or value[0] == "-":
+        return False
+    if trust >= Trust.LITERAL and _PHRASE.match(value) and not _SOFT.search(value):
+        return not is_placeholder(value)
+    if is_ordinary(value) and not (value.isdecimal() and trust >= Trust.LINE and len(value) >= 6):
+        return False
+    if mixed(value):
+        return (len(value) >= 6 or bool(_STRONG_SYMBOL.search(value))) and not _is_variable(value, trust)
+    if _STRONG_SYMBOL.search(value):
+        return len(value) >= 6 and trust >= Trust.LINE and has_letter(value) and value[-1] not in "?!="
+    if value.isdecimal():
+        return len(value) >= 6 and trust >= Trust.LINE and not is_placeholder(value)
+    return len(value) >= 8 and _is_letters_only(value, trust)
+
+
+def _is_letters_only(value: str, trust: Trust) -> bool:
+    if trust is Trust.ENVIRONMENT:
+        return value.isalpha() and not _NAME.search(value.lower())
+    return value.isalpha() and trust >= Trust.LINE and random_looking(value)
+
+
+def is_key(value: str, trust: Trust, *, least: int = 16) -> bool:
+    """True if it can be the value of a key or token of at least ``least`` characters."""
+    value = stripped(value)
+    if len(value) < least or value[0] == "-" or is_ordinary(value):
+        return False
+    if not mixed(value):
+        return len(value) >= 20 and random_looking(value)
+    return entropy(value) >= (2.8 if least >= 16 else 2.3) and not _is_variable(value, trust)
+
+
+def is_word_password(value: str) -> bool:
+    """True for one word that may be a password where a sentence quotes it as one."""
+    value = stripped(value)
+    common = value.lower() in _COMMON or bool(_SOFT.search(value))
+    return (
+        len(value) >= 6
+        and value.isalnum()
+        and not value.isupper()
+        and not common
+        and not is_placeholder(value)
+    )
