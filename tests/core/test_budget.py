@@ -223,10 +223,15 @@ def test_values_that_mean_nothing_are_refused_by_name(settings: dict[str, float]
 
 
 @pytest.mark.parametrize(
-    "settings", [{"window": 0}, {"window": 10, "reserve": 10}, {"window": 10, "max_bytes": -1}]
+    "settings, said",
+    [
+        ({"window": 0}, "window is 0"),
+        ({"window": 10, "reserve": 10}, "no room"),
+        ({"window": 10, "max_bytes": -1}, "max_bytes is -1"),
+    ],
 )
-def test_a_budget_without_room_is_refused(settings: dict[str, int]) -> None:
-    with pytest.raises(InvalidInput, match="no room"):
+def test_a_budget_without_room_is_refused(settings: dict[str, int], said: str) -> None:
+    with pytest.raises(InvalidInput, match=said):
         Budget(**settings)
 
 

@@ -70,7 +70,7 @@ class Engine:
             model=self._model,
             summary_model=self._summary_model,
             mode=config.mode,
-            window=config.window or (OFFLINE_WINDOW if self.choice.is_offline else None),
+            window=OFFLINE_WINDOW if self.choice.is_offline and config.window is None else config.window,
             windows=config.windows,
             reserve=config.reserve,
             memory_folder=memory_folder,

@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import uuid
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol, Self, runtime_checkable
 
+from autocompact.compactor.accepted import (
+    check_name,
+    checked_clock,
+    checked_counter,
+    checked_mode,
+    checked_model,
+    checked_store,
+)
 from autocompact.compactor.conversation import Conversation
 from autocompact.compactor.deletion import delete_conversation
 from autocompact.compactor.guarded import GuardedModel
 from autocompact.compactor.summariser import Summariser
+from autocompact.core.figures import check_whole, check_windows
 from autocompact.core.messages import Message, text_message
 from autocompact.core.modes import DEFAULT, Mode
 from autocompact.core.tokens import Counter
 from autocompact.core.windows import DEFAULT_WINDOW, budget_for, window_for
+from autocompact.errors import InvalidInput, log_data
 from autocompact.events import Subscriber, Subscribers
+from autocompact.models.function import Function
 from autocompact.ports import Behind, Clock, ConversationStore, Key, Model, SystemClock
 from autocompact.skills import load_skill
 from autocompact.vocabulary import default_counter
+
+log = logging.getLogger("autocompact")
 
 
 class Compactor:
@@ -27,7 +41,8 @@ class Compactor:
 
     Args:
         store: where logs and records are kept.
-        model: the conversations' own model, which also makes the summaries; None makes them offline.
+        model: the conversations' own model, which also makes the summaries; None makes them offline. A function that
+            takes messages and returns text is one too (`autocompact.models.function.FunctionModel`).
         summary_model: another (cheaper) model for summaries.
         mode: when and how to compact.
         window: tokens of the model's window; None goes by what the model says, or by its name.
@@ -41,41 +56,43 @@ class Compactor:
     With ``async with`` it closes store and models at the end.
 
     Raises:
-        InvalidInput: a figure or a skill that cannot be used.
+        InvalidInput: a store, model, mode, figure or skill that cannot be used: the message says what one is.
     """
 
     def __init__(
         self,
         store: ConversationStore,
         *,
-        model: Model | None = None,
-        summary_model: Model | None = None,
+        model: Model | Function | None = None,
+        summary_model: Model | Function | None = None,
         mode: Mode = DEFAULT,
         window: int | None = None,
         windows: Mapping[str, int] | None = None,
         reserve: int | None = None,
         counter: Counter | None = None,
-        memory_folder: Path | None = None,
+        memory_folder: str | Path | None = None,
         keep_metrics: bool = True,
         clock: Clock | None = None,
     ) -> None:
-        name = model.name if model else ""
-        self.store = store
+        self.store = checked_store(store)
+        self.model = checked_model(model, name="model")
+        self.mode = checked_mode(mode)
         self.behind = store if isinstance(store, Behind) else None
-        self.model = model
-        self.mode = mode
-        self.budget = budget_for(
-            name, window=window or _window_of(model, windows), reserve=reserve, overrides=windows
-        )
-        self.counter = counter or default_counter(name)
-        self.memory_folder = memory_folder
+        name = self.model.name if self.model else ""
+        if windows is not None:
+            check_windows(windows)
+        own = _window_of(self.model, windows) if window is None else window
+        self.budget = budget_for(name, window=own, reserve=reserve, overrides=windows)
+        self.counter = checked_counter(counter) or default_counter(name)
+        self.memory_folder = None if memory_folder is None else Path(memory_folder)
         self.keep_metrics = keep_metrics
-        self.clock = clock or SystemClock()
+        self.clock = checked_clock(clock) or SystemClock()
         self.subscribers = Subscribers()
         self.tasks: set[asyncio.Task[None]] = set()
         self.holder = uuid.uuid4().hex
+        self._closed = False
         self._windows = windows
-        self._summary_model = summary_model
+        self._summary_model = checked_model(summary_model, name="summary_model")
         self._skill = load_skill(mode.skill)
 
     @property
@@ -88,7 +105,15 @@ class Compactor:
         return self.subscribers.subscribe(subscriber)
 
     async def open(self, conversation_id: str, *, namespace: str = "default") -> Conversation:
-        """The conversation of that name, a new one if there is none."""
+        """The conversation of that name, a new one if there is none.
+
+        Raises:
+            InvalidInput: it is no name, or the compactor was closed.
+            StoreError: it cannot be read.
+        """
+        self.check_open()
+        check_name(conversation_id, of="a conversation")
+        check_name(namespace, of="a namespace")
         return await Conversation.load(self, Key(conversation=conversation_id, namespace=namespace))
 
     async def delete(self, conversation_id: str, *, namespace: str = "default") -> bool:
@@ -141,10 +166,26 @@ class Compactor:
 
     def _decisions(self) -> str:
         path = self.memory_folder / "DECISIONS.md" if self.memory_folder else None
-        return path.read_text("utf-8", errors="replace") if path and path.is_file() else ""
+        try:
+            return path.read_text("utf-8", errors="replace") if path and path.is_file() else ""
+        except OSError as error:
+            log.warning("DECISIONS.md could not be read", extra=log_data(error))
+            return ""
+
+    def check_open(self) -> None:
+        """Check that it can still be used.
+
+        Raises:
+            InvalidInput: it was closed.
+        """
+        if self._closed:
+            raise InvalidInput(
+                "this compactor was closed: make a new one, and open the conversation with that"
+            )
 
     async def aclose(self) -> None:
         """End what runs in the background, then close store and models."""
+        self._closed = True
         running = tuple(self.tasks)
         for task in running:
             task.cancel()
@@ -166,6 +207,8 @@ def _window_of(model: Model | None, windows: Mapping[str, int] | None) -> int | 
     if model is None:
         return None
     own = model.window if isinstance(model, _Bounded) else None
+    if own is not None:
+        check_whole(own, name=f"the window of the model {model.name!r}", least=1)
     overridden = window_for(model.name, overrides=windows)
     return overridden if windows and overridden != window_for(model.name) else own or overridden
 

@@ -186,6 +186,7 @@ class Conversation:
         Raises:
             Conflict: the log does not end at ``after``.
         """
+        self.shared.check_open()
         messages = tuple(messages)
         behind = self.shared.behind
         if not messages:
@@ -373,6 +374,7 @@ class Conversation:
                 compact. A context that does not fit is never handed out.
             StoreError: the request would not fit, and the compaction could not be stored.
         """
+        self.shared.check_open()
         if not nothing_due:
             await self.ahead.join()
         if (used := self.usage().used) > self.state.peak:
@@ -479,6 +481,7 @@ class Conversation:
         A second one while one runs is refused, not queued; an empty conversation is left alone.
         """
         try:
+            self.shared.check_open()
             record = await self.execution.run(lambda: self.asked_for(focus), model_free=False, must_fit=False)
         except AutocompactError as error:
             return CompactionResult(success=False, message=str(error), summary=self._summary, error=error)

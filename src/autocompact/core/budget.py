@@ -25,6 +25,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
+from autocompact.core.figures import check_choice, check_flag, check_share, check_whole
 from autocompact.core.tokens import Cost, Unit
 from autocompact.errors import InvalidInput
 
@@ -56,7 +57,7 @@ class Budget:
         max_images: of a request; 0 if nothing limits them.
 
     Raises:
-        InvalidInput: a negative figure, or a reserve that leaves no room for input.
+        InvalidInput: a figure that is no whole number, a negative one, or a reserve that leaves no room for input.
     """
 
     window: int
@@ -65,7 +66,11 @@ class Budget:
     max_images: int = 0
 
     def __post_init__(self) -> None:
-        if min(self.window, self.reserve, self.max_bytes, self.max_images) < 0 or self.reserve >= self.window:
+        check_whole(self.window, name="window", least=1)
+        check_whole(self.reserve, name="reserve")
+        check_whole(self.max_bytes, name="max_bytes", unit="bytes")
+        check_whole(self.max_images, name="max_images", unit="images")
+        if self.reserve >= self.window:
             raise InvalidInput(
                 f"a window of {self.window:,} tokens with an output reserve of {self.reserve:,} "
                 f"(at most {self.max_bytes:,} bytes, {self.max_images:,} images) leaves no room; "
@@ -100,7 +105,7 @@ class Policy:
         on_overflow: what to do when the next request would not fit; None compacts if ``enabled``, else refuses.
 
     Raises:
-        InvalidInput: a share outside 0..1, or a negative number of tokens.
+        InvalidInput: a share outside 0..1, a number of tokens that is negative or not whole, or no such choice.
     """
 
     enabled: bool = True
@@ -114,13 +119,12 @@ class Policy:
 
     def __post_init__(self) -> None:
         for name in ("ratio", "prepare", "target", "min_growth"):
-            share: float = getattr(self, name)
-            if not 0 <= share <= 1:
-                raise InvalidInput(f"{name} is {share!r}, it must be a share between 0 and 1")
-        if self.tail_tokens < 0 or (self.tokens is not None and self.tokens < 0):
-            raise InvalidInput(
-                f"tokens is {self.tokens!r}, tail_tokens {self.tail_tokens!r}: neither may be negative"
-            )
+            check_share(getattr(self, name), name=name)
+        check_flag(self.enabled, name="enabled")
+        check_whole(self.tail_tokens, name="tail_tokens")
+        if self.tokens is not None:
+            check_whole(self.tokens, name="tokens")
+        check_choice(self.on_overflow, ("compact", "refuse", None), name="on_overflow")
 
     @property
     def automatic(self) -> bool:

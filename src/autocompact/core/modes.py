@@ -6,9 +6,11 @@ A mode is nothing but settings; take one and `dataclasses.replace` what should d
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import get_args
 
 from autocompact.core.budget import Policy, preset
 from autocompact.core.compaction import Placement
+from autocompact.core.figures import check_choice, check_flag, check_whole
 from autocompact.errors import InvalidInput
 
 
@@ -31,6 +33,9 @@ class Mode:
             another model makes it, with a document in which tool outputs are cut to ``output_tokens``.
         recount: ask the provider for the exact size of the context after a compaction.
         background: prepare compactions ahead.
+
+    Raises:
+        InvalidInput: a setting that cannot be used.
     """
 
     name: str
@@ -47,11 +52,13 @@ class Mode:
     background: bool = True
 
     def __post_init__(self) -> None:
+        if not isinstance(self.policy, Policy):  # pyright: ignore[reportUnnecessaryIsInstance] - not every caller is typed
+            raise InvalidInput(f"policy is {self.policy!r}: give a Policy, e.g. Policy(tokens=100_000)")
         for name in ("summary_tokens", "cap_tokens", "output_tokens"):
-            if getattr(self, name) < 1:
-                raise InvalidInput(
-                    f"{name} is {getattr(self, name)!r}, it must be a positive number of tokens"
-                )
+            check_whole(getattr(self, name), name=name, least=1)
+        for name in ("inline_request", "mask_first", "reuse_prefix", "recount", "background"):
+            check_flag(getattr(self, name), name=name)
+        check_choice(self.placement, get_args(Placement), name="placement")
 
 
 DEFAULT = Mode(name="default")

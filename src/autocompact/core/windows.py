@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from autocompact.core.budget import Budget
-from autocompact.errors import InvalidInput
+from autocompact.core.figures import check_whole, check_windows
 
 DEFAULT_WINDOW = 200_000
 """For a model that nothing is known about."""
@@ -186,12 +186,16 @@ def budget_for(
         overrides: windows by the beginning of a name; they go before the table.
 
     Raises:
-        InvalidInput: the window is not positive, or the reserve leaves no room.
+        InvalidInput: the window is no positive whole number, or the reserve leaves no room.
     """
+    if overrides is not None:
+        check_windows(overrides)
     if window is None:
-        window = window_for(model, overrides=overrides) or DEFAULT_WINDOW
-    if window <= 0:
-        raise InvalidInput(f"the window is {window} tokens, it must be positive")
+        window = window_for(model, overrides=overrides)
+        window = DEFAULT_WINDOW if window is None else window
+    check_whole(window, name="window", least=1)
+    if reserve is not None:
+        check_whole(reserve, name="reserve")
     max_bytes, max_images = _request_limits(plain_name(model), window)
     return Budget(
         window=window,

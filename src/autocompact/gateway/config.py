@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import Literal, Self, TypeAlias
 from urllib.parse import urlsplit
 
+from autocompact.core.figures import check_whole, check_windows
 from autocompact.core.modes import DEFAULT, Mode
 from autocompact.errors import InvalidInput
 
@@ -146,6 +147,9 @@ class Config:
                 "upstream keys and access tokens belong together: with a key of yours, say which clients may use it"
             )
         _check_days(self.expire_after_days)
+        check_windows(self.windows)
+        if self.window is not None:
+            check_whole(self.window, name="window", least=1)
         object.__setattr__(self, "mode", replace(self.mode, placement="user"))
 
 

@@ -168,7 +168,9 @@ class Turns:
 
     def compactor(self, model: str, *, namespace: str, max_output: int | None = None) -> Compactor:
         """The compactor for a model, with the room that a request asks for its reply."""
-        window = self._config.window or window_for(model, overrides=self._config.windows) or DEFAULT_WINDOW
+        window = self._config.window
+        if window is None:
+            window = window_for(model, overrides=self._config.windows) or DEFAULT_WINDOW
         window = min(window, self._learned.window(namespace, model=model) or window)
         reserve = min(max(default_reserve(window), max_output or 0), window // 2)
         known = self._compactors.get((model, window, reserve))
