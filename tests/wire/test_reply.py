@@ -7,7 +7,7 @@ import pytest
 
 from autocompact.core.messages import Dialect, Reasoning, Text, ToolCall, Usage
 from autocompact.errors import InvalidInput
-from autocompact.wire import export_messages, parse_reply, parse_usage
+from autocompact.wire import StreamUsage, export_messages, parse_reply, parse_usage
 
 CHAT: dict[str, Any] = {
     "id": "chatcmpl-1",
@@ -140,3 +140,84 @@ def test_the_usage_is_read_without_the_rest(body: dict[str, Any]) -> None:
 )
 def test_what_reports_no_usage_has_none(body: bytes) -> None:
     assert parse_usage(body) is None
+
+
+HYBRIDS: list[tuple[str, dict[str, object], Usage, tuple[int, int]]] = [
+    (
+        "LiteLLM before Anthropic",
+        {
+            "prompt_tokens": 12_507,
+            "completion_tokens": 40,
+            "total_tokens": 12_547,
+            "prompt_tokens_details": {"cached_tokens": 11_000, "cache_creation_tokens": 1_495},
+            "cache_read_input_tokens": 11_000,
+            "cache_creation_input_tokens": 1_495,
+        },
+        Usage(prompt=12_507, completion=40),
+        (11_000, 1_495),
+    ),
+    (
+        "OpenRouter",
+        {
+            "prompt_tokens": 194,
+            "completion_tokens": 2,
+            "total_tokens": 196,
+            "prompt_tokens_details": {"cached_tokens": 50, "cache_write_tokens": 100},
+        },
+        Usage(prompt=194, completion=2),
+        (50, 100),
+    ),
+    (
+        "a proxy before Bedrock that leaves the cache out of the prompt",
+        {"prompt_tokens": 7, "completion_tokens": 2, "cache_read_input_tokens": 500},
+        Usage(prompt=507, completion=2),
+        (500, 0),
+    ),
+    (
+        "a proxy whose total says that the cache comes on top",
+        {
+            "prompt_tokens": 900,
+            "completion_tokens": 2,
+            "total_tokens": 1_402,
+            "cache_read_input_tokens": 500,
+        },
+        Usage(prompt=1_400, completion=2),
+        (500, 0),
+    ),
+    (
+        "Responses with Anthropic's names besides",
+        {
+            "input_tokens": 900,
+            "output_tokens": 2,
+            "input_tokens_details": {"cached_tokens": 500},
+            "cache_read_input_tokens": 500,
+        },
+        Usage(prompt=900, completion=2),
+        (500, 0),
+    ),
+    (
+        "Anthropic",
+        {
+            "input_tokens": 900,
+            "output_tokens": 2,
+            "cache_read_input_tokens": 500,
+            "cache_creation_input_tokens": 10,
+        },
+        Usage(prompt=1_410, completion=2),
+        (500, 10),
+    ),
+]
+
+
+@pytest.mark.requirement("B1")
+@pytest.mark.parametrize(("usage", "expected", "cache"), [case[1:] for case in HYBRIDS], ids=[case[0] for case in HYBRIDS])  # fmt: skip
+def test_cached_tokens_count_once_whoever_reports_them(
+    usage: dict[str, object], expected: Usage, cache: tuple[int, int]
+) -> None:
+    body = json.dumps(CHAT | {"usage": usage}).encode()
+    reply = parse_reply(body, dialect="openai_chat")
+    assert parse_usage(body) == reply.usage == expected
+    assert (reply.cache_read, reply.cache_write) == cache
+    stream = StreamUsage("openai_chat")
+    stream.feed(b"data: " + json.dumps({"choices": [], "usage": usage}).encode() + b"\n\ndata: [DONE]\n\n")
+    assert stream.usage == expected

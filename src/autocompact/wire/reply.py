@@ -49,11 +49,21 @@ class Reply:
 
 
 class _Details(msgspec.Struct, gc=False):
+    """What a prompt consists of. OpenRouter says ``cache_write_tokens``, LiteLLM ``cache_creation_tokens``."""
+
     cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    cache_creation_tokens: int | None = None
 
 
 class Figures(msgspec.Struct, gc=False):
-    """The ``usage`` of the three APIs."""
+    """The ``usage`` of the three APIs, and of proxies that mix them.
+
+    OpenAI's ``prompt_tokens`` and ``input_tokens`` include what the cache read and wrote; Anthropic's ``input_tokens``
+    do not ("total input = cache_read_input_tokens + cache_creation_input_tokens + input_tokens", its guide on prompt
+    caching). Proxies that give an answer of Anthropic in OpenAI's form (LiteLLM, any-llm) add the sums up themselves
+    and send Anthropic's figures along.
+    """
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -63,6 +73,7 @@ class Figures(msgspec.Struct, gc=False):
     cache_creation_input_tokens: int | None = None
     prompt_tokens_details: _Details | None = None
     input_tokens_details: _Details | None = None
+    total_tokens: int | None = None
 
     def given(self) -> bool:
         """Whether any figure of the prompt or the answer is there."""
@@ -76,16 +87,32 @@ class Figures(msgspec.Struct, gc=False):
         return msgspec.structs.replace(self, **values)
 
     def usage(self) -> Usage:
-        """Tokens of prompt and answer. Anthropic's ``input_tokens`` leave out what its cache read and wrote."""
+        """Tokens of the whole prompt, cached ones included once, and of the answer."""
         prompt = self.prompt_tokens if self.prompt_tokens is not None else self.input_tokens or 0
-        cached = (self.cache_read_input_tokens or 0) + (self.cache_creation_input_tokens or 0)
         completion = self.completion_tokens if self.completion_tokens is not None else self.output_tokens
-        return Usage(prompt=prompt + cached, completion=completion or 0)
+        cached = (self.cache_read_input_tokens or 0) + (self.cache_creation_input_tokens or 0)
+        if self.total_tokens is not None and self.total_tokens == prompt + cached + (completion or 0):
+            prompt += cached  # the reply adds it up itself
+        elif not self._of_openai() or cached > prompt:  # a part cannot be larger than the whole
+            prompt += cached
+        return Usage(prompt=prompt, completion=completion or 0)
+
+    def _of_openai(self) -> bool:
+        """True if the prompt's figure is one of OpenAI's, which include the cache."""
+        return self.prompt_tokens is not None or self.input_tokens_details is not None
 
     def cache_read(self) -> int:
         """Tokens of the prompt that came from the provider's cache."""
-        details = self.prompt_tokens_details or self.input_tokens_details
-        return self.cache_read_input_tokens or (details.cached_tokens or 0 if details else 0)
+        return self.cache_read_input_tokens or self._details().cached_tokens or 0
+
+    def cache_write(self) -> int:
+        """Tokens of the prompt that the provider wrote to its cache."""
+        details = self._details()
+        written = details.cache_write_tokens or details.cache_creation_tokens
+        return self.cache_creation_input_tokens or written or 0
+
+    def _details(self) -> _Details:
+        return self.prompt_tokens_details or self.input_tokens_details or _Details()
 
 
 class _Choice(msgspec.Struct, gc=False):
@@ -166,7 +193,7 @@ def assembled(
         messages=tuple(messages),
         usage=usage,
         cache_read=figures.cache_read() if figures else 0,
-        cache_write=(figures.cache_creation_input_tokens or 0) if figures else 0,
+        cache_write=figures.cache_write() if figures else 0,
         stop_reason=stop_reason or "",
         model=model or "",
         id=id or "",
