@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from autocompact.core.language import detect
+from autocompact.core.summary_tags import SummaryTag, blocks_of, chosen
 from autocompact.core.tokens import Counter
 
 ProblemKind: TypeAlias = Literal["empty", "truncated", "too_large", "refusal", "wrong_language"]
@@ -57,11 +58,13 @@ class ParsedSummary:
         text: the summary, without tags and without the model's thinking.
         tagged: it stood between tags, as asked for; else it is everything the reply says.
         complete: no tag was left open.
+        odd: the tags were not one pair around it: quoted in it, nested, repeated, or one was missing.
     """
 
     text: str
     tagged: bool
     complete: bool
+    odd: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,31 +86,34 @@ class Problem:
 def parse_summary(reply: str) -> ParsedSummary:
     """The summary in ``reply``; never raises.
 
-    Of several summaries the last one that says something counts (models repeat the earlier one first, or draft);
-    of nested ones the outer. Without tags the whole reply is it. A closing tag alone ends a summary that began
-    with the reply: the opening one was the end of the prompt.
+    Of several summaries the last one that says something counts (models repeat the earlier one first, or draft), unless
+    it is much shorter than another; of nested ones the outer. Tags that are quoted are words. Without tags the whole
+    reply is it. A closing tag alone ends a summary that began with the reply: the opening one was the end of the prompt.
     """
     answer = _answer(reply)
-    blocks: list[str] = []
-    pieces: list[str] = []
-    position = depth = 0
-    for start, end, tag in _tags(answer):
-        pieces.append(answer[position:start])
-        position = end
-        if tag == "summary":
-            pieces = pieces if depth else []
-            depth += 1
-        elif tag == "/summary" and (depth == 1 or not (depth or blocks)):
-            blocks.append("".join(pieces).strip())
-            depth = 0
-        elif tag == "/summary" and depth:
-            depth -= 1
-    rest = "".join((*pieces, answer[position:])).strip()
-    if depth and rest:
-        return ParsedSummary(text=rest, tagged=True, complete=False)
-    if blocks or depth:
-        return ParsedSummary(text=next(filter(None, reversed(blocks)), ""), tagged=True, complete=not depth)
-    return ParsedSummary(text=rest, tagged=False, complete=True)
+    found = list(_tags(answer))
+    tags = [
+        SummaryTag(start, end, tag.startswith("/")) for start, end, tag in found if tag.endswith("summary")
+    ]
+    if not tags:
+        edges = [0, *(edge for start, end, _ in found for edge in (start, end)), len(answer)]
+        words = "".join(answer[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True))
+        return ParsedSummary(text=words.strip(), tagged=False, complete=True)
+    blocks, odd = blocks_of(answer, tags)
+    block = chosen(blocks)
+    return ParsedSummary(
+        text=_without_thinking_tags(block.text),
+        tagged=True,
+        complete=block.complete and all(each.text or each.complete for each in blocks),
+        odd=odd or len(blocks) > 1,
+    )
+
+
+def _without_thinking_tags(text: str) -> str:
+    """What is left of tags around thinking goes; tags that are words of the summary stay."""
+    spans = [(start, end) for start, end, tag in _tags(text) if not tag.endswith("summary")]
+    edges = [0, *(edge for span in spans for edge in span), len(text)]
+    return "".join(text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True)).strip()
 
 
 def strip_summary_tags(reply: str) -> str:
@@ -207,6 +213,9 @@ def check_reply(
     notes = (
         "" if parsed.tagged else "the reply had no <summary> tags",
         "" if parsed.complete else "the closing </summary> tag was missing",
+        "the <summary> tags were odd: the outermost, longest block was taken"
+        if parsed.odd and parsed.complete
+        else "",
         f"{tokens:,} tokens where {budget:,} were asked for"
         if budget is not None and tokens > budget
         else "",
