@@ -233,7 +233,11 @@ class Leases(Protocol):
     """One compaction at a time per conversation, also across processes. Stores implement it beside `Store`."""
 
     async def acquire(self, key: Key, *, holder: str, seconds: float) -> Lease | None:
-        """The lease, or None while somebody else holds one that has not expired."""
+        """The lease, or None while somebody else holds one that has not expired.
+
+        A lease is given for a minute at most (`autocompact.stores.leases`), and one that ends later than that can end
+        was given while the clock was wrong: it is void, so that nobody waits for a moment that may be years away.
+        """
         ...
 
     async def renew(self, lease: Lease, *, seconds: float) -> bool:

@@ -23,10 +23,11 @@ from autocompact.errors import (
     log_data,
 )
 from autocompact.ports import Key, Lease, Leases
+from autocompact.stores.leases import LONGEST_SECONDS
 
 T = TypeVar("T")
 
-LEASE_SECONDS = 60.0
+LEASE_SECONDS = LONGEST_SECONDS
 """How long a compaction is protected without a sign of life; renewed every third of it."""
 
 _FIRST_LOOK, _LATER_LOOK = 0.02, 0.5

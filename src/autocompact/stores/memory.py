@@ -9,6 +9,7 @@ from autocompact.core.compaction import Compaction
 from autocompact.core.messages import Message
 from autocompact.ports import Clock, ConversationInfo, Key, Lease, Snapshot, SystemClock
 from autocompact.stores.indexing import MemoryIndexer
+from autocompact.stores.leases import expiry, is_held
 from autocompact.stores.rules import (
     check_commit,
     check_end,
@@ -176,7 +177,8 @@ class MemoryStore:
 
     def _is_idle(self, key: Key, *, before: str) -> bool:
         held = self._leases.get(key)
-        return self._logs[key].updated < before and (held is None or held[1] <= milliseconds(self._clock))
+        is_leased = held is not None and is_held(held[1], now=milliseconds(self._clock))
+        return self._logs[key].updated < before and not is_leased
 
     async def purge(self) -> None:
         """See `Retention.purge`: no files, nothing to do."""
@@ -188,11 +190,11 @@ class MemoryStore:
         """See `Leases.acquire`."""
         now = milliseconds(self._clock)
         held = self._leases.get(key)
-        if held is not None and held[1] > now:
+        if held is not None and is_held(held[1], now=now):
             return None
         self._fence += 1
         lease = Lease(key=key, holder=holder, fence=self._fence)
-        self._leases[key] = (lease, now + round(seconds * 1000))
+        self._leases[key] = (lease, expiry(now, seconds=seconds))
         return lease
 
     async def renew(self, lease: Lease, *, seconds: float) -> bool:
@@ -200,7 +202,7 @@ class MemoryStore:
         held = self._leases.get(lease.key)
         if held is None or held[0] != lease or held[1] == 0:
             return False
-        self._leases[lease.key] = (lease, milliseconds(self._clock) + round(seconds * 1000))
+        self._leases[lease.key] = (lease, expiry(milliseconds(self._clock), seconds=seconds))
         return True
 
     async def release(self, lease: Lease) -> None:

@@ -23,6 +23,7 @@ from autocompact.stores.connection import Connection
 from autocompact.stores.encoding import encode_message
 from autocompact.stores.indexing import SqliteIndexer
 from autocompact.stores.lanes import Lane
+from autocompact.stores.leases import expiry, is_held
 from autocompact.stores.rows import LAST_SEQ
 from autocompact.stores.rules import check_commit, check_end, check_numbers, title_of, unknown_record
 from autocompact.stores.sqlite_file import errors, open_reader, open_writer, rewrite, transaction
@@ -326,9 +327,9 @@ class SqliteStore:
                 for fence in owed:
                     tables.end_lease(fence)
                 now = milliseconds(self._clock)
-                if tables.lease(key)[1] > now:
+                if is_held(tables.lease(key)[1], now=now):
                     return None
-                fence = tables.give_lease(key, holder=holder, expires=now + round(seconds * 1000))
+                fence = tables.give_lease(key, holder=holder, expires=expiry(now, seconds=seconds))
                 return Lease(key=key, holder=holder, fence=fence)
 
         lease = await self._writer.run(acquire)
@@ -340,7 +341,7 @@ class SqliteStore:
 
         def renew(connection: Connection) -> bool:
             with self._writing(connection, "renew") as tables:
-                expires = milliseconds(self._clock) + round(seconds * 1000)
+                expires = expiry(milliseconds(self._clock), seconds=seconds)
                 return tables.extend_lease(lease.fence, expires=expires)
 
         return await self._writer.run(renew)

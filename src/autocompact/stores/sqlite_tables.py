@@ -10,6 +10,7 @@ from autocompact.core.messages import Message, Role
 from autocompact.ports import ConversationInfo, Key
 from autocompact.stores.connection import Connection, Cursor, Value
 from autocompact.stores.encoding import decode_message, decode_record, encode_record
+from autocompact.stores.leases import latest_expiry
 from autocompact.stores.queries import queries
 from autocompact.stores.rows import place, row_id, row_range
 from autocompact.stores.rules import prompt_seqs
@@ -81,12 +82,19 @@ class Tables:
 
     def idle(self, namespace: str, *, before: str, now: int) -> tuple[Key, ...]:
         """Conversations last updated before a stamp that nobody has a lease on, the oldest first."""
-        rows = self._run("idle", namespace=namespace, before=before, now=now)
+        rows = self._run("idle", namespace=namespace, before=before, now=now, latest=latest_expiry(now))
         return tuple(Key(conversation=name, namespace=namespace) for (name,) in rows)
 
     def is_idle(self, key: Key, *, before: str, now: int) -> bool:
         """Whether the conversation is one of those."""
-        row = self._run("is_idle", namespace=key.namespace, name=key.conversation, before=before, now=now)
+        row = self._run(
+            "is_idle",
+            namespace=key.namespace,
+            name=key.conversation,
+            before=before,
+            now=now,
+            latest=latest_expiry(now),
+        )
         return row.get is not None
 
     def delete(self, conversation: int) -> None:

@@ -348,6 +348,50 @@ class StoreConformance(RetentionConformance, ABC):
         await store.release(lease)
         assert await store.acquire(KEY, holder="a", seconds=60) is None
 
+    @pytest.mark.parametrize("given", ["acquired", "renewed"])
+    async def test_a_lease_that_was_given_while_the_clock_was_wrong_blocks_nobody(
+        self, store: StoreUnderTest, clock: FakeClock, *, given: str
+    ) -> None:
+        """Once the clock is right again: neither the next lease nor what is forgotten after long waits for it."""
+        await store.append(KEY, talk("user"), after=0)
+        lease = await store.acquire(KEY, holder="a", seconds=60) if given == "renewed" else None
+        right = clock.now()
+        clock.advance(3_650 * 86_400)
+        if lease is None:
+            lease = await store.acquire(KEY, holder="a", seconds=60)
+            assert lease is not None
+        else:
+            assert await store.renew(lease, seconds=60) is True
+        assert await store.acquire(KEY, holder="b", seconds=60) is None
+        clock.set(right)
+        clock.advance(1)
+        assert await store.idle(KEY.namespace, before=clock.now()) == (KEY,)
+        second = await store.acquire(KEY, holder="b", seconds=60)
+        assert second is not None
+        assert second.fence > lease.fence
+        assert await store.renew(lease, seconds=60) is False
+        assert await store.idle(KEY.namespace, before=clock.now()) == ()
+        with pytest.raises(Conflict):
+            await store.commit(KEY, active=None, expected=None, fence=lease.fence)
+
+    async def test_a_lease_holds_for_a_minute_at_most_and_a_clock_set_back_a_little_does_not_end_it(
+        self, store: StoreUnderTest, clock: FakeClock
+    ) -> None:
+        """However long a lease was asked for."""
+        lease = await store.acquire(KEY, holder="a", seconds=1e9)
+        assert lease is not None
+        clock.advance(59)
+        assert await store.acquire(KEY, holder="b", seconds=1) is None
+        before = clock.now()
+        clock.advance(4)
+        now = clock.now()
+        assert await store.renew(lease, seconds=1e9) is True
+        clock.set(before)
+        assert await store.acquire(KEY, holder="b", seconds=1) is None
+        clock.set(now)
+        clock.advance(61)
+        assert await store.acquire(KEY, holder="b", seconds=1) is not None
+
     async def test_of_concurrent_claims_one_gets_the_lease(self, store: StoreUnderTest) -> None:
         """The others get nothing."""
         claims = [store.acquire(KEY, holder=f"h{n}", seconds=60) for n in range(8)]

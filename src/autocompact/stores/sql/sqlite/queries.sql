@@ -16,13 +16,13 @@ SELECT DISTINCT namespace FROM conversations ORDER BY namespace;
 -- name: idle
 SELECT name FROM conversations AS one
 WHERE namespace = :namespace AND updated < :before AND NOT EXISTS (
-    SELECT 1 FROM leases WHERE namespace = one.namespace AND name = one.name AND expires > :now
+    SELECT 1 FROM leases WHERE namespace = one.namespace AND name = one.name AND expires > :now AND expires <= :latest
 ) ORDER BY updated, name;
 
 -- name: is_idle
 SELECT 1 FROM conversations AS one
 WHERE namespace = :namespace AND name = :name AND updated < :before AND NOT EXISTS (
-    SELECT 1 FROM leases WHERE namespace = one.namespace AND name = one.name AND expires > :now
+    SELECT 1 FROM leases WHERE namespace = one.namespace AND name = one.name AND expires > :now AND expires <= :latest
 );
 
 -- name: extend_conversation
