@@ -17,8 +17,9 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import cycle, islice
 from pathlib import Path
 
 from autocompact.core.compaction import Compaction
@@ -33,6 +34,7 @@ from autocompact.core.tokens import Counter
 from autocompact.core.transcript import Transcript, view
 from autocompact.core.verification import verify
 from autocompact.sessions import read_session
+from autocompact.stores.encoding import encode_record
 from autocompact.vocabulary import load_counter
 from benchmarks.peers.bench import peak_megabytes
 from benchmarks.speed import verdict
@@ -41,6 +43,7 @@ HERE = Path(__file__).parent
 DATA = HERE.parents[1] / "shared" / "data"
 EXAMPLE = HERE.parent / "examples" / "sessions" / "fix-invoice-rounding.jsonl"
 TOKENS = 150_000
+ROUNDS = 20
 GOAL = Goal(limit=184_000, target=100_000, summary_tokens=4_000, tail_tokens=20_000, first_rung="summarise")
 FLOOR = replace(GOAL, limit=30_000, target=1_000)
 """A target that only the floor comes near, so that every rung is tried."""
@@ -54,7 +57,11 @@ class Source:
     messages: tuple[Message, ...]
 
     def log(self, counter: Counter) -> Transcript:
-        return Transcript(self.messages, counter=counter)
+        """The log with every message counted."""
+        log = Transcript(self.messages, counter=counter)
+        for message in self.messages:
+            log.cost(message.seq)
+        return log
 
 
 def beginning(messages: tuple[Message, ...], counter: Counter) -> tuple[Message, ...]:
@@ -148,21 +155,37 @@ def phases(source: Source, counter: Counter, *, record: Compaction) -> dict[str,
     }
 
 
-def again_and_again(source: Source, counter: Counter) -> Iterator[tuple[int, float, int]]:
-    """One long session, compacted at every 100,000 tokens: number, milliseconds, entries in the ledger."""
-    log, active, number = Transcript(counter=counter), None, 0
-    for place in range(12 * len(source.messages)):
-        turn, index = divmod(place, len(source.messages))
-        log.append(numbered(source.messages[index], place + 1, turn=turn))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """One compaction of many: milliseconds, what is left of the context, and how large its ledger and record are."""
+
+    milliseconds: float
+    tokens: int
+    entries: int
+    bytes: int
+
+
+def again_and_again(found: Sequence[Source], counter: Counter) -> Iterator[Round]:
+    """All sessions one after the other as one, compacted at every 100,000 tokens."""
+    messages = [(turn, message) for turn, source in enumerate(found) for message in source.messages]
+    log, active, goal = Transcript(counter=counter), None, replace(GOAL, target=40_000)
+    for place, (turn, message) in enumerate(islice(cycle(messages), 12 * len(messages)), 1):
+        log.append(numbered(message, place, turn=place // len(messages) * len(found) + turn))
         if place % 20 or view(log, active).cost.tokens < 100_000:
             continue
-        start = time.process_time()
-        made = climb_offline(log, replace(GOAL, target=40_000), active=active)
-        spent = time.process_time() - start
+        spent = milliseconds(
+            lambda log=log, active=active: climb_offline(log.snapshot(), goal, active=active)
+        )
+        made = climb_offline(log, goal, active=active)
         if made is None:
             return
-        log, active, number = log.after(made), made, number + 1
-        yield number, spent * 1e3, len(made.ledger.entries)
+        log, active = log.after(made), made
+        yield Round(
+            milliseconds=spent,
+            tokens=made.receipt.tokens_after,
+            entries=len(made.ledger.entries),
+            bytes=len(encode_record(made)),
+        )
 
 
 def sources(folder: Path, counter: Counter) -> list[Source]:
@@ -201,9 +224,16 @@ def report(folder: Path) -> None:
     print(f"\n| phase ({found[0].name}) | ms |\n|---|---:|")
     for name, spent in phases(found[0], counter, record=record).items():
         print(f"| {name} | {spent:.1f} |")
-    print("\n| compaction no. of one long session | ms | entries in the ledger |\n|---:|---:|---:|")
-    for number, spent, entries in again_and_again(found[0], counter):
-        print(f"| {number} | {spent:.0f} | {entries:,} |")
+    print(
+        "\n| compaction no. of one long session | ms | tokens left | entries in the ledger | bytes stored |"
+    )
+    print("|---:|---:|---:|---:|---:|")
+    rounds: list[Round] = []
+    for one in islice(again_and_again(found, counter), ROUNDS):
+        rounds.append(one)
+        print(
+            f"| {len(rounds)} | {one.milliseconds:.0f} | {one.tokens:,} | {one.entries:,} | {one.bytes:,} |"
+        )
     child = [sys.executable, "-m", "benchmarks.compaction", "--memory", "--data", str(folder)]
     done = subprocess.run(child, cwd=HERE.parent, capture_output=True, check=True, text=True)
     before, peak = map(float, done.stdout.split())
@@ -214,6 +244,12 @@ def report(folder: Path) -> None:
     verdict("ms to count and compact, median session", statistics.median(totals), most=200)
     verdict("ms to count and compact, slowest session", max(totals), most=200)
     verdict("MB at most", peak, most=200)
+    early, late = rounds[1:6], rounds[-5:]  # sessions differ, so five of each
+    for name in ("milliseconds", "entries", "bytes"):
+        ratio = statistics.median(getattr(one, name) for one in late) / statistics.median(
+            getattr(one, name) for one in early
+        )
+        verdict(f"{name}, compactions {len(rounds) - 4} to {len(rounds)} against 2 to 6", ratio, most=1.2)
 
 
 def main() -> None:

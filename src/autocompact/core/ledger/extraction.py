@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from autocompact.core.language import WORDS, detect
+from autocompact.core.ledger.bounds import carried
 from autocompact.core.ledger.decisions import find_decisions
 from autocompact.core.ledger.deeds import CHANGED_NEED, find_commands, find_files, find_running, find_todos
 from autocompact.core.ledger.entries import Entry, Kind, Ledger
@@ -33,7 +34,8 @@ def extract(
 
     Args:
         messages: in order; a system prompt among them is left out.
-        previous: what an earlier compaction kept: what these messages do not say anew fades, but stays.
+        previous: what an earlier compaction kept: what these messages do not say anew fades, and goes
+            on as far as it is needed (`autocompact.core.ledger.bounds`).
         through: the last message that will leave the context. Later ones are evidence (a request that was finished
             there is not open, a name that stands there need not be kept), but give no entries.
         weights: how the need for a name is foreseen.
@@ -46,7 +48,7 @@ def ledger_of(
 ) -> Ledger:
     """`extract` of messages that were read already: the heads that a ladder tries are told from one reading."""
     end = found.last_seq if through is None else through
-    earlier = previous.entries if previous else ()
+    earlier = carried(previous) if previous else ()
     requests = find_requests(found, earlier=_of_kind(earlier, "request"))
     words = WORDS[detect(entry.text for entry in requests)]
     calls = [call for call in found.calls if call.seq <= end]
