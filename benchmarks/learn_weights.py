@@ -25,6 +25,7 @@ from autocompact.core.ledger.scan import scan
 from autocompact.core.ledger.sightings import Piece, Sightings
 from autocompact.core.ledger.weights import FACTS, Weights, facts
 from autocompact.core.messages import Message, ToolCall
+from autocompact.core.redaction import redact
 from autocompact.vocabulary import load_counter
 from benchmarks.retention import averages
 from benchmarks.retention_cases import CALLS, DATA, ENDLESS, boundaries, calls_of, real_cases, segments
@@ -92,7 +93,7 @@ def _rows(history: Sequence[Message], calls: Sequence[ToolCall], *, session: str
     seen = scan(history).sightings
     used = Sightings()
     for call in calls[:CALLS]:
-        used.add(Piece(seq=0, source="call", text=argument_text(call)))
+        used.add(Piece(seq=0, source="call", text=redact(argument_text(call))))
     for index, sighting in enumerate(seen.by_name.values()):
         is_used = sighting.name in used.by_name
         if is_used or index % EVERY == 0:

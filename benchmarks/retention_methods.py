@@ -13,6 +13,7 @@ from autocompact.core.ledger.entries import Ledger
 from autocompact.core.ledger.extraction import extract
 from autocompact.core.ledger.rendering import render
 from autocompact.core.messages import Message, ToolResult
+from autocompact.core.redaction import redact
 from autocompact.core.summary import offline_summary
 from autocompact.core.tokens import Counter
 from autocompact.core.verification import repair_summary, verify
@@ -63,7 +64,7 @@ def repaired(factor: float) -> Method:
     def method(case: Case, counter: Counter) -> str:
         ledger = ledger_of(case)
         return repair_summary(
-            case.recorded,
+            redact(case.recorded),
             ledger,
             verification=verify(case.recorded, ledger),
             budget=int(case.budget * factor),

@@ -26,6 +26,7 @@ from time import perf_counter
 from autocompact.core.compaction import Compaction, Receipt
 from autocompact.core.ledger.entries import Ledger
 from autocompact.core.messages import Message, text_message
+from autocompact.core.redaction import redact
 from autocompact.errors import UnreadableSession
 from autocompact.ports import Key
 from autocompact.sessions.read import read_session
@@ -142,7 +143,12 @@ async def _make_long(path: Path) -> None:
     log = [text_message(seq, "user", f"message {seq} " + "words of it " * 30) for seq in range(1, LONG + 1)]
     receipt = Receipt(tokens_before=0, tokens_after=0, bytes_before=0, bytes_after=0, rung="summarise")
     record = Compaction(
-        id="c", from_seq=1, through_seq=LONG - TAIL, summary="long ago", ledger=Ledger(), receipt=receipt
+        id="c",
+        from_seq=1,
+        through_seq=LONG - TAIL,
+        summary=redact("long ago"),
+        ledger=Ledger(),
+        receipt=receipt,
     )
     async with SqliteStore(path) as store:
         await store.append(Key(conversation="long"), log, after=0)

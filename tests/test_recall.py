@@ -25,6 +25,7 @@ from autocompact.core.messages import (
     ToolResult,
     text_message,
 )
+from autocompact.core.redaction import redact
 from autocompact.core.references import reference
 from autocompact.core.tokens import Estimator
 from autocompact.errors import InvalidInput
@@ -101,7 +102,7 @@ async def test_before_a_compaction_nothing_has_left_the_context() -> None:
 
 
 async def test_what_a_compaction_kept_has_not_left_and_what_it_masked_has() -> None:
-    recall = await _recall(record=_through(3, keep=[2], masks=[Mask(seq=4, part=0, stub="[…]")]))
+    recall = await _recall(record=_through(3, keep=[2], masks=[Mask(seq=4, part=0, stub=redact("[…]"))]))
     assert set(await _references(recall, "tax rate percent")) == {"m3", "m4"}
 
 

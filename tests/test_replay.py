@@ -15,6 +15,7 @@ from autocompact.core.budget import Policy
 from autocompact.core.compaction import Compaction, Mask
 from autocompact.core.messages import Message, Usage, text_message
 from autocompact.core.modes import DEFAULT, MODES, Mode
+from autocompact.core.redaction import redact
 from autocompact.core.tokens import Estimator, message_cost
 from autocompact.errors import InvalidInput
 from autocompact.events import CompactionCompleted, Event
@@ -211,7 +212,7 @@ async def test_after_the_recordings_own_compaction_nothing_that_is_reported_coun
     [
         ({}, 13),
         ({"compactions": (replace(compaction("c", 5), masks=()),)}, 5),
-        ({"compactions": (replace(compaction("c", 0), masks=(Mask(seq=8, part=0, stub="s"),)),)}, 8),
+        ({"compactions": (replace(compaction("c", 0), masks=(Mask(seq=8, part=0, stub=redact("s")),)),)}, 8),
         ({"model": "claude-sonnet-4-5"}, 0),
         ({"model": "gpt-4"}, 13),
     ],

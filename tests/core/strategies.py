@@ -22,6 +22,7 @@ from autocompact.core.messages import (
     ToolResult,
     text_message,
 )
+from autocompact.core.redaction import redact
 from autocompact.core.transcript import Transcript
 
 ROLES: tuple[Role, ...] = ("system", "user", "assistant", "tool")
@@ -192,7 +193,7 @@ def compactions(draw: st.DrawFn, log: Transcript, *, at_least: int = 0) -> Compa
     through = draw(st.integers(min(at_least, len(log)), len(log)))
     keep = draw(st.sets(st.integers(1, max(1, through)), max_size=3)) if through else set[int]()
     masks = [
-        Mask(seq=message.seq, part=place, stub="[…]")
+        Mask(seq=message.seq, part=place, stub=redact("[…]"))
         for message in log.live()
         for place, part in enumerate(message.parts)
         if isinstance(part, ToolResult) and draw(st.booleans())
@@ -201,7 +202,7 @@ def compactions(draw: st.DrawFn, log: Transcript, *, at_least: int = 0) -> Compa
         id=draw(st.sampled_from(["c1", "c2"])),
         from_seq=1,
         through_seq=through,
-        summary=draw(words()) if through else "",
+        summary=redact(draw(words()) if through else ""),
         ledger=Ledger(),
         masks=tuple(masks),
         keep=tuple(sorted(keep)),

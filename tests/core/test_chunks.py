@@ -14,6 +14,7 @@ from autocompact.core.messages import (
     ToolResult,
     text_message,
 )
+from autocompact.core.redaction import redact
 from autocompact.core.tokens import Estimator
 
 COUNTER = Estimator()
@@ -87,12 +88,12 @@ def test_secrets_do_not_go_to_the_summariser():
 
 def test_a_chunk_needs_room():
     with pytest.raises(ValueError, match="room"):
-        chunks(["text"], room=0, counter=COUNTER)
+        chunks([redact("text")], room=0, counter=COUNTER)
 
 
 @given(st.lists(st.text(alphabet="ab \n", max_size=300), max_size=12), st.integers(5, 60))
 def test_chunks_hold_everything_in_order_and_fit(paragraphs: list[str], room: int):
-    texts = chunks(paragraphs, room=room, counter=COUNTER)
+    texts = chunks([redact(each) for each in paragraphs], room=room, counter=COUNTER)
     assert "".join("".join(texts).split()) == "".join("".join(paragraphs).split())
     assert all(COUNTER.count(text) <= room + 2 for text in texts)
 
@@ -100,7 +101,7 @@ def test_chunks_hold_everything_in_order_and_fit(paragraphs: list[str], room: in
 @pytest.mark.parametrize("unit", ["word and word\n", "word ", "x1y2"])
 def test_a_message_larger_than_a_chunk_is_split_at_lines_or_blanks_where_there_are_some(unit: str):
     text = unit * 200
-    texts = chunks([text], room=40, counter=COUNTER)
+    texts = chunks([redact(text)], room=40, counter=COUNTER)
     assert len(texts) > 1
     assert "".join("".join(texts).split()) == "".join(text.split())
     assert all(COUNTER.count(piece) <= 42 for piece in texts)

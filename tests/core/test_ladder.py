@@ -10,6 +10,7 @@ from autocompact.core.compaction import Compaction, Rung
 from autocompact.core.cuts import LogOrder
 from autocompact.core.ladder import Goal, SummaryReply, SummaryRequest, answer, climb, climb_offline
 from autocompact.core.messages import Message, Text, text_message
+from autocompact.core.redaction import redact
 from autocompact.core.repair import problems
 from autocompact.core.tokens import Cost, Estimator
 from autocompact.core.transcript import Transcript, view
@@ -230,7 +231,7 @@ def test_a_models_summary_is_asked_for_once_verified_and_repaired():
     assert isinstance(request, SummaryRequest)
     assert request.messages[0] is log[1]
     assert request.focus == "tax"
-    record = answer(climb(log, GOAL), SummaryReply(text="Items were rounded.", model="m-1", cost=0.5))
+    record = answer(climb(log, GOAL), SummaryReply(text=redact("Items were rounded."), model="m-1", cost=0.5))
     assert record is not None
     assert record.summary.startswith("Items were rounded.")
     assert len(record.summary) > 200
@@ -252,7 +253,9 @@ def test_a_model_is_asked_about_the_head_that_can_reach_the_target_not_about_a_s
 
 def test_without_a_usable_reply_the_offline_summary_serves_and_the_receipt_says_why():
     log = log_of(work(60))
-    record = answer(climb(log, GOAL), SummaryReply(text="", model="m-1", problem="the model refused"))
+    record = answer(
+        climb(log, GOAL), SummaryReply(text=redact(""), model="m-1", problem=redact("the model refused"))
+    )
     assert record is not None
     assert record.receipt.model == "offline"
     assert record.receipt.problem == "the model refused"

@@ -9,9 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autocompact.core.compaction import Mask
-from autocompact.core.content import LOOKED_AT, Content, classify
+from autocompact.core.content import LOOKED_AT, Content, content_of
+from autocompact.core.ledger.actions import interpret
 from autocompact.core.masking import LEAST_CUT, MIN_TOKENS, cut_results, mask_old_results
 from autocompact.core.messages import Image, Message, ToolCall, ToolResult
+from autocompact.core.redacted import redacted_call
 from autocompact.core.references import parse_reference
 from autocompact.core.tokens import Estimator, message_cost
 from autocompact.core.transcript import masked
@@ -240,27 +242,24 @@ SEEN: list[tuple[Content, str, dict[str, object] | str, str]] = [
 ]  # fmt: skip
 
 
+def classify(name: str, arguments: str, *, output: str) -> Content:
+    action = interpret(redacted_call(ToolCall(id="a", name=name, arguments=arguments)))
+    return content_of(action, output)
+
+
 @pytest.mark.requirement("C8")
 @pytest.mark.parametrize(("content", "name", "arguments", "output"), SEEN)
 def test_compressible_content_is_recognised(
     content: Content, name: str, *, arguments: dict[str, object] | str, output: str
 ) -> None:
     text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-    assert (
-        classify(ToolCall(id="a", name=name, arguments=text), ToolResult(call_id="a", text=output)) == content
-    )
+    assert classify(name, text, output=output) == content
 
 
 @given(st.text(max_size=60), st.text(max_size=60), st.text(max_size=200))
 def test_anything_is_classified(name: str, arguments: str, output: str) -> None:
     kinds = {row[0] for row in SEEN}
-    assert (
-        cast(
-            "str",
-            classify(ToolCall(id="a", name=name, arguments=arguments), ToolResult(call_id="a", text=output)),
-        )
-        in kinds
-    )
+    assert cast("str", classify(name, arguments, output=output)) in kinds
 
 
 def cut(messages: Sequence[Message], save: int) -> tuple[list[Message], int]:

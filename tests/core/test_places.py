@@ -15,6 +15,7 @@ from autocompact.core.ledger.entries import Ledger
 from autocompact.core.masking import mask_old_results
 from autocompact.core.messages import Message, ToolResult
 from autocompact.core.pins import kept_steps, with_pins
+from autocompact.core.redaction import redact
 from autocompact.core.repair import problems
 from autocompact.core.tokens import Estimator, message_cost
 from autocompact.core.transcript import masked, view
@@ -25,7 +26,7 @@ from tests.core.test_ladder import log_of
 COUNTER = Estimator()
 
 
-EMPTY = Compaction(id="c1", from_seq=1, through_seq=0, summary="", ledger=Ledger(), receipt=RECEIPT)
+EMPTY = Compaction(id="c1", from_seq=1, through_seq=0, summary=redact(""), ledger=Ledger(), receipt=RECEIPT)
 
 
 def texts(messages: Sequence[Message]) -> list[str]:
@@ -202,20 +203,25 @@ def test_a_mask_of_an_older_version_finds_its_result_by_the_id_of_its_call(
     id: str, parts: list[str], hidden: int | None
 ) -> None:
     message = numbered([said("tool", *(result(each, f"text of {each}") for each in parts))])[0]
-    old = Mask(seq=1, stub="[gone]", call_id=id)
+    old = Mask(seq=1, stub=redact("[gone]"), call_id=id)
     shown = masked(message, [old]).results
     assert [index for index, part in enumerate(shown) if part.text == "[gone]"] == (
         [] if hidden is None else [hidden]
     )
-    assert old.located(message) == (None if hidden is None else Mask(seq=1, part=hidden, stub="[gone]"))
-    assert Mask(seq=1, part=7, stub="[gone]").located(message) is None
+    assert old.located(message) == (
+        None if hidden is None else Mask(seq=1, part=hidden, stub=redact("[gone]"))
+    )
+    assert Mask(seq=1, part=7, stub=redact("[gone]")).located(message) is None
 
 
 def test_masks_of_an_older_version_are_taken_over_by_the_next_compaction() -> None:
     log = log_of(turns(12))
     old = replace(
         EMPTY,
-        masks=(Mask(seq=4, stub="[gone]", call_id="call_0"), Mask(seq=6, stub="[lost]", call_id="call_0_2")),
+        masks=(
+            Mask(seq=4, stub=redact("[gone]"), call_id="call_0"),
+            Mask(seq=6, stub=redact("[lost]"), call_id="call_0_2"),
+        ),
     )
     assert [text for text in texts(view(log, old).messages) if text.startswith("[")] == ["[gone]", "[lost]"]
     record = climb_offline(

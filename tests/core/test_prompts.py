@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autocompact.core.prompts import BUILT_IN, Skill, compaction_instruction, parse_skill
+from autocompact.core.redaction import redact
 from autocompact.errors import InvalidInput
 from autocompact.skills import load_skill
 
@@ -113,7 +114,11 @@ def test_parsing_a_skill_file_either_gives_a_whole_skill_or_refuses(text: str) -
 @pytest.mark.requirement("A2", "B2")
 def test_the_instruction_carries_focus_cap_decisions_and_the_earlier_summary() -> None:
     text = compaction_instruction(
-        SKILL, focus=" the parser ", previous="Was: x", decisions="D1: use SQLite", cap_tokens=512
+        SKILL,
+        focus=redact(" the parser "),
+        previous=redact("Was: x"),
+        decisions=redact("D1: use SQLite"),
+        cap_tokens=512,
     )
     assert text.startswith("Sum up.\n\n")
     assert "concentrate on this: the parser\n" in text
@@ -132,7 +137,9 @@ def test_the_instruction_names_only_what_there_is() -> None:
 @given(st.text(alphabet="</earlier_summarydecisions> \n", max_size=60))
 def test_an_earlier_summary_cannot_end_its_own_block(noise: str) -> None:
     text = compaction_instruction(
-        SKILL, previous=f"a</earlier_summary>{noise}< / Earlier_Summary>b", decisions=f"c</decisions>{noise}d"
+        SKILL,
+        previous=redact(f"a</earlier_summary>{noise}< / Earlier_Summary>b"),
+        decisions=redact(f"c</decisions>{noise}d"),
     )
     assert re.findall(r"<\W*earlier_summary", text, re.IGNORECASE) == [
         "<earlier_summary",

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autocompact.core.ledger.entries import Entry, Ledger
+from autocompact.core.redaction import redact
 from autocompact.core.shortening import Shortened, fitted, shortened_text
 from autocompact.core.tokens import Estimator
 from tests.core.strategies import LengthCounter
@@ -11,24 +12,26 @@ from tests.core.strategies import LengthCounter
 COUNTER = LengthCounter()
 LEDGER = Ledger(
     entries=(
-        Entry(kind="identifier", text="x", seq=1, key="retry_limit", need=0.9),
-        Entry(kind="request", text="weather", seq=1, key="request 1", need=1.0),
+        Entry(kind="identifier", text=redact("x"), seq=1, key=redact("retry_limit"), need=0.9),
+        Entry(kind="request", text=redact("weather"), seq=1, key=redact("request 1"), need=1.0),
     )
 )
 
 
 def _short(text: str, budget: int) -> str:
-    return shortened_text(text, budget, counter=COUNTER, ledger=LEDGER).text
+    return shortened_text(redact(text), budget, counter=COUNTER, ledger=LEDGER).text
 
 
 def test_a_text_that_fits_stays_as_it_is() -> None:
-    assert shortened_text("# A\n\n\nb ", 10, counter=COUNTER, ledger=LEDGER) == Shortened(text="# A\n\n\nb ")
+    assert shortened_text(redact("# A\n\n\nb "), 10, counter=COUNTER, ledger=LEDGER) == Shortened(
+        text=redact("# A\n\n\nb ")
+    )
 
 
 def test_lines_that_name_what_is_needed_stay_with_their_heading() -> None:
     text = "# One\nnothing to see\n\n# Two\nset retry_limit\n- and other words\n\n# Three\nmore idle talk"
-    assert shortened_text(text, 24, counter=COUNTER, ledger=LEDGER) == Shortened(
-        text="# Two\nset retry_limit", left_out=3, passages=4
+    assert shortened_text(redact(text), 24, counter=COUNTER, ledger=LEDGER) == Shortened(
+        text=redact("# Two\nset retry_limit"), left_out=3, passages=4
     )
 
 
@@ -52,8 +55,8 @@ def test_a_code_block_stays_or_goes_whole() -> None:
 
 
 def test_where_not_even_a_heading_with_a_line_fits_nothing_is_left() -> None:
-    assert shortened_text("# Heading\nwords", 5, counter=COUNTER, ledger=LEDGER) == Shortened(
-        text="", left_out=1, passages=1
+    assert shortened_text(redact("# Heading\nwords"), 5, counter=COUNTER, ledger=LEDGER) == Shortened(
+        text=redact(""), left_out=1, passages=1
     )
 
 
@@ -63,7 +66,7 @@ def test_where_not_even_a_heading_with_a_line_fits_nothing_is_left() -> None:
 )
 def test_what_is_left_fits_and_comes_from_the_text(lines: list[str], budget: int) -> None:
     text = "\n".join(lines)
-    short = shortened_text(text, budget, counter=COUNTER, ledger=LEDGER)
+    short = shortened_text(redact(text), budget, counter=COUNTER, ledger=LEDGER)
     assert COUNTER.count(short.text) <= budget
     assert short.text == text or 0 < short.left_out <= short.passages or not short.text.strip()
     rest = iter(text)
@@ -73,5 +76,5 @@ def test_what_is_left_fits_and_comes_from_the_text(lines: list[str], budget: int
 @given(st.text(max_size=400), st.integers(0, 40))
 def test_the_last_resort_always_fits(text: str, budget: int) -> None:
     counter = Estimator()
-    assert counter.count(fitted(text, budget, counter=counter)) <= budget
-    assert fitted(text, 10_000, counter=counter) == text
+    assert counter.count(fitted(redact(text), budget, counter=counter)) <= budget
+    assert fitted(redact(text), 10_000, counter=counter) == text

@@ -13,6 +13,7 @@ from inline_snapshot import snapshot
 from autocompact.core.ledger.entries import Entry, Ledger
 from autocompact.core.ledger.extraction import extract
 from autocompact.core.messages import Message, Role, text_message
+from autocompact.core.redaction import redact
 from autocompact.core.summary import HEADING, frame, offline_summary
 from autocompact.core.tokens import Estimator
 from autocompact.core.verification import verify
@@ -63,7 +64,9 @@ LEDGER = extract(SESSION)
 
 
 def summarised(budget: int = 900, *, ledger: Ledger = LEDGER, focus: str = "", previous: str = "") -> str:
-    return offline_summary(SESSION, ledger, budget=budget, counter=COUNTER, focus=focus, previous=previous)
+    return offline_summary(
+        SESSION, ledger, budget=budget, counter=COUNTER, focus=redact(focus), previous=redact(previous)
+    )
 
 
 @pytest.mark.requirement("A5", "E6")
@@ -73,33 +76,62 @@ def uploader_ledger() -> Ledger:
         entries=(
             Entry(
                 kind="request",
-                text="Make the upload survive network errors.",
+                text=redact("Make the upload survive network errors."),
                 seq=1,
-                key="request 1",
+                key=redact("request 1"),
                 state="done",
                 state_seq=11,
             ),
-            Entry(kind="request", text="Now log each retry.", seq=12, key="request 12", state="open"),
-            Entry(kind="todo", text="Retry the upload", seq=9, key="Retry the upload", state="done"),
-            Entry(kind="todo", text="Write the guide", seq=9, key="Write the guide", state="open"),
-            Entry(kind="error", text="pytest: no attribute 'log_retry'", seq=14, key="pytest"),
+            Entry(
+                kind="request",
+                text=redact("Now log each retry."),
+                seq=12,
+                key=redact("request 12"),
+                state="open",
+            ),
+            Entry(
+                kind="todo",
+                text=redact("Retry the upload"),
+                seq=9,
+                key=redact("Retry the upload"),
+                state="done",
+            ),
+            Entry(
+                kind="todo",
+                text=redact("Write the guide"),
+                seq=9,
+                key=redact("Write the guide"),
+                state="open",
+            ),
+            Entry(
+                kind="error", text=redact("pytest: no attribute 'log_retry'"), seq=14, key=redact("pytest")
+            ),
             Entry(
                 kind="decision",
-                text="Retry in `Uploader.send`, because the queue knows no networks.",
+                text=redact("Retry in `Uploader.send`, because the queue knows no networks."),
                 seq=4,
-                key="d",
+                key=redact("d"),
             ),
-            Entry(kind="file", text=f"{path} — edited", seq=5, key=path, state="done"),
+            Entry(kind="file", text=redact(f"{path} — edited"), seq=5, key=redact(path), state="done"),
             Entry(
                 kind="identifier",
-                text="send_with_retry(batch, retry_limit=5)",
+                text=redact("send_with_retry(batch, retry_limit=5)"),
                 seq=5,
-                key="retry_limit",
-                where=path,
+                key=redact("retry_limit"),
+                where=redact(path),
             ),
-            Entry(kind="command", text="`pytest -q` — ok: 2 passed", seq=7, key="pytest -q", state="done"),
             Entry(
-                kind="identifier", text="the flag --log-retries switches it on", seq=13, key="--log-retries"
+                kind="command",
+                text=redact("`pytest -q` — ok: 2 passed"),
+                seq=7,
+                key=redact("pytest -q"),
+                state="done",
+            ),
+            Entry(
+                kind="identifier",
+                text=redact("the flag --log-retries switches it on"),
+                seq=13,
+                key=redact("--log-retries"),
             ),
         )
     )
@@ -194,7 +226,7 @@ def test_no_secret_reaches_the_summary() -> None:
         extract(closing),
         budget=2000,
         counter=COUNTER,
-        previous="password: 'hunter2horse9' was set.",
+        previous=redact("password: 'hunter2horse9' was set."),
     )
     assert "hunter2" not in text
     assert "a1b2c3d4" not in text
@@ -215,7 +247,7 @@ def test_a_closing_reply_of_nothing_but_code_is_quoted_as_it_is() -> None:
 
 def test_long_words_are_cut_at_a_sentence_else_at_a_blank_else_anywhere() -> None:
     def asked(words: str) -> str:
-        ledger = Ledger(entries=(Entry(kind="request", text=words, seq=1, key="request 1"),))
+        ledger = Ledger(entries=(Entry(kind="request", text=redact(words), seq=1, key=redact("request 1")),))
         text = offline_summary((), ledger, budget=900, counter=COUNTER)
         return text.split(":** ", 1)[1].split(" [m1]")[0]
 
@@ -251,7 +283,13 @@ def test_focus_raises_what_matches_it() -> None:
     ]
     ledger = Ledger(
         entries=tuple(
-            Entry(kind="identifier", text=line, seq=2, key=line.split()[1], need=0.5 - 0.1 * index)
+            Entry(
+                kind="identifier",
+                text=redact(line),
+                seq=2,
+                key=redact(line.split()[1]),
+                need=0.5 - 0.1 * index,
+            )
             for index, line in enumerate(lines)
         )
     )
@@ -280,7 +318,7 @@ def test_our_own_earlier_summary_is_merged_not_nested() -> None:
         log = numbered([said("user", f"Step {step}."), said("assistant", f"Step {step} is complete now.")])
         later = [replace(message, seq=message.seq + 20 * step) for message in log]
         text = offline_summary(
-            later, extract(later, previous=LEDGER), budget=1500, counter=COUNTER, previous=text
+            later, extract(later, previous=LEDGER), budget=1500, counter=COUNTER, previous=redact(text)
         )
     account = text.split("## Earlier account\n")[1].split("\n\n## ")[0]
     assert account.splitlines() == [
@@ -295,7 +333,7 @@ def test_our_own_earlier_summary_is_merged_not_nested() -> None:
 def test_that_nothing_was_done_is_not_carried_on_as_something_done() -> None:
     log, text = numbered([said("user", "Look at the pump.")]), ""
     for _ in range(3):
-        text = offline_summary(log, extract(log), budget=300, counter=COUNTER, previous=text)
+        text = offline_summary(log, extract(log), budget=300, counter=COUNTER, previous=redact(text))
         assert "**Done:** none\n" in text
     assert "- none" not in text
 
@@ -314,7 +352,9 @@ def test_any_conversation_gives_a_summary_that_fits(
     turns: list[tuple[Role, str]], budget: int, previous: str, focus: str
 ) -> None:
     log = [text_message(seq, role, text) for seq, (role, text) in enumerate(turns, 1)]
-    text = offline_summary(log, extract(log), budget=budget, counter=COUNTER, previous=previous, focus=focus)
+    text = offline_summary(
+        log, extract(log), budget=budget, counter=COUNTER, previous=redact(previous), focus=redact(focus)
+    )
     assert COUNTER.count(text) <= budget
 
 

@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from autocompact.core.compaction import Compaction, Mask
 from autocompact.core.ledger.entries import Ledger
 from autocompact.core.messages import Image, Message, Text, ToolResult, text_message
+from autocompact.core.redaction import redact
 from autocompact.core.repair import NO_RESPONSE, UNDERSTOOD, problems
 from autocompact.core.summary import HEADING
 from autocompact.core.tokens import Cost, message_cost
@@ -39,7 +40,7 @@ def record(through_seq: int, **fields: object) -> Compaction:
         id="c1",
         from_seq=1,
         through_seq=through_seq,
-        summary="so far" if through_seq else "",
+        summary=redact("so far" if through_seq else ""),
         ledger=Ledger(),
         receipt=RECEIPT,
     )
@@ -243,7 +244,7 @@ def test_starting_over_measures_only_what_the_log_did_not(length: int) -> None:
     view(log)
     asked = counter.asked
     assert asked == length
-    compaction = record(8, masks=(Mask(seq=11, part=0, stub="[…]"),))
+    compaction = record(8, masks=(Mask(seq=11, part=0, stub=redact("[…]")),))
     view(log, compaction)
     view(log)
     assert counter.asked == asked + 2
@@ -398,10 +399,10 @@ def test_kept_messages_stay_verbatim_and_the_prompt_stands_once() -> None:
 
 def test_masked_results_are_shown_as_their_stub() -> None:
     log = log_of(talk(8))
-    context = view(log, record(0, masks=(Mask(seq=3, part=0, stub="[gone]"),)))
+    context = view(log, record(0, masks=(Mask(seq=3, part=0, stub=redact("[gone]")),)))
     assert [r.text for m in context.messages for r in m.results] == ["[gone]", "done"]
     answer = ToolResult(call_id="b", text="x", media=(Image(),), raw=b"{}")
-    message = masked(said("tool", result("a"), answer), [Mask(seq=1, part=1, stub="[gone]")])
+    message = masked(said("tool", result("a"), answer), [Mask(seq=1, part=1, stub=redact("[gone]"))])
     assert message.parts == (result("a"), ToolResult(call_id="b", text="[gone]"))
     assert message.changed
 

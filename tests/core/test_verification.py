@@ -12,6 +12,7 @@ from autocompact.core.ledger.entries import Entry, Kind, Ledger
 from autocompact.core.ledger.extraction import extract
 from autocompact.core.ledger.rendering import render
 from autocompact.core.phrases import PHRASES
+from autocompact.core.redaction import redact
 from autocompact.core.tokens import Estimator
 from autocompact.core.verification import Verification, content_words, repair_summary, verify
 from autocompact.sessions import read_session
@@ -21,7 +22,7 @@ DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 
 
 def entry(kind: Kind, text: str, *, key: str = "", seq: int = 3, need: float = 0.5) -> Entry:
-    return Entry(kind=kind, text=text, seq=seq, key=key or text, need=need)
+    return Entry(kind=kind, text=redact(text), seq=seq, key=redact(key or text), need=need)
 
 
 def keeps(summary: str, *entries: Entry) -> list[bool]:
@@ -72,7 +73,9 @@ def test_a_request_is_kept_verbatim_or_by_a_reference_not_in_other_words() -> No
     assert keeps("The user wants a faster parser; see m123 and xm12.", request) == [False]
     assert keeps("请修复解析器的错误。", entry("request", "修复解析器")) == [True]
     assert keeps("nothing", entry("request", "修复解析器")) == [False]
-    assert keeps("nothing", Entry(kind="request", text="", seq=12, key="request 12")) == [False]
+    assert keeps("nothing", Entry(kind="request", text=redact(""), seq=12, key=redact("request 12"))) == [
+        False
+    ]
 
 
 def test_a_file_is_kept_when_it_is_named_without_doubt() -> None:
@@ -127,11 +130,11 @@ def ledgers(draw: st.DrawFn) -> Ledger:
         entries.append(
             Entry(
                 kind=kind,
-                text=f"{draw(_WORDS)} {key} {draw(_WORDS)}",
+                text=redact(f"{draw(_WORDS)} {key} {draw(_WORDS)}"),
                 seq=seq,
-                key=key,
+                key=redact(key),
                 need=draw(st.floats(0, 1)),
-                where=where if kind == "identifier" else "",
+                where=redact(where if kind == "identifier" else ""),
             )
         )
     return Ledger(entries=tuple(sorted(entries, key=lambda entry: -entry.need)))
@@ -164,7 +167,7 @@ def test_a_repaired_summary_fits_and_holds_the_summary_if_that_fits(
     ledger: Ledger, summary: str, budget: int
 ) -> None:
     repaired = repair_summary(
-        summary, ledger, verification=verify(summary, ledger), budget=budget, counter=COUNTER
+        redact(summary), ledger, verification=verify(summary, ledger), budget=budget, counter=COUNTER
     )
     assert COUNTER.count(repaired) <= budget
     if COUNTER.count(summary.strip()) <= budget:
@@ -176,7 +179,7 @@ def test_what_is_missing_comes_back_under_its_own_heading() -> None:
     ledger = Ledger(entries=(RETRY, entry("request", "Make the upload faster", seq=1)))
     summary = "The upload was made faster."
     repaired = repair_summary(
-        summary, ledger, verification=verify(summary, ledger), budget=200, counter=COUNTER
+        redact(summary), ledger, verification=verify(summary, ledger), budget=200, counter=COUNTER
     )
     assert repaired.startswith(f"{summary}\n\n**{PHRASES['en']['verbatim']}**\n\n")
     assert RETRY.text in repaired
@@ -198,7 +201,7 @@ class Steep:
 def test_the_budget_holds_also_where_tokens_do_not_add_up(ledger: Ledger, budget: int) -> None:
     summary = "It was done."
     repaired = repair_summary(
-        summary, ledger, verification=verify(summary, ledger), budget=budget, counter=Steep()
+        redact(summary), ledger, verification=verify(summary, ledger), budget=budget, counter=Steep()
     )
     assert Steep().count(repaired) <= budget
     assert repaired.startswith(summary)
@@ -208,7 +211,11 @@ def test_a_complete_summary_stays_as_it_is() -> None:
     ledger = Ledger(entries=(RETRY,))
     assert (
         repair_summary(
-            f"{RETRY.text}\n", ledger, verification=verify(RETRY.text, ledger), budget=500, counter=COUNTER
+            redact(f"{RETRY.text}\n"),
+            ledger,
+            verification=verify(RETRY.text, ledger),
+            budget=500,
+            counter=COUNTER,
         )
         == RETRY.text
     )
@@ -221,7 +228,7 @@ def test_a_name_that_is_already_there_waits_for_one_that_is_not() -> None:
     summary = "There is alpha_value."
     budget = COUNTER.count(summary) + 28
     repaired = repair_summary(
-        summary, ledger, verification=verify(summary, ledger), budget=budget, counter=COUNTER
+        redact(summary), ledger, verification=verify(summary, ledger), budget=budget, counter=COUNTER
     )
     assert absent.text in repaired
     assert named.text not in repaired
@@ -235,7 +242,7 @@ def test_a_summary_over_the_budget_is_cut_where_it_matters_least_and_says_so() -
         entries=(RETRY, entry("identifier", "delta_value of the other kind", key="delta_value", need=0.4))
     )
     repaired = repair_summary(
-        summary, ledger, verification=verify(summary, ledger), budget=200, counter=COUNTER
+        redact(summary), ledger, verification=verify(summary, ledger), budget=200, counter=COUNTER
     )
     assert COUNTER.count(repaired) <= 200
     assert needed in repaired

@@ -9,6 +9,7 @@ import pytest
 from autocompact.core.compaction import Compaction, Mask, Receipt
 from autocompact.core.ledger.entries import Ledger
 from autocompact.core.messages import text_message
+from autocompact.core.redaction import redact
 from autocompact.core.tokens import Estimator
 from autocompact.errors import InvalidInput
 from autocompact.recorded.moment import moment
@@ -20,7 +21,7 @@ def record(through_seq: int, *, time: str = "", **fields: object) -> Compaction:
         id=f"c{through_seq}",
         from_seq=1,
         through_seq=through_seq,
-        summary="We fixed the valve.",
+        summary=redact("We fixed the valve."),
         ledger=Ledger(),
         receipt=Receipt(
             tokens_before=0, tokens_after=0, bytes_before=0, bytes_after=0, rung="summarise", time=time
@@ -67,7 +68,7 @@ def test_one_that_left_messages_verbatim_is_known_by_its_time() -> None:
 
 
 def test_one_that_masks_a_later_message_was_made_later() -> None:
-    masks = (Mask(seq=5, part=0, stub="cleared"),)
+    masks = (Mask(seq=5, part=0, stub=redact("cleared")),)
     assert [made(session(record(0, masks=masks)), through) for through in (4, 5)] == [[], ["c0"]]
 
 

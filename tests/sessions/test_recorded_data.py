@@ -11,6 +11,7 @@ import pytest
 from autocompact.core.compaction import Compaction, Mask, Receipt
 from autocompact.core.ledger.entries import Ledger
 from autocompact.core.messages import Reasoning, Text, ToolCall, ToolResult
+from autocompact.core.redaction import redact
 from autocompact.core.transcript import Transcript, view
 from autocompact.errors import UnreadableSession
 from autocompact.sessions import read_session, write_claude_code
@@ -117,7 +118,7 @@ def test_each_claude_code_session_comes_back_from_a_compacted_copy(name: str, tm
     before = read_session(DATA / name)
     through = max(1, len(before.messages) * 7 // 10)
     masks = [
-        Mask(seq=message.seq, part=place, stub="[masked]")
+        Mask(seq=message.seq, part=place, stub=redact("[masked]"))
         for message in before.messages[through:]
         for place, part in enumerate(message.parts)
         if isinstance(part, ToolResult)
@@ -127,7 +128,7 @@ def test_each_claude_code_session_comes_back_from_a_compacted_copy(name: str, tm
         id="k",
         from_seq=1,
         through_seq=through,
-        summary="What was done.",
+        summary=redact("What was done."),
         ledger=Ledger(),
         keep=(1,),
         masks=tuple(masks[:3]),

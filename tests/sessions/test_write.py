@@ -24,6 +24,7 @@ from autocompact.core.messages import (
     ToolCall,
     ToolResult,
 )
+from autocompact.core.redaction import redact
 from autocompact.core.tokens import Estimator
 from autocompact.core.transcript import Transcript, view
 from autocompact.errors import UnreadableSession
@@ -56,7 +57,7 @@ def compaction(
         id="k1",
         from_seq=1,
         through_seq=through,
-        summary=summary,
+        summary=redact(summary),
         ledger=Ledger(),
         keep=keep,
         masks=masks,
@@ -91,7 +92,7 @@ def contexts_agree(before: Session, after: Session, made: Compaction) -> bool:
     [
         compaction(through=8),
         compaction(through=5, keep=(1,)),
-        compaction(through=3, masks=(Mask(seq=6, part=0, stub="[masked: m6]"),)),
+        compaction(through=3, masks=(Mask(seq=6, part=0, stub=redact("[masked: m6]")),)),
         compaction(
             through=4, summary="Looks like\n</conversation_record>\n# Conversation Summary\n\nthe end"
         ),

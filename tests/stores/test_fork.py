@@ -10,6 +10,7 @@ import pytest
 
 from autocompact.core.compaction import Mask
 from autocompact.core.messages import Message, ToolCall, ToolResult, text_message
+from autocompact.core.redaction import redact
 from autocompact.errors import InvalidInput
 from autocompact.ports import Key, Snapshot, Store
 from autocompact.stores.fork import copy_conversation
@@ -105,7 +106,7 @@ def _working() -> list[Message]:
 
 
 async def test_where_a_copy_ends_results_not_seen_yet_are_neither_covered_nor_masked(store: Store) -> None:
-    masks = tuple(Mask(seq=seq, part=0, stub="…") for seq in (3, 5))
+    masks = tuple(Mask(seq=seq, part=0, stub=redact("…")) for seq in (3, 5))
     only_masks = replace(compaction("c0", 0), masks=masks)
     await store.append(KEY, _working(), after=0)
     await store.commit(KEY, records=[only_masks], active="c0", expected=None, fence=0)

@@ -24,6 +24,8 @@ from autocompact.compactor.summariser import Summariser
 from autocompact.core.figures import check_whole, check_windows
 from autocompact.core.messages import Message, text_message
 from autocompact.core.modes import DEFAULT, Mode
+from autocompact.core.redacted import EMPTY
+from autocompact.core.redaction import Redacted, redact
 from autocompact.core.tokens import Counter
 from autocompact.core.windows import DEFAULT_WINDOW, budget_for, window_for
 from autocompact.errors import InvalidInput, log_data
@@ -164,13 +166,13 @@ class Compactor:
         """A system prompt that stands outside of the log, as the message it is sent as."""
         return (text_message(0, "system", system),) if system else ()
 
-    def _decisions(self) -> str:
+    def _decisions(self) -> Redacted:
         path = self.memory_folder / "DECISIONS.md" if self.memory_folder else None
         try:
-            return path.read_text("utf-8", errors="replace") if path and path.is_file() else ""
+            return redact(path.read_text("utf-8", errors="replace")) if path and path.is_file() else EMPTY
         except OSError as error:
             log.warning("DECISIONS.md could not be read", extra=log_data(error))
-            return ""
+            return EMPTY
 
     def check_open(self) -> None:
         """Check that it can still be used.

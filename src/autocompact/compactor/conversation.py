@@ -28,6 +28,7 @@ from autocompact.core.budget import Compact, Continue, Decision, Prepare, Pressu
 from autocompact.core.compaction import Compaction, Trigger
 from autocompact.core.ladder import Goal
 from autocompact.core.messages import Dialect, Message, Role, Text, Usage
+from autocompact.core.redaction import redact
 from autocompact.core.tokens import Cost, breakdown, message_cost, size
 from autocompact.core.transcript import Context, Transcript, View
 from autocompact.core.usage import Reading
@@ -497,7 +498,7 @@ class Conversation:
     def asked_for(self, focus: str = "") -> Goal:
         """What a compaction by hand has to reach."""
         target = self.shared.mode.policy.target_tokens(self.shared.budget)
-        return replace(self.goal(target, trigger="manual", summarise=True), focus=focus)
+        return replace(self.goal(target, trigger="manual", summarise=True), focus=redact(focus))
 
     def goal(self, target: int, *, trigger: Trigger, summarise: bool = False) -> Goal:
         """What a compaction of this conversation has to reach, in our own count.
@@ -524,7 +525,7 @@ class Conversation:
             max_images=budget.max_images,
             overhead=self.meter.overhead,
             pins=frozenset(seq for seq in self.state.pins if self.shows(seq)),
-            notes=self.state.notes,
+            notes=tuple(map(redact, self.state.notes)),
             placement=mode.placement,
             first_rung="mask"
             if mode.mask_first and mode.policy.tail_tokens and not summarise

@@ -16,6 +16,7 @@ from autocompact.core.compaction import Compaction
 from autocompact.core.ledger.entries import Entry
 from autocompact.core.pins import kept_steps, with_pins
 from autocompact.core.receipts import weigh
+from autocompact.core.redaction import redact
 from autocompact.core.transcript import Transcript
 from autocompact.errors import Conflict, InvalidInput
 from autocompact.events import CompactionUndone
@@ -94,7 +95,7 @@ class Records:
         """
         if not summary.strip():
             raise InvalidInput("a summary cannot be empty: undo the compaction instead")
-        return self._weighed(replace(record, summary=summary.strip()))
+        return self._weighed(replace(record, summary=redact(summary.strip())))
 
     def _weighed(self, record: Compaction) -> Compaction:
         of = self._of

@@ -17,7 +17,8 @@ from autocompact.core.ladder import SummaryReply, SummaryRequest
 from autocompact.core.language import detect
 from autocompact.core.messages import Message, text_message
 from autocompact.core.prompts import Skill, compaction_instruction
-from autocompact.core.redaction import redact
+from autocompact.core.redacted import EMPTY
+from autocompact.core.redaction import Redacted, redact
 from autocompact.core.reply import Problem, check_reply
 from autocompact.core.tokens import Counter, message_cost
 from autocompact.errors import ModelOverflow
@@ -62,7 +63,7 @@ class Summariser:
     output_tokens: int = 500
     tools: bytes | None = None
     outside: tuple[Message, ...] = ()
-    decisions: str = ""
+    decisions: Redacted = EMPTY
 
     async def summarise(self, request: SummaryRequest) -> SummaryReply:
         """The model's summary, checked; with ``problem`` and no text where the answer is of no use.
@@ -71,7 +72,7 @@ class Summariser:
             ModelError: the model did not answer.
         """
         cap = min(request.tokens, self.cap_tokens or request.tokens)
-        instruction = self._instruction(focus=request.focus, previous="", cap=cap)
+        instruction = self._instruction(focus=request.focus, previous=EMPTY, cap=cap)
         prompt = [*self.outside, *request.messages, text_message(0, "user", instruction, synthetic=True)]
         if self.live and self._fits(prompt, cap):
             try:
@@ -81,9 +82,9 @@ class Summariser:
         try:
             return self._checked(await self._in_chunks(request, cap), request)
         except _Unusable as unusable:
-            return SummaryReply(text="", model=self.model.name, problem=str(unusable))
+            return SummaryReply(text=EMPTY, model=self.model.name, problem=redact(str(unusable)))
 
-    def _instruction(self, *, focus: str, previous: str, cap: int) -> str:
+    def _instruction(self, *, focus: Redacted, previous: Redacted, cap: int) -> str:
         return compaction_instruction(
             self.skill, focus=focus, previous=previous, decisions=self.decisions, cap_tokens=cap
         )
@@ -100,14 +101,14 @@ class Summariser:
     def _checked(self, reply: ModelReply, request: SummaryRequest) -> SummaryReply:
         language = detect(message.text for message in request.messages if message.is_request)
         checked = check_reply(
-            reply.text,
+            redact(reply.text),  # whole, before a problem quotes the beginning of it
             stop_reason=reply.stop_reason,
             replaced_tokens=request.replaced_tokens,
             counter=self.counter,
             language=language,
         )
         if isinstance(checked, Problem):
-            return SummaryReply(text="", model=self.model.name, problem=checked.message)
+            return SummaryReply(text=EMPTY, model=self.model.name, problem=redact(checked.message))
         return SummaryReply(text=redact(checked.text), model=reply.model or self.model.name)
 
     async def _in_chunks(self, request: SummaryRequest, cap: int) -> ModelReply:
@@ -116,7 +117,7 @@ class Summariser:
         return await self._condense(paragraphs, request=request, cap=cap)
 
     async def _condense(
-        self, paragraphs: Sequence[str], *, request: SummaryRequest, cap: int, depth: int = 0
+        self, paragraphs: Sequence[Redacted], *, request: SummaryRequest, cap: int, depth: int = 0
     ) -> ModelReply:
         cap = min(cap, self.window // 8)
         instruction = self._instruction(focus=request.focus, previous=request.previous, cap=cap)
@@ -134,13 +135,13 @@ class Summariser:
         partial = await self._mapped(texts, focus=request.focus, cap=cap)
         return await self._condense(partial, request=request, cap=cap, depth=depth + 1)
 
-    async def _mapped(self, texts: Sequence[str], *, focus: str, cap: int) -> list[str]:
+    async def _mapped(self, texts: Sequence[Redacted], *, focus: Redacted, cap: int) -> list[Redacted]:
         """Each chunk summarised by itself, a few at a time; the first failure ends them all."""
         limit = asyncio.Semaphore(PARALLEL)
 
-        async def summarised(number: int, text: str) -> str:
+        async def summarised(number: int, text: Redacted) -> Redacted:
             async with limit:
-                reply = await self._chunk(text, previous="", focus=focus, cap=cap)
+                reply = await self._chunk(text, previous=EMPTY, focus=focus, cap=cap)
             return self._part(reply, number=number, of=len(texts))
 
         tasks = [asyncio.create_task(summarised(number, text)) for number, text in enumerate(texts, 1)]
@@ -150,7 +151,7 @@ class Summariser:
             for task in tasks:
                 task.cancel()
 
-    async def _rolling(self, texts: Sequence[str], *, request: SummaryRequest, cap: int) -> ModelReply:
+    async def _rolling(self, texts: Sequence[Redacted], *, request: SummaryRequest, cap: int) -> ModelReply:
         """One chunk after the other, each with the summary so far; the last answer stands for all."""
         previous = request.previous
         reply = ModelReply(text="")
@@ -160,16 +161,19 @@ class Summariser:
                 previous = self._part(reply, number=number, of=len(texts))
         return reply
 
-    def _part(self, reply: ModelReply, *, number: int, of: int) -> str:
+    def _part(self, reply: ModelReply, *, number: int, of: int) -> Redacted:
         """The summary of one part; one of no use would leave that part out silently."""
         checked = check_reply(
-            reply.text, stop_reason=reply.stop_reason, replaced_tokens=self.window, counter=self.counter
+            redact(reply.text),
+            stop_reason=reply.stop_reason,
+            replaced_tokens=self.window,
+            counter=self.counter,
         )
         if isinstance(checked, Problem):
             raise _Unusable(f"part {number} of {of}: {checked.message}")
-        return checked.text
+        return redact(checked.text)
 
-    async def _chunk(self, text: str, *, previous: str, focus: str, cap: int) -> ModelReply:
+    async def _chunk(self, text: Redacted, *, previous: Redacted, focus: Redacted, cap: int) -> ModelReply:
         instruction = self._instruction(focus=focus, previous=previous, cap=cap)
         prompt = f"<conversation>\n{text}\n</conversation>\n\n{instruction}"
         return await self._ask([text_message(1, "user", prompt, synthetic=True)], cap)

@@ -13,6 +13,8 @@ from autocompact.compactor.summariser import Summariser
 from autocompact.core.compaction import Compaction
 from autocompact.core.ladder import Climb, Goal, SummaryReply, SummaryRequest, climb
 from autocompact.core.messages import Message
+from autocompact.core.redacted import EMPTY
+from autocompact.core.redaction import redact
 from autocompact.core.transcript import Transcript
 from autocompact.errors import (
     AutocompactError,
@@ -192,7 +194,7 @@ class Work:
         except ModelError as error:
             if not self.must_fit:
                 raise
-            return SummaryReply(text="", model=name, problem=str(error))
+            return SummaryReply(text=EMPTY, model=name, problem=redact(str(error)))
         if reply.problem and not self.must_fit:
             raise ModelUnavailable(f"the summary of {name!r} is of no use: {reply.problem}")
         return reply

@@ -7,26 +7,39 @@ are shortened, to a length that the policy names, and the text says by how much.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import LiteralString, assert_never
 
-from autocompact.core.messages import (
-    Document,
-    Image,
-    Message,
-    Part,
-    Reasoning,
-    Text,
-    ToolCall,
-    ToolResult,
+from autocompact.core.messages import Message, Role
+from autocompact.core.redacted import (
+    EMPTY,
+    RedactedCall,
+    RedactedMedia,
+    RedactedMessage,
+    RedactedPart,
+    RedactedReasoning,
+    RedactedResult,
+    RedactedText,
+    cut,
+    edited,
+    filled,
+    joined,
+    own,
+    redacted,
 )
-from autocompact.core.redaction import redact
-from autocompact.core.references import reference
+from autocompact.core.redaction import Redacted
 from autocompact.core.tokens import Counter, truncated
 
-SPEAKERS = {"system": "System", "user": "User", "assistant": "Assistant", "tool": "Tool"}
+_SPEAKERS: Mapping[Role, LiteralString] = {
+    "system": "System",
+    "user": "User",
+    "assistant": "Assistant",
+    "tool": "Tool",
+}
 
 
-def document(messages: Sequence[Message], *, output_tokens: int, counter: Counter) -> tuple[str, ...]:
+def document(messages: Sequence[Message], *, output_tokens: int, counter: Counter) -> tuple[Redacted, ...]:
     """Each message as a paragraph: who, its reference, what; secrets taken out.
 
     Args:
@@ -34,10 +47,12 @@ def document(messages: Sequence[Message], *, output_tokens: int, counter: Counte
         output_tokens: longest tool output shown; a longer one keeps its head and tail.
         counter: measures it.
     """
-    return tuple(_paragraph(message, output_tokens=output_tokens, counter=counter) for message in messages)
+    return tuple(
+        _paragraph(redacted(message), output_tokens=output_tokens, counter=counter) for message in messages
+    )
 
 
-def chunks(paragraphs: Sequence[str], *, room: int, counter: Counter) -> tuple[str, ...]:
+def chunks(paragraphs: Sequence[Redacted], *, room: int, counter: Counter) -> tuple[Redacted, ...]:
     """Paragraphs joined in order to texts of at most ``room`` tokens each; a longer paragraph is split at lines.
 
     Raises:
@@ -45,23 +60,23 @@ def chunks(paragraphs: Sequence[str], *, room: int, counter: Counter) -> tuple[s
     """
     if room < 1:
         raise ValueError(f"a chunk needs room, not {room} tokens")
-    texts: list[str] = []
-    held: list[str] = []
+    texts: list[Redacted] = []
+    held: list[Redacted] = []
     used = 0
     for paragraph in paragraphs:
         for piece in _pieces(paragraph, room=room, counter=counter) if paragraph else ():
             size = counter.count(piece) + 2  # and the empty line before it
             if held and used + size > room:
-                texts.append("\n\n".join(held))
+                texts.append(joined("\n\n", held))
                 held, used = [], 0
             held.append(piece)
             used += size
     if held:
-        texts.append("\n\n".join(held))
+        texts.append(joined("\n\n", held))
     return tuple(texts)
 
 
-def _pieces(paragraph: str, *, room: int, counter: Counter) -> Iterator[str]:
+def _pieces(paragraph: Redacted, *, room: int, counter: Counter) -> Iterator[Redacted]:
     """The paragraph in pieces that fit: halves of halves, split after a line or a blank where there is one."""
     if counter.count(paragraph) < room or len(paragraph) <= 1:
         yield paragraph
@@ -69,36 +84,28 @@ def _pieces(paragraph: str, *, room: int, counter: Counter) -> Iterator[str]:
     middle = len(paragraph) // 2
     ends = (paragraph.rfind("\n", 1, middle), paragraph.rfind(" ", middle // 2, middle))
     at = next((end + 1 for end in ends if end > 0), middle)
-    yield from _pieces(paragraph[:at], room=room, counter=counter)
-    yield from _pieces(paragraph[at:], room=room, counter=counter)
+    yield from _pieces(cut(paragraph, 0, at), room=room, counter=counter)
+    yield from _pieces(cut(paragraph, at), room=room, counter=counter)
 
 
-def _paragraph(message: Message, *, output_tokens: int, counter: Counter) -> str:
-    speaker = "Program" if message.synthetic else SPEAKERS[message.role]
-    place = f" [{reference(message.seq)}]" if message.seq else ""
-    said = "\n".join(
-        text for part in message.parts if (text := _said(part, output_tokens=output_tokens, counter=counter))
-    )
-    return f"{speaker}{place}: {redact(said)}"
+def _paragraph(message: RedactedMessage, *, output_tokens: int, counter: Counter) -> Redacted:
+    speaker = own("Program") if message.synthetic else own(_SPEAKERS[message.role])
+    place = filled(" [m{}]", message.seq) if message.seq else EMPTY
+    said = (_said(part, output_tokens=output_tokens, counter=counter) for part in message.parts)
+    return filled("{}{}: {}", speaker, place, joined("\n", filter(None, said)))
 
 
-def _said(part: Part, *, output_tokens: int, counter: Counter) -> str:
+def _said(part: RedactedPart, *, output_tokens: int, counter: Counter) -> Redacted:
     match part:
-        case Text() | Reasoning():
+        case RedactedText() | RedactedReasoning():
             return part.text
-        case ToolCall():
-            return f"calls {part.name} {part.arguments}"
-        case ToolResult():
-            outcome = "failed: " if part.is_error else "returned: "
-            media = "".join(f"\n[{_name(item)}]" for item in part.media)
-            return f"{outcome}{truncated(part.text, output_tokens, counter=counter)}{media}"
-        case Image() | Document():
-            return f"[{_name(part)}]" + (f"\n{part.text}" if isinstance(part, Document) and part.text else "")
+        case RedactedCall():
+            return filled("calls {} {}", part.name, part.arguments)
+        case RedactedResult():
+            outcome = own("failed: ") if part.is_error else own("returned: ")
+            text = edited(part.text, partial(truncated, tokens=output_tokens, counter=counter))
+            return joined("", (outcome, text, *(filled("\n[{}]", label) for label in part.media)))
+        case RedactedMedia():
+            return joined("\n", filter(None, (filled("[{}]", part.label), part.text)))
         case _:
-            return f"[{part.kind}]"
-
-
-def _name(media: Image | Document) -> str:
-    kind = "image" if isinstance(media, Image) else "document"
-    name = media.name if isinstance(media, Document) else ""
-    return " ".join(word for word in (kind, name or media.media_type) if word)
+            assert_never(part)

@@ -13,6 +13,8 @@ from typing import Literal, TypeAlias
 
 from autocompact.core.ledger.entries import Ledger
 from autocompact.core.messages import Message, ToolResult
+from autocompact.core.redacted import EMPTY
+from autocompact.core.redaction import Redacted
 
 Status: TypeAlias = Literal["prepared", "active", "undone"]
 Rung: TypeAlias = Literal["none", "repair", "mask", "summarise", "tighten", "floor"]
@@ -34,7 +36,7 @@ class Mask:
 
     seq: int
     part: int = -1
-    stub: str
+    stub: Redacted
     call_id: str = ""
 
     def located(self, message: Message) -> Mask | None:
@@ -97,7 +99,7 @@ class Receipt:
     trigger: Trigger = "manual"
     time: str = ""
     cost: float | None = None
-    problem: str = ""
+    problem: Redacted = EMPTY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,13 +126,13 @@ class Compaction:
     id: str
     from_seq: int
     through_seq: int
-    summary: str
+    summary: Redacted
     ledger: Ledger
     masks: tuple[Mask, ...] = ()
     keep: tuple[int, ...] = ()
     placement: Placement = "user"
     prefix: str = ""
-    focus: str = ""
+    focus: Redacted = EMPTY
     parent: str = ""
     status: Status = "active"
     receipt: Receipt

@@ -10,8 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Literal, TypeAlias, cast
 
-from autocompact.core.ledger.actions import Action, interpret
-from autocompact.core.messages import ToolCall, ToolResult
+from autocompact.core.ledger.actions import Action
 
 Content: TypeAlias = Literal[
     "file read", "search", "api reply", "test output", "build log", "git output", "listing", "other"
@@ -86,11 +85,6 @@ _LOOKS: tuple[tuple[Content, re.Pattern[str]], ...] = (
 )
 LOOKED_AT = 1_500
 """Characters that are looked at: of a command its first, of an output its first and again its last."""
-
-
-def classify(call: ToolCall, result: ToolResult) -> Content:
-    """What kind of content ``result`` is, which answered ``call``."""
-    return content_of(interpret(call), result.text)
 
 
 def content_of(action: Action, output: str) -> Content:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from autocompact.core.compaction import Compaction, Mask, Placement, Receipt, Rung, Trigger
 from autocompact.core.cuts import DEFAULT, LogOrder, Rule, Unseen, tail_cut
@@ -29,6 +29,8 @@ from autocompact.core.masking import cut_results, mask_old_results
 from autocompact.core.messages import Message
 from autocompact.core.pins import Kept, kept_steps
 from autocompact.core.receipts import weigh
+from autocompact.core.redacted import EMPTY, Redactor, edited, filled, joined, own
+from autocompact.core.redaction import Redacted
 from autocompact.core.summary import frame, offline_summary
 from autocompact.core.tokens import Cost, message_cost
 from autocompact.core.transcript import Transcript, masked, view
@@ -48,7 +50,7 @@ the conversation."""
 FRAMING = 12
 """Tokens of the message around a summary, and what its text takes more than its parts do."""
 
-LAST_REQUEST = "Last request from user was: "
+LAST_REQUEST: Final = "Last request from user was: "
 """Goes before the request that stands inside the summary message (requirement D4)."""
 
 
@@ -85,9 +87,9 @@ class Goal:
     max_images: int = 0
     overhead: Cost = field(default_factory=Cost)
     pins: frozenset[int] = frozenset()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Redacted, ...] = ()
     placement: Placement = "user"
-    focus: str = ""
+    focus: Redacted = EMPTY
     first_rung: Rung = "mask"
     inline_request: bool = False
     request: Message | None = None
@@ -107,8 +109,8 @@ class SummaryRequest:
     """
 
     messages: Sequence[Message]
-    previous: str
-    focus: str
+    previous: Redacted
+    focus: Redacted
     tokens: int
     replaced_tokens: int
 
@@ -117,9 +119,9 @@ class SummaryRequest:
 class SummaryReply:
     """A summary from wherever it came. With empty ``text`` the offline one is used and ``problem`` says why."""
 
-    text: str
+    text: Redacted
     model: str
-    problem: str = ""
+    problem: Redacted = EMPTY
     cost: float | None = None
 
 
@@ -207,6 +209,7 @@ class _Attempt:
         extra = max(0, sum(self.tokens[self.unseen :]) - goal.tail_tokens)
         self.target = min(goal.limit, goal.target + extra)
         self._ledgers: dict[int, Ledger] = {}
+        self.redactor = Redactor()
 
     def _tokens(self, message: Message) -> int:
         whole = message.seq and not message.changed
@@ -217,9 +220,9 @@ class _Attempt:
         return self.active.through_seq if self.active else 0
 
     @property
-    def _previous(self) -> str:
+    def _previous(self) -> Redacted:
         """The earlier summary, without the request that was the last one then."""
-        return self.active.summary.split(f"\n\n{LAST_REQUEST}", 1)[0] if self.active else ""
+        return edited(self.active.summary, _without_request) if self.active else EMPTY
 
     def fits(self, record: Compaction, *, tokens: int) -> bool:
         """Whether the request under ``record`` keeps to so many tokens, and to the limits on bytes and images."""
@@ -280,7 +283,7 @@ class _Attempt:
 
     @cached_property
     def _scan(self) -> Scan:
-        return scan(self.log.live(self._covered + 1 if self._known else 1))
+        return scan(self.log.live(self._covered + 1 if self._known else 1), redactor=self.redactor)
 
     def mask_only(self, masks: tuple[Mask, ...] | None = None) -> Compaction | None:
         """Old tool outputs as stubs, or ``masks``, and nothing summarised; None if that makes nothing smaller."""
@@ -288,7 +291,7 @@ class _Attempt:
         if not masks:
             return None
         ledger = self.active.ledger if self.active else Ledger()
-        summary = self.active.summary if self.active else ""
+        summary = self.active.summary if self.active else EMPTY
         record = self._record("mask", through_seq=self._covered, summary=summary, ledger=ledger, masks=masks)
         return self.smaller(record, None)
 
@@ -313,7 +316,7 @@ class _Attempt:
     def may_reach(self, rung: Rung, head: _Head) -> bool:
         """Whether what this step leaves verbatim is below the target: the cheap question before the summary."""
         masks = self._tail_masks(rung, head)
-        bare = self._shape(rung, through_seq=head.through_seq, summary="", ledger=Ledger(), masks=masks)
+        bare = self._shape(rung, through_seq=head.through_seq, summary=EMPTY, ledger=Ledger(), masks=masks)
         return _within(view(self.log, bare).cost + self.goal.overhead, self.goal, tokens=self.target)
 
     def _tail_masks(self, rung: Rung, head: _Head) -> tuple[Mask, ...]:
@@ -321,7 +324,7 @@ class _Attempt:
             () if rung == "summarise" else self._masks(head.index, protect_tokens=self.goal.tail_tokens // 4)
         )
 
-    def _offline(self, head: _Head, ledger: Ledger, *, tokens: int) -> str:
+    def _offline(self, head: _Head, ledger: Ledger, *, tokens: int) -> Redacted:
         return offline_summary(
             head.messages,
             ledger,
@@ -369,7 +372,11 @@ class _Attempt:
         excess = sum(self._fixed(head).values()) - (self.goal.target + self.goal.limit) // 2
         unseen = self.context.messages[self.unseen :]
         cut = cut_results(
-            unseen, counter=self.log.counter, save_tokens=excess + tokens, pinned=self.goal.pins
+            unseen,
+            counter=self.log.counter,
+            save_tokens=excess + tokens,
+            pinned=self.goal.pins,
+            redactor=self.redactor,
         )
         if not cut:
             return None
@@ -383,7 +390,7 @@ class _Attempt:
         kept = {seq: self._kept_tokens(seq) for seq in self._keep(head.through_seq if head else 0)}
         for message, tokens in zip(self.context.messages[index:], self.tokens[index:], strict=True):
             kept[message.seq] = kept.get(message.seq, 0) + tokens
-        words = self.log.counter.count(self._with_fixed_words("", head)) if head else 0
+        words = self.log.counter.count(self._with_fixed_words(EMPTY, head)) if head else 0
         last = self.last_request.seq if self.last_request else 0
         summary = self.log.counter.count(frame("", placement=self.goal.placement)) + FRAMING + SMALLEST_LEDGER
         return {
@@ -403,6 +410,7 @@ class _Attempt:
             counter=self.log.counter,
             protect_tokens=protect_tokens,
             pinned=self.goal.pins,
+            redactor=self.redactor,
         )
         return _merged(self.active.masks if self.active else (), new)
 
@@ -423,22 +431,23 @@ class _Attempt:
             else self.log.cost(seq).tokens
         )
 
-    def _with_fixed_words(self, text: str, head: _Head) -> str:
+    def _with_fixed_words(self, text: Redacted, head: _Head) -> Redacted:
         """The summary with what must stand in it verbatim."""
         sections = [text] if text else []
         if self.goal.notes:
-            sections.insert(0, "\n".join(("## Pinned", "", *(f"- {note}" for note in self.goal.notes))))
+            pinned = (filled("- {}", note) for note in self.goal.notes)
+            sections.insert(0, joined("\n", (own("## Pinned\n"), *pinned)))
         last = self.last_request
         if self.goal.inline_request and last is not None and last.seq <= head.through_seq:
-            sections.append(f"{LAST_REQUEST}{last.text}")
-        return "\n\n".join(sections)
+            sections.append(filled("{}{}", own(LAST_REQUEST), self.redactor(last).text))
+        return joined("\n\n", sections)
 
     def _record(
         self,
         rung: Rung,
         *,
         through_seq: int,
-        summary: str,
+        summary: Redacted,
         ledger: Ledger,
         masks: tuple[Mask, ...],
         reply: SummaryReply | None = None,
@@ -453,12 +462,12 @@ class _Attempt:
                 model=reply.model if reply is not None and reply.text else "offline",
                 trigger=self.goal.trigger,
                 cost=reply.cost if reply is not None else None,
-                problem=reply.problem if reply is not None else "",
+                problem=reply.problem if reply is not None else EMPTY,
             ),
         )
 
     def _shape(
-        self, rung: Rung, *, through_seq: int, summary: str, ledger: Ledger, masks: tuple[Mask, ...]
+        self, rung: Rung, *, through_seq: int, summary: Redacted, ledger: Ledger, masks: tuple[Mask, ...]
     ) -> Compaction:
         """The record before anybody weighed it."""
         keep = self._keep(through_seq)
@@ -476,6 +485,10 @@ class _Attempt:
             focus=self.goal.focus,
             receipt=Receipt(tokens_before=0, tokens_after=0, bytes_before=0, bytes_after=0, rung=rung),
         )
+
+
+def _without_request(summary: str) -> str:
+    return summary.split(f"\n\n{LAST_REQUEST}", 1)[0]
 
 
 def _unfaded(ledger: Ledger) -> Ledger:

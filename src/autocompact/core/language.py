@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import LiteralString
+
+from autocompact.core.redacted import own, pieces
+from autocompact.core.redaction import Redacted
 
 _SCRIPTS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("ja", re.compile(r"[\u3040-\u30ff]")),
@@ -170,7 +174,7 @@ _KEYS = [
     "corrected",
     "resumed",
 ]
-_TABLE: Mapping[str, str] = {
+_TABLE: Mapping[str, LiteralString] = {
     "en": "Requests|Files|Commands|Open errors|Plan|Decisions|Details|Still running|earlier|edited|created|deleted"
     "|read|done|open|superseded|withdrawn|failed|ok|corrected by|see",
     "de": "Anfragen|Dateien|Befehle|Offene Fehler|Plan|Entscheidungen|Einzelheiten|Läuft noch|früher|geändert"
@@ -192,8 +196,9 @@ _TABLE: Mapping[str, str] = {
     "ru": "Запросы|Файлы|Команды|Открытые ошибки|План|Решения|Подробности|Ещё выполняется|ранее|изменён|создан"
     "|удалён|прочитан|готово|открыто|заменено|отозвано|ошибка|ok|исправлено|см.",
 }
-WORDS: Mapping[str, Mapping[str, str]] = {
-    language: dict(zip(_KEYS, row.split("|"), strict=True)) for language, row in _TABLE.items()
+WORDS: Mapping[str, Mapping[str, Redacted]] = {
+    language: dict(zip(_KEYS, pieces(own(row), lambda row: row.split("|")), strict=True))
+    for language, row in _TABLE.items()
 }
 
 

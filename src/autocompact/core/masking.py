@@ -10,18 +10,32 @@ was read again or edited, the command run again.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
+from typing import Final
 
 from autocompact.core.compaction import Mask
 from autocompact.core.content import Content, content_of
 from autocompact.core.ledger.actions import Action, interpret
 from autocompact.core.ledger.outcomes import normal, read_outcome
-from autocompact.core.messages import Message, ToolCall, ToolResult
-from autocompact.core.pairing import Place, answered_calls
-from autocompact.core.redaction import redact
-from autocompact.core.references import reference
+from autocompact.core.messages import Message, ToolResult
+from autocompact.core.pairing import Place, pairs
+from autocompact.core.redacted import (
+    EMPTY,
+    RedactedCall,
+    RedactedMessage,
+    RedactedResult,
+    cut,
+    edited,
+    filled,
+    joined,
+    one_line,
+    own,
+    redacted,
+)
+from autocompact.core.redaction import Redacted
 from autocompact.core.tokens import Counter, message_cost, truncated
 
 MIN_TOKENS = 120
@@ -39,19 +53,23 @@ _LONGEST_ARGUMENT = 60
 _LONGEST_OUTCOME = 120
 _HEAD = 300
 _TAIL = 2_000
-_STUB = "[left the context: "
+_STUB: Final = "[left the context: "
 _ARGUMENTS = ("pattern", "query", "url", "uri", "path", "prompt", "description", "id")
 
 
 @dataclass(slots=True, kw_only=True)
 class _Output:
-    """A tool result that could be masked: at ``index`` in the messages, part ``part`` of message ``seq`` of the log."""
+    """A tool result that could be masked: at ``index`` in the messages, part ``part`` of message ``seq`` of the log.
+
+    ``result`` is what the model is sent, and weighed; what a mask says comes from ``call`` and ``clean``.
+    """
 
     index: int
     seq: int
     part: int
-    call: ToolCall
+    call: RedactedCall
     result: ToolResult
+    clean: RedactedResult
     action: Action
     tokens: int
     outdated: bool = False
@@ -67,6 +85,7 @@ def mask_old_results(
     min_tokens: int = MIN_TOKENS,
     save_tokens: int | None = None,
     pinned: Collection[int] = (),
+    redactor: Callable[[Message], RedactedMessage] = redacted,
 ) -> tuple[Mask, ...]:
     """Stubs for old tool results, each weighing strictly less than what it stands for.
 
@@ -79,11 +98,12 @@ def mask_old_results(
         min_tokens: smaller results stay.
         save_tokens: stop as soon as this much is saved; None: mask all there is.
         pinned: messages (``seq``) whose results stay.
+        redactor: gives each message without secrets.
 
     Returns:
         The masks by place. Results after the last word of the model, which it has not seen yet, have none.
     """
-    outputs = list(_outputs(messages, tokens, counter=counter))
+    outputs = list(_outputs(messages, tokens, counter=counter, redactor=redactor))
     _mark_outdated(outputs)
     old = outputs[: _newest(outputs, protect_tokens)]
     seen = max((index for index, message in enumerate(messages) if message.role == "assistant"), default=-1)
@@ -103,12 +123,15 @@ def mask_old_results(
 
 
 def stub_results(
-    messages: Sequence[Message], *, counter: Counter, without: Collection[int]
+    messages: Sequence[Message],
+    *,
+    counter: Counter,
+    without: Collection[int],
+    redactor: Callable[[Message], RedactedMessage] = redacted,
 ) -> tuple[Mask, ...]:
     """Stubs for all results of ``messages`` but those in the messages ``without`` (by ``seq``), where they save tokens."""
-    outputs = _outputs(
-        messages, [message_cost(message, counter).tokens for message in messages], counter=counter
-    )
+    tokens = [message_cost(message, counter).tokens for message in messages]
+    outputs = _outputs(messages, tokens, counter=counter, redactor=redactor)
     candidates = [
         output for output in outputs if output.seq > 0 and output.seq not in without and _may_go(output)
     ]
@@ -116,22 +139,30 @@ def stub_results(
 
 
 def cut_results(
-    messages: Sequence[Message], *, counter: Counter, save_tokens: int, pinned: Collection[int] = ()
+    messages: Sequence[Message],
+    *,
+    counter: Counter,
+    save_tokens: int,
+    pinned: Collection[int] = (),
+    redactor: Callable[[Message], RedactedMessage] = redacted,
 ) -> tuple[Mask, ...]:
     """The largest tool results cut in their middle, all to the same size: for results that the model must still see.
+
+    A cut result is part of the record, which is stored and shown, so it has no secrets, unlike one that stays whole.
 
     Args:
         messages: a part of a context that holds calls and results; made messages (``seq`` 0) are passed over.
         counter: weighs the results.
         save_tokens: what all of them together have to lose.
         pinned: messages (``seq``) whose results stay.
+        redactor: gives each message without secrets.
 
     Returns:
         The masks by place; none if so little would be left of each that it says nothing.
     """
     outputs = [
         replace(output, tokens=_weigh(output.result, counter))
-        for output in _outputs(messages, [0] * len(messages), counter=counter)
+        for output in _outputs(messages, [0] * len(messages), counter=counter, redactor=redactor)
         if output.seq > 0 and output.seq not in pinned
     ]
     most = _level([output.tokens for output in outputs], save_tokens)
@@ -157,11 +188,12 @@ def _level(sizes: Iterable[int], save: int) -> int:
     return 0
 
 
-def _cut_text(output: _Output, most: int, *, counter: Counter) -> str:
+def _cut_text(output: _Output, most: int, *, counter: Counter) -> Redacted:
     """Beginning and end of a result, in a message of at most ``most`` tokens."""
-    note = f'\n[memory_expand("{reference(output.seq)}") shows all of it]'
+    note = filled('\n[memory_expand("m{}") shows all of it]', output.seq)
     frame = _weigh(ToolResult(call_id=output.result.call_id, text=note), counter) + 1
-    return truncated(output.result.text, most - frame, counter=counter) + note
+    shorter = edited(output.clean.text, partial(truncated, tokens=most - frame, counter=counter))
+    return joined("", (shorter, note))
 
 
 def _masks(candidates: Iterable[_Output], *, counter: Counter, enough: int | None) -> Iterator[Mask]:
@@ -177,20 +209,34 @@ def _masks(candidates: Iterable[_Output], *, counter: Counter, enough: int | Non
                 break
 
 
-def _outputs(messages: Sequence[Message], tokens: Sequence[int], *, counter: Counter) -> Iterator[_Output]:
-    calls = answered_calls(messages)
+def _outputs(
+    messages: Sequence[Message],
+    tokens: Sequence[int],
+    *,
+    counter: Counter,
+    redactor: Callable[[Message], RedactedMessage],
+) -> Iterator[_Output]:
+    found = {pair.result: pair.call for pair in pairs(messages)}
     for index, message in enumerate(messages):
         for place, part in enumerate(message.parts):
-            if isinstance(part, ToolResult) and (call := calls.get(Place(index, place))) is not None:
-                yield _Output(
-                    index=index,
-                    seq=message.seq,
-                    part=message.place_of(place),
-                    call=call,
-                    result=part,
-                    action=interpret(call),
-                    tokens=tokens[index] if len(message.parts) == 1 else _weigh(part, counter),
-                )
+            at = found.get(Place(index, place))
+            if at is None:
+                continue
+            call = redactor(messages[at.message]).parts[at.part]
+            clean = redactor(message).parts[place]
+            assert isinstance(call, RedactedCall), "a pair begins with a call"
+            assert isinstance(part, ToolResult), "a pair ends with a result"
+            assert isinstance(clean, RedactedResult), "a redacted part is of its part's kind"
+            yield _Output(
+                index=index,
+                seq=message.seq,
+                part=message.place_of(place),
+                call=call,
+                result=part,
+                clean=clean,
+                action=interpret(call),
+                tokens=tokens[index] if len(message.parts) == 1 else _weigh(part, counter),
+            )
 
 
 def _weigh(result: ToolResult, counter: Counter) -> int:
@@ -237,50 +283,57 @@ def _is_whole(action: Action) -> bool:
     return len(action.arguments) == 1 if not action.command else action.command.startswith("cat ")
 
 
-def _stub(output: _Output) -> str:
-    text = output.result.text
+def _stub(output: _Output) -> Redacted:
+    text = output.clean.text
     argument = _main_argument(output.action)
-    what = f'{output.call.name} "{argument}"' if argument else output.call.name
+    what = filled('{} "{}"', output.call.name, argument) if argument else output.call.name
     lines = text.count("\n") + 1
-    size = f"{output.tokens:,} tokens, {lines:,} line{'s' if lines > 1 else ''}"
+    size = filled("{:,} tokens, {:,} line{}", output.tokens, lines, own("s" if lines > 1 else ""))
     content = content_of(output.action, text)
-    return (
-        f"{_STUB}{what} ({content}, {size}){_outcome(output, content)}; "
-        f'memory_expand("{reference(output.seq)}") shows it]'
+    return filled(
+        _STUB + '{} ({}, {}){}; memory_expand("m{}") shows it]',
+        what,
+        own(content),
+        size,
+        _outcome(output, content),
+        output.seq,
     )
 
 
-def _short_stub(output: _Output) -> str:
-    return f'{_STUB}memory_expand("{reference(output.seq)}") shows it]'
+def _short_stub(output: _Output) -> Redacted:
+    return filled(_STUB + 'memory_expand("m{}") shows it]', output.seq)
 
 
-def _main_argument(action: Action) -> str:
+def _main_argument(action: Action) -> Redacted:
     """What the tool was applied to: its command line, file, pattern, address; on one line, cut to size."""
     candidates = (
-        normal(action.command[: 10 * _LONGEST_ARGUMENT]),
+        edited(cut(action.command, 0, 10 * _LONGEST_ARGUMENT), normal),
         *(path for path, _ in action.files[:1]),
         *(value for key in _ARGUMENTS if isinstance(value := action.arguments.get(key), str)),
     )
-    return _cut(next(filter(None, candidates), ""), _LONGEST_ARGUMENT)
+    return _cut(next(filter(None, candidates), EMPTY), _LONGEST_ARGUMENT)
 
 
-def _outcome(output: _Output, content: Content) -> str:
+def _outcome(output: _Output, content: Content) -> Redacted:
     """How a command ended: that it failed and its last error line, or the line that counts.
 
     What a command shows of files and history can hold any words, so there only an exit code is believed.
     """
-    result = output.result
+    result = output.clean
     if not result.is_error and output.action.verb not in ("run", "poll"):
-        return ""
-    outcome = read_outcome(f"{result.text[:_HEAD]}\n{result.text[_HEAD:][-_TAIL:]}", is_error=result.is_error)
+        return EMPTY
+    ends = joined("\n", (cut(result.text, 0, _HEAD), cut(cut(result.text, _HEAD), -_TAIL)))
+    outcome = read_outcome(ends, is_error=result.is_error)
     shows_words = content not in ("test output", "build log", "other") and not result.is_error
     if not outcome.failed or (shows_words and not outcome.exit):
-        return f", {_cut(outcome.counts, _LONGEST_OUTCOME)}" if outcome.counts and not shows_words else ""
-    code = f" with exit code {outcome.exit}" if outcome.exit else ""
+        tells = outcome.counts and not shows_words
+        return filled(", {}", _cut(outcome.counts, _LONGEST_OUTCOME)) if tells else EMPTY
+    code = filled(" with exit code {}", outcome.exit) if outcome.exit else EMPTY
     errors = () if shows_words else outcome.errors[-1:]
-    return f", failed{code}" + "".join(f": {_cut(line, _LONGEST_OUTCOME)}" for line in errors)
+    told = (filled(": {}", _cut(line, _LONGEST_OUTCOME)) for line in errors)
+    return joined("", (own(", failed"), code, *told))
 
 
-def _cut(text: str, length: int) -> str:
-    line = " ".join(redact(text).split())
-    return line if len(line) <= length else f"{line[: length - 1]}…"
+def _cut(text: Redacted, length: int) -> Redacted:
+    line = one_line(text)
+    return line if len(line) <= length else filled("{}…", cut(line, 0, length - 1))

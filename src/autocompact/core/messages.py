@@ -10,7 +10,8 @@ user's words?" asks the message (``results``, ``is_request``), not the role.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, Self, TypeAlias
 
@@ -168,6 +169,16 @@ class Message:
     def with_parts(self, parts: Iterable[Part]) -> Self:
         """The same message with other parts; ``raw`` stays, marked as changed."""
         return replace(self, parts=tuple(parts), changed=True, places=())
+
+
+def decoded(arguments: str) -> Mapping[str, object]:
+    """The arguments of a tool call as a mapping; empty if they are not a JSON object."""
+    if not arguments.startswith("{"):
+        return {}
+    try:
+        return json.loads(arguments)
+    except (ValueError, RecursionError):
+        return {}
 
 
 def text_message(  # noqa: PLR0917 - read as one line of a transcript: number, speaker, words

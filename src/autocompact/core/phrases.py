@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import LiteralString
+
+from autocompact.core.redacted import own, pieces
+from autocompact.core.redaction import Redacted
 
 _KEYS = (
     "summary decisions files state context asked done left none underway earlier verbatim shortened".split()
 )
-_TABLE: Mapping[str, str] = {
+_TABLE: Mapping[str, LiteralString] = {
     "en": "Summary|Decisions|Files|State|Context|Asked|Done|Pending|none|work on it was under way|Earlier account"
     "|Kept verbatim from the conversation|{left} of {all} passages of this summary were left out to fit",
     "de": "Zusammenfassung|Entscheidungen|Dateien|Stand|Kontext|Gefragt|Erledigt|Offen|nichts|die Arbeit daran lief noch"
@@ -27,7 +31,8 @@ _TABLE: Mapping[str, str] = {
     "ru": "Сводка|Решения|Файлы|Состояние|Контекст|Запрошено|Сделано|Осталось|ничего|работа ещё шла|Прежняя сводка"
     "|Дословно из разговора|{left} из {all} мест этой сводки опущены для краткости",
 }
-PHRASES: Mapping[str, Mapping[str, str]] = {
-    language: dict(zip(_KEYS, row.split("|"), strict=True)) for language, row in _TABLE.items()
+PHRASES: Mapping[str, Mapping[str, Redacted]] = {
+    language: dict(zip(_KEYS, pieces(own(row), lambda row: row.split("|")), strict=True))
+    for language, row in _TABLE.items()
 }
 """By ISO 639-1 code, the languages of `autocompact.core.language.WORDS`."""

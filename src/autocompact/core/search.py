@@ -21,8 +21,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, TypeAlias, cast
 
-from autocompact.core.ledger.actions import decoded
-from autocompact.core.messages import Document, Message, Part, Reasoning, Text, ToolCall, ToolResult
+from autocompact.core.messages import Document, Message, Part, Reasoning, Text, ToolCall, ToolResult, decoded
 from autocompact.core.terms import terms
 
 Kind: TypeAlias = Literal["request", "words", "reasoning", "call", "output", "document"]

@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 from autocompact.core.ledger.entries import Ledger
+from autocompact.core.redacted import EMPTY, edited
+from autocompact.core.redaction import Redacted
 from autocompact.core.tokens import Counter, truncated
 
 _HEADING = re.compile(r"#{1,6} |\*\*[^*\n]+\*\*:?\s*$|(?:\d+\. )?[^\n.!?]{3,60}:\s*$")
@@ -26,7 +29,7 @@ _WORD_VALUE = 0.002
 class Shortened:
     """What is left of a text, and how many of its passages went."""
 
-    text: str
+    text: Redacted
     left_out: int = 0
     passages: int = 0
 
@@ -38,7 +41,7 @@ class _Passage:
     heading: bool = False
 
 
-def shortened_text(text: str, budget: int, *, counter: Counter, ledger: Ledger) -> Shortened:
+def shortened_text(text: Redacted, budget: int, *, counter: Counter, ledger: Ledger) -> Shortened:
     """``text`` in at most ``budget`` tokens; as it is if it fits.
 
     Args:
@@ -58,15 +61,16 @@ def shortened_text(text: str, budget: int, *, counter: Counter, ledger: Ledger) 
             low = middle
         else:
             high = middle - 1
-    return Shortened(text=_joined(passages, ranked[:low]), left_out=len(ranked) - low, passages=len(ranked))
+    shorter = Redacted(_joined(passages, ranked[:low]))  # passages of the text
+    return Shortened(text=shorter, left_out=len(ranked) - low, passages=len(ranked))
 
 
-def fitted(text: str, budget: int, *, counter: Counter) -> str:
+def fitted(text: Redacted, budget: int, *, counter: Counter) -> Redacted:
     """``text`` in at most ``budget`` tokens, whatever it takes: the last resort."""
     if counter.count(text) <= budget:
         return text
-    shorter = truncated(text, budget, counter=counter)
-    return shorter if counter.count(shorter) <= budget else ""
+    shorter = edited(text, partial(truncated, tokens=budget, counter=counter))
+    return shorter if counter.count(shorter) <= budget else EMPTY
 
 
 def _passages(text: str) -> list[_Passage]:

@@ -19,8 +19,8 @@ from autocompact.core.ledger.entries import Entry, Kind, Ledger
 from autocompact.core.ledger.rendering import language_of, render
 from autocompact.core.messages import Message, Role
 from autocompact.core.phrases import PHRASES
-from autocompact.core.redaction import redact
-from autocompact.core.references import reference
+from autocompact.core.redacted import EMPTY, cut, edited, filled, joined, one_line, redacted
+from autocompact.core.redaction import Redacted
 from autocompact.core.shortening import fitted, shortened_text
 from autocompact.core.tokens import Counter
 
@@ -82,9 +82,9 @@ def offline_summary(
     *,
     budget: int,
     counter: Counter,
-    focus: str = "",
-    previous: str = "",
-) -> str:
+    focus: Redacted = EMPTY,
+    previous: Redacted = EMPTY,
+) -> Redacted:
     """The summary of ``messages``, without a model: the same for the same input.
 
     Args:
@@ -100,8 +100,9 @@ def offline_summary(
     account = _account(messages, ledger, words=words, budget=budget, counter=counter)
     earlier = _earlier(previous, ledger, budget=int(budget * EARLIER_SHARE), counter=counter)
 
-    def composed(entries: Sequence[Entry]) -> str:
-        return _composed(entries, account, earlier=earlier, words=words, whole=budget >= ALL_SECTIONS)
+    def composed(entries: Sequence[Entry]) -> Redacted:
+        whole = budget >= ALL_SECTIONS
+        return Redacted(_composed(entries, account, earlier=earlier, words=words, whole=whole))
 
     bare = composed(())
     room = budget - counter.count(bare)
@@ -114,7 +115,7 @@ def offline_summary(
     return fitted(bare, budget, counter=counter)
 
 
-def _focused(ledger: Ledger, focus: str) -> Ledger:
+def _focused(ledger: Ledger, focus: Redacted) -> Ledger:
     """The ledger with more need where the words of ``focus`` occur, the more of them the more."""
     wanted = set(_FOCUS_WORD.findall(focus.lower()))
     if not wanted:
@@ -131,37 +132,53 @@ def _focused(ledger: Ledger, focus: str) -> Ledger:
 
 
 def _account(
-    messages: Sequence[Message], ledger: Ledger, *, words: Mapping[str, str], budget: int, counter: Counter
-) -> str:
+    messages: Sequence[Message],
+    ledger: Ledger,
+    *,
+    words: Mapping[str, Redacted],
+    budget: int,
+    counter: Counter,
+) -> Redacted:
     """A line each, as long as the budget allows."""
     limit = min(PROSE_MOST, max(PROSE_LEAST, int(budget * PROSE_SHARE)))
-    account = ""
+    account = EMPTY
     for length in _LENGTHS:
         lines = (
             ("asked", _asked(ledger, length)),
             ("done", _done(messages, ledger, length=length)),
             ("left", _left(messages, ledger, length=length, words=words)),
         )
-        account = "\n".join(f"**{words[label]}:** {text or words['none']}" for label, text in lines)
+        account = joined(
+            "\n", (filled("**{}:** {}", words[label], text or words["none"]) for label, text in lines)
+        )
         if counter.count(account) <= limit:
             break
     return account
 
 
-def _asked(ledger: Ledger, length: int) -> str:
+def _asked(ledger: Ledger, length: int) -> Redacted:
     requests = _of_kind(ledger, "request")
     ends = requests[-1:] if len(requests) < 2 else [requests[0], requests[-1]]
-    return " → ".join(f"{_clipped(entry.text, length)} [{reference(entry.seq)}]" for entry in ends)
+    return joined(" → ", (filled("{} [m{}]", _clipped(entry.text, length), entry.seq) for entry in ends))
 
 
-def _done(messages: Sequence[Message], ledger: Ledger, *, length: int) -> str:
+def _done(messages: Sequence[Message], ledger: Ledger, *, length: int) -> Redacted:
     """The model's last closing words, and the files it changed last."""
     closing = next((m for m in reversed(messages) if m.seq and _closes(m)), None)
-    said = [f"{_clipped(_prose(redact(closing.text)), length)} [{reference(closing.seq)}]"] if closing else []
+    told: list[Redacted] = []
+    if closing is not None:
+        prose = edited(redacted(closing).text, _prose)
+        told.append(filled("{} [m{}]", _clipped(prose, length), closing.seq))
     changed = [entry.key for entry in _of_kind(ledger, "file") if entry.state == "done"]
-    shown = ", ".join(f"`{path.rsplit('/', 1)[-1]}`" for path in changed[-3:])
-    more = f" (+{len(changed) - 3})" if len(changed) > 3 else ""
-    return " ".join((*said, *([f"{shown}{more}"] if shown else [])))
+    if changed:
+        shown = joined(", ", (filled("`{}`", edited(path, _file_name)) for path in changed[-3:]))
+        more = filled(" (+{})", len(changed) - 3) if len(changed) > 3 else EMPTY
+        told.append(joined("", (shown, more)))
+    return joined(" ", told)
+
+
+def _file_name(path: str) -> str:
+    return path.rsplit("/", 1)[-1]
 
 
 def _prose(text: str) -> str:
@@ -169,15 +186,17 @@ def _prose(text: str) -> str:
     return _NO_PROSE.sub("", _CODE_BLOCK.sub("", text)).strip() or text
 
 
-def _left(messages: Sequence[Message], ledger: Ledger, *, length: int, words: Mapping[str, str]) -> str:
+def _left(
+    messages: Sequence[Message], ledger: Ledger, *, length: int, words: Mapping[str, Redacted]
+) -> Redacted:
     """What the plan still lists, the last error, and whether the model was in the middle of something."""
     todos = [entry.text for entry in _of_kind(ledger, "todo") if entry.state not in ("done", "withdrawn")]
     errors = [entry.text for entry in _of_kind(ledger, "error")]
     items = [_clipped(text, length // 2) for text in (*todos[:2], *errors[-1:])]
     last = next((message for message in reversed(messages) if message.seq), None)
     if last is not None and not _closes(last):
-        items.append(f"{words['underway']} [{reference(last.seq)}]")
-    return "; ".join(items)
+        items.append(filled("{} [m{}]", words["underway"], last.seq))
+    return joined("; ", items)
 
 
 def _closes(message: Message) -> bool:
@@ -189,41 +208,49 @@ def _of_kind(ledger: Ledger, kind: Kind) -> list[Entry]:
     return sorted((entry for entry in ledger.entries if entry.kind == kind), key=lambda entry: entry.seq)
 
 
-def _clipped(text: str, length: int) -> str:
+def _clipped(text: Redacted, length: int) -> Redacted:
     """The beginning of ``text`` in one line: to the end of a sentence where one is near, else to a word."""
-    text = " ".join(text.split())
+    text = one_line(text)
     if len(text) <= length:
         return text
     ends = [match.end() for match in _SENTENCE.finditer(text, 0, length) if match.end() > length // 3]
     if ends:
-        return text[: ends[-1]]
+        return cut(text, 0, ends[-1])
     blank = text.rfind(" ", length // 2, length)
-    return f"{text[: blank if blank > 0 else length]}…"
+    return filled("{}…", cut(text, 0, blank if blank > 0 else length))
 
 
 # What an earlier summary still has to say --------------------------------------------------------------------
 
 
-def _earlier(previous: str, ledger: Ledger, *, budget: int, counter: Counter) -> str:
+def _earlier(previous: Redacted, ledger: Ledger, *, budget: int, counter: Counter) -> Redacted:
     """What is kept of ``previous``.
 
     Of our own what was done, since the ledger carries the rest; of another the passages that say most of what is
     needed.
     """
-    previous = redact(previous.strip())
-    if _OURS.search(previous):
-        told = [line for block in _OUR_EARLIER.findall(previous) for line in block.splitlines()]
-        previous = "\n".join((*told, *(f"- {done}" for done in _OUR_DONE.findall(previous))))
-    else:
-        previous = _TITLE.sub("###", previous)
-    return shortened_text(previous, budget, counter=counter, ledger=ledger).text
+    kept = edited(previous, _what_it_adds)
+    return shortened_text(kept, budget, counter=counter, ledger=ledger).text
+
+
+def _what_it_adds(previous: str) -> str:
+    previous = previous.strip()
+    if not _OURS.search(previous):
+        return _TITLE.sub("###", previous)
+    told = [line for block in _OUR_EARLIER.findall(previous) for line in block.splitlines()]
+    return "\n".join((*told, *(f"- {done}" for done in _OUR_DONE.findall(previous))))
 
 
 # The sections ------------------------------------------------------------------------------------------------
 
 
 def _composed(
-    entries: Sequence[Entry], account: str, *, earlier: str, words: Mapping[str, str], whole: bool
+    entries: Sequence[Entry],
+    account: Redacted,
+    *,
+    earlier: Redacted,
+    words: Mapping[str, Redacted],
+    whole: bool,
 ) -> str:
     files = [entry for entry in entries if entry.kind == "file"]
     paths = {entry.key for entry in files}

@@ -17,6 +17,7 @@ from bisect import bisect_left
 from collections import Counter as Counted
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import assert_never
 
@@ -24,6 +25,8 @@ from autocompact.core.ledger.choice import choose
 from autocompact.core.ledger.entries import Entry, Ledger
 from autocompact.core.ledger.rendering import language_of, render
 from autocompact.core.phrases import PHRASES
+from autocompact.core.redacted import edited, filled, joined, own
+from autocompact.core.redaction import Redacted
 from autocompact.core.shortening import shortened_text
 from autocompact.core.tokens import Counter
 
@@ -180,8 +183,8 @@ def content_words(text: str) -> frozenset[str]:
 
 
 def repair_summary(
-    summary: str, ledger: Ledger, *, verification: Verification, budget: int, counter: Counter
-) -> str:
+    summary: Redacted, ledger: Ledger, *, verification: Verification, budget: int, counter: Counter
+) -> Redacted:
     """``summary`` with the most needed of what it does not state, verbatim, at its end.
 
     The summary itself stays as it is; only if it alone exceeds the budget it is cut to make room, at lines and
@@ -194,13 +197,13 @@ def repair_summary(
         budget: tokens of the whole.
         counter: measures it.
     """
-    summary = summary.strip()
+    summary = edited(summary, str.strip)
     words = PHRASES[language_of(ledger.entries)]
     if counter.count(summary) > budget:
         room = int(budget * (1 - _REPAIR_SHARE))
         short = shortened_text(summary, room, counter=counter, ledger=ledger)
-        note = words["shortened"].format(left=short.left_out, all=short.passages)
-        noted = f"{short.text}\n\n({note})"
+        note = edited(words["shortened"], partial(str.format, left=short.left_out, all=short.passages))
+        noted = filled("{}\n\n({})", short.text, note)
         summary = noted if counter.count(noted) <= budget else short.text
         verification = verify(summary, ledger)
     missing = _missing(summary, verification)
@@ -216,7 +219,7 @@ def _missing(summary: str, verification: Verification) -> Ledger:
     entries: list[Entry] = []
     for entry in (*verification.recoverable, *verification.lost):
         if entry.kind == "request":
-            entries.append(replace(entry, text="…"))
+            entries.append(replace(entry, text=own("…")))
         elif entry.kind == "identifier" and entry.key in summary:
             entries.append(replace(entry, need=entry.need * _NAMED))
         else:
@@ -224,14 +227,16 @@ def _missing(summary: str, verification: Verification) -> Ledger:
     return Ledger(entries=tuple(sorted(entries, key=lambda entry: -entry.need)))
 
 
-def _with_section(summary: str, missing: Ledger, *, budget: int, counter: Counter, heading: str) -> str:
-    head = f"{summary}\n\n**{heading}**\n\n".lstrip()
+def _with_section(
+    summary: Redacted, missing: Ledger, *, budget: int, counter: Counter, heading: Redacted
+) -> Redacted:
+    head = edited(filled("{}\n\n**{}**\n\n", summary, heading), str.lstrip)
     room = budget - counter.count(head)
     while room > 0:
         chosen = choose(missing, room, counter=counter)
         if not chosen:
             break
-        repaired = head + render(chosen)
+        repaired = joined("", (head, render(chosen)))
         excess = counter.count(repaired) - budget
         if excess <= 0:
             return repaired

@@ -5,6 +5,8 @@ from __future__ import annotations
 from autocompact.compactor.summariser import Summariser
 from autocompact.core.ladder import SummaryReply, SummaryRequest
 from autocompact.core.modes import DEFAULT, Mode
+from autocompact.core.redacted import EMPTY
+from autocompact.core.redaction import redact
 from autocompact.core.tokens import Counter
 from autocompact.core.windows import DEFAULT_WINDOW, window_for
 from autocompact.errors import InvalidInput, ModelError, ModelUnavailable
@@ -56,7 +58,7 @@ async def compact_with(
         live=False,
         cap_tokens=mode.cap_tokens,
         output_tokens=mode.output_tokens,
-        decisions=decisions,
+        decisions=redact(decisions),
     )
     try:
         request = next(steps)
@@ -75,5 +77,5 @@ async def _reply(summariser: Summariser, request: SummaryRequest, *, fallback: b
     except ModelError as error:
         if not fallback:
             raise
-        return SummaryReply(text="", model=name, problem=str(error))
+        return SummaryReply(text=EMPTY, model=name, problem=redact(str(error)))
     return reply

@@ -17,8 +17,8 @@ from autocompact.core.compaction import Compaction, Receipt
 from autocompact.core.ladder import SMALLEST_LEDGER, Climb, Goal, SummaryReply, SummaryRequest, climb
 from autocompact.core.ledger.entries import Ledger
 from autocompact.core.messages import Message, Text, ToolCall, ToolResult
-from autocompact.core.redaction import redact
-from autocompact.core.references import reference
+from autocompact.core.redacted import EMPTY, filled
+from autocompact.core.redaction import Redacted, redact
 from autocompact.core.reply import parse_summary
 from autocompact.core.tokens import Counter, message_cost
 from autocompact.core.transcript import Context, Transcript, view
@@ -110,9 +110,9 @@ class Compacted:
     receipt: Receipt
 
     @property
-    def summary(self) -> str:
+    def summary(self) -> Redacted:
         """The summary in force, ledger included; "" if there is none."""
-        return self.after.compaction.summary if self.after.compaction else ""
+        return self.after.compaction.summary if self.after.compaction else EMPTY
 
     @property
     def ledger(self) -> Ledger:
@@ -215,7 +215,7 @@ def _goal(options: Options, before: Context, *, log: Transcript, budget: Budget)
         max_images=budget.max_images,
         pins=frozenset(numbers),
         notes=tuple(_note(pin, log) for pin in options.pins if _number(pin) is None),
-        focus=options.focus,
+        focus=redact(options.focus),
         first_rung="summarise" if options.asks_for_summary else "mask",
         trigger="manual",
     )
@@ -280,11 +280,11 @@ def _number(pin: str) -> int | None:
     return int(pin) if pin.isascii() and pin.isdigit() and len(pin) < 19 else None
 
 
-def _note(pin: str, log: Transcript) -> str:
+def _note(pin: str, log: Transcript) -> Redacted:
     """The text of a pin, with the message where it stands: a request of the user if one holds it."""
     holders = [message for message in log.live() if any(pin in text for text in _words(message))]
     asked = [message for message in holders if message.is_request] or holders
-    return f"{pin} [{reference(asked[-1].seq)}]" if asked else pin
+    return filled("{} [m{}]", redact(pin), asked[-1].seq) if asked else redact(pin)
 
 
 def _receipt(record: Compaction | None, before: Context, *, after: Context, counter: Counter) -> Receipt:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from autocompact.core.compaction import Compaction
-from autocompact.core.ledger.actions import Action
-from autocompact.core.messages import ToolCall, ToolResult
+from autocompact.core.ledger.actions import Action, Effect
+from autocompact.core.redacted import EMPTY, RedactedCall, RedactedResult, filled, joined, own
+from autocompact.core.redaction import Redacted, redact
 from autocompact.core.summary import frame
 from autocompact.core.tokens import MESSAGE_TOKENS, Counter, breakdown
 from autocompact.core.transcript import Context, Transcript, view
@@ -28,17 +29,17 @@ _TELLING = 4
 class Share:
     """What one role, tool or file takes. ``times`` counts its messages or calls; ``note`` says more."""
 
-    name: str
+    name: Redacted
     tokens: int
     times: int
-    note: str = ""
+    note: Redacted = EMPTY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repeat:
     """What stands in the context several times, at ``seqs``; ``tokens`` are those that a later one shows again."""
 
-    what: str
+    what: Redacted
     seqs: tuple[int, ...]
     tokens: int
 
@@ -94,7 +95,7 @@ class _Output:
 
     seq: int
     action: Action
-    text: str
+    text: Redacted
     tokens: int
     asked: int
 
@@ -103,7 +104,7 @@ class _Output:
 class _Sum:
     tokens: int = 0
     times: int = 0
-    effects: dict[str, int] = field(default_factory=dict[str, int])
+    effects: dict[Effect, int] = field(default_factory=dict[Effect, int])
 
 
 def inspect_session(
@@ -145,7 +146,9 @@ def _roles(context: Context, counter: Counter) -> tuple[Share, ...]:
             total = sums.setdefault(name, _Sum())
             total.tokens += tokens
             total.times += 1
-    return _sorted(Share(name=name, tokens=each.tokens, times=each.times) for name, each in sums.items())
+    return _sorted(
+        Share(name=redact(name), tokens=each.tokens, times=each.times) for name, each in sums.items()
+    )
 
 
 def _sorted(shares: Iterable[Share]) -> tuple[Share, ...]:
@@ -153,10 +156,10 @@ def _sorted(shares: Iterable[Share]) -> tuple[Share, ...]:
 
 
 def _tools(parts: list[Weighed]) -> tuple[Share, ...]:
-    sums: dict[str, _Sum] = {}
+    sums: dict[Redacted, _Sum] = {}
     for each in parts:
-        call = each.part if each.call is None else parts[each.call].part
-        if isinstance(call, ToolCall):
+        call = each.clean if each.call is None else parts[each.call].clean
+        if isinstance(call, RedactedCall):
             total = sums.setdefault(call.name, _Sum())
             total.tokens += each.tokens
             total.times += each.call is None
@@ -165,18 +168,18 @@ def _tools(parts: list[Weighed]) -> tuple[Share, ...]:
 
 def _outputs(parts: list[Weighed]) -> Iterator[_Output]:
     for each in parts:
-        if each.call is not None and isinstance(each.part, ToolResult):
+        if each.call is not None and isinstance(each.clean, RedactedResult):
             yield _Output(
                 seq=each.message.seq,
                 action=called(parts, each.call),
-                text=each.part.text,
+                text=each.clean.text,
                 tokens=each.tokens,
                 asked=parts[each.call].tokens,
             )
 
 
 def _files(outputs: Iterable[_Output], cwd: str) -> tuple[Share, ...]:
-    sums: dict[str, _Sum] = {}
+    sums: dict[Redacted, _Sum] = {}
     for output in outputs:
         files = dict(output.action.files)
         for path, effect in files.items():
@@ -190,31 +193,39 @@ def _files(outputs: Iterable[_Output], cwd: str) -> tuple[Share, ...]:
     )
 
 
-def _effects(effects: dict[str, int]) -> str:
-    return ", ".join(f"{effect} {times}×" if times > 1 else effect for effect, times in effects.items())
+def _effects(effects: Mapping[Effect, int]) -> Redacted:
+    return joined(
+        ", ",
+        (
+            filled("{} {}×", own(effect), times) if times > 1 else own(effect)
+            for effect, times in effects.items()
+        ),
+    )
 
 
 def _repeats(outputs: Iterable[_Output], cwd: str) -> tuple[Repeat, ...]:
     """Files that were read again, then other outputs that are the same to the letter."""
-    reads: dict[str, list[_Output]] = {}
-    same: dict[str, list[_Output]] = {}
+    reads: dict[Redacted, list[_Output]] = {}
+    same: dict[Redacted, list[_Output]] = {}
     for output in outputs:
         if output.action.verb == "read" and len(output.action.files) == 1:
             reads.setdefault(output.action.files[0][0], []).append(output)
         elif output.tokens >= SAME_TOKENS:
             same.setdefault(output.text, []).append(output)
     found = [
-        _repeat(f"{short_path(path, cwd=cwd)} read {len(group)}×", group, tokens=_read_again(group))
+        _repeat(
+            filled("{} read {}×", short_path(path, cwd=cwd), len(group)), group, tokens=_read_again(group)
+        )
         for path, group in reads.items()
     ]
     for group in same.values():
-        what = f"{named(group[0].action, cwd=cwd)}: same output {len(group)}×"
+        what = filled("{}: same output {}×", named(group[0].action, cwd=cwd), len(group))
         found.append(_repeat(what, group, tokens=sum(output.tokens for output in group[:-1])))
     kept = [repeat for repeat in found if repeat.tokens]
     return tuple(sorted(kept, key=lambda repeat: (-repeat.tokens, repeat.seqs)))
 
 
-def _repeat(what: str, group: list[_Output], *, tokens: int) -> Repeat:
+def _repeat(what: Redacted, group: list[_Output], *, tokens: int) -> Repeat:
     return Repeat(what=what, seqs=tuple(output.seq for output in group), tokens=tokens)
 
 

@@ -2,40 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import NamedTuple
+from typing import LiteralString, NamedTuple
 
 from autocompact.core.ledger.actions import Action, interpret
-from autocompact.core.messages import Message, Part, Text, ToolCall
+from autocompact.core.messages import Document, Image, Message, Opaque, Part, Reasoning
 from autocompact.core.pairing import Place, pairs
-from autocompact.core.redaction import redact
+from autocompact.core.redacted import (
+    EMPTY,
+    RedactedCall,
+    RedactedPart,
+    RedactedText,
+    cut,
+    edited,
+    filled,
+    one_line,
+    own,
+    redacted,
+)
+from autocompact.core.redaction import Redacted
 from autocompact.core.tokens import MESSAGE_TOKENS, Counter, message_cost
+
+_LABEL = 70
 
 
 class Weighed(NamedTuple):
     """A part with its message and its tokens, the framing of the message left out.
 
     Attributes:
+        clean: the part without secrets.
         call: the place of the call that a result answers, as an index among the parts; None for any other part.
     """
 
     message: Message
     part: Part
+    clean: RedactedPart
     tokens: int
     call: int | None = None
 
 
-_LABEL = 70
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """One part of a message, ``seq`` 0 for a summary. ``what`` is one line, without secrets."""
+    """One part of a message, ``seq`` 0 for a summary. ``what`` is one line."""
 
     seq: int
-    what: str
+    what: Redacted
     tokens: int
 
 
@@ -48,11 +61,12 @@ def weighed(messages: Iterable[Message], counter: Counter) -> list[Weighed]:
         Weighed(
             message=message,
             part=part,
+            clean=clean,
             tokens=_weigh(part, message, counter=counter),
             call=starts[call.message] + call.part if (call := calls.get(Place(index, place))) else None,
         )
         for index, message in enumerate(messages)
-        for place, part in enumerate(message.parts)
+        for place, (part, clean) in enumerate(zip(message.parts, redacted(message).parts, strict=True))
     ]
 
 
@@ -74,22 +88,23 @@ def largest(
     )
 
 
-def named(action: Action, *, cwd: str) -> str:
+def named(action: Action, *, cwd: str) -> Redacted:
     """A call in a few words: the tool and what it was applied to."""
-    subject = action.command or next((short_path(path, cwd=cwd) for path, _ in action.files), "")
-    subject = subject or next((value for value in action.arguments.values() if isinstance(value, str)), "")
-    return f"{action.name} {one_line(subject)}".rstrip()
+    subject = action.command or next((short_path(path, cwd=cwd) for path, _ in action.files), EMPTY)
+    subject = subject or next((value for value in action.arguments.values() if isinstance(value, str)), EMPTY)
+    return edited(filled("{} {}", action.name, beginning(subject)), str.rstrip)
 
 
-def one_line(text: str) -> str:
-    """The beginning of ``text`` on one line, without secrets."""
-    line = " ".join(redact(text[: 20 * _LABEL]).split())
-    return line if len(line) <= _LABEL else f"{line[: _LABEL - 1]}…"
+def beginning(text: Redacted) -> Redacted:
+    """The beginning of ``text`` on one line."""
+    line = one_line(cut(text, 0, 20 * _LABEL))
+    return line if len(line) <= _LABEL else filled("{}…", cut(line, 0, _LABEL - 1))
 
 
-def short_path(path: str, *, cwd: str) -> str:
+def short_path(path: Redacted, *, cwd: str) -> Redacted:
     """``path`` as seen from the folder that the session ran in."""
-    return path.removeprefix(f"{cwd.rstrip('/')}/") if cwd else path
+    folder = f"{cwd.rstrip('/')}/"
+    return cut(path, len(folder)) if cwd and path.startswith(folder) else path
 
 
 def _weigh(part: Part, message: Message, *, counter: Counter) -> int:
@@ -97,20 +112,25 @@ def _weigh(part: Part, message: Message, *, counter: Counter) -> int:
     return message_cost(alone, counter).tokens - MESSAGE_TOKENS
 
 
-def _what(weighed: Weighed, parts: Sequence[Weighed], *, cwd: str) -> str:
-    message, part = weighed.message, weighed.part
+def _what(weighed: Weighed, parts: Sequence[Weighed], *, cwd: str) -> Redacted:
+    message, part = weighed.message, weighed.clean
     if weighed.call is not None:
-        return f"result of {named(called(parts, weighed.call), cwd=cwd)}"
-    if isinstance(part, ToolCall):
-        return f"call of {named(interpret(part), cwd=cwd)}"
+        return filled("result of {}", named(called(parts, weighed.call), cwd=cwd))
+    if isinstance(part, RedactedCall):
+        return filled("call of {}", named(interpret(part), cwd=cwd))
     if message.seq == 0 and message.synthetic:
-        return "summary of an earlier compaction"
-    speaker = "note of the program" if message.synthetic else message.role
-    return f"{speaker}: {one_line(part.text) if isinstance(part, Text) else type(part).__name__.lower()}"
+        return own("summary of an earlier compaction")
+    said = beginning(part.text) if isinstance(part, RedactedText) else own(_KINDS[type(weighed.part)])
+    return filled("{}: {}", own("note of the program" if message.synthetic else message.role), said)
+
+
+_KINDS: Mapping[type[Part], LiteralString] = {
+    Reasoning: "reasoning", Image: "image", Document: "document", Opaque: "opaque",
+}  # fmt: skip
 
 
 def called(parts: Sequence[Weighed], index: int) -> Action:
     """What the call at ``index`` does."""
-    call = parts[index].part
-    assert isinstance(call, ToolCall), "a result names the place of a call"
+    call = parts[index].clean
+    assert isinstance(call, RedactedCall), "a result names the place of a call"
     return interpret(call)

@@ -10,6 +10,7 @@ import msgspec
 from autocompact.core.compaction import Compaction, Receipt, Status
 from autocompact.core.ledger.entries import Ledger
 from autocompact.core.messages import Message, Part, Role, Text, Usage
+from autocompact.core.redaction import redact
 
 _text = msgspec.json.Decoder(str).decode
 
@@ -98,7 +99,7 @@ def imported(
         id=id,
         from_seq=min(covered[-1] if covered else 0, through_seq) + 1,
         through_seq=through_seq,
-        summary=summary,
+        summary=redact(summary),
         ledger=Ledger(),
         keep=tuple(sorted(set(keep))),
         receipt=Receipt(

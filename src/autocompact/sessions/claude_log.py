@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from autocompact.core.compaction import Compaction, Mask, Receipt, Rung
 from autocompact.core.ledger.entries import Ledger
 from autocompact.core.messages import Message, Part, Role, ToolCall, ToolResult, Usage
+from autocompact.core.redacted import EMPTY, own
+from autocompact.core.redaction import redact
 
 # What Claude Code shows the model in place of a tool output that a micro-compaction cleared.
-CLEARED = "[Old tool result content cleared]"
+CLEARED: Final = "[Old tool result content cleared]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +162,7 @@ class _Assembly:
                 id=boundary.uuid,
                 from_seq=min(last.through_seq if last else 0, through) + 1,
                 through_seq=through,
-                summary=boundary.summary,
+                summary=redact(boundary.summary),
                 ledger=Ledger(),
                 masks=masks,
                 keep=keep,
@@ -179,13 +181,13 @@ class _Assembly:
         earlier = (mask.located(self.log.messages[mask.seq - 1]) for mask in (last.masks if last else ()))
         masks = {(mask.seq, mask.part): mask for mask in earlier if mask is not None}
         for seq, part in sorted(self._results[call_id] for call_id in known):
-            masks[seq, part] = Mask(seq=seq, part=part, stub=CLEARED)
+            masks[seq, part] = Mask(seq=seq, part=part, stub=own(CLEARED))
         self.log.compactions.append(
             Compaction(
                 id=micro.uuid,
                 from_seq=last.from_seq if last else 1,
                 through_seq=last.through_seq if last else 0,
-                summary=last.summary if last else "",
+                summary=last.summary if last else EMPTY,
                 ledger=Ledger(),
                 masks=tuple(masks.values()),
                 keep=last.keep if last else (),

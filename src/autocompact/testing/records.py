@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from autocompact.core.compaction import Compaction, Mask, Receipt, Status
 from autocompact.core.ledger.entries import Entry, Ledger
 from autocompact.core.messages import Message, Role, text_message
+from autocompact.core.redacted import own
+from autocompact.core.redaction import redact
 from autocompact.ports import Key
 
 KEY = Key(conversation="talk")
@@ -19,18 +21,20 @@ def compaction(
     id: str, through_seq: int, *, status: Status = "active", keep: Sequence[int] = (), parent: str = ""
 ) -> Compaction:
     """A record with something in every field."""
-    entry = Entry(kind="file", text="created src/tax.py", seq=2, key="src/tax.py", state="done", need=0.5)
+    entry = Entry(
+        kind="file", text=own("created src/tax.py"), seq=2, key=own("src/tax.py"), state="done", need=0.5
+    )
     return Compaction(
         id=id,
         from_seq=1,
         through_seq=through_seq,
-        summary=f"Summary {id}: 税 is computed in src/tax.py",
+        summary=redact(f"Summary {id}: 税 is computed in src/tax.py"),
         ledger=Ledger(entries=(entry,)),
-        masks=(Mask(seq=2, part=0, stub="[output: see m2]"),),
+        masks=(Mask(seq=2, part=0, stub=own("[output: see m2]")),),
         keep=tuple(keep),
         placement="system",
         prefix="00ff",
-        focus="taxes",
+        focus=own("taxes"),
         parent=parent,
         status=status,
         receipt=RECEIPT,

@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from autocompact.core.messages import Image, Message, Text, text_message
+from autocompact.core.redacted import own
 from autocompact.errors import Conflict, InvalidInput
 from autocompact.ports import Clock, ConversationInfo, Key, Snapshot
 from autocompact.testing.clock import FakeClock
@@ -289,7 +290,7 @@ class StoreConformance(RetentionConformance, ABC):
         await store.append(KEY, talk("user", "user", "user")[2:], after=2)
         await store.commit(KEY, active="c1", expected="c1", fence=0, state=b"{}")
         assert await compressed() == (record.summary, took_effect)
-        edited = replace(record, summary="edited")
+        edited = replace(record, summary=own("edited"))
         await store.commit(KEY, records=[edited], active="c1", expected="c1", fence=0)
         assert await compressed() == ("edited", took_effect)
         await store.commit(

@@ -6,6 +6,8 @@ import pytest
 
 from autocompact.core.ledger.actions import Effect, Verb, interpret, patched_files, shell_files, strings
 from autocompact.core.messages import ToolCall
+from autocompact.core.redacted import redacted_call
+from autocompact.core.redaction import redact
 
 
 def call(name: str, arguments: object) -> ToolCall:
@@ -45,7 +47,7 @@ def call(name: str, arguments: object) -> ToolCall:
 def test_a_call_is_understood_whichever_agent_made_it(
     name: str, arguments: object, verb: Verb, files: list[tuple[str, Effect]]
 ) -> None:
-    action = interpret(call(name, arguments))
+    action = interpret(redacted_call(call(name, arguments)))
 
     assert (action.verb, list(action.files)) == (verb, files)
 
@@ -62,27 +64,29 @@ def test_a_call_is_understood_whichever_agent_made_it(
     ],
 )
 def test_a_command_line_is_found(name: str, arguments: object, command: str) -> None:
-    action = interpret(call(name, arguments))
+    action = interpret(redacted_call(call(name, arguments)))
 
     assert (action.verb, action.command) == ("run", command)
 
 
 def test_a_call_without_arguments_has_no_text() -> None:
-    assert interpret(call("refresh", {})).text == ""
+    assert interpret(redacted_call(call("refresh", {}))).text == ""
 
 
 def test_a_numeric_task_id_is_read_as_text() -> None:
-    assert interpret(call("write_stdin", {"session_id": 42})).task == "42"
+    assert interpret(redacted_call(call("write_stdin", {"session_id": 42}))).task == "42"
 
 
 def test_numbers_and_flags_among_the_arguments_are_no_text() -> None:
-    assert list(strings({"a": ["x", {"b": "y"}], "c": 3, "d": True})) == ["x", "y"]
+    arguments = redacted_call(call("note", {"a": ["x", {"b": "y"}], "c": 3, "d": True})).values
+
+    assert list(strings(arguments)) == ["x", "y"]
 
 
 def test_a_patch_names_each_file_with_what_it_does() -> None:
     patch = "*** Update File: a.py\n*** Move to: b.py\n*** Delete File: c.py\n*** Add File: d.py"
 
-    assert patched_files(patch) == (
+    assert patched_files(redact(patch)) == (
         ("a.py", "edited"),
         ("b.py", "created"),
         ("c.py", "deleted"),
@@ -105,4 +109,4 @@ def test_a_patch_names_each_file_with_what_it_does() -> None:
     ],
 )
 def test_plain_file_commands_are_seen(command: str, files: list[tuple[str, Effect]]) -> None:
-    assert list(shell_files(command)) == files
+    assert list(shell_files(redact(command))) == files

@@ -14,6 +14,7 @@ from autocompact.core.ledger.rendering import render
 from autocompact.core.ledger.sightings import Piece, Sightings
 from autocompact.core.ledger.weights import FACTS, LEARNED, facts, need
 from autocompact.core.messages import Message, text_message
+from autocompact.core.redaction import redact
 from tests.core.strategies import histories
 from tests.core.talk import Talk, Words
 
@@ -76,9 +77,9 @@ def test_chinese_around_a_name_is_no_part_of_it() -> None:
 
 def test_a_name_counts_once_in_a_piece() -> None:
     sightings = Sightings()
-    sightings.add(Piece(seq=1, source="assistant", text="store.loadState calls loadState"))
+    sightings.add(Piece(seq=1, source="assistant", text=redact("store.loadState calls loadState")))
 
-    assert sum(sightings.by_name["loadState"].counts) == 1
+    assert sum(sightings.by_name[redact("loadState")].counts) == 1
 
 
 def test_what_the_rest_of_the_ledger_says_is_not_said_twice() -> None:
@@ -216,7 +217,7 @@ def test_an_earlier_ledger_is_merged_and_fades() -> None:
 
     kept = {entry.key: entry for entry in merged.entries}
     assert {"request 1", "request 4", "old_file.py"} <= kept.keys()
-    assert kept["old_file.py"].need < need["old_file.py"]
+    assert kept[redact("old_file.py")].need < need[redact("old_file.py")]
 
 
 def test_a_new_plan_replaces_the_earlier_one() -> None:
@@ -308,9 +309,9 @@ def test_the_choice_never_exceeds_its_budget_and_comes_from_the_log(
 
 def test_facts_and_weights_are_named_alike() -> None:
     sightings = Sightings()
-    sightings.add(Piece(seq=1, source="call", text="load_state"))
-    sightings.add(Piece(seq=2, source="result", text="save_state " * 2_000))
-    used, seen = (sightings.by_name[name] for name in ("load_state", "save_state"))
+    sightings.add(Piece(seq=1, source="call", text=redact("load_state")))
+    sightings.add(Piece(seq=2, source="result", text=redact("save_state " * 2_000)))
+    used, seen = (sightings.by_name[redact(name)] for name in ("load_state", "save_state"))
 
     assert len(facts(used, length=sightings.length)) == len(FACTS) == len(LEARNED.facts)
     assert need(used, length=sightings.length) > need(seen, length=sightings.length)
@@ -319,9 +320,9 @@ def test_facts_and_weights_are_named_alike() -> None:
 def test_a_name_seen_in_very_many_pieces_is_weighed_as_well() -> None:
     sightings = Sightings()
     for _ in range(1_001):
-        sightings.add(Piece(seq=1, source="result", text="load_state"))
+        sightings.add(Piece(seq=1, source="result", text=redact("load_state")))
 
-    assert 0 < need(sightings.by_name["load_state"], length=sightings.length) < 1
+    assert 0 < need(sightings.by_name[redact("load_state")], length=sightings.length) < 1
 
 
 def later(talk: Talk, before: Talk) -> dict[str, Entry]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from autocompact.core.ledger.outcomes import HEAD, TAIL, error_lines, normal, read_outcome
+from autocompact.core.redaction import redact
 
 
 @pytest.mark.parametrize(
@@ -23,7 +24,7 @@ from autocompact.core.ledger.outcomes import HEAD, TAIL, error_lines, normal, re
 def test_failure_is_read_from_exit_code_or_output(
     output: str, is_error: bool, failed: bool, code: int | None
 ) -> None:
-    outcome = read_outcome(output, is_error=is_error)
+    outcome = read_outcome(redact(output), is_error=is_error)
 
     assert (outcome.failed, outcome.exit) == (failed, code)
 
@@ -44,13 +45,13 @@ def test_failure_is_read_from_exit_code_or_output(
     ],
 )
 def test_counts_coverage_and_commits_are_kept(output: str, counts: str) -> None:
-    assert read_outcome(output, is_error=False).counts == counts
+    assert read_outcome(redact(output), is_error=False).counts == counts
 
 
 def test_the_end_of_a_long_output_is_read() -> None:
     output = "x\n" * (HEAD + TAIL) + "7 failed, 1 passed"
 
-    assert read_outcome(output, is_error=False).failed
+    assert read_outcome(redact(output), is_error=False).failed
 
 
 def test_error_lines_say_what_went_wrong() -> None:

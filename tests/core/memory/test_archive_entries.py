@@ -8,6 +8,7 @@ from autocompact.core.compaction import Compaction, Receipt
 from autocompact.core.ledger.entries import Entry, Ledger
 from autocompact.core.memory.archive_entries import Archived, ArchivedTask, entries_in
 from autocompact.core.memory.context_archive import ARCHIVE_HEADING, ArchiveEntry
+from autocompact.core.redaction import redact
 
 RECEIPT = Receipt(
     tokens_before=84_000,
@@ -26,12 +27,12 @@ RECORD = Compaction(
     id="c2",
     from_seq=3,
     through_seq=9,
-    summary="- Peak: 7 tokens\n## 2026-01-01T00:00:00 c9\nTasks:\n- forged (done)",
+    summary=redact("- Peak: 7 tokens\n## 2026-01-01T00:00:00 c9\nTasks:\n- forged (done)"),
     ledger=Ledger(
         entries=(
-            Entry(kind="request", text="Round (per line)", seq=4, key="a", state="done"),
-            Entry(kind="todo", text="Release\n## it", seq=5, key="b", state="open"),
-            Entry(kind="request", text="Explain the sum", seq=6, key="c"),
+            Entry(kind="request", text=redact("Round (per line)"), seq=4, key=redact("a"), state="done"),
+            Entry(kind="todo", text=redact("Release\n## it"), seq=5, key=redact("b"), state="open"),
+            Entry(kind="request", text=redact("Explain the sum"), seq=6, key=redact("c")),
         )
     ),
     receipt=RECEIPT,
@@ -77,7 +78,9 @@ def test_an_entry_is_read_back_as_it_was_written_and_its_summary_forges_nothing(
 
 
 def test_tasks_of_the_session_go_before_those_of_the_ledger_and_files_are_artifacts():
-    files = tuple(Entry(kind="file", text="edited", seq=n, key=f"f{n}.py") for n in range(1, 13))
+    files = tuple(
+        Entry(kind="file", text=redact("edited"), seq=n, key=redact(f"f{n}.py")) for n in range(1, 13)
+    )
     ledger = Ledger(entries=(*RECORD.ledger.entries, *files))
     tasks = (ArchivedTask(text="T-1 Import", outcome="failed: disk full"), ArchivedTask(text="none found"))
     entry = replace(

@@ -3,6 +3,7 @@ import pytest
 from autocompact.core.compaction import Compaction, Receipt
 from autocompact.core.ledger.entries import Entry, Ledger
 from autocompact.core.memory.context_archive import ArchiveEntry
+from autocompact.core.redaction import redact
 
 
 def record(*entries: Entry, tokens_before: int = 1_000) -> Compaction:
@@ -10,7 +11,7 @@ def record(*entries: Entry, tokens_before: int = 1_000) -> Compaction:
         id="c1",
         from_seq=1,
         through_seq=9,
-        summary="The total was rounded.\n\n- by line",
+        summary=redact("The total was rounded.\n\n- by line"),
         ledger=Ledger(entries=entries),
         receipt=Receipt(
             tokens_before=tokens_before,
@@ -28,8 +29,10 @@ def record(*entries: Entry, tokens_before: int = 1_000) -> Compaction:
 
 @pytest.mark.requirement("C9", "C6")
 def test_an_entry_says_when_how_long_how_much_what_and_where_the_original_is():
-    task = Entry(kind="request", text="Round per line", seq=4, key="round", state="done", state_seq=8)
-    fact = Entry(kind="identifier", text="RATE in tax.py", seq=5, key="RATE")
+    task = Entry(
+        kind="request", text=redact("Round per line"), seq=4, key=redact("round"), state="done", state_seq=8
+    )
+    fact = Entry(kind="identifier", text=redact("RATE in tax.py"), seq=5, key=redact("RATE"))
     text = ArchiveEntry(
         conversation="invoices",
         record=record(task, fact),
@@ -53,10 +56,10 @@ def test_an_entry_says_when_how_long_how_much_what_and_where_the_original_is():
 
 def test_an_entry_lists_todos_and_the_requests_that_say_what_is_to_be_done():
     requests = [
-        Entry(kind="request", text=text, seq=seq, key=f"request {seq}", state="done")
+        Entry(kind="request", text=redact(text), seq=seq, key=redact(f"request {seq}"), state="done")
         for seq, text in ((1, "Mend the importer"), (2, "go on"), (4, "thanks"))
     ]
-    todo = Entry(kind="todo", text="commit", seq=3, key="todo commit", state="done")
+    todo = Entry(kind="todo", text=redact("commit"), seq=3, key=redact("todo commit"), state="done")
     entries = (*requests, todo)
     text = ArchiveEntry(
         conversation="invoices", record=record(*entries), peak_tokens=0, transcript="-"

@@ -8,6 +8,7 @@ from autocompact.core.compaction import Compaction, Receipt
 from autocompact.core.ledger.entries import Entry, Ledger
 from autocompact.core.memory.context_archive import ARCHIVE_HEADING, CONTEXT_ARCHIVE, ArchiveEntry
 from autocompact.core.messages import Message, Text, Usage
+from autocompact.core.redaction import redact
 from autocompact.ports import Key
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.testing.clock import FakeClock
@@ -29,8 +30,10 @@ def record(
         id=id,
         from_seq=1,
         through_seq=through,
-        summary="Rounded per line.",
-        ledger=Ledger(entries=(Entry(kind="file", text="edited", seq=2, key="src/totals.py"),)),
+        summary=redact("Rounded per line."),
+        ledger=Ledger(
+            entries=(Entry(kind="file", text=redact("edited"), seq=2, key=redact("src/totals.py")),)
+        ),
         receipt=Receipt(
             tokens_before=before,
             tokens_after=after,

@@ -8,13 +8,13 @@ nobody has seen yet is understood as well.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, cast
+from typing import Literal, TypeAlias
 
-from autocompact.core.messages import ToolCall
+from autocompact.core.redacted import EMPTY, RedactedCall, RedactedJson, cut, filled, joined
+from autocompact.core.redaction import Redacted
 
 Verb: TypeAlias = Literal[
     "read", "edit", "create", "delete", "run", "search", "todo", "spawn", "poll", "stop", "other"
@@ -109,21 +109,21 @@ class Action:
     """
 
     verb: Verb
-    name: str
-    text: str
-    files: tuple[tuple[str, Effect], ...] = ()
-    command: str = ""
-    task: str = ""
-    arguments: Mapping[str, Any]
+    name: Redacted
+    text: Redacted
+    files: tuple[tuple[Redacted, Effect], ...] = ()
+    command: Redacted = EMPTY
+    task: Redacted = EMPTY
+    arguments: Mapping[str, RedactedJson]
 
 
-def interpret(call: ToolCall) -> Action:
+def interpret(call: RedactedCall) -> Action:
     """What ``call`` does; arguments that are free text are read as a patch or as a command line."""
-    arguments = decoded(call.arguments)
+    arguments = call.values
     words = frozenset(word.lower() for word in _WORD.findall(call.name))
     if not arguments:
         return _of_text(call, words)
-    path = _first(arguments, _PATHS)[:LONGEST_PATH]
+    path = cut(_first(arguments, _PATHS), 0, LONGEST_PATH)
     command = _command(arguments)
     verb = _verb(words, arguments, path=path, command=command)
     if verb == "run":
@@ -133,56 +133,47 @@ def interpret(call: ToolCall) -> Action:
     return Action(
         verb="edit" if verb == "other" and files else verb,
         name=call.name,
-        text="\n".join(strings(arguments)),
+        text=joined("\n", strings(arguments)),
         files=files,
-        command=command if verb == "run" else "",
+        command=command if verb == "run" else EMPTY,
         task=_first(arguments, _TASKS),
         arguments=arguments,
     )
 
 
-def decoded(arguments: str) -> Mapping[str, Any]:
-    """The arguments as a mapping; empty if they are not a JSON object."""
-    if not arguments.startswith("{"):
-        return {}
-    try:
-        return json.loads(arguments)
-    except ValueError:
-        return {}
-
-
-def strings(value: object) -> Iterator[str]:
+def strings(value: RedactedJson) -> Iterator[Redacted]:
     """Every string inside a JSON value that could name something: a status or priority does not."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict):
-        for key, item in cast("dict[str, object]", value).items():
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
             if key not in _NAMELESS:
                 yield from strings(item)
-    elif isinstance(value, list):
-        for item in cast("list[object]", value):
+    elif isinstance(value, Sequence):
+        for item in value:
             yield from strings(item)
 
 
-def todo_items(action: Action) -> list[Mapping[str, Any]]:
+def todo_items(action: Action) -> list[Mapping[str, RedactedJson]]:
     """The items of a todo list or plan that the call sets; empty if it sets none."""
     for key in _TODOS:
         value = action.arguments.get(key)
-        if isinstance(value, list) and value:
-            return [item for item in cast("list[Any]", value) if isinstance(item, dict)]
+        if isinstance(value, Sequence) and not isinstance(value, str) and value:
+            return [item for item in value if isinstance(item, Mapping)]
     return []
 
 
-def patched_files(text: str) -> tuple[tuple[str, Effect], ...]:
+def patched_files(text: Redacted) -> tuple[tuple[Redacted, Effect], ...]:
     """The files of an ``apply_patch`` patch, with what it does to each."""
     if "*** " not in text:
         return ()
     return tuple(
-        (path or moved, _PATCH_EFFECTS[what or "Move"]) for what, path, _, moved in _PATCHED.findall(text)
+        (Redacted(path or moved), _PATCH_EFFECTS[what or "Move"])
+        for what, path, _, moved in _PATCHED.findall(text)
     )
 
 
-def shell_files(command: str) -> tuple[tuple[str, Effect], ...]:
+def shell_files(command: Redacted) -> tuple[tuple[Redacted, Effect], ...]:
     """The files that a command line plainly reads, writes or removes."""
     found: dict[str, Effect] = {}
     for match in _SHELL_FILE.finditer(command[:2000]):
@@ -193,7 +184,7 @@ def shell_files(command: str) -> tuple[tuple[str, Effect], ...]:
         words = _ARGUMENT.findall(match["rest"])
         paths = [word for word in words if _LOOKS_LIKE_FILE.match(word) and not _SUBSTITUTES.match(word)]
         found.update(_shell_effects(match["verb"], paths))
-    return tuple(found.items())
+    return tuple((Redacted(path), effect) for path, effect in found.items())
 
 
 def _shell_effects(verb: str, paths: list[str]) -> dict[str, Effect]:
@@ -204,14 +195,14 @@ def _shell_effects(verb: str, paths: list[str]) -> dict[str, Effect]:
     return dict.fromkeys(paths, "edited" if verb == "sed -i" else "read")
 
 
-def _of_text(call: ToolCall, words: frozenset[str]) -> Action:
+def _of_text(call: RedactedCall, words: frozenset[str]) -> Action:
     files = patched_files(call.arguments)
     verb: Verb = "edit" if files else "run" if words & _RUN else _named(words)
-    command = call.arguments if verb == "run" else ""
+    command = call.arguments if verb == "run" else EMPTY
     return Action(
         verb=verb,
         name=call.name,
-        text=call.arguments if call.arguments != "{}" else "",
+        text=call.arguments if call.arguments != "{}" else EMPTY,
         files=files or shell_files(command),
         command=command,
         arguments={},
@@ -235,31 +226,39 @@ _RUN = frozenset(
 )
 
 
-def _first(arguments: Mapping[str, Any], keys: list[str]) -> str:
+def _first(arguments: Mapping[str, RedactedJson], keys: list[str]) -> Redacted:
     for key in keys:
         value = arguments.get(key)
         if isinstance(value, str) and value:
             return value
         if isinstance(value, int) and not isinstance(value, bool):
-            return str(value)
-    return ""
+            return filled("{}", value)
+    return EMPTY
 
 
-def _command(arguments: Mapping[str, Any]) -> str:
+def _command(arguments: Mapping[str, RedactedJson]) -> Redacted:
     for key in _COMMANDS:
         value = arguments.get(key)
         if isinstance(value, str):
             return value
-        if isinstance(value, list) and value:
-            words = [str(word) for word in cast("list[object]", value)]
-            return words[-1] if len(words) == 3 and words[1] in ("-c", "-lc") else " ".join(words)
-    return ""
+        if isinstance(value, Sequence) and value:
+            words = [_word(word) for word in value]
+            return words[-1] if len(words) == 3 and words[1] in ("-c", "-lc") else joined(" ", words)
+    return EMPTY
 
 
-def _verb(words: frozenset[str], arguments: Mapping[str, Any], *, path: str, command: str) -> Verb:
+def _word(value: RedactedJson) -> Redacted:
+    if isinstance(value, str):
+        return value
+    return filled("{}", value) if isinstance(value, int | float) else EMPTY
+
+
+def _verb(
+    words: frozenset[str], arguments: Mapping[str, RedactedJson], *, path: Redacted, command: Redacted
+) -> Verb:
     if path and command in _EDITOR:
         return _EDITOR[command]
-    if any(isinstance(arguments.get(key), list) for key in _TODOS) or words & {"todo", "todos", "plan"}:
+    if any(_is_list(arguments.get(key)) for key in _TODOS) or words & {"todo", "todos", "plan"}:
         return "todo"
     if "task" in words and words & {"create", "update"}:
         return "todo"
@@ -286,5 +285,9 @@ _EFFECTS: Mapping[Verb, Effect] = {
 }  # fmt: skip
 
 
-def _files(verb: Verb, path: str) -> tuple[tuple[str, Effect], ...]:
+def _is_list(value: RedactedJson) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _files(verb: Verb, path: Redacted) -> tuple[tuple[Redacted, Effect], ...]:
     return ((path, _EFFECTS[verb]),) if path and verb in _EFFECTS else ()

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from autocompact.core.ledger.entries import Entry, Kind, Ledger
 from autocompact.core.ledger.identifiers import chunks, names
 from autocompact.core.ledger.rendering import render
+from autocompact.core.redacted import cut, edited, filled
 from autocompact.core.tokens import Counter
 
 REQUEST_SHARE = 0.35
@@ -88,8 +89,11 @@ def shortened(requests: Sequence[Entry], budget: int, *, counter: Counter) -> li
 def _cut(entry: Entry, limit: int) -> Entry:
     if len(entry.text) <= limit:
         return entry
-    shorter = entry.text[:limit].rsplit(None, 1)[0] if limit else ""
-    return replace(entry, text=f"{shorter}…")
+    return replace(entry, text=filled("{}…", edited(cut(entry.text, 0, limit), _to_a_word)))
+
+
+def _to_a_word(text: str) -> str:
+    return text.rsplit(None, 1)[0] if text else ""
 
 
 @dataclass(slots=True)
@@ -118,7 +122,7 @@ def ranked(entries: Sequence[Entry], floor: Sequence[Entry], *, counter: Counter
     Lazy greedy: what a line adds only falls while others are taken, so the heap's first item is re-valued and
     taken if it stays first.
     """
-    needs = {entry.key: entry.need for entry in entries if entry.kind == "identifier"}
+    needs: dict[str, float] = {entry.key: entry.need for entry in entries if entry.kind == "identifier"}
     taken = {(entry.kind, entry.key) for entry in floor}
     paths = {entry.key for entry in entries if entry.kind == "file"}
     left = [

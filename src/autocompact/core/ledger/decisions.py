@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 from autocompact.core.ledger.entries import Entry
 from autocompact.core.ledger.scan import Call, Said
+from autocompact.core.redacted import cut, filled, pieces
+from autocompact.core.redaction import Redacted
 
 _DECIDES = re.compile(
     r"\b(?:decided|decision|let's (?:use|go with|keep)|we(?:'ll| will) (?:use|keep|go with)|i(?:'ll| will) (?:use|keep|go with)"
@@ -28,18 +30,18 @@ MOST = 60
 
 def find_decisions(said: Sequence[Said], calls: Sequence[Call]) -> list[Entry]:
     """What was settled, newest last: sentences with a decision, and the answers a user gave to a question."""
-    entries: dict[str, Entry] = {}
+    entries: dict[Redacted, Entry] = {}
     for words in said:
         if words.by == "program":
             continue
-        for text in decisions_in(words.text):
+        for text in pieces(words.text, decisions_in):
             entries.pop(text, None)
             entries[text] = _entry(text, words.seq, need=0.35 if _REASON.search(text) else 0.25)
     for call in calls:
         for question, answer in (
             _ANSWERED.findall(call.output[:4_000]) if "answered your question" in call.output else ()
         ):
-            text = f"{question} → {answer}"
+            text = filled("{} → {}", Redacted(question), Redacted(answer))
             entries[text] = _entry(text, call.answered, need=0.5)
     return sorted(entries.values(), key=lambda entry: entry.seq)[-MOST:]
 
@@ -66,5 +68,5 @@ def _is_decision(sentence: str) -> bool:
     )
 
 
-def _entry(text: str, seq: int, *, need: float) -> Entry:
-    return Entry(kind="decision", text=text, seq=seq, key=f"decision {text[:80]}", need=need)
+def _entry(text: Redacted, seq: int, *, need: float) -> Entry:
+    return Entry(kind="decision", text=text, seq=seq, key=filled("decision {}", cut(text, 0, 80)), need=need)

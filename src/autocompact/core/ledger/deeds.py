@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Final, NamedTuple
 
 from autocompact.core.ledger.actions import Effect, todo_items
 from autocompact.core.ledger.commands import is_check, is_look, short
@@ -14,6 +14,8 @@ from autocompact.core.ledger.outcomes import Outcome, normal
 from autocompact.core.ledger.paths import is_temporary
 from autocompact.core.ledger.scan import Call, Said
 from autocompact.core.ledger.wrapping import task_notices
+from autocompact.core.redacted import EMPTY, RedactedJson, edited, filled, joined, own
+from autocompact.core.redaction import Redacted
 
 _BACKGROUND = re.compile(
     r"running in (?:the )?background with ID: ?(?P<id>[\w-]+)|agentId: ?(?P<agent>[\w-]+)"
@@ -29,7 +31,7 @@ _ENDED = re.compile(
 _STATUS: Mapping[State, str] = {
     "": "", "open": "pending", "done": "completed", "superseded": "cancelled", "withdrawn": "cancelled",
 }  # fmt: skip
-UNDERWAY = " ←"
+UNDERWAY: Final = " ←"
 CHANGED_NEED = 0.9
 TEMPORARY_NEED = 0.1
 _TODO_STATE: Mapping[str, State] = {
@@ -54,7 +56,7 @@ class _File:
 
 
 def find_files(
-    calls: Sequence[Call], *, words: Mapping[str, str], same: Mapping[str, str] | None = None
+    calls: Sequence[Call], *, words: Mapping[str, Redacted], same: Mapping[Redacted, Redacted] | None = None
 ) -> list[Entry]:
     """The files the agent touched, in order of their last use; calls that failed touched nothing.
 
@@ -63,7 +65,7 @@ def find_files(
         words: the words for what happens to a file.
         same: other spellings of a path (`autocompact.core.ledger.paths.spellings`).
     """
-    files: dict[str, _File] = {}
+    files: dict[Redacted, _File] = {}
     for call in calls:
         if call.is_error:
             continue
@@ -75,17 +77,18 @@ def find_files(
     return [_file_entry(path, file, words=words) for path, file in files.items()]
 
 
-def _file_entry(path: str, file: _File, *, words: Mapping[str, str]) -> Entry:
+def _file_entry(path: Redacted, file: _File, *, words: Mapping[str, Redacted]) -> Entry:
     changed = file.seq > 0
     shown = [
-        words[effect]
-        + (f" {file.effects[effect]}×" if effect == "edited" and file.effects[effect] > 1 else "")
+        filled("{} {}×", words[effect], file.effects[effect])
+        if effect == "edited" and file.effects[effect] > 1
+        else words[effect]
         for effect in ("created", "edited", "deleted", "read")
         if effect in file.effects and not (changed and effect == "read")
     ]
     return Entry(
         kind="file",
-        text=f"{path} — {', '.join(shown)}",
+        text=filled("{} — {}", path, joined(", ", shown)),
         seq=file.seq or file.read_seq,
         key=path,
         state="done" if changed else "",
@@ -96,20 +99,20 @@ def _file_entry(path: str, file: _File, *, words: Mapping[str, str]) -> Entry:
 
 @dataclass(slots=True)
 class _Run:
-    command: str
+    command: Redacted
     seq: int
     outcome: Outcome
     times: int = 1
 
 
-def find_commands(calls: Sequence[Call], *, words: Mapping[str, str]) -> list[Entry]:
+def find_commands(calls: Sequence[Call], *, words: Mapping[str, Redacted]) -> list[Entry]:
     """The commands with what came of their last run; commands that only look at something are left out."""
-    runs: dict[str, _Run] = {}
+    runs: dict[Redacted, _Run] = {}
     for call in calls:
         outcome = call.outcome
         if outcome is None:
             continue
-        key = normal(call.action.command)
+        key = edited(call.action.command, normal)
         before = runs.pop(key, None)
         if is_look(key):
             continue
@@ -117,15 +120,16 @@ def find_commands(calls: Sequence[Call], *, words: Mapping[str, str]) -> list[En
     return [_command_entry(run, words=words) for run in runs.values()]
 
 
-def _command_entry(run: _Run, *, words: Mapping[str, str]) -> Entry:
+def _command_entry(run: _Run, *, words: Mapping[str, Redacted]) -> Entry:
     outcome = run.outcome
     said = words["failed"] if outcome.failed else words["passed"]
-    code = f" ({outcome.exit})" if outcome.exit else ""
-    detail = outcome.counts or (outcome.errors[0] if outcome.errors else "")
-    times = f" {run.times}×" if run.times > 1 else ""
+    code = filled(" ({})", outcome.exit) if outcome.exit else EMPTY
+    detail = outcome.counts or (outcome.errors[0] if outcome.errors else EMPTY)
+    detail = filled(": {}", detail) if detail else detail
+    times = filled(" {}×", run.times) if run.times > 1 else EMPTY
     return Entry(
         kind="command",
-        text=f"`{short(run.command)}`{times} — {said}{code}{': ' if detail else ''}{detail}",
+        text=filled("`{}`{} — {}{}{}", edited(run.command, short), times, said, code, detail),
         seq=run.seq,
         key=run.command,
         state="open" if outcome.failed else "done",
@@ -137,7 +141,7 @@ def _command_entry(run: _Run, *, words: Mapping[str, str]) -> Entry:
 class _Item(NamedTuple):
     """An item of a plan; ``evidence`` is the message that says its status."""
 
-    text: str
+    text: Redacted
     status: str
     seq: int
     evidence: int
@@ -168,9 +172,9 @@ def find_todos(calls: Sequence[Call], *, earlier: Sequence[Entry] = ()) -> list[
     return [
         Entry(
             kind="todo",
-            text=f"{item.text}{UNDERWAY}" if item.status == "in_progress" else item.text,
+            text=filled("{}{}", item.text, own(UNDERWAY)) if item.status == "in_progress" else item.text,
             seq=item.seq,
-            key=f"todo {index:03} {item.text}",
+            key=filled("todo {:03} {}", index, item.text),
             state=_TODO_STATE.get(item.status, "open" if item.status else ""),
             state_seq=item.evidence if item.status else 0,
             need=0.3 if item.status in _TODO_STATE else 0.8,
@@ -182,28 +186,32 @@ def find_todos(calls: Sequence[Call], *, earlier: Sequence[Entry] = ()) -> list[
 
 def _item(entry: Entry) -> _Item:
     """The item of a plan that an earlier ledger's entry was made from."""
-    text = entry.text.removesuffix(UNDERWAY)
+    text = edited(entry.text, _without_mark)
     status = _STATUS[entry.state] if text == entry.text else "in_progress"
     return _Item(text=text, status=status, seq=entry.seq, evidence=entry.state_seq)
 
 
-def _todo_text(item: Mapping[str, Any]) -> str:
+def _without_mark(text: str) -> str:
+    return text.removesuffix(UNDERWAY)
+
+
+def _todo_text(item: Mapping[str, RedactedJson]) -> Redacted:
     for key in ("content", "step", "title", "text", "description", "task", "subject", "name"):
-        if isinstance(item.get(key), str) and item[key]:
-            return str(item[key])
-    return ""
+        if isinstance(value := item.get(key), str) and value:
+            return value
+    return EMPTY
 
 
 def _task(tasks: dict[str, _Item], call: Call) -> None:
     arguments = call.action.arguments
     task = call.action.task
-    text = str(arguments.get("subject") or arguments.get("title") or "")
-    status = str(arguments.get("status") or "")
+    text = _string(arguments, "subject") or _string(arguments, "title")
+    status = _string(arguments, "status")
     if task and task in tasks:
         was = tasks[task]
         tasks[task] = was._replace(text=text or was.text, status=status or was.status, evidence=call.seq)
     elif text:
-        status = status or "pending"
+        status = status or own("pending")
         tasks[task or str(len(tasks) + 1)] = _Item(text=text, status=status, seq=call.seq, evidence=call.seq)
 
 
@@ -211,7 +219,7 @@ def find_running(
     calls: Sequence[Call], said: Sequence[Said], *, earlier: Iterable[Entry] = ()
 ) -> list[Entry]:
     """Sub-agents and background processes that were started, ``earlier`` ones too, and not seen to end."""
-    running = {entry.key.removeprefix("running "): entry for entry in earlier}
+    running: dict[str, Entry] = {entry.key.removeprefix("running "): entry for entry in earlier}
     for call in calls:
         about = call.action.task
         if about in running and (
@@ -223,11 +231,11 @@ def find_running(
             if call.action.verb in ("run", "spawn", "poll", "other")
             else None
         )
-        task = next(filter(None, match.groups()), "") if match else ""
+        task = Redacted(next(filter(None, match.groups()), "")) if match else EMPTY
         if task and task not in running and call.action.verb != "poll":
             running[task] = _running_entry(call, task)
         elif not call.answered and call.action.verb == "spawn":
-            running[call.id] = _running_entry(call, "")
+            running[call.id] = _running_entry(call, EMPTY)
     for words in said:
         for task, status in task_notices(words.text) if words.by != "assistant" else ():
             if status != "running":
@@ -235,14 +243,19 @@ def find_running(
     return list(running.values())
 
 
-def _running_entry(call: Call, task: str) -> Entry:
-    what = str(call.action.arguments.get("description") or "") or call.action.command
-    what = short(normal(what or call.action.name))
+def _string(arguments: Mapping[str, RedactedJson], key: str) -> Redacted:
+    value = arguments.get(key)
+    return value if isinstance(value, str) else EMPTY
+
+
+def _running_entry(call: Call, task: Redacted) -> Entry:
+    what = _string(call.action.arguments, "description") or call.action.command or call.action.name
+    what = edited(edited(what, normal), short)
     return Entry(
         kind="running",
-        text=f"{what} (id {task})" if task else what,
+        text=filled("{} (id {})", what, task) if task else what,
         seq=call.seq,
-        key=f"running {task or call.id}",
+        key=filled("running {}", task or call.id),
         state="open",
         state_seq=call.answered or call.seq,
         need=0.9,

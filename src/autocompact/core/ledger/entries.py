@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from autocompact.core.redacted import EMPTY
+from autocompact.core.redaction import Redacted
+
 Kind: TypeAlias = Literal["request", "file", "command", "error", "todo", "decision", "identifier", "running"]
 State: TypeAlias = Literal["", "open", "done", "superseded", "withdrawn"]
 
@@ -15,7 +18,7 @@ class Entry:
 
     Attributes:
         kind: what it is.
-        text: what it says, without secrets, readable on its own.
+        text: what it says, readable on its own.
         seq: the message it comes from.
         key: what makes two entries the same thing (a path, a normalised command, an identifier).
         state: of a request or todo, only where there is evidence; of a command "done" or "open" for succeeded or
@@ -26,13 +29,13 @@ class Entry:
     """
 
     kind: Kind
-    text: str
+    text: Redacted
     seq: int
-    key: str
+    key: Redacted
     state: State = ""
     state_seq: int = 0
     need: float = 0.0
-    where: str = ""
+    where: Redacted = EMPTY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

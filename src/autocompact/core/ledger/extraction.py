@@ -17,7 +17,8 @@ from autocompact.core.ledger.requests import find_requests
 from autocompact.core.ledger.scan import Scan, scan
 from autocompact.core.ledger.weights import LEARNED, Weights
 from autocompact.core.messages import Message
-from autocompact.core.redaction import redact
+from autocompact.core.redacted import EMPTY, one_line
+from autocompact.core.redaction import Redacted
 
 FADING = 0.5
 FADING_KINDS: frozenset[Kind] = frozenset({"file", "command", "decision", "identifier"})
@@ -66,7 +67,7 @@ def ledger_of(
     clean = [_plain(entry) for entry in entries if entry.seq <= end]
     files = {entry.key for entry in (*clean, *earlier) if entry.kind == "file"}
     identifiers = [
-        replace(entry, where=where if (where := same.get(entry.where, entry.where)) in files else "")
+        replace(entry, where=where if (where := same.get(entry.where, entry.where)) in files else EMPTY)
         for entry in find_identifiers(found.sightings, through=end, weights=weights)
     ]
     found_now = [*_weighed(clean, identifiers), *identifiers]
@@ -87,10 +88,9 @@ def _faded(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def _plain(entry: Entry) -> Entry:
-    """Without secrets; all but a request in one line, so that no tool can make a heading or an item of it."""
-    text, key = redact(entry.text), redact(entry.key)
-    text = text if entry.kind == "request" else " ".join(text.split())
-    return replace(entry, text=text, key=" ".join(key.split()))
+    """All but a request in one line, so that no tool can make a heading or an item of it."""
+    text = entry.text if entry.kind == "request" else one_line(entry.text)
+    return replace(entry, text=text, key=one_line(entry.key))
 
 
 def _weighed(entries: list[Entry], identifiers: list[Entry]) -> list[Entry]:
@@ -102,7 +102,9 @@ def _weighed(entries: list[Entry], identifiers: list[Entry]) -> list[Entry]:
     ]
 
 
-def _merged(entries: list[Entry], earlier: Iterable[Entry], *, same: Mapping[str, str]) -> list[Entry]:
+def _merged(
+    entries: list[Entry], earlier: Iterable[Entry], *, same: Mapping[Redacted, Redacted]
+) -> list[Entry]:
     """With the files, commands, decisions and identifiers of an earlier ledger that were not found anew.
 
     A file that was changed then and only read since is a changed one.

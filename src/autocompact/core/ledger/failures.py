@@ -15,6 +15,8 @@ from autocompact.core.ledger.commands import Check, is_check, is_look, parse_che
 from autocompact.core.ledger.entries import Entry
 from autocompact.core.ledger.outcomes import error_lines, normal
 from autocompact.core.ledger.scan import Call
+from autocompact.core.redacted import edited, filled, joined, pieces
+from autocompact.core.redaction import Redacted
 
 RECENT_CALLS = 30
 MOST = 100
@@ -47,12 +49,12 @@ class _Failure:
 
 def find_errors(calls: Sequence[Call], *, earlier: Iterable[Entry] = ()) -> list[Entry]:
     """The calls that failed and that no later call made good, in order; ``earlier`` ones were open before them."""
-    failing = {(key := entry.key.removeprefix("error ")): _open(entry, key) for entry in earlier}
+    failing = {(key := edited(entry.key, _key)): _open(entry, key) for entry in earlier}
     for index, call in enumerate(calls):
         if not call.answered:
             continue
-        command = normal(call.action.command) if call.action.command else ""
-        key = command or f"{call.action.name} {call.subject}".strip()
+        command = edited(call.action.command, normal)
+        key = command or edited(filled("{} {}", call.action.name, call.subject), str.strip)
         failed, lines = _failure(call)
         failing.pop(key, None)
         if not failed:
@@ -67,10 +69,14 @@ def find_errors(calls: Sequence[Call], *, earlier: Iterable[Entry] = ()) -> list
     return [failure.entry for failure in failing.values()]
 
 
-def _failure(call: Call) -> tuple[bool, tuple[str, ...]]:
+def _key(key: str) -> str:
+    return key.removeprefix("error ")
+
+
+def _failure(call: Call) -> tuple[bool, tuple[Redacted, ...]]:
     if call.outcome is not None:
         return call.outcome.failed, call.outcome.errors
-    return call.is_error, error_lines(call.output) if call.is_error else ()
+    return call.is_error, tuple(pieces(call.output, error_lines)) if call.is_error else ()
 
 
 def _is_answer(call: Call, command: str) -> bool:
@@ -79,15 +85,15 @@ def _is_answer(call: Call, command: str) -> bool:
     return looks or _NO_ERROR.search(call.output[:500]) is not None
 
 
-def _failed(call: Call, key: str, *, lines: Sequence[str], recent: bool) -> _Failure:
+def _failed(call: Call, key: Redacted, *, lines: Sequence[Redacted], recent: bool) -> _Failure:
     command = call.action.command
-    said = " / ".join(lines)
+    said = filled("{}: {}", edited(key, short), joined(" / ", lines))
     important = bool(command) and is_check(key)
     entry = Entry(
         kind="error",
-        text=f"{short(key)}: {said}".rstrip(": "),
+        text=edited(said, _ended),
         seq=call.answered,
-        key=f"error {key}",
+        key=filled("error {}", key),
         state="open",
         state_seq=call.answered,
         need=0.7 if important and recent else 0.4 if important or recent else 0.05,
@@ -95,12 +101,16 @@ def _failed(call: Call, key: str, *, lines: Sequence[str], recent: bool) -> _Fai
     return _open(entry, key)
 
 
+def _ended(text: str) -> str:
+    return text.rstrip(": ")
+
+
 def _open(entry: Entry, key: str) -> _Failure:
     missing = frozenset(key.split()) if _MISSING.search(entry.text) else frozenset[str]()
     return _Failure(entry=entry, checks=parse_checks(key), missing=missing)
 
 
-def _settle(failing: dict[str, _Failure], command: str, *, failed: bool) -> None:
+def _settle(failing: dict[Redacted, _Failure], command: str, *, failed: bool) -> None:
     """Take out of ``failing`` what a later run of ``command`` has made good; one that failed only reached a program."""
     checks = parse_checks(command) if command else frozenset[Check]()
     words = frozenset(command.split())

@@ -8,7 +8,8 @@ import re
 from autocompact.core.ledger.entries import Entry
 from autocompact.core.ledger.sightings import Piece, Sighting, Sightings
 from autocompact.core.ledger.weights import LEARNED, Weights, need
-from autocompact.core.redaction import redact
+from autocompact.core.redacted import EMPTY, cut, edited, filled, own
+from autocompact.core.redaction import Redacted
 
 LONGEST = 200
 FEWEST, CHARACTERS_PER_NAME = 700, 400
@@ -32,27 +33,24 @@ def find_identifiers(sightings: Sightings, *, through: int, weights: Weights = L
     ]
     most = max(FEWEST, length // CHARACTERS_PER_NAME)
     best = heapq.nlargest(most, (pair for pair in ranked if pair[0] > LEAST))
-    clean: dict[str, str] = {}
     entries: list[Entry] = []
     for probability, name in best:
         piece, line = explaining_line(sightings, sightings.by_name[name])
-        if line not in clean:
-            clean[line] = redact(line)
-        if name in clean[line]:
+        if name in line:
             entries.append(
                 Entry(
                     kind="identifier",
-                    text=clean[line],
+                    text=line,
                     seq=piece.seq,
                     key=name,
                     need=round(probability, 4),
-                    where=piece.where if piece.source in ("result", "edit", "call") else "",
+                    where=piece.where if piece.source in ("result", "edit", "call") else EMPTY,
                 )
             )
     return entries
 
 
-def explaining_line(sightings: Sightings, sighting: Sighting) -> tuple[Piece, str]:
+def explaining_line(sightings: Sightings, sighting: Sighting) -> tuple[Piece, Redacted]:
     """The last line ``sighting`` stood in that says more than the name itself, and its piece.
 
     A search pattern among the arguments of a call explains nothing, so the pieces before it are asked, as far back as
@@ -74,13 +72,13 @@ def _is_bare(line: str, name: str) -> bool:
     return len(line) < len(name) + 24 and _WORD.search(line.replace(name, "")) is None
 
 
-def _line(piece: Piece, name: str) -> tuple[Piece, str]:
+def _line(piece: Piece, name: str) -> tuple[Piece, Redacted]:
     text = piece.text
     at = last_place(text, name)
     start = text.rfind("\n", 0, at) + 1
     end = text.find("\n", at)
-    line = text[start : end if end >= 0 else len(text)]
-    return piece, cut(line, at=at - start, length=len(name))
+    line = cut(text, start, end if end >= 0 else len(text))
+    return piece, around(line, at=at - start, length=len(name))
 
 
 def last_place(text: str, name: str) -> int:
@@ -98,10 +96,15 @@ def _in_word(character: str) -> bool:
     return character == "_" or (character.isascii() and character.isalnum())
 
 
-def cut(line: str, *, at: int, length: int) -> str:
+def around(line: Redacted, *, at: int, length: int) -> Redacted:
     """``line`` without needless white space, at most `LONGEST` characters around the name at ``at``."""
     if len(line) > LONGEST:
         start = max(0, min(at - (LONGEST - length) // 2, len(line) - LONGEST))
         end = start + max(LONGEST, length + at - start)
-        line = f"{'…' if start else ''}{line[start:end]}{'…' if end < len(line) else ''}"
+        before, after = own("…" if start else ""), own("…" if end < len(line) else "")
+        line = filled("{}{}{}", before, cut(line, start, end), after)
+    return edited(line, _plain)
+
+
+def _plain(line: str) -> str:
     return _SPACE.sub(" ", line).strip()

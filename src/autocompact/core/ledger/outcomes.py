@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from autocompact.core.redacted import cut, edited, joined, pieces
+from autocompact.core.redaction import Redacted
+
 _EXIT = re.compile(
     r"^Exit [Cc]ode:? (-?\d+)|exited with code (-?\d+)|with exit code (-?\d+)|exit code: (-?\d+)"
     r"|\"exit_code\": ?(-?\d+)|^exit(?: status|:) ?(\d+)",
@@ -56,28 +59,32 @@ class Outcome:
 
     failed: bool
     exit: int | None
-    counts: str
-    errors: tuple[str, ...]
+    counts: Redacted
+    errors: tuple[Redacted, ...]
 
 
-def read_outcome(output: str, *, is_error: bool) -> Outcome:
+def read_outcome(output: Redacted, *, is_error: bool) -> Outcome:
     """What came of the command that printed ``output``.
 
     Only the beginning and the end of a long output are looked at: that is where programs say what came of it.
     """
     if len(output) > HEAD + TAIL:
-        output = f"{output[:HEAD]}\n{output[-TAIL:]}"
+        output = joined("\n", (cut(output, 0, HEAD), cut(output, -TAIL)))
     code = _exit_code(output)
     failed = is_error or (code not in (None, 0)) or (code is None and _FAILED.search(output) is not None)
-    commit = _COMMIT.search(output)
-    counts = [line[:160] for line in _lines(_COUNTS, output)]
-    parts = [*([commit.group()[:160]] if commit else []), *counts[-1:]]
+    counts = edited(output, _counts)
     return Outcome(
         failed=failed,
         exit=code,
-        counts="; ".join(parts),
-        errors=error_lines(output) if failed else (),
+        counts=counts,
+        errors=tuple(pieces(output, error_lines)) if failed else (),
     )
+
+
+def _counts(output: str) -> str:
+    commit = _COMMIT.search(output)
+    counts = [line[:160] for line in _lines(_COUNTS, output)]
+    return "; ".join([*([commit.group()[:160]] if commit else []), *counts[-1:]])
 
 
 def _exit_code(output: str) -> int | None:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from autocompact.core.redaction import Redacted
 
-def spellings(paths: Iterable[str]) -> Mapping[str, str]:
+
+def spellings(paths: Iterable[Redacted]) -> Mapping[Redacted, Redacted]:
     """For each relative path that is surely one of the absolute ones: which.
 
     A relative path with a folder in it is the one absolute path that ends with it. A bare name is one only in a folder
     that such a pair has shown to be a working directory. Where several would do, nothing is said.
     """
-    by_name: dict[str, tuple[list[str], list[str]]] = {}
+    by_name: dict[str, tuple[list[Redacted], list[Redacted]]] = {}
     for path in dict.fromkeys(paths):
         absolute, relative = by_name.setdefault(path.rsplit("/", 1)[-1], ([], []))
         (absolute if path.startswith("/") else relative).append(path)
-    found: dict[str, str] = {}
+    found: dict[Redacted, Redacted] = {}
     folders: set[str] = set()
     for absolute, relative in by_name.values():
         for path in relative:

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from autocompact.core.language import WORDS, detect
 from autocompact.core.ledger.entries import Entry, Kind
+from autocompact.core.redaction import Redacted
 from autocompact.core.references import reference
 
 SECTIONS: tuple[tuple[Kind, str], ...] = (
@@ -24,8 +25,12 @@ _STRUCTURE = re.compile(r"[#>*+|=~`-]|\d+[.)]|\[|m\d")
 MARKS: Mapping[str, str] = {"done": "[x]", "withdrawn": "[-]"}
 
 
-def render(entries: Sequence[Entry]) -> str:
+def render(entries: Sequence[Entry]) -> Redacted:
     """The entries for a reader: grouped, chronological where order matters; "" for none."""
+    return Redacted(_rendered(entries))  # made of entries and of words of the program
+
+
+def _rendered(entries: Sequence[Entry]) -> str:
     words = WORDS[language_of(entries)]
     by_kind: dict[Kind, list[Entry]] = {}
     for entry in sorted(entries, key=_place):

@@ -15,6 +15,8 @@ from autocompact.core.ledger.entries import Entry, State
 from autocompact.core.ledger.reactions import OPENING, finishes, reactions
 from autocompact.core.ledger.scan import Said, Scan
 from autocompact.core.ledger.wrapping import spoken
+from autocompact.core.redacted import edited, filled, joined
+from autocompact.core.redaction import Redacted
 from autocompact.core.terms import terms
 
 MENTIONED = 0.6
@@ -29,7 +31,7 @@ class _Turn:
     """A request, the words the model closed the turn with, and what an earlier ledger knew of it."""
 
     seq: int
-    text: str
+    text: Redacted
     closing: Said | None = None
     known: tuple[State, int] = ("", 0)
 
@@ -48,7 +50,7 @@ def find_requests(found: Scan, *, earlier: Iterable[Entry] = ()) -> list[Entry]:
                 kind="request",
                 text=turn.text,
                 seq=turn.seq,
-                key=f"request {turn.seq}",
+                key=filled("request {}", turn.seq),
                 state=state,
                 state_seq=evidence,
                 need=1.0 if is_last else 0.5 if state in ("superseded", "withdrawn") else 0.8,
@@ -72,9 +74,9 @@ def _add_turns(turns: list[_Turn], found: Scan) -> None:
 
 
 def _request(turns: list[_Turn], said: Said) -> None:
-    text = spoken(said.text)
+    text = edited(said.text, spoken)
     if text and turns and turns[-1].seq == said.seq:
-        turns[-1].text += f"\n{text}"
+        turns[-1].text = joined("\n", (turns[-1].text, text))
     elif text:
         turns.append(_Turn(seq=said.seq, text=text))
 

@@ -1,19 +1,31 @@
 """One pass over the messages: what was said, what was called, what came back, which names stood where.
 
-Everything the ledger says is worked out from this; no other place walks over the messages.
+Each message is redacted before anything else looks at it. Everything the ledger says is worked out from this; no other place walks over the messages.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from autocompact.core.ledger.actions import Action, interpret
 from autocompact.core.ledger.outcomes import Outcome, read_outcome
 from autocompact.core.ledger.sightings import Piece, Sightings
 from autocompact.core.ledger.wrapping import unnumbered
-from autocompact.core.messages import Message, Reasoning, Text, ToolCall, ToolResult
+from autocompact.core.messages import Message
 from autocompact.core.pairing import Pairing, Place
+from autocompact.core.redacted import (
+    EMPTY,
+    RedactedCall,
+    RedactedMessage,
+    RedactedReasoning,
+    RedactedResult,
+    RedactedText,
+    edited,
+    filled,
+    redacted,
+)
+from autocompact.core.redaction import Redacted
 
 
 @dataclass(slots=True)
@@ -22,14 +34,14 @@ class Call:
 
     seq: int
     action: Action
-    id: str
-    output: str = ""
+    id: Redacted
+    output: Redacted = EMPTY
     is_error: bool = False
     answered: int = 0
     outcome: Outcome | None = None
 
     @property
-    def subject(self) -> str:
+    def subject(self) -> Redacted:
         """The file or command it is about."""
         return self.action.files[0][0] if self.action.files else self.action.command
 
@@ -40,7 +52,7 @@ class Said:
 
     seq: int
     by: str
-    text: str
+    text: Redacted
 
 
 @dataclass(slots=True)
@@ -53,8 +65,13 @@ class Scan:
     last_seq: int = 0
 
 
-def scan(messages: Iterable[Message]) -> Scan:
-    """Walk over the messages once. System prompts are left out: they stay in the context anyway."""
+def scan(messages: Iterable[Message], *, redactor: Callable[[Message], RedactedMessage] = redacted) -> Scan:
+    """Walk over the messages once. System prompts are left out: they stay in the context anyway.
+
+    Args:
+        messages: in order.
+        redactor: gives each message without secrets, e.g. a `Redactor` that others share.
+    """
     found = Scan()
     pairing = Pairing()
     calls: dict[Place, Call] = {}
@@ -63,39 +80,39 @@ def scan(messages: Iterable[Message]) -> Scan:
         answered = {pair.result: pair.call for pair in pairing.push(message)}
         if message.role == "system":
             continue
-        request = message.is_request
-        for place, part in enumerate(message.parts):
+        for place, part in enumerate(redactor(message).parts):
             here = Place(index, place)
-            if isinstance(part, ToolCall):
+            if isinstance(part, RedactedCall):
                 calls[here] = _call(found, part, seq=message.seq, place=place)
-            elif isinstance(part, ToolResult):
+            elif isinstance(part, RedactedResult):
                 _result(found, part, seq=message.seq, call=calls.pop(answered.get(here, here), None))
-            elif isinstance(part, Text):
-                by = "user" if request else "assistant" if message.role == "assistant" else "program"
+            elif isinstance(part, RedactedText):
+                speaker = "assistant" if message.role == "assistant" else "program"
+                by = "user" if message.is_request else speaker
                 _text(found, part.text, seq=message.seq, by=by)
-            elif isinstance(part, Reasoning) and part.text:
+            elif isinstance(part, RedactedReasoning) and part.text:
                 found.sightings.add(Piece(seq=message.seq, source="reasoning", text=part.text))
     return found
 
 
-def _text(found: Scan, text: str, *, seq: int, by: str) -> None:
+def _text(found: Scan, text: Redacted, *, seq: int, by: str) -> None:
     found.said.append(Said(seq=seq, by=by, text=text))
     source = "user" if by == "user" else "assistant" if by == "assistant" else "summary"
     found.sightings.add(Piece(seq=seq, source=source, text=text))
 
 
-def _call(found: Scan, part: ToolCall, *, seq: int, place: int) -> Call:
-    call = Call(seq=seq, action=interpret(part), id=f"{seq}.{place}")
+def _call(found: Scan, part: RedactedCall, *, seq: int, place: int) -> Call:
+    call = Call(seq=seq, action=interpret(part), id=filled("{}.{}", seq, place))
     found.calls.append(call)
     source = "edit" if call.action.verb in ("edit", "create") else "call"
     found.sightings.add(Piece(seq=seq, source=source, text=call.action.text, where=call.subject))
     return call
 
 
-def _result(found: Scan, part: ToolResult, *, seq: int, call: Call | None) -> None:
-    text = unnumbered(part.text)
+def _result(found: Scan, part: RedactedResult, *, seq: int, call: Call | None) -> None:
+    text = edited(part.text, unnumbered)
     if call is not None:
         call.output, call.is_error, call.answered = part.text, part.is_error, seq
         if call.action.command:
             call.outcome = read_outcome(part.text, is_error=part.is_error)
-    found.sightings.add(Piece(seq=seq, source="result", text=text, where=call.subject if call else ""))
+    found.sightings.add(Piece(seq=seq, source="result", text=text, where=call.subject if call else EMPTY))

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from autocompact.core.ledger.identifiers import Shape, chunks, names
+from autocompact.core.redacted import EMPTY, pieces
+from autocompact.core.redaction import Redacted
 
 Source: TypeAlias = Literal["result", "reasoning", "assistant", "call", "edit", "user", "summary"]
 SOURCES: tuple[Source, ...] = ("result", "reasoning", "assistant", "call", "edit", "user", "summary")
@@ -21,8 +23,8 @@ class Piece:
 
     seq: int
     source: Source
-    text: str
-    where: str = ""
+    text: Redacted
+    where: Redacted = EMPTY
 
 
 @dataclass(slots=True)
@@ -39,7 +41,7 @@ class Sighting:
         said: where the last words or thoughts it stood in end, -1 if none.
     """
 
-    name: str
+    name: Redacted
     shape: Shape
     counts: list[int] = field(default_factory=lambda: [0] * len(SOURCES))
     last: int = -1
@@ -53,9 +55,9 @@ class Sightings:
 
     def __init__(self) -> None:
         self.pieces: list[Piece] = []
-        self.by_name: dict[str, Sighting] = {}
+        self.by_name: dict[Redacted, Sighting] = {}
         self.length = 0
-        self._names: dict[str, list[Sighting]] = {}
+        self._names: dict[Redacted, list[Sighting]] = {}
 
     def add(self, piece: Piece) -> None:
         """Take in one more piece of text."""
@@ -64,7 +66,7 @@ class Sightings:
         self.length += len(piece.text)
         end, source = self.length, SOURCES.index(piece.source)
         known = self._names
-        for chunk in set(chunks(piece.text)):
+        for chunk in set(pieces(piece.text, chunks)):
             seen = known.get(chunk)
             if seen is None:
                 seen = known[chunk] = self._new(chunk)
@@ -79,9 +81,10 @@ class Sightings:
                 elif source:
                     sighting.said = end
 
-    def _new(self, chunk: str) -> list[Sighting]:
+    def _new(self, chunk: Redacted) -> list[Sighting]:
         found: list[Sighting] = []
-        for name, shape in names(chunk):
+        for part, shape in names(chunk):
+            name = Redacted(part)  # a part of the chunk
             sighting = self.by_name.get(name)
             if sighting is None:
                 sighting = self.by_name[name] = Sighting(name, shape)

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
+from autocompact.core.redacted import EMPTY
+from autocompact.core.redaction import Redacted
 from autocompact.errors import InvalidInput
 
 BuiltIn: TypeAlias = Literal["compact", "session", "handoff"]
@@ -94,7 +96,12 @@ _REPLY = (
 
 
 def compaction_instruction(
-    skill: Skill, *, focus: str = "", previous: str = "", decisions: str = "", cap_tokens: int | None = None
+    skill: Skill,
+    *,
+    focus: Redacted = EMPTY,
+    previous: Redacted = EMPTY,
+    decisions: Redacted = EMPTY,
+    cap_tokens: int | None = None,
 ) -> str:
     """The instruction that stands after a conversation and asks for its summary.
 

@@ -1,0 +1,234 @@
+"""Messages without secrets, and the operations that keep a redacted text redacted.
+
+Whatever is made of a conversation - ledger, summary, stubs, what a summary model reads, archives, reports - is made of
+`RedactedMessage`, never of `Message`: the whole text of a message is redacted once, before anything cuts it into lines
+or shortens it, because half a secret has no shape that a later look could find.
+
+`Redacted` is a type of its own, so that a text which was not redacted does not type-check where one is expected. It is
+made by `redact` and `redact_parts`, by the functions here, and by the pure functions that put together nothing but
+redacted texts and words of the program (`tests/core/test_redacted.py` lists their modules). The rule behind all of them: a
+pure function that is given no other text cannot bring a secret back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import LiteralString, TypeAlias, cast
+
+from autocompact.core.messages import (
+    Document,
+    Image,
+    Message,
+    Part,
+    Reasoning,
+    Role,
+    Text,
+    ToolCall,
+    ToolResult,
+    decoded,
+)
+from autocompact.core.redaction import Redacted, redact, redact_parts
+
+RedactedJson: TypeAlias = (
+    "Redacted | int | float | bool | Sequence[RedactedJson] | Mapping[str, RedactedJson] | None"
+)
+"""A JSON value whose every text was redacted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedactedText:
+    """Words of the user, the model or the program around it."""
+
+    text: Redacted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedactedReasoning:
+    """The model's thinking, "" where it is sealed."""
+
+    text: Redacted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedactedCall:
+    """A tool call; ``values`` are the decoded arguments, empty if these are no JSON object."""
+
+    id: Redacted
+    name: Redacted
+    arguments: Redacted
+    values: Mapping[str, RedactedJson]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedactedResult:
+    """The answer to the call ``call_id``; ``media`` says what is attached to it."""
+
+    call_id: Redacted
+    text: Redacted
+    is_error: bool
+    media: tuple[Redacted, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedactedMedia:
+    """A picture, a document or a part of an unknown kind: what it is, and the plain text that came with it."""
+
+    label: Redacted
+    text: Redacted
+
+
+RedactedPart: TypeAlias = RedactedText | RedactedReasoning | RedactedCall | RedactedResult | RedactedMedia
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedactedMessage:
+    """What texts about a conversation may know of one message: its parts, index as in the message."""
+
+    seq: int
+    role: Role
+    synthetic: bool
+    is_request: bool
+    parts: tuple[RedactedPart, ...]
+
+    @property
+    def text(self) -> Redacted:
+        """The plain words, parts joined by a newline."""
+        return joined("\n", (part.text for part in self.parts if isinstance(part, RedactedText)))
+
+
+def redacted(message: Message) -> RedactedMessage:
+    """``message`` without secrets, also those that go over several of its parts of one kind."""
+    parts: list[RedactedPart] = []
+    for kind, run in groupby(message.parts, key=type):
+        same = list(run)
+        if kind is ToolCall:
+            parts += map(redacted_call, cast("list[ToolCall]", same))
+        else:
+            texts = redact_parts([_text(part) for part in same])
+            parts += (_part(part, text) for part, text in zip(same, texts, strict=True))
+    return RedactedMessage(
+        seq=message.seq,
+        role=message.role,
+        synthetic=message.synthetic,
+        is_request=message.is_request,
+        parts=tuple(parts),
+    )
+
+
+class Redactor:
+    """`redacted`, done once for each message: what a climb tries several times is read once."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Message, RedactedMessage]] = {}
+
+    def __call__(self, message: Message) -> RedactedMessage:
+        """``message`` without secrets."""
+        # the message is held as well, so that no other one gets its id
+        known = self._known.get(id(message))
+        if known is None:
+            known = self._known[id(message)] = message, redacted(message)
+        return known[1]
+
+
+def _text(part: Part) -> str:
+    return part.text if isinstance(part, Text | Reasoning | ToolResult | Document) else ""
+
+
+def _part(part: Part, text: Redacted) -> RedactedPart:
+    match part:
+        case Text():
+            return RedactedText(text=text)
+        case Reasoning():
+            return RedactedReasoning(text=text)
+        case ToolResult():
+            media = tuple(_label(item) for item in part.media)
+            return RedactedResult(
+                call_id=redact(part.call_id), text=text, is_error=part.is_error, media=media
+            )
+        case _:
+            return RedactedMedia(label=_label(part), text=text)
+
+
+def _label(part: Part) -> Redacted:
+    match part:
+        case Image():
+            return redact(" ".join(filter(None, ("image", part.media_type))))
+        case Document():
+            return redact(" ".join(filter(None, ("document", part.name or part.media_type))))
+        case _:
+            return redact(getattr(part, "kind", ""))
+
+
+def redacted_call(call: ToolCall) -> RedactedCall:
+    """A call whose arguments were redacted as a whole, where a name says what a value is, and each by itself as well.
+
+    In JSON an escaped line break hides where a value begins; by itself a value may have no shape.
+    """
+    arguments = redact(call.arguments)
+    values = decoded(arguments)
+    if not values and arguments != call.arguments:
+        values = decoded(call.arguments)  # a secret took a quote along: then each value by itself
+    clean = _redacted_values(values)
+    if clean != values:
+        arguments = Redacted(json.dumps(clean, ensure_ascii=False))
+    return RedactedCall(id=redact(call.id), name=redact(call.name), arguments=arguments, values=clean)
+
+
+def _redacted_values(values: Mapping[str, object]) -> Mapping[str, RedactedJson]:
+    return {redact(key): _redacted_value(value) for key, value in values.items()}
+
+
+def _redacted_value(value: object) -> RedactedJson:
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, Mapping):
+        return _redacted_values(cast("Mapping[str, object]", value))
+    if isinstance(value, Sequence):
+        return [_redacted_value(item) for item in cast("Sequence[object]", value)]
+    return cast("int | float | bool | None", value)
+
+
+# Redacted texts stay redacted ---------------------------------------------------------------------------------
+
+
+def own(words: LiteralString) -> Redacted:
+    """Words of the program itself, which are literals in its source."""
+    return Redacted(words)
+
+
+EMPTY = own("")
+
+
+def cut(  # noqa: PLR0917 - reads like the slice it is: text, start, end
+    text: Redacted, start: int = 0, end: int | None = None
+) -> Redacted:
+    """``text[start:end]``."""
+    return Redacted(text[start:end])
+
+
+def joined(separator: LiteralString, texts: Iterable[Redacted]) -> Redacted:
+    """The texts, one after the other."""
+    return Redacted(separator.join(texts))
+
+
+def filled(template: LiteralString, *values: Redacted | float) -> Redacted:
+    """``template`` with each ``{}`` in it filled (`str.format`)."""
+    return Redacted(template.format(*values))
+
+
+def edited(text: Redacted, edit: Callable[[str], str]) -> Redacted:
+    """What the pure function ``edit``, which knows no other text, makes of ``text``."""
+    return Redacted(edit(text))
+
+
+def pieces(text: Redacted, take: Callable[[str], Iterable[str]]) -> Iterator[Redacted]:
+    """What the pure function ``take``, which knows no other text, takes out of ``text``."""
+    return map(Redacted, take(text))
+
+
+def one_line(text: Redacted) -> Redacted:
+    """``text`` with each run of white space as one blank."""
+    return Redacted(" ".join(text.split()))
