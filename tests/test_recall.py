@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autocompact.core.compaction import Compaction, Mask
+from autocompact.core.memory.context_archive import ARCHIVE_HEADING, ArchiveEntry
 from autocompact.core.messages import (
     Dialect,
     Document,
@@ -30,7 +31,7 @@ from autocompact.core.references import reference
 from autocompact.core.tokens import Estimator
 from autocompact.errors import InvalidInput
 from autocompact.ports import Key
-from autocompact.recall import EXCERPT_TOKENS, MOST_RESULTS, PAGE_TOKENS, Recall
+from autocompact.recall import ARCHIVE_TOKENS, EXCERPT_TOKENS, MOST_RESULTS, PAGE_TOKENS, Recall
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.memory_index import MemoryIndex
 from autocompact.testing.records import compaction
@@ -394,3 +395,127 @@ async def test_a_wrong_call_is_answered_with_what_is_wrong(name: str, arguments:
 async def test_numbers_as_text_are_understood() -> None:
     answer = await (await _recall()).call("memory_expand", '{"ref": "m2", "around": "1"}')
     assert "[m3]" in answer
+
+
+# Archived summaries
+
+
+def _entry(conversation: str, summary: str, *, namespace: str = "default", original: str = "-") -> str:
+    record = replace(compaction("c1", 9), summary=summary)
+    return ArchiveEntry(
+        conversation=conversation, namespace=namespace, record=record, peak_tokens=1, transcript=original
+    ).render()
+
+
+ARCHIVE = "CONTEXT_ARCHIVE.md"
+LONG = "Nothing of note. " * 60
+
+
+def _archive(*entries: str) -> list[tuple[str, str]]:
+    return [(ARCHIVE, ARCHIVE_HEADING + "".join(entries))]
+
+
+@pytest.mark.requirement("E3")
+async def test_summaries_of_other_conversations_are_found_where_those_are_searched_and_come_last() -> None:
+    files = _archive(
+        *(
+            _entry("older talk", f"- m{seq}: The tax rate and its tax deadline were told.")
+            for seq in range(1, 6)
+        ),
+        _entry("gone talk", "The tax rate was 9."),
+        _entry("talk", "The tax rate is known [m2]."),
+    )
+    recall = await _recall(record=_through(7), files=files, across=True)
+    here = await recall.search("tax rate", 20)
+    everywhere = await recall.search("tax rate", scope="all", k=20)
+
+    of_here = [one.source for one in here if one.is_archived]
+    assert of_here == ["summary of the conversation talk"]
+    assert [one.is_archived for one in everywhere] == sorted(one.is_archived for one in everywhere)
+    sources = [one.source for one in everywhere if one.is_archived]
+    assert sorted(sources) == [
+        f"summary of the conversation {name}" for name in ("gone talk", "older talk", "talk")
+    ]
+    assert not everywhere[0].is_archived
+    own = next(one for one in everywhere if one.source.endswith(" talk") and "older" in one.source)
+    assert "older talk:m" in own.excerpt
+    assert "[m2]" in next(
+        one.excerpt for one in everywhere if one.source == "summary of the conversation talk"
+    )
+
+
+async def test_hits_of_the_conversation_fill_the_results_before_any_summary_does() -> None:
+    files = _archive(*(_entry(f"talk {number}", "tax rate " * 20) for number in range(9)))
+    recall = await _recall(record=_through(7), files=files, across=True)
+    assert [one.is_archived for one in await recall.search("tax rate", 2, scope="all")] == [False, False]
+
+
+@pytest.mark.parametrize("across", [False, True])
+async def test_summaries_of_another_namespace_are_never_found_and_others_only_where_that_is_allowed(
+    across: bool,
+) -> None:
+    files = _archive(_entry("hers", "zebra crossing", namespace="hers"), _entry("mine", "zebra stable"))
+    recall = await _recall(files=files, across=across)
+    found = await recall.search("zebra", scope="all" if across else "conversation")
+    assert [one.source for one in found] == (["summary of the conversation mine"] if across else [])
+    with pytest.raises(InvalidInput, match="switched off"):
+        await recall.expand(f"{ARCHIVE}#2")
+    if not across:
+        with pytest.raises(InvalidInput, match="switched off"):
+            await recall.expand(f"{ARCHIVE}#3")
+
+
+@pytest.mark.requirement("E3")
+async def test_a_summary_is_cut_around_the_match_which_is_marked_for_the_reader() -> None:
+    files = _archive(_entry("older talk", f"{LONG}\n\nThe zebra crossing is at the harbour m4.\n\n{LONG}"))
+    recall = await _recall(files=files, across=True)
+    answer = await recall.call("memory_search", {"query": "zebra crossings", "scope": "all"})
+    (found,) = await recall.search("zebra crossings", scope="all")
+
+    assert "The **zebra** **crossing** is at the harbour older talk:m4." in answer
+    assert Estimator().count(found.excerpt) <= ARCHIVE_TOKENS
+    assert "Checked" not in found.excerpt
+
+
+async def test_a_reference_of_a_summary_opens_the_message_or_says_where_it_is() -> None:
+    others = [text_message(seq, "user", f"zebra {seq}") for seq in range(1, 10)]
+    files = _archive(
+        _entry("older talk", "The zebra m4."),
+        _entry("session-7", "The zebra m4.", original="[session-7](<file:///home/me/session-7.jsonl>)"),
+    )
+    recall = await _recall(others=others, files=files, across=True)
+    assert (await recall.expand("older talk:m4")).text == "[m4] the user\nzebra 4"
+    with pytest.raises(InvalidInput, match=r"not kept here; its original is \[session-7\]"):
+        await recall.expand("session-7:m4")
+    assert "The zebra older talk:m4." in (await recall.expand(f"{ARCHIVE}#2")).text
+
+
+async def test_the_example_that_older_versions_archived_is_not_found() -> None:
+    files = _archive(_entry("example", "The zebra in tide_table.py."), _entry("example", "My own zebra."))
+    recall = await _recall(files=files, across=True)
+    assert [one.excerpt for one in await recall.search("zebra", scope="all")] == ["My own zebra."]
+
+
+async def test_what_is_hidden_is_only_found_in_itself() -> None:
+    others = [text_message(1, "user", "zebra crossing")]
+    index = MemoryIndex()
+    store = MemoryStore(indexer=index)
+    await store.append(OTHER, others, after=0)
+    elsewhere = Recall(store, index, key=KEY, across=True, hidden={OTHER.conversation})
+    inside = Recall(store, index, key=OTHER, across=True, hidden={OTHER.conversation})
+    assert await elsewhere.search("zebra", scope="all") == ()
+    assert len(await inside.search("zebra", scope="all")) == 1
+
+
+async def test_where_nothing_is_found_here_the_model_is_told_of_the_other_conversations() -> None:
+    recall = await _recall(across=True)
+    assert 'scope "all"' in await recall.call("memory_search", {"query": "zebra"})
+    assert 'scope "all"' not in await recall.call("memory_search", {"query": "zebra", "scope": "all"})
+
+
+async def test_a_long_line_is_cut_around_the_match() -> None:
+    line = f"{'filler words ' * 2_000}the zebra crossing{' more filler' * 2_000}"
+    recall = await _recall([text_message(1, "user", line)])
+    (found,) = await recall.search("zebra crossing", scope="conversation")
+    assert "the zebra crossing" in found.excerpt
+    assert Estimator().count(found.excerpt) <= EXCERPT_TOKENS

@@ -15,7 +15,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
@@ -23,7 +23,11 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 import msgspec
 
 from autocompact.core.compaction import Compaction
-from autocompact.core.excerpts import excerpt, page
+from autocompact.core.excerpts import excerpt, marked, page
+from autocompact.core.memory.archive_entries import Archived
+from autocompact.core.memory.archive_recall import archived_in, full_references, words_of
+from autocompact.core.memory.context_archive import CONTEXT_ARCHIVE
+from autocompact.core.memory.erasing import Subject
 from autocompact.core.messages import (
     Dialect,
     Document,
@@ -55,6 +59,8 @@ Documents: TypeAlias = Callable[[], Sequence[tuple[str, str]]]
 RESULTS = 5
 MOST_RESULTS = 20
 EXCERPT_TOKENS = 500
+ARCHIVE_TOKENS = 120
+"""Tokens of the excerpt of an archived summary: the lines around the match."""
 PAGE_TOKENS = 4_000
 MOST_AROUND = 10
 NEW = 0.25
@@ -73,6 +79,7 @@ _HEADING = re.compile(r"^#{1,6} ", re.MULTILINE)
 _CALL_BEFORE = 3
 _LONGEST_CALL = 160
 _MEMORY = "memory files"
+_SWITCHED_OFF = "{} is in another conversation, and those are switched off here"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,9 +98,15 @@ class Found:
     excerpt: str
     time: str = ""
 
-    def render(self) -> str:
-        """As the model reads it."""
-        return f"[{self.reference}] {self.source}{f', {self.time}' if self.time else ''}\n{self.excerpt}"
+    @property
+    def is_archived(self) -> bool:
+        """Whether it is a summary of CONTEXT_ARCHIVE.md, and no original."""
+        return self.reference.startswith(f"{CONTEXT_ARCHIVE}#")
+
+    def render(self, wanted: Collection[str] = ()) -> str:
+        """As Markdown; the words that the terms ``wanted`` stand for are marked."""
+        shown = marked(self.excerpt, wanted) if wanted else self.excerpt
+        return f"[{self.reference}] {self.source}{f', {self.time}' if self.time else ''}\n{shown}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +147,7 @@ class Recall:
         documents: memory files, read at each search.
         across: whether other conversations of the namespace may be searched and opened. Leave it off where several
             people share a namespace.
+        hidden: conversations that a search of all leaves out, unless it is made in them.
         compaction: the compaction in force, where the caller knows it; else the store is asked at each search.
         counter: measures excerpts and pages.
     """
@@ -146,6 +160,7 @@ class Recall:
         key: Key,
         documents: Documents | None = None,
         across: bool = False,
+        hidden: Collection[str] = (),
         compaction: Callable[[], Compaction | None] | None = None,
         counter: Counter | None = None,
     ) -> None:
@@ -154,13 +169,15 @@ class Recall:
         self._index = index
         self._documents: Documents = documents or _none
         self._across = across
+        self._hidden = frozenset(hidden) - {key.conversation}
         self._compaction = compaction
         self._counter = counter or Estimator()
 
     async def search(self, query: str, k: int = RESULTS, *, scope: Scope = "compacted") -> tuple[Found, ...]:
         """The likeliest places, best first; what mostly repeats a result above it, such as a file read again, is left out.
 
-        Memory files are searched in every scope.
+        Memory files are searched in every scope. Of the summaries in CONTEXT_ARCHIVE.md only those are that belong to a
+        conversation in the scope; they come last, one for each conversation.
 
         Args:
             query: words, names, a path, a question.
@@ -181,9 +198,10 @@ class Recall:
             query,
             k=3 * k,
             conversation=None if scope == "all" else self.key.conversation,
-            admit=await self._left() if scope == "compacted" else None,
+            admit=await self._admitted(scope),
         )
         from_files = await self._search_files(query, wanted, k=k)
+        from_archive = await self._search_archive(query, wanted, scope=scope, k=k)
         found: list[Found] = []
         shown: set[str] = set()
         for hit in hits:
@@ -194,7 +212,14 @@ class Recall:
                 shown |= lines
             if len(found) == k:
                 break
-        return tuple(_merged(found, from_files, k=k))
+        return (*_merged(found, from_files, k=k), *from_archive)[:k]
+
+    async def _admitted(self, scope: Scope) -> Callable[[Key, int], bool] | None:
+        """Which messages may be found, None for all."""
+        if scope == "compacted":
+            return await self._left()
+        hidden = self._hidden if scope == "all" else None
+        return (lambda key, _: key.conversation not in hidden) if hidden else None
 
     async def _left(self) -> Callable[[Key, int], bool]:
         """Which messages of this conversation the context no longer shows in full."""
@@ -228,6 +253,7 @@ class Recall:
             (name, number, text)
             for name, whole in self._documents()
             for number, text in enumerate(_sections(whole), start=1)
+            if archived_in(name, text) is None
         ]
         key = Key(conversation=_MEMORY)
         index = MemoryIndex()
@@ -240,6 +266,48 @@ class Recall:
                 shown = self._excerpt(text, wanted)
                 found.append(Found(reference=f"{name}#{number}", source=source, excerpt=shown))
         return found
+
+    async def _search_archive(
+        self, query: str, wanted: frozenset[str], *, scope: Scope, k: int
+    ) -> list[Found]:
+        """The best summary of each conversation in the scope that CONTEXT_ARCHIVE.md has."""
+        entries = [
+            (number, entry, words)
+            for number, entry, words in self._archive()
+            if not entry.is_example and (self._is_own(entry) or (scope == "all" and self._may_open(entry)))
+        ]
+        index = MemoryIndex()
+        key = Key(conversation=_MEMORY)
+        index.index(key, [text_message(seq, "user", words) for seq, (_, _, words) in enumerate(entries, 1)])
+        found: dict[str, Found] = {}
+        for hit in await index.search(key.namespace, query, k=3 * k):
+            number, entry, words = entries[hit.seq - 1]
+            if entry.conversation in found or 2 * len(wanted.intersection(terms(words))) < len(wanted):
+                continue
+            shown = excerpt(words, wanted, max_tokens=ARCHIVE_TOKENS, counter=self._counter)
+            found[entry.conversation] = Found(
+                reference=f"{CONTEXT_ARCHIVE}#{number}",
+                source=f"summary of the conversation {entry.conversation}",
+                excerpt=shown,
+                time=entry.time,
+            )
+        return list(found.values())
+
+    def _archive(self) -> Iterator[tuple[int, Archived, str]]:
+        """The entries of CONTEXT_ARCHIVE.md: number of the section, the entry, its words with references in full."""
+        whole = dict(self._documents()).get(CONTEXT_ARCHIVE, "")
+        for number, text in enumerate(_sections(whole), start=1):
+            if (entry := archived_in(CONTEXT_ARCHIVE, text)) is not None:
+                words = words_of(entry, text)
+                yield number, entry, words if self._is_own(entry) else full_references(entry, words)
+
+    def _is_own(self, entry: Archived) -> bool:
+        return Subject(conversation=self.key.conversation, namespace=self.key.namespace).has(entry)
+
+    def _may_open(self, entry: Archived) -> bool:
+        """Whether the entry is of a conversation that may be searched and opened here."""
+        of = Subject(conversation=entry.conversation, namespace=self.key.namespace)
+        return self._across and of.has(entry)
 
     async def expand(
         self, ref: str, *, around: int = 0, offset: int = 0, max_tokens: int = PAGE_TOKENS
@@ -268,7 +336,7 @@ class Recall:
         conversation, _, name = ref.rpartition(":")
         key = Key(conversation=conversation, namespace=self.key.namespace) if conversation else self.key
         if key != self.key and not self._across:
-            raise InvalidInput(f"{ref!r} is in another conversation, and those are switched off here")
+            raise InvalidInput(_SWITCHED_OFF.format(repr(ref)))
         seq = parse_reference(name)
         around = min(max(around, 0), MOST_AROUND)
         messages = await self._store.read(key, from_seq=max(1, seq - around), through_seq=seq + around)
@@ -284,6 +352,15 @@ class Recall:
                 f"there is no message {reference(seq)}: the conversation goes from m1 to "
                 f"{reference(info.last_seq)}. memory_search finds the right one."
             )
+        elsewhere = [
+            entry.original
+            for _, entry, _ in self._archive()
+            if entry.conversation == key.conversation and self._may_open(entry) and entry.original
+        ]
+        if elsewhere:
+            return InvalidInput(
+                f"the messages of {key.conversation!r} are not kept here; its original is {elsewhere[-1]}"
+            )
         names = [other.conversation for other in known] if self._across else []
         near = difflib.get_close_matches(key.conversation, names, n=3)
         hint = f" Near it: {', '.join(map(repr, near))}." if near else ""
@@ -298,7 +375,13 @@ class Recall:
         sections = _sections(texts[name])
         if not number.isdecimal() or not 1 <= int(number) <= len(sections):
             raise InvalidInput(f"{name!r} has sections {name}#1 to {name}#{len(sections)}, not {ref!r}")
-        return sections[int(number) - 1]
+        section = sections[int(number) - 1]
+        entry = archived_in(name, section)
+        if entry is None or self._is_own(entry):
+            return section
+        if not self._may_open(entry):
+            raise InvalidInput(_SWITCHED_OFF.format(repr(ref)))
+        return full_references(entry, section)
 
     def tools(self, dialect: Dialect = "openai_chat") -> list[dict[str, Any]]:
         """The two tools as a request of that API names them."""
@@ -318,10 +401,15 @@ class Recall:
     async def _answer_search(self, asked: SearchArguments) -> str:
         found = await self.search(asked.query, asked.k, scope=asked.scope)
         if not found:
-            return f"Nothing found for {asked.query!r}. Try fewer, other or rarer words, or a name."
+            wider = ' scope "all" searches the other conversations, too.' if self._is_narrow(asked) else ""
+            return f"Nothing found for {asked.query!r}. Try fewer, other or rarer words, or a name.{wider}"
         count = f"{len(found)} result{'s' if len(found) > 1 else ''}"
         head = f"{count} for {asked.query!r}, likeliest first. memory_expand opens a reference."
-        return "\n\n".join([head, *(one.render() for one in found)])
+        wanted = parse_query(asked.query).terms
+        return "\n\n".join([head, *(one.render(wanted if one.is_archived else ()) for one in found)])
+
+    def _is_narrow(self, asked: SearchArguments) -> bool:
+        return self._across and asked.scope != "all"
 
     async def _answer_expand(self, asked: ExpandArguments) -> str:
         return (await self.expand(asked.ref, around=asked.around, offset=asked.offset)).render()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autocompact.core.excerpts import excerpt, page
+from autocompact.core.excerpts import excerpt, marked, page
 from autocompact.core.terms import terms
 from autocompact.core.tokens import Estimator
 
@@ -79,3 +79,20 @@ def test_a_page_ends_with_a_line_where_it_can() -> None:
 
 def test_the_page_after_the_end_is_empty() -> None:
     assert page("abc", offset=3, max_tokens=10, counter=COUNTER).text == ""
+
+
+def test_a_long_line_is_cut_around_the_place_where_most_of_the_terms_stand() -> None:
+    line = f"callback {'filler words ' * 300}the oauth callback fails{' more filler' * 300}"
+    shown = _excerpt([line], "oauth callback")
+    assert shown.startswith("… ")
+    assert "the oauth callback fails" in shown
+    assert COUNTER.count(shown) <= 60
+    assert _excerpt([f"the oauth callback {line}"], "oauth callback").startswith("the oauth callback")
+    assert _excerpt(["filler " * 300], "oauth").startswith("filler")
+    assert "oauth" in _excerpt([f"{'x' * 500}-oauth-{'y' * 500}"], "oauth")
+
+
+def test_the_words_that_were_looked_for_are_marked() -> None:
+    assert marked("the oauth callbacks fail", terms("callback oauth")) == "the **oauth** **callbacks** fail"
+    assert marked("a <b>", ["b"], before="[", after="]") == "a <[b]>"
+    assert marked("nothing", []) == "nothing"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autocompact.core.terms import LONGEST, STOP_WORDS, stem, terms
+from autocompact.core.terms import LONGEST, STOP_WORDS, occurrences, stem, terms
 
 
 @pytest.mark.parametrize("spelling", ["loadState", "load_state", "LoadState", "LOAD_STATE", "load__state"])
@@ -99,3 +99,30 @@ def test_a_term_is_one_word_in_lower_case(text: str) -> None:
 @given(st.text(max_size=100), st.text(max_size=100))
 def test_the_terms_of_two_texts_are_those_of_each(left: str, right: str) -> None:
     assert terms(f"{left} {right}") == terms(left) + terms(right)
+
+
+@pytest.mark.parametrize(
+    "text, query, expected",
+    [
+        ("The harbour's zebras cross.", "zebra crossing", ["zebras", "cross"]),
+        ("call loadState or load_state", "state", ["loadState", "load_state"]),
+        ("东京港口的船", "港口", ["港口"]),
+        ("东京港口的船x", "港口的 x", ["港口的", "x"]),
+        ("a 港 b", "港", ["港"]),
+        ("Café CAFÉ", "cafe", ["Café", "CAFÉ"]),
+        ("nothing here", "zebra", []),
+        ("", "zebra", []),
+    ],
+)
+def test_the_words_that_a_query_finds_are_known_by_their_places(
+    text: str, query: str, expected: list[str]
+) -> None:
+    assert [text[start:end] for start, end in occurrences(text, terms(query))] == expected
+
+
+@given(st.text(max_size=60), st.text(max_size=20))
+def test_occurrences_are_in_order_and_do_not_overlap(text: str, query: str) -> None:
+    places = occurrences(text, frozenset(terms(query)))
+    flat = [at for place in places for at in place]
+    assert flat == sorted(flat)
+    assert all(start < end for start, end in places)

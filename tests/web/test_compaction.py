@@ -61,6 +61,50 @@ def test_a_compaction_on_the_path_of_a_turn_holds_the_input_until_the_answer_goe
 
 
 @pytest.mark.requirement("A9")
+def test_after_a_compaction_by_command_the_input_has_the_focus_again(visit: Visit, speaker: Speaker) -> None:
+    page = visit.page
+    told(visit)
+    gate = speaker.gate("<summary>They spoke of the harbour. [m1]</summary>")
+    visit.say("/compact the harbour")
+    gate.wait()
+    expect(page.locator("#field")).to_be_disabled()
+    gate.open()
+    expect(page.locator(".divider.in-force .line")).to_contain_text("compacted through m")
+    expect(page.locator("#field")).to_be_focused()
+    page.keyboard.type("And now?")
+    expect(page.locator("#field")).to_have_value("And now?")
+
+
+@pytest.mark.requirement("A9")
+def test_after_a_compaction_from_its_preview_the_input_has_the_focus(quiet: Visit) -> None:
+    page = quiet.page
+    told(quiet)
+    page.locator("header details.menu summary, .head details.menu summary").first.click()
+    page.get_by_role("button", name="Compact the context…").click()
+    page.get_by_role("dialog").get_by_role("button", name="Compact now").click()
+    expect(page.locator(".divider.in-force .line")).to_contain_text("compacted through m")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    expect(page.locator("#field")).to_be_focused()
+
+
+@pytest.mark.requirement("A9")
+def test_who_went_elsewhere_while_the_context_was_compressed_stays_there(
+    visit: Visit, speaker: Speaker
+) -> None:
+    page = visit.page
+    told(visit)
+    gate = speaker.gate("<summary>They spoke of the harbour. [m1]</summary>")
+    visit.say("/compact the harbour")
+    gate.wait()
+    page.keyboard.press("Control+k")
+    expect(page.locator("#query")).to_be_focused()
+    gate.open()
+    expect(page.locator(".divider.in-force .line")).to_contain_text("compacted through m")
+    expect(page.locator("#field")).to_be_enabled()
+    expect(page.locator("#query")).to_be_focused()
+
+
+@pytest.mark.requirement("A9")
 def test_a_compaction_that_fails_is_told_and_the_input_comes_back(visit: Visit) -> None:
     page = visit.page
     visit.say("/compact")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from autocompact.core.references import parse_reference, reference
+from autocompact.core.search import parse_query
 from autocompact.errors import AutocompactError, InvalidInput
 
 if TYPE_CHECKING:
@@ -101,7 +102,8 @@ async def _search(session: ChatSession, rest: str) -> CommandReply:
     found = await session.search(rest)
     if not found:
         return CommandReply(kind="found", text=f"Nothing found for {rest!r}.")
-    return CommandReply(kind="found", text="\n\n".join(one.render() for one in found))
+    wanted = parse_query(rest).terms
+    return CommandReply(kind="found", text="\n\n".join(one.render(wanted) for one in found))
 
 
 async def _open(session: ChatSession, rest: str) -> CommandReply:

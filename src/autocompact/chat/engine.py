@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from autocompact.chat.config import ANSWER_SILENCE, OFFLINE_WINDOW, ChatConfig
-from autocompact.chat.example import ID as EXAMPLE
-from autocompact.chat.example import is_example
 from autocompact.chat.finding import OFFLINE, Access, ModelChoice, access, choice_of, summariser_of
 from autocompact.chat.late import LateResponder
 from autocompact.chat.offline import OfflineResponder
@@ -20,6 +18,7 @@ from autocompact.events import Event
 from autocompact.models.environment import model_from_environment
 from autocompact.models.offline import OfflineModel
 from autocompact.ports import Clock, Key, Model
+from autocompact.stores.companions import EXAMPLE, is_example
 
 
 class Engine:

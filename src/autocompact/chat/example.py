@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from autocompact.core.memory.archive_entries import EXAMPLE
 from autocompact.core.messages import Message, Reasoning, Text, ToolCall, ToolResult
-from autocompact.ports import Key, Store
+from autocompact.stores.companions import EXAMPLE, EXAMPLE_BEGINS
 
 ID = EXAMPLE
 TITLE = "Example: the tide table that was an hour off"
@@ -66,7 +65,7 @@ _COUNT = itertools.count(1)
 
 BEFORE: tuple[Message, ...] = (
     _asked(
-        "The tide table on our harbour page is an hour off since the end of March. Please find out why and mend it. "
+        f"{EXAMPLE_BEGINS} Please find out why and mend it. "
         "Do not touch the files in `archive/`, the harbour office signs those."
     ),
     *_did(
@@ -155,9 +154,3 @@ AFTER: tuple[Message, ...] = (
     ),
 )
 """What was said since."""
-
-
-async def is_example(store: Store, key: Key) -> bool:
-    """Whether a conversation is the example; one of the person's own may have the same name."""
-    first = await store.read(key, from_seq=1, through_seq=1) if key.conversation == ID else ()
-    return bool(first) and first[0].text == BEFORE[0].text

@@ -42,7 +42,7 @@ from autocompact.library.place import database_path
 from autocompact.memory_files.erasing import erase_entries
 from autocompact.ports import Clock, ConversationInfo, Index, Key, SystemClock
 from autocompact.recall import RESULTS, Found, Recall
-from autocompact.stores.companions import companions, notes_key
+from autocompact.stores.companions import companions, hidden_names, notes_key
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.stores.sqlite_index import SqliteIndex
 
@@ -177,6 +177,7 @@ class ChatService:
             await engine.open(id),
             engine=engine,
             notes=notes,
+            hidden=await hidden_names(self.store, key.namespace),
             title=self._titles.titles.get(id) or first_words,
         )
         await recover_dead(session)
@@ -307,7 +308,14 @@ class ChatService:
             InvalidInput: an empty query.
         """
         key = Key(conversation="", namespace=self.config.namespace)
-        recall = Recall(self.store, self.index, key=key, documents=self.memory_documents, across=True)
+        recall = Recall(
+            self.store,
+            self.index,
+            key=key,
+            documents=self.memory_documents,
+            across=True,
+            hidden=await hidden_names(self.store, key.namespace),
+        )
         return await recall.search(query, k, scope="all")
 
     async def seed_example(self) -> ChatSession | None:

@@ -69,7 +69,14 @@ class ChatSession:
     """
 
     def __init__(
-        self, service: ChatService, conversation: Conversation, *, engine: Engine, notes: Notes, title: str
+        self,
+        service: ChatService,
+        conversation: Conversation,
+        *,
+        engine: Engine,
+        notes: Notes,
+        title: str,
+        hidden: frozenset[str] = frozenset(),
     ) -> None:
         self.id = conversation.key.conversation
         self.service = service
@@ -88,6 +95,7 @@ class ChatSession:
             key=self.key,
             documents=service.memory_documents,
             across=True,
+            hidden=hidden,
             compaction=lambda: self.conversation.active,
         )
         self.toolbox = Toolbox(service.own_tools(self))

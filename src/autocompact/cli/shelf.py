@@ -14,6 +14,7 @@ from autocompact.cli.charts import bar
 from autocompact.cli.report import plural
 from autocompact.compactor.deletion import STAYS, Traces
 from autocompact.core.compaction import Compaction, Receipt
+from autocompact.core.excerpts import marked
 from autocompact.core.messages import (
     Document,
     Image,
@@ -26,6 +27,7 @@ from autocompact.core.messages import (
     ToolResult,
 )
 from autocompact.core.references import reference
+from autocompact.core.search import parse_query
 from autocompact.core.transcript import Context
 from autocompact.library import Excerpt, Restored, TakenIn, Undone
 from autocompact.library.archive import encode, message_document
@@ -37,6 +39,7 @@ _LEAST_TITLE, _LEAST_SOURCE = 16, 40
 _MINUTE = len("2026-01-01T00:00")
 _EXCERPT_LINES = 8
 _BAR = 24
+_MARK, _UNMARK = "\x1b[1m", "\x1b[22m"
 _UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """What would move the cursor, change colours, reverse the reading order, or cannot be written at all."""
 
@@ -222,18 +225,19 @@ def _fields(taken: TakenIn) -> Mapping[str, int]:
     }
 
 
-def found_text(found: Sequence[Found], *, width: int) -> str:
-    """The results, likeliest first, each a few lines."""
-    return "\n\n".join("\n".join(_result(one, width=width)) for one in found)
+def found_text(found: Sequence[Found], *, width: int, query: str = "") -> str:
+    """The results, likeliest first, each a few lines; the words that ``query`` finds stand out."""
+    wanted = frozenset(parse_query(query).terms)
+    return "\n\n".join("\n".join(_result(one, wanted, width=width)) for one in found)
 
 
-def _result(one: Found, *, width: int) -> Iterator[str]:
+def _result(one: Found, wanted: frozenset[str], *, width: int) -> Iterator[str]:
     name = _line(one.reference)
     told = "  ".join(filter(None, (_minute(one.time), _line(one.source))))
     yield f"{click.style(name, bold=True, fg='cyan')}  {_cut(told, max(_LEAST_SOURCE, width - len(name) - 2))}"
     lines = [line for line in visible(one.excerpt).split("\n") if line.strip()]
     for line in lines[:_EXCERPT_LINES]:
-        yield f"  {_cut(line, width - 2)}"
+        yield f"  {marked(_cut(line, width - 2), wanted, before=_MARK, after=_UNMARK)}"
     if len(lines) > _EXCERPT_LINES:
         yield click.style(f"  … {plural(len(lines) - _EXCERPT_LINES, 'line')} more", dim=True)
 

@@ -226,7 +226,7 @@ def search(query: str, *, conversation: str | None, most: int, as_json: bool, **
     if as_json:
         deliver([shelf.found_document(found)], None)
     elif found:
-        click.echo(shelf.found_text(found, width=width(sys.stdout)), color=color())
+        click.echo(shelf.found_text(found, width=width(sys.stdout), query=query), color=color())
     else:
         tell(f"Nothing found for {query!r}: try fewer, other or rarer words, or a name.")
 

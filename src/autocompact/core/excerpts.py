@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from autocompact.core.terms import terms
+from autocompact.core.terms import occurrences, terms
 from autocompact.core.tokens import Counter, truncated
 
 _CHARACTERS_PER_TOKEN = 16
+_CHARACTERS_AROUND = 2
+"""Characters for each token of an excerpt in which the terms of a long line are looked for together."""
+_LONGEST_WORD = 40
 _MARKS = 4
 
 
@@ -33,13 +36,39 @@ def excerpt(text: str, wanted: Collection[str], *, max_tokens: int, counter: Cou
     first = last = held.index(max(held))
     size = counter.count(lines[first]) + _MARKS
     if size > max_tokens:
-        return truncated(lines[first], max_tokens, counter=counter)
+        return _around(lines[first], wanted, max_tokens=max_tokens, counter=counter)
     while (grown := _grown(lines, first, last=last)) is not None and (
         size := size + counter.count(lines[grown]) + 1
     ) <= max_tokens:
         first, last = min(first, grown), max(last, grown)
     before, after = "…\n" if first else "", "\n…" if last < len(lines) - 1 else ""
     return before + "\n".join(lines[first : last + 1]) + after
+
+
+def _around(line: str, wanted: Collection[str], *, max_tokens: int, counter: Counter) -> str:
+    """As much of a long line as fits, around the place where most of the terms stand together."""
+    places = occurrences(line, wanted)
+    reach = _CHARACTERS_AROUND * max_tokens
+    best = most = 0
+    last = 0
+    for first, (start, _) in enumerate(places):
+        while last < len(places) and places[last][1] <= start + reach:
+            last += 1
+        if last - first > most:
+            best, most = max(0, start - reach // 4), last - first
+    best = line.find(" ", best, best + _LONGEST_WORD) + 1 or best if best else 0
+    cut = truncated(line[best:], max_tokens - (_MARKS if best else 0), counter=counter)
+    return f"… {cut}" if best else cut
+
+
+def marked(text: str, wanted: Collection[str], *, before: str = "**", after: str = "**") -> str:
+    """``text`` with a mark before and after each word that ``wanted`` terms stand for."""
+    pieces: list[str] = []
+    at = 0
+    for start, end in occurrences(text, wanted):
+        pieces += (text[at:start], before, text[start:end], after)
+        at = end
+    return "".join((*pieces, text[at:]))
 
 
 def _grown(lines: list[str], first: int, *, last: int) -> int | None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 from itertools import pairwise
 
@@ -66,6 +67,32 @@ def terms(text: str) -> list[str]:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
     return [term for word in _WORD.findall(text) for term in _terms_of(word)]
+
+
+def occurrences(text: str, wanted: Collection[str]) -> list[tuple[int, int]]:
+    """Where the terms ``wanted`` stand in ``text``: start and end of each word, in order, without overlaps."""
+    found: list[tuple[int, int]] = []
+    for match in _WORD.finditer(text):
+        for start, end in _places(match[0]):
+            if not any(term in wanted for term in terms(match[0][start:end])):
+                continue
+            start, end = start + match.start(), end + match.start()
+            if found and start < found[-1][1]:
+                start = found.pop()[0]
+            found.append((start, end))
+    return found
+
+
+def _places(word: str) -> Iterator[tuple[int, int]]:
+    """The parts of a word that a term can stand for: the word, or pairs of characters written without spaces."""
+    start = 0
+    for end in range(1, len(word) + 1):
+        if end == len(word) or _is_unspaced(word[end]) != _is_unspaced(word[start]):
+            if _is_unspaced(word[start]) and end - start > 1:
+                yield from ((at, at + 2) for at in range(start, end - 1))
+            else:
+                yield start, end
+            start = end
 
 
 @lru_cache(maxsize=1 << 16)

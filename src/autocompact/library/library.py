@@ -22,6 +22,7 @@ from autocompact.library.incoming import Incoming
 from autocompact.library.place import database_path
 from autocompact.ports import ConversationInfo, Index, Key
 from autocompact.recall import RESULTS, Found, Recall
+from autocompact.stores.companions import hidden_names
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.stores.sqlite_index import SqliteIndex, SqliteIndexer
 
@@ -255,7 +256,8 @@ class Library:
         """
         wanted = (await self.find(name)).key.conversation if name is not None else ""
         key = Key(conversation=wanted, namespace=self._namespace)
-        recall = Recall(self._store, self._index, key=key, across=True)
+        hidden = await hidden_names(self._store, self._namespace)
+        recall = Recall(self._store, self._index, key=key, across=True, hidden=hidden)
         if not wanted:  # from no conversation of this namespace: each result is named in full
             return await recall.search(query, k, scope="all")
         found = await recall.search(query, k, scope="conversation")

@@ -14,6 +14,11 @@ _NOTES, _DRAFTS, _TURNS, _TITLES, _ARCHIVES = "#notes", "#drafts", "#turns", "#t
 _SUFFIXES = (_NOTES, _DRAFTS, _TURNS, _TITLES, _ARCHIVES, "#chat")
 _TRIES = 8
 
+EXAMPLE = "example"
+"""The name of the conversation that the chat shows to new users,"""
+EXAMPLE_BEGINS = "The tide table on our harbour page is an hour off since the end of March."
+"""and what it begins with: a person's own conversation may have that name, too."""
+
 
 def notes_key(key: Key) -> Key:
     """Where the chat's notes on a conversation are."""
@@ -78,3 +83,17 @@ async def note_archive_folder(store: Store, key: Key, *, folder: str) -> None:
                 raise
         else:
             return
+
+
+async def is_example(store: Store, key: Key) -> bool:
+    """Whether a conversation is the chat's example: it is in no search, no archive and no report."""
+    if key.conversation != EXAMPLE:
+        return False
+    first = await store.read(key, from_seq=1, through_seq=1)
+    return bool(first) and first[0].text.startswith(EXAMPLE_BEGINS)
+
+
+async def hidden_names(store: Store, namespace: str) -> frozenset[str]:
+    """Conversations that a search of others does not look into."""
+    is_there = await is_example(store, Key(conversation=EXAMPLE, namespace=namespace))
+    return frozenset({EXAMPLE}) if is_there else frozenset()

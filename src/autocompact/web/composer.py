@@ -71,7 +71,7 @@ class Composer:
         self._field.on("say", self._said, js_handler="(e) => emit(e.detail)")
         self._stop.on("click", stop, args=[])
         self._stop.set_visibility(False)
-        self.compressing(on=False)
+        self._compressing.set_visibility(False)
 
     async def _said(self, event: GenericEventArguments) -> None:
         text, replaces = str(event.args["text"]), int(event.args["replaces"])
@@ -86,11 +86,21 @@ class Composer:
         self._stop.set_visibility(on)
         self._box.classes(add="running") if on else self._box.classes(remove="running")
 
-    def compressing(self, *, on: bool) -> None:
-        """The context is being compressed: nothing can be written meanwhile."""
+    def compressing(self, *, on: bool, focus: bool = True) -> None:
+        """The context is being compressed: nothing can be written meanwhile; ``focus`` comes back to the field after it."""
         self._compressing.set_visibility(on)
         for element in (self._field, self._go):
             element.props(add="disabled") if on else element.props(remove="disabled")
+        if focus and not on:
+            self.resume()
+
+    def resume(self, *, after_dialog: bool = False) -> None:
+        """Give the focus back to the field once it is on again, unless the person went elsewhere meanwhile.
+
+        Args:
+            after_dialog: the person left a dialog to come here.
+        """
+        self._field.client.run_javascript(f"autocompactPage.resume({json.dumps(after_dialog)})")
 
     def put(self, text: str, *, replaces: int = 0) -> None:
         """Put a text into the field, to be changed; sending it replaces message ``replaces``."""

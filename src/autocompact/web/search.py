@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from functools import partial
 from html import escape
 
@@ -10,6 +10,8 @@ from nicegui import ui
 from nicegui.events import GenericEventArguments
 
 from autocompact.chat import ChatSession
+from autocompact.core.search import parse_query
+from autocompact.core.terms import occurrences
 from autocompact.errors import AutocompactError
 from autocompact.recall import Found
 from autocompact.web.icons import icon
@@ -86,12 +88,13 @@ class Search:
             self._show(head, found)
 
     def _show(self, head: str, found: tuple[Found, ...]) -> None:
+        wanted = parse_query(self._query).terms
         self._results.clear()
         with self._results:
             ui.html(head)
             for one in found:
                 with ui.element("button").classes("result").props("type=button") as button:
-                    ui.html(found_html(one))
+                    ui.html(found_html(one, wanted))
                 button.on("click", partial(self._go, one.reference), args=[])
 
     async def _go(self, reference: str) -> None:
@@ -99,13 +102,23 @@ class Search:
         await self._jump(reference)
 
 
-def found_html(found: Found) -> str:
-    """A result: whose words, when, and the lines around the match."""
+def found_html(found: Found, wanted: Collection[str] = ()) -> str:
+    """A result: whose words, when, and the lines around the match, in which the terms ``wanted`` are marked."""
     when = f" · {escape(found.time[:10])}" if found.time else ""
     return (
         f'<p class="facts"><b>{escape(found.reference)}</b> · {escape(found.source)}{when}</p>'
-        f"<pre>{escape(found.excerpt.strip())}</pre>"
+        f"<pre>{_marked(found.excerpt.strip(), wanted)}</pre>"
     )
+
+
+def _marked(text: str, wanted: Collection[str]) -> str:
+    """Escaped piece by piece: a mark must not fall into an escaped character."""
+    pieces: list[str] = []
+    at = 0
+    for start, end in occurrences(text, wanted):
+        pieces += (escape(text[at:start]), "<mark>", escape(text[start:end]), "</mark>")
+        at = end
+    return "".join((*pieces, escape(text[at:])))
 
 
 _VALUE = "(e) => emit(e.target.value)"

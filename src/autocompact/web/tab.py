@@ -117,7 +117,7 @@ class Tab:
         self._shown = self._standing()
         self.notices.clear()
         self.composer.running(on=view.turn is not None)
-        self.composer.compressing(on=view.compacting)
+        self.composer.compressing(on=view.compacting, focus=False)
         self.composer.tasks.show(view.tasks)
         self._show_waiting()
         self.head.show(view)
@@ -376,6 +376,7 @@ class Tab:
 
     async def _apply_previewed(self, record: Compaction) -> None:
         await self._attempt(self.session.apply(record))
+        self.composer.resume(after_dialog=True)
 
     async def _toggle_replaced(self) -> bool:
         self.thread.show_replaced = not self.thread.show_replaced

@@ -26,10 +26,8 @@ _OUTCOME = re.compile(
 )
 _IS_ENDED = re.compile(rf"(?:{_ENDED})", re.IGNORECASE)
 NO_TASKS = "none found"
-EXAMPLE = "example"
-"""The name of the chat's example conversation,"""
-_OF_EXAMPLE = "tide_table.py"
-"""and what its entries name, and hardly those of another conversation of that name."""
+_EXAMPLE, _OF_EXAMPLE = "example", "tide_table.py"
+"""The name of the chat's example, and what its entries name, and hardly those of another conversation of that name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +147,7 @@ def _entry(texts: Sequence[str], start: int, *, end: int) -> Archived:
         noted="tasks noted" in facts,
         namespace=_namespace(facts.get("namespace", "")),
         original=facts.get("original", ""),
-        is_example=name == EXAMPLE and any(_OF_EXAMPLE in text for text in texts[start:last]),
+        is_example=name == _EXAMPLE and any(_OF_EXAMPLE in text for text in texts[start:last]),
         start=start,
         facts_end=facts_end,
         end=last,

@@ -10,6 +10,7 @@ from autocompact.core.compaction import Compaction
 from autocompact.core.messages import Message
 from autocompact.core.tokens import Counter, Estimator, message_cost
 from autocompact.ports import ConversationInfo, ConversationStore
+from autocompact.stores.companions import hidden_names, is_companion
 from autocompact.upkeep.monthly.records import Call, CompactionRecord, Month, Records
 
 
@@ -67,7 +68,12 @@ async def records_of_store(
 async def _touched(store: ConversationStore, month: Month) -> AsyncIterator[ConversationInfo]:
     """The conversations that may have something of the month."""
     for namespace in await store.namespaces():
+        if is_companion(namespace):
+            continue
+        hidden = await hidden_names(store, namespace)
         for info in await store.conversations(namespace):
+            if info.key.conversation in hidden:
+                continue
             # An import is created later than its messages were said.
             if info.updated[:7] >= str(month):
                 yield info

@@ -13,6 +13,7 @@ import msgspec
 
 from autocompact.errors import InvalidInput, UnreadableSession
 from autocompact.sessions import Session, read_session
+from autocompact.stores.companions import hidden_names
 from autocompact.stores.sqlite import SqliteStore
 
 BEGINNING = 262_144
@@ -146,10 +147,11 @@ async def _kept(places: Places) -> list[tuple[str, str]]:
     if places.database is None or not _is_file(str(places.database)):
         return []
     async with SqliteStore(places.database) as store:
+        hidden = await hidden_names(store, "default")
         return [
             (info.updated, info.key.conversation)
             for info in await store.conversations("default")
-            if info.last_seq
+            if info.last_seq and info.key.conversation not in hidden
         ]
 
 

@@ -78,6 +78,21 @@ const autocompactPage = (() => {
     if (field && !field.disabled) field.focus();
   }
 
+  // The field was off for a while, which took the focus from it. It comes back as soon as the field is on again, unless
+  // the person went elsewhere meanwhile. After a dialog (forced) it waits until that has given the focus back.
+  function resume(forced) {
+    const until = performance.now() + 5000;
+    const look = () => {
+      const field = $("field"), dialog = document.querySelector(".q-dialog");
+      if (!field || field.disabled || (forced && dialog)) {
+        if (performance.now() < until) requestAnimationFrame(look);
+      } else if (!dialog && (forced || document.activeElement === document.body)) {
+        focusUnlessTouched();
+      }
+    };
+    look();
+  }
+
   function focusUnlessTouched() {
     if (matchMedia("(hover: hover)").matches) focus(); // else a keyboard would cover half the screen
   }
@@ -386,5 +401,5 @@ const autocompactPage = (() => {
     }
   }).observe(document.documentElement, { childList: true, subtree: true });
 
-  return { answered, put, giveBack, focus, visit, reveal };
+  return { answered, put, giveBack, focus, resume, visit, reveal };
 })();
