@@ -238,6 +238,7 @@ def _message_form(message: core.Message) -> _Message:
     known = _values(message)
     known["parts"] = tuple(_part_form(part) for part in message.parts)
     known["raw"] = _raw_form(message.raw)
+    del known["places"]  # only messages of a context have them, none of a log
     return _Message(**known)
 
 
