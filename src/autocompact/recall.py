@@ -46,7 +46,7 @@ from autocompact.core.references import parse_reference, reference
 from autocompact.core.search import Kind, Passage, parse_query, part_kind, part_text
 from autocompact.core.terms import terms
 from autocompact.core.tokens import Counter, Estimator
-from autocompact.errors import InvalidInput
+from autocompact.errors import InvalidInput, StoreCorrupt
 from autocompact.ports import Hit, Index, Key, Snapshot, Store
 from autocompact.stores.memory_index import MemoryIndex
 
@@ -232,8 +232,13 @@ class Recall:
 
     async def _found(self, hit: Hit, wanted: frozenset[str]) -> Found:
         log = await self._store.read(hit.key, from_seq=max(1, hit.seq - _CALL_BEFORE), through_seq=hit.seq)
-        *before, message = log
         passage = hit.passages[0]
+        if not log or passage.part >= len(log[-1].parts):
+            raise StoreCorrupt(
+                f"the search index names a part of message {hit.seq} of {hit.key.conversation!r} that is not there: "
+                "`autocompact doctor` says what to do"
+            )
+        *before, message = log
         name = reference(hit.seq)
         return Found(
             reference=name if hit.key == self.key else f"{hit.key.conversation}:{name}",

@@ -565,3 +565,53 @@ def test_without_a_name_an_empty_store_says_how_to_begin(shelf: Shelf) -> None:
     shelf.told("import", OPENAI)
     for command in ("show", "export", "undo", "restore", "compactions"):
         assert "`autocompact import SESSION` keeps one" in shelf.refused(command, "--namespace", "other")
+
+
+# Doctor and backup --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("F9")
+def test_the_doctor_says_that_all_is_well_or_what_is_not_and_what_to_do(shelf: Shelf, recorded: Path) -> None:
+    shelf.told("import", recorded, "--name", "pump")
+    shelf.file.chmod(0o600)
+    assert (
+        shelf.said("doctor").splitlines()[0].startswith(f"{shelf.file}: 1 conversations, 6 messages, 2 comp")
+    )
+    assert shelf.said("doctor").splitlines()[-1] == "all is well"
+    assert shelf.json("doctor")["healthy"] is True
+    content = shelf.file.read_bytes()
+    at = content.index(b"Pump leaks, valve is tight.")
+    shelf.file.write_bytes(content[:at] + b"D" + content[at + 1 :])
+    ended = shelf("doctor")
+    assert ended.code == 1
+    assert b"its checksum is another" in ended.out
+    assert b"next: restore the file from a backup" in ended.out
+    found = shelf("doctor", "--json")
+    assert (found.code, json.loads(found.out)["healthy"]) == (1, False)
+    assert str(shelf.file) in shelf.refused("list")
+
+
+@pytest.mark.requirement("F9")
+def test_the_doctor_cannot_look_at_what_is_no_store(program: Program, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_bytes(b"notes" * 50)
+    for file, said in (("missing.db", "there is no file"), ("notes.txt", "is not a database")):
+        ended = program("doctor", "--db", tmp_path / file)
+        assert (ended.code, ended.out) == (2, b"")
+        assert said in ended.err
+
+
+@pytest.mark.requirement("F9")
+def test_a_backup_can_be_used_in_place_of_the_store(shelf: Shelf, recorded: Path, program: Program) -> None:
+    shelf.told("import", recorded, "--name", "pump")
+    copy = shelf.file.with_name("copy.db")
+    assert shelf.told("backup", copy).startswith(f"{copy}: 1 conversations, 6 messages, 2 compactions")
+    assert program("show", "pump", "--db", copy).out == shelf("show", "pump").out
+    assert "is there already: choose another file, or give --overwrite" in shelf.refused("backup", copy)
+    shelf.told("backup", copy, "--overwrite")
+
+
+def test_old_messages_get_a_checksum_when_the_doctor_is_told_to(shelf: Shelf, recorded: Path) -> None:
+    shelf.told("import", recorded)
+    shelf.file.chmod(0o600)
+    ended = shelf("doctor", "--seal")
+    assert (ended.code, ended.err) == (0, "0 messages got a checksum\n")

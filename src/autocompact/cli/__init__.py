@@ -14,6 +14,7 @@ import click
 from autocompact.cli.chat import chat
 from autocompact.cli.compact import compact
 from autocompact.cli.guard import guarded
+from autocompact.cli.health import backup, doctor
 from autocompact.cli.inspect import inspect
 from autocompact.cli.replay import replay
 from autocompact.cli.store import (
@@ -79,6 +80,8 @@ for kept in (
     restore,
     compactions,
     delete,
+    backup,
+    doctor,
 ):
     program.add_command(kept)
 program.add_command(chat)

@@ -43,6 +43,18 @@ _WORTH_DEFLATING = 128
 _LEVEL = 4
 """On recorded agent sessions: 0.38 of the raw bytes at 60 MB/s; level 6 gives 0.37 at 50, level 1 gives 0.40 at 70."""
 
+_UNREADABLE = (
+    msgspec.DecodeError,
+    zlib.error,
+    TypeError,
+    ValueError,  # UnicodeDecodeError is one
+    LookupError,
+    ArithmeticError,
+    AttributeError,
+    RecursionError,
+)
+"""What decoding of damaged bytes can raise."""
+
 _RECORD_VERSION = 2
 """1: masks named their result by the id of its call, and are located when the context is folded."""
 
@@ -98,7 +110,7 @@ def decode_message(body: bytes, *, seq: int, role: Role, replaces: int | None) -
             parts = tuple(_part(*each) for each in packed)
         reported = None if usage is None else Usage(prompt=usage[0], completion=usage[1])
         return Message(seq=seq, role=role, parts=parts, replaces=replaces, usage=reported, **known)
-    except (msgspec.DecodeError, zlib.error, InvalidRequest, TypeError, ValueError, LookupError) as error:
+    except (*_UNREADABLE, InvalidRequest) as error:
         raise StoreCorrupt(f"message {seq} cannot be read: {error}") from error
 
 
@@ -128,7 +140,7 @@ def decode_record(data: bytes) -> Compaction:
         envelope = msgspec.json.decode(_inflated(data), type=_Envelope)
         if envelope.version <= _RECORD_VERSION:
             return msgspec.json.decode(envelope.record, type=Compaction)
-    except (msgspec.DecodeError, zlib.error, ValueError) as error:
+    except _UNREADABLE as error:
         raise StoreCorrupt(f"a compaction record cannot be read: {error}") from error
     raise StoreTooNew(
         f"a compaction record has version {envelope.version}, this autocompact knows {_RECORD_VERSION}: "

@@ -8,7 +8,7 @@ use: a second copy of the SQLite library in the same process breaks its locks.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from os import PathLike
@@ -17,7 +17,7 @@ from typing import Literal, Self, TypeVar
 
 from autocompact.core.compaction import Compaction
 from autocompact.core.messages import Message
-from autocompact.errors import InvalidInput, StoreError
+from autocompact.errors import InvalidInput, StoreCorrupt, StoreError
 from autocompact.ports import Clock, ConversationInfo, Key, Lease, Snapshot, SystemClock
 from autocompact.stores.connection import Connection
 from autocompact.stores.encoding import encode_message
@@ -104,12 +104,14 @@ class SqliteStore:
     def _catch_up(self, connection: Connection, indexer: SqliteIndexer) -> None:
         tables = Tables(connection)
         for conversation, done, last in tables.to_index():
-            for seq in range(done, last, _INDEX_BATCH):
-                through = min(seq + _INDEX_BATCH, last)
-                with transaction(connection, "IMMEDIATE"):
-                    messages = tables.messages(conversation, from_seq=seq + 1, through_seq=through)
-                    indexer.index(connection, messages, conversation=conversation)
-                    tables.indexed(conversation, seq=through)
+            # A damaged conversation keeps nobody from the others: it is reported when it is read.
+            with suppress(StoreCorrupt):
+                for seq in range(done, last, _INDEX_BATCH):
+                    through = min(seq + _INDEX_BATCH, last)
+                    with transaction(connection, "IMMEDIATE"):
+                        messages = tables.messages(conversation, from_seq=seq + 1, through_seq=through)
+                        indexer.index(connection, messages, conversation=conversation)
+                        tables.indexed(conversation, seq=through)
 
     async def reading(self, work: Callable[[Connection], T]) -> T:
         """What ``work`` finds in the file as it is now, in the reader's thread; for indexes and tools."""
@@ -152,15 +154,19 @@ class SqliteStore:
                 return row.active if row else None
             now = self._clock.now()
             row = row or tables.add(key, now=now)
+            edits = len(tables.edits(row)) if row.edits is None else row.edits
             tables.extend(row, messages=messages, bodies=bodies)
             last, indexed = after + len(messages), row.indexed_seq
             if self._indexer is not None:
                 missed = indexed < after
-                new = tables.messages(row.id, from_seq=indexed + 1) if missed else messages
+                new = tables.messages(row.id, from_seq=indexed + 1, through_seq=last) if missed else messages
                 self._indexer.index(connection, new, conversation=row.id)
                 indexed = last
             title = row.title or title_of(messages)
-            tables.extended(replace(row, last_seq=last, indexed_seq=indexed, title=title), now=now)
+            edits += sum(message.replaces is not None for message in messages)
+            tables.extended(
+                replace(row, last_seq=last, indexed_seq=indexed, title=title, updated=now, edits=edits)
+            )
             return row.active
 
     async def load(self, key: Key) -> Snapshot:
@@ -171,16 +177,16 @@ class SqliteStore:
             row = tables.find(key)
             if row is None:
                 return Snapshot(key=key)
-            active = tables.record(row.id, row.active) if row.active is not None else None
+            active = tables.active(row)
             after = active.through_seq if active else 0
-            earlier, prompt = tables.earlier(row.id, active) if active else ((), ())
+            earlier, prompt = tables.earlier(row, active) if active else ((), ())
             return Snapshot(
                 key=key,
                 active=active,
                 prepared=tables.prepared(row.id),
                 earlier=earlier,
                 prompt=prompt,
-                messages=tables.messages(row.id, from_seq=after + 1),
+                messages=tables.messages(row.id, from_seq=after + 1, through_seq=row.last_seq),
                 last_seq=row.last_seq,
                 state=row.state,
             )
@@ -195,7 +201,10 @@ class SqliteStore:
         def read(connection: Connection) -> tuple[Message, ...]:
             tables = Tables(connection)
             row = tables.find(key)
-            return tables.messages(row.id, from_seq=from_seq, through_seq=through_seq) if row else ()
+            if row is None:
+                return ()
+            last = row.last_seq if through_seq is None else min(through_seq, row.last_seq)
+            return tables.messages(row.id, from_seq=from_seq, through_seq=last)
 
         return await self.reading(read)
 
@@ -227,6 +236,7 @@ class SqliteStore:
                 tables.put_in_force(row, record, now=now)
                 if state is not None:
                     tables.put_state(row.id, state)
+                tables.seal(row.id)
 
         await self._writer.run(commit)
 
@@ -236,7 +246,7 @@ class SqliteStore:
         def compactions(connection: Connection) -> tuple[Compaction, ...]:
             tables = Tables(connection)
             row = tables.find(key)
-            return tables.records(row.id) if row else ()
+            return tables.records(row) if row else ()
 
         return await self.reading(compactions)
 
@@ -259,7 +269,7 @@ class SqliteStore:
 
     def _delete(self, tables: Tables, key: Key) -> bool:
         tables.delete_lease(key)
-        row = tables.find(key)
+        row = tables.find(key, check=False)
         if row is None:
             return False
         if self._indexer is not None:

@@ -104,22 +104,38 @@ def errors(path: Path) -> Generator[None]:
 
     try:
         yield
-    except (apsw.BusyError, apsw.LockedError) as error:
-        raise StoreUnavailable(
-            f"{str(path)!r} is locked by another program: try again, or close that program"
-        ) from error
-    except apsw.FullError as error:
-        raise StoreUnavailable(f"{str(path)!r} cannot grow, the disk is full: free some space") from error
-    except (apsw.CorruptError, apsw.NotADBError, apsw.FormatError) as error:
-        raise StoreCorrupt(f"{str(path)!r} is damaged: restore it from a backup ({error})") from error
-    except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError, apsw.IOError) as error:
-        raise StoreUnavailable(
-            f"{str(path)!r} cannot be read or written: check the file, its folder and the disk ({error})"
-        ) from error
     except apsw.Error as error:
-        raise StoreError(f"{str(path)!r}: {error}") from error
+        raise _of_driver(error, path=path) from error
+    except StoreCorrupt as error:
+        if str(path) in str(error):
+            raise
+        raise StoreCorrupt(f"{str(path)!r} is damaged: {error}") from error
+    except UnicodeDecodeError as error:
+        raise StoreCorrupt(f"{str(path)!r} is damaged: a text in it is no UTF-8 ({error})") from error
     except UnicodeEncodeError as error:
         raise InvalidInput(f"a name holds half a surrogate pair: {error.object!r}") from error
+
+
+def _of_driver(error: Exception, *, path: Path) -> StoreError:
+    import apsw
+
+    match error:
+        case apsw.BusyError() | apsw.LockedError():
+            return StoreUnavailable(
+                f"{str(path)!r} is locked by another program: try again, or close that program"
+            )
+        case apsw.FullError():
+            return StoreUnavailable(f"{str(path)!r} cannot grow, the disk is full: free some space")
+        case apsw.CorruptError() | apsw.NotADBError() | apsw.FormatError():
+            return StoreCorrupt(
+                f"{str(path)!r} is damaged ({error}): `autocompact doctor --db {path}` says what can be done"
+            )
+        case apsw.ReadOnlyError() | apsw.CantOpenError() | apsw.PermissionsError() | apsw.IOError():
+            return StoreUnavailable(
+                f"{str(path)!r} cannot be read or written: check the file, its folder and the disk ({error})"
+            )
+        case _:
+            return StoreError(f"{str(path)!r}: {error}")
 
 
 def check_file(path: Path) -> None:

@@ -27,6 +27,7 @@ from weakref import WeakKeyDictionary
 
 from autocompact.core.messages import Message
 from autocompact.core.search import KINDS, Passage, Posting, Query, Ranked, parse_query, passages, search
+from autocompact.errors import StoreCorrupt
 from autocompact.ports import Hit, Key
 from autocompact.stores.connection import Connection, Cursor, Value
 from autocompact.stores.queries import queries
@@ -103,11 +104,14 @@ class SqliteIndex:
             scope = _scope(_Tables(connection), namespace=namespace, conversation=conversation)
             if scope is None:
                 return ()
-            found = _Search(scope, _notes(connection)).find(asked, admit=admit)
-            return tuple(
-                Hit(key=scope.key(one.log), seq=one.seq, score=one.score, passages=one.passages)
-                for one in found[:k]
-            )
+            try:
+                found = _Search(scope, _notes(connection)).find(asked, admit=admit)
+                return tuple(
+                    Hit(key=scope.key(one.log), seq=one.seq, score=one.score, passages=one.passages)
+                    for one in found[:k]
+                )
+            except (TypeError, ValueError, LookupError, ArithmeticError) as error:
+                raise StoreCorrupt(f"the search index cannot be read: {error!r}") from error
 
         return await self._store.reading(find)
 
@@ -157,6 +161,10 @@ class _Scope:
     def key(self, conversation: int) -> Key:
         if conversation not in self.keys:
             name = self.tables.run("name_of", conversation=conversation).get
+            if name is None:
+                raise StoreCorrupt(
+                    f"the search index has passages of conversation {conversation}, which is not there"
+                )
             self.keys[conversation] = Key(conversation=name, namespace=self.namespace)
         return self.keys[conversation]
 
@@ -305,4 +313,6 @@ def _row(id: int, passage: Passage) -> tuple[int, ...]:
 
 def _passage(row: tuple[int, ...]) -> Passage:
     _, seq, part, start, length, kind, terms = row
+    if min(seq, part, start, length, kind, terms) < 0:
+        raise ValueError(f"passage {row[0]} has a number below zero")
     return Passage(seq=seq, part=part, start=start, end=start + length, kind=KINDS[kind], length=terms)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
+from weakref import WeakSet
 
 from autocompact.core.compaction import Compaction
 from autocompact.core.messages import Message, Role
+from autocompact.errors import StoreCorrupt
 from autocompact.ports import ConversationInfo, Key
+from autocompact.stores.checksums import message_checksum, row_checksum
 from autocompact.stores.connection import Connection, Cursor, Value
 from autocompact.stores.encoding import decode_message, decode_record, encode_record
 from autocompact.stores.leases import latest_expiry
@@ -18,18 +22,60 @@ from autocompact.stores.rules import prompt_seqs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A conversation's row; ``indexed_seq`` is the last message that the search index has."""
+    """A conversation's row, in the order of its columns.
+
+    Attributes:
+        indexed_seq: the last message that the search index has.
+        edits: number of messages that replace others; None where an older version wrote the row.
+        records: number of compaction records; None likewise.
+    """
 
     id: int
+    namespace: str
+    name: str
     last_seq: int = 0
     title: str = ""
+    created: str
+    updated: str
     active: str | None = None
+    compressed_context: str | None = None
+    compressed_at: str | None = None
     state: bytes = b""
     indexed_seq: int = 0
+    edits: int | None = 0
+    records: int | None = 0
+
+    @property
+    def checksum(self) -> int:
+        """Of all its columns."""
+        return row_checksum(*(getattr(self, name) for name in _COLUMNS))
+
+    @property
+    def info(self) -> ConversationInfo:
+        """As lists show it."""
+        return ConversationInfo(
+            key=Key(conversation=self.name, namespace=self.namespace),
+            last_seq=self.last_seq,
+            created=self.created,
+            updated=self.updated,
+            title=self.title,
+            compressed_context=self.compressed_context,
+            compressed_at=self.compressed_at,
+        )
+
+
+_COLUMNS = tuple(field.name for field in fields(Row))
+_NAMES_CHECKED: WeakSet[Connection] = WeakSet()
+"""Connections on which the index of the names was compared with the table."""
 
 
 class Tables:
-    """The named queries on one connection. ``conversation`` is always the id of a row that was found by its key."""
+    """The named queries on one connection. ``conversation`` is always the id of a row that was found by its key.
+
+    What is read is checked: a row whose checksum is another, a message, an edit or a record that is missing.
+
+    Raises (all methods that read): `StoreCorrupt`, naming the conversation and what of it is damaged.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -38,42 +84,74 @@ class Tables:
     def _run(self, query: str, **values: Value) -> Cursor:
         return self.connection.execute(self._sql[query], values)
 
+    def _damaged(self, conversation: int, what: str) -> StoreCorrupt:
+        name = self._run("name_of", conversation=conversation).get
+        return StoreCorrupt(f"conversation {name!r}: {what} (`autocompact doctor` looks at the whole file)")
+
     # Conversations
 
-    def find(self, key: Key) -> Row | None:
-        """The row of a conversation, None if there is none."""
+    def find(self, key: Key, *, check: bool = True) -> Row | None:
+        """The row of a conversation, None if there is none.
+
+        Args:
+            key: which one.
+            check: refuse a damaged row; False to delete it.
+        """
         row = self._run("conversation", namespace=key.namespace, name=key.conversation).get
         if row is None:
+            if check:
+                self._check_names()
             return None
-        id, last_seq, title, active, state, indexed = row
-        return Row(id=id, last_seq=last_seq, title=title, active=active, state=state, indexed_seq=indexed)
+        return self._checked(row) if check else _row(row)
+
+    def _checked(self, columns: tuple[Any, ...]) -> Row:
+        row = _row(columns)
+        if columns[-1] is not None and columns[-1] != row.checksum:
+            raise StoreCorrupt(
+                f"the entry of conversation {row.name!r} is damaged: its checksum is another "
+                "(`autocompact doctor` looks at the whole file)"
+            )
+        return row
+
+    def _check_names(self) -> None:
+        """Compare the index of the names with the table, once for each connection: before "there is none" is believed."""
+        if self.connection in _NAMES_CHECKED:
+            return
+        there = [row_checksum(*row) for row in self._run("names")]
+        listed: list[int] = []
+        before = ("", "")
+        for id, namespace, name in self._run("indexed_names"):
+            listed.append(row_checksum(id, namespace, name) if before <= (namespace, name) else -1)
+            before = (namespace, name)
+        if sorted(there) != sorted(listed):
+            raise StoreCorrupt(
+                "the index of the conversations' names is damaged: a conversation may not be found "
+                "(`autocompact doctor` looks at the whole file)"
+            )
+        _NAMES_CHECKED.add(self.connection)
 
     def add(self, key: Key, *, now: str) -> Row:
-        """A new row."""
-        return Row(
-            id=self._run("add_conversation", namespace=key.namespace, name=key.conversation, now=now).get
-        )
+        """A new row; `extended` or `seal` must follow."""
+        id = self._run("add_conversation", namespace=key.namespace, name=key.conversation, now=now).get
+        return Row(id=id, namespace=key.namespace, name=key.conversation, created=now, updated=now)
+
+    def seal(self, conversation: int) -> None:
+        """Give the row the checksum of what it says now: only after it was checked, in the same transaction."""
+        columns = self._run("unsealed", conversation=conversation).get
+        self._run("seal", conversation=conversation, checksum=row_checksum(*columns))
 
     def conversations(
         self, namespace: str, *, limit: int | None, after: ConversationInfo | None
     ) -> tuple[ConversationInfo, ...]:
         """The last updated first."""
+        self._check_names()
         page: dict[str, Value] = {
             "limit": -1 if limit is None else limit,
             "updated": after.updated if after else None,
             "name": after.key.conversation if after else None,
         }
         return tuple(
-            ConversationInfo(
-                key=Key(conversation=row[0], namespace=namespace),
-                last_seq=row[1],
-                created=row[2],
-                updated=row[3],
-                title=row[4],
-                compressed_context=row[5],
-                compressed_at=row[6],
-            )
-            for row in self._run("conversations", namespace=namespace, **page)
+            self._checked(row).info for row in self._run("conversations", namespace=namespace, **page)
         )
 
     def namespaces(self) -> tuple[str, ...]:
@@ -124,12 +202,12 @@ class Tables:
         self.connection.executemany(
             self._sql["add_message"],
             (
-                (row_id(row.id, message.seq), message.role, message.replaces, body)
+                _message_row(row_id(row.id, message.seq), message, body=body)
                 for message, body in zip(messages, bodies, strict=True)
             ),
         )
 
-    def extended(self, row: Row, *, now: str) -> None:
+    def extended(self, row: Row) -> None:
         """Keep what is new of a row whose log has grown."""
         self._run(
             "extend_conversation",
@@ -137,32 +215,63 @@ class Tables:
             last_seq=row.last_seq,
             indexed_seq=row.indexed_seq,
             title=row.title,
-            now=now,
+            now=row.updated,
+            edits=row.edits,
+            checksum=row.checksum,
         )
 
-    def messages(
-        self, conversation: int, *, from_seq: int = 1, through_seq: int | None = None
-    ) -> tuple[Message, ...]:
-        """A range of the log."""
+    def messages(self, conversation: int, *, from_seq: int = 1, through_seq: int) -> tuple[Message, ...]:
+        """A range of the log, all of which must be there."""
         first, last = row_range(conversation, from_seq=from_seq, through_seq=through_seq)
-        return tuple(
-            decode_message(body, seq=place(id)[1], role=role, replaces=replaces)
-            for id, role, replaces, body in self._run("messages", first=first, last=last)
-        )
+        found: list[Message] = []
+        for row in self._run("messages", first=first, last=last):
+            self._check_message(row, expected=first + len(found))
+            id, role, replaces, body, _ = row
+            seq = place(id)[1]
+            try:
+                found.append(decode_message(body, seq=seq, role=role, replaces=replaces))
+            except StoreCorrupt as error:
+                raise self._damaged(conversation, str(error)) from error
+        if first + len(found) <= last:
+            raise self._damaged(conversation, f"message {place(first + len(found))[1]} is missing")
+        return tuple(found)
 
-    def earlier(self, conversation: int, record: Compaction) -> tuple[tuple[Message, ...], tuple[int, ...]]:
+    def _check_message(self, row: tuple[Any, ...], *, expected: int) -> None:
+        id, role, replaces, body, checksum = row
+        conversation, seq = place(expected)
+        if id != expected:
+            raise self._damaged(conversation, f"message {seq} is missing")
+        if checksum is not None and checksum != message_checksum(id, body, role=role, replaces=replaces):
+            raise self._damaged(conversation, f"message {seq} is damaged, its checksum is another")
+
+    def _message(self, id: int) -> tuple[Any, ...]:
+        """The checked row of one message."""
+        row = self._run("message", id=id).get
+        if row is None:
+            raise self._damaged(place(id)[0], f"message {place(id)[1]} is missing")
+        self._check_message(row, expected=id)
+        return row
+
+    def edits(self, row: Row) -> list[tuple[int, int]]:
+        """``(seq, replaces)`` of every message that replaces others."""
+        first, last = row_range(row.id, through_seq=row.last_seq)
+        found = [self._message(id) for (id,) in self._run("edits", first=first, last=last)]
+        if row.edits not in (None, len(found)) or any(replaces is None for _, _, replaces, _, _ in found):
+            raise self._damaged(row.id, f"{row.edits} messages replace others, the index has {len(found)}")
+        return [(place(id)[1], replaces) for id, _, replaces, _, _ in found]
+
+    def earlier(self, row: Row, record: Compaction) -> tuple[tuple[Message, ...], tuple[int, ...]]:
         """What a context under ``record`` still shows of the messages that it covers, and which are the prompt."""
-        first, last = row_range(conversation, through_seq=record.through_seq)
-        edits = [(place(id)[1], replaces) for id, replaces in self._run("edits", first=first, last=last)]
+        edits = [edit for edit in self.edits(row) if edit[0] <= record.through_seq]
 
         def role_of(seq: int) -> Role:
-            return self._run("role", id=row_id(conversation, seq)).get
+            return self._message(row_id(row.id, seq))[1]
 
         prompt = tuple(prompt_seqs(record.through_seq, edits, role_of=role_of))
         shown = tuple(
             message
             for seq in sorted({*prompt, *record.keep})
-            for message in self.messages(conversation, from_seq=seq, through_seq=seq)
+            for message in self.messages(row.id, from_seq=seq, through_seq=seq)
         )
         return shown, prompt
 
@@ -170,33 +279,57 @@ class Tables:
 
     def record(self, conversation: int, id: str) -> Compaction | None:
         """One record."""
-        data = self._run("record", conversation=conversation, id=id).get
-        return None if data is None else decode_record(data)
+        row = self._run("record", conversation=conversation, id=id).get
+        return None if row is None else self._record(row)
+
+    def active(self, row: Row) -> Compaction | None:
+        """The record in force."""
+        if row.active is None:
+            return None
+        record = self.record(row.id, row.active)
+        if record is None or record.through_seq > row.last_seq:
+            problem = "is missing" if record is None else "covers messages that are not there"
+            raise self._damaged(row.id, f"compaction {row.active!r}, which is in force, {problem}")
+        return record
 
     def prepared(self, conversation: int) -> Compaction | None:
         """The one that waits for the threshold."""
-        data = self._run("prepared", conversation=conversation).get
-        return None if data is None else decode_record(data)
+        row = self._run("prepared", conversation=conversation).get
+        return None if row is None else self._record(row)
 
-    def records(self, conversation: int) -> tuple[Compaction, ...]:
+    def records(self, row: Row) -> tuple[Compaction, ...]:
         """Oldest first."""
-        return tuple(decode_record(data) for (data,) in self._run("compactions", conversation=conversation))
+        found = tuple(self._record(record) for record in self._run("compactions", conversation=row.id))
+        if row.records not in (None, len(found)):
+            raise self._damaged(row.id, f"it has {row.records} compactions, {len(found)} are found")
+        return found
+
+    def _record(self, row: tuple[Any, ...]) -> Compaction:
+        *columns, checksum = row
+        _, conversation, id, _, data = columns
+        if checksum is not None and checksum != row_checksum(*columns):
+            raise self._damaged(conversation, f"compaction {id!r} is damaged, its checksum is another")
+        try:
+            return decode_record(data)
+        except StoreCorrupt as error:
+            raise self._damaged(conversation, f"compaction {id!r}: {error}") from error
 
     def put_records(self, conversation: int, records: Iterable[Compaction]) -> None:
-        """Add or replace; of prepared ones only the last stays."""
+        """Add or replace; of prepared ones only the last stays. `seal` must follow."""
         for record in records:
             if record.status == "prepared":
                 self._run("drop_prepared", conversation=conversation, id=record.id)
-            self._run(
-                "put_record",
-                conversation=conversation,
-                id=record.id,
-                status=record.status,
-                record=encode_record(record),
-            )
+            columns = (conversation, record.id, record.status, encode_record(record))
+            named = dict(zip(("conversation", "id", "status", "record"), columns, strict=True))
+            number = self._run("put_record", **named).get
+            self._run("seal_record", number=number, checksum=row_checksum(number, *columns))
+        self._run("count_records", conversation=conversation)
 
     def put_in_force(self, row: Row, record: Compaction | None, *, now: str) -> None:
-        """Move the active compaction, and stamp it if it is another one; the summary is copied for all to read."""
+        """Move the active compaction, and stamp it if it is another one; the summary is copied for all to read.
+
+        `seal` must follow.
+        """
         active = record.id if record else None
         summary = record.summary if record else None
         if active == row.active:
@@ -206,7 +339,7 @@ class Tables:
             self._run("put_in_force", conversation=row.id, active=active, summary=summary, at=at, now=now)
 
     def put_state(self, conversation: int, state: bytes) -> None:
-        """The engine's state."""
+        """The engine's state; `seal` must follow."""
         self._run("put_state", conversation=conversation, state=state)
 
     # Leases
@@ -242,4 +375,15 @@ class Tables:
 
     def indexed(self, conversation: int, *, seq: int) -> None:
         """The index has the messages through ``seq``."""
+        self._checked(self._run("conversation_by_id", conversation=conversation).get)
         self._run("indexed", conversation=conversation, seq=seq)
+        self.seal(conversation)
+
+
+def _row(columns: tuple[Any, ...]) -> Row:
+    return Row(**dict(zip(_COLUMNS, columns, strict=False)))
+
+
+def _message_row(id: int, message: Message, *, body: bytes) -> tuple[Value, ...]:
+    role, replaces = message.role, message.replaces
+    return id, role, replaces, body, message_checksum(id, body, role=role, replaces=replaces)

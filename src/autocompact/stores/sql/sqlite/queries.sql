@@ -1,12 +1,20 @@
 -- name: conversation
-SELECT id, last_seq, title, active, state, indexed_seq FROM conversations WHERE namespace = :namespace AND name = :name;
+SELECT id, namespace, name, last_seq, title, created, updated, active, compressed_context, compressed_at, state, indexed_seq, edits,
+    records, checksum FROM conversations
+WHERE namespace = :namespace AND name = :name;
+
+-- name: conversation_by_id
+SELECT id, namespace, name, last_seq, title, created, updated, active, compressed_context, compressed_at, state, indexed_seq, edits,
+    records, checksum FROM conversations
+WHERE id = :conversation;
 
 -- name: add_conversation
-INSERT INTO conversations (namespace, name, created, updated) VALUES (:namespace, :name, :now, :now) RETURNING id;
+INSERT INTO conversations (namespace, name, created, updated, edits, records)
+VALUES (:namespace, :name, :now, :now, 0, 0) RETURNING id;
 
 -- name: conversations
-SELECT name, last_seq, created, updated, title, compressed_context, compressed_at
-FROM conversations
+SELECT id, namespace, name, last_seq, title, created, updated, active, compressed_context, compressed_at, state, indexed_seq, edits,
+    records, checksum FROM conversations
 WHERE namespace = :namespace AND (:updated IS NULL OR (updated, name) < (:updated, :name))
 ORDER BY updated DESC, name DESC LIMIT :limit;
 
@@ -26,42 +34,69 @@ WHERE namespace = :namespace AND name = :name AND updated < :before AND NOT EXIS
 );
 
 -- name: extend_conversation
-UPDATE conversations SET last_seq = :last_seq, indexed_seq = :indexed_seq, title = :title, updated = :now
+UPDATE conversations
+SET last_seq = :last_seq, indexed_seq = :indexed_seq, title = :title, updated = :now, edits = :edits, checksum = :checksum
 WHERE id = :conversation;
 
 -- name: delete_conversation
 DELETE FROM conversations WHERE id = :conversation;
 
 -- name: add_message
-INSERT INTO messages (id, role, replaces, body) VALUES (?, ?, ?, ?);
+INSERT INTO messages (id, role, replaces, body, checksum) VALUES (?, ?, ?, ?, ?);
 
 -- name: messages
-SELECT id, role, replaces, body FROM messages WHERE id BETWEEN :first AND :last ORDER BY id;
+SELECT id, role, replaces, body, checksum FROM messages WHERE id BETWEEN :first AND :last ORDER BY id;
 
--- name: role
-SELECT role FROM messages WHERE id = :id;
+-- name: message
+SELECT id, role, replaces, body, checksum FROM messages WHERE id = :id;
 
 -- name: edits
-SELECT id, replaces FROM messages WHERE id BETWEEN :first AND :last AND replaces IS NOT NULL ORDER BY id;
+SELECT id FROM messages WHERE id BETWEEN :first AND :last AND replaces IS NOT NULL ORDER BY id;
 
 -- name: delete_messages
 DELETE FROM messages WHERE id BETWEEN :first AND :last;
 
 -- name: record
-SELECT record FROM compactions WHERE conversation = :conversation AND id = :id;
+SELECT number, conversation, id, status, record, checksum FROM compactions
+WHERE conversation = :conversation AND id = :id;
 
 -- name: prepared
-SELECT record FROM compactions WHERE conversation = :conversation AND status = 'prepared';
+SELECT number, conversation, id, status, record, checksum FROM compactions
+WHERE conversation = :conversation AND status = 'prepared';
 
 -- name: compactions
-SELECT record FROM compactions WHERE conversation = :conversation ORDER BY number;
+SELECT number, conversation, id, status, record, checksum FROM compactions
+WHERE conversation = :conversation ORDER BY number;
 
 -- name: drop_prepared
 DELETE FROM compactions WHERE conversation = :conversation AND status = 'prepared' AND id <> :id;
 
 -- name: put_record
 INSERT INTO compactions (conversation, id, status, record) VALUES (:conversation, :id, :status, :record)
-ON CONFLICT (conversation, id) DO UPDATE SET status = excluded.status, record = excluded.record;
+ON CONFLICT (conversation, id) DO UPDATE SET status = excluded.status, record = excluded.record RETURNING number;
+
+-- name: seal_record
+UPDATE compactions SET checksum = :checksum WHERE number = :number;
+
+-- name: count_records
+UPDATE conversations SET records = (SELECT count(*) FROM compactions WHERE conversation = :conversation)
+WHERE id = :conversation;
+
+-- name: unsealed
+SELECT id, namespace, name, last_seq, title, created, updated, active, compressed_context, compressed_at, state, indexed_seq, edits,
+    records FROM conversations WHERE id = :conversation;
+
+-- name: seal
+UPDATE conversations SET checksum = :checksum WHERE id = :conversation;
+
+-- name: name_of
+SELECT name FROM conversations WHERE id = :conversation;
+
+-- name: names
+SELECT id, namespace, name FROM conversations NOT INDEXED ORDER BY id;
+
+-- name: indexed_names
+SELECT id, namespace, name FROM conversations INDEXED BY sqlite_autoindex_conversations_1 ORDER BY namespace, name;
 
 -- name: put_state
 UPDATE conversations SET state = :state WHERE id = :conversation;

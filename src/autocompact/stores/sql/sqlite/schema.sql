@@ -1,5 +1,7 @@
 -- What all migrations amount to: the schema of the newest version. A test holds the two equal.
 
+-- checksum: of the row, NULL where an older version wrote it, see autocompact.stores.checksums. edits: messages that replace
+-- others. records: rows in compactions.
 CREATE TABLE conversations (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     namespace TEXT NOT NULL,
@@ -13,6 +15,9 @@ CREATE TABLE conversations (
     compressed_at TEXT,
     state BLOB NOT NULL DEFAULT x'',
     indexed_seq INTEGER NOT NULL DEFAULT 0,
+    edits INTEGER,
+    records INTEGER,
+    checksum INTEGER,
     UNIQUE (namespace, name)
 ) STRICT;
 
@@ -21,7 +26,8 @@ CREATE TABLE messages (
     id INTEGER PRIMARY KEY,
     role TEXT NOT NULL,
     replaces INTEGER,
-    body BLOB NOT NULL
+    body BLOB NOT NULL,
+    checksum INTEGER
 ) STRICT;
 
 CREATE INDEX messages_edits ON messages (id, replaces) WHERE replaces IS NOT NULL;
@@ -34,6 +40,7 @@ CREATE TABLE compactions (
     id TEXT NOT NULL,
     status TEXT NOT NULL,
     record BLOB NOT NULL,
+    checksum INTEGER,
     UNIQUE (conversation, id)
 ) STRICT;
 

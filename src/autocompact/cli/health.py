@@ -1,0 +1,94 @@
+"""``autocompact doctor`` and ``autocompact backup``: the file of the kept conversations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from autocompact.cli.defaults import database
+from autocompact.cli.sources import deliver
+from autocompact.cli.store import db_option, json_option
+from autocompact.cli.terminal import color, progress, tell
+
+if TYPE_CHECKING:
+    from autocompact.stores.doctor import Examination
+
+HEALTHY, ILL = 0, 1
+
+
+@click.command()
+@click.option("--seal", is_flag=True, help="First give messages of older versions a checksum.")
+@json_option
+@db_option
+def doctor(*, seal: bool, as_json: bool, db: Path | None) -> int:
+    """Look at the whole file of the store: damage, gaps, what points nowhere, its search index, its modes, the disk.
+
+    Only --seal changes the file. Exit codes: 0 all is well, 1 something is wrong, 2 it cannot be looked at.
+    """
+    from autocompact.stores import doctor as doctors
+
+    file = _file(db)
+    with progress(f"Examining {file}"):
+        if seal:
+            tell(f"{doctors.seal(file):,} messages got a checksum")
+        found = doctors.examine(file)
+    deliver([_document(found)], None) if as_json else click.echo("\n".join(_lines(found)), color=color())
+    return ILL if found.problems else HEALTHY
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--overwrite", is_flag=True, help="Replace FILE if it is there.")
+@db_option
+def backup(file: Path, *, overwrite: bool, db: Path | None) -> None:
+    """Copy the store to FILE while it is in use, and check the copy.
+
+    The copy is one file, for you alone; `--db FILE` opens it. It is there whole and checked, or not at all.
+    """
+    from autocompact.stores.backup import back_up
+
+    source = _file(db)
+    with progress(f"Copying {source}"):
+        found = back_up(source, file, overwrite=overwrite)
+    tell(f"{file}: {_figures(found)}, checked")
+
+
+def _file(given: Path | None) -> Path:
+    from autocompact.library import database_path
+
+    return (database(given) or database_path()).absolute()
+
+
+def _figures(found: Examination) -> str:
+    counts = found.counts
+    kinds = ("conversations", "messages", "compactions")
+    return ", ".join([*(f"{counts.get(kind, 0):,} {kind}" for kind in kinds), f"{counts['bytes']:,} bytes"])
+
+
+def _lines(found: Examination) -> Iterator[str]:
+    from autocompact.cli.shelf import visible
+
+    yield click.style(f"{found.path}: {_figures(found)}", bold=True)
+    for finding in found.findings:
+        yield f"{finding.level:<8} {finding.check}: {visible(finding.where)}: {visible(finding.what)}"
+        yield f"{'':<8} next: {finding.next}"
+    wrong = len(found.problems)
+    yield f"{wrong} problem{'' if wrong == 1 else 's'}" if wrong else "all is well"
+
+
+def _document(found: Examination) -> bytes:
+    from dataclasses import asdict
+
+    from autocompact.library.archive import encode
+
+    findings = [asdict(finding) for finding in found.findings]
+    document = {
+        "file": str(found.path),
+        "healthy": not found.problems,
+        "counts": found.counts,
+        "findings": findings,
+    }
+    return encode(document) + b"\n"

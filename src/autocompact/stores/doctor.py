@@ -1,0 +1,465 @@
+"""Looks at a whole store file for what is wrong with it, and says what to do next. It never changes the file.
+
+Each check is one function that yields findings; a check that cannot be carried out because the file is damaged is a
+finding itself, so that the others still say what they see.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeAlias, cast
+
+from autocompact.core.compaction import Compaction
+from autocompact.errors import StoreError, StoreUnavailable
+from autocompact.stores.checksums import message_checksum, row_checksum
+from autocompact.stores.connection import Connection, Cursor
+from autocompact.stores.encoding import decode_message, decode_record
+from autocompact.stores.queries import migrations, schema
+from autocompact.stores.rows import place, row_range
+from autocompact.stores.sqlite_file import check_file, errors
+
+CHECKSUMS_SINCE = 5
+"""Schema version from which rows have checksums."""
+
+LEAST_FREE = 64 * 1024 * 1024
+"""Bytes that must be free on the disk: a compaction of a long conversation and its write-ahead log fit easily."""
+
+LARGE_LOG = 256 * 1024 * 1024
+"""Bytes of a write-ahead log that somebody keeps from being folded into the file."""
+
+LONGEST_LEASE = 24 * 60 * 60 * 1000
+"""Milliseconds ahead that no lease expires; the ones we ask for last minutes."""
+
+Level: TypeAlias = Literal["problem", "note"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that was seen.
+
+    Attributes:
+        level: a problem needs somebody; a note is to be known.
+        check: what was looked at.
+        where: the conversation, table or file.
+        what: what was seen there.
+        next: what to do about it.
+    """
+
+    level: Level = "problem"
+    check: str
+    where: str
+    what: str
+    next: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examination:
+    """What was looked at, and what was found.
+
+    Attributes:
+        path: the file.
+        counts: rows by what they are, and bytes of the file and its write-ahead log.
+        findings: in the order of the checks.
+    """
+
+    path: Path
+    counts: dict[str, int]
+    findings: tuple[Finding, ...]
+
+    @property
+    def problems(self) -> tuple[Finding, ...]:
+        """The findings that need somebody."""
+        return tuple(finding for finding in self.findings if finding.level == "problem")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Patient:
+    path: Path
+    connection: Connection
+    version: int
+    counts: dict[str, int]
+    named: dict[int, str] = field(default_factory=dict[int, str])
+
+    def rows(self, sql: str, *values: int | str) -> Cursor:
+        return self.connection.execute(sql, values)
+
+    def number(self, sql: str) -> int:
+        return self.connection.execute(sql).get or 0
+
+    def name(self, conversation: int) -> str:
+        if conversation not in self.named:
+            found = self.rows("SELECT name FROM conversations WHERE id = ?", conversation).get
+            self.named[conversation] = f"conversation {found!r}" if found else f"conversation {conversation}"
+        return self.named[conversation]
+
+
+_Check: TypeAlias = Callable[[_Patient], Iterator[Finding]]
+
+_RESTORE = "restore the file from a backup; what can still be read: `autocompact export NAME --out FILE`"
+_REINDEX = (
+    "nothing that was said is lost: `autocompact export` each conversation, and import them into a new file"
+)
+
+
+def examine(path: Path) -> Examination:
+    """Look at a whole store file.
+
+    Raises:
+        StoreUnavailable: there is no such file, or it cannot be opened.
+        StoreCorrupt: it is no database, or one of another program.
+        StoreTooNew: a newer program wrote it.
+    """
+    if not path.exists():
+        raise StoreUnavailable(f"there is no file {str(path)!r}: check the path, or name one with --db")
+    with errors(path):
+        check_file(path)
+    counts = {"bytes": path.stat().st_size, "write_ahead_bytes": _size(_beside(path, "-wal"))}
+    findings = list(_files(path))
+    try:
+        with _opened(path) as connection:
+            version = connection.execute("PRAGMA user_version").get
+            patient = _Patient(path=path, connection=connection, version=version, counts=counts)
+            for name, check in _CHECKS.items():
+                findings += _carried_out(name, check, patient=patient)
+    except StoreError as error:
+        findings.append(
+            Finding(check="file", where=str(path), what=f"it cannot be opened: {error}", next=_RESTORE)
+        )
+    return Examination(path=path, counts=counts, findings=tuple(findings))
+
+
+@contextmanager
+def _opened(path: Path) -> Generator[Connection]:
+    import apsw
+
+    with errors(path):
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+        with closing(cast("Connection", connection)) as opened:
+            opened.set_busy_timeout(5000)
+            opened.execute("PRAGMA query_only = ON")
+            opened.execute("BEGIN")  # one state of the file for all checks, whoever writes meanwhile
+            opened.execute("SELECT count(*) FROM sqlite_schema")
+            yield opened
+            opened.execute("ROLLBACK")
+
+
+def _carried_out(name: str, check: _Check, *, patient: _Patient) -> Iterator[Finding]:
+    try:
+        with errors(patient.path):
+            yield from check(patient)
+    except (StoreError, TypeError, ValueError, OverflowError) as error:
+        yield Finding(check=name, where=str(patient.path), what=f"it cannot be read: {error}", next=_RESTORE)
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
+
+
+def _files(path: Path) -> Iterator[Finding]:
+    """Modes, leftovers, and room on the disk."""
+    for file in (path, *(_beside(path, suffix) for suffix in ("-wal", "-shm", "-journal"))):
+        if os.name == "posix" and file.exists() and file.stat().st_mode & 0o077:
+            mode = f"{file.stat().st_mode & 0o777:04o}"
+            what = f"other users of this machine may read it (mode {mode})"
+            yield Finding(check="modes", where=str(file), what=what, next=f"chmod 600 {file}")
+    if _size(_beside(path, "-wal")) > LARGE_LOG:
+        what = (
+            f"its write-ahead log has {_size(_beside(path, '-wal')):,} bytes: a program reads without a pause"
+        )
+        yield Finding(
+            level="note", check="log", where=str(path), what=what, next="end the programs that use it, once"
+        )
+    if _size(_beside(path, "-journal")):
+        what = "a program ended in the middle of a change; the next one to open the file takes it back"
+        yield Finding(
+            level="note", check="log", where=str(path), what=what, next="open it: `autocompact list`"
+        )
+    free = shutil.disk_usage(path.parent).free
+    if free < LEAST_FREE:
+        yield Finding(
+            check="disk", where=str(path.parent), what=f"{free:,} bytes are free", next="free some space"
+        )
+
+
+def _version(patient: _Patient) -> Iterator[Finding]:
+    newest = len(migrations("sqlite"))
+    if patient.version < newest:
+        yield Finding(
+            level="note",
+            check="version",
+            where=str(patient.path),
+            what=f"it has schema version {patient.version}, this autocompact writes {newest}",
+            next="nothing: it is brought up to date when it is next written to",
+        )
+        return
+    there = {(kind, name) for kind, name in patient.rows("SELECT type, name FROM sqlite_schema")}
+    for kind, name in re.findall(
+        r"^CREATE (?:UNIQUE )?(?:VIRTUAL )?(TABLE|INDEX) (\w+)", schema("sqlite"), re.MULTILINE
+    ):
+        if (kind.lower(), name) not in there:
+            yield Finding(check="version", where=name, what=f"the {kind.lower()} is missing", next=_RESTORE)
+
+
+def _integrity(patient: _Patient) -> Iterator[Finding]:
+    for (line,) in patient.rows("PRAGMA integrity_check(20)"):
+        if line != "ok":
+            yield Finding(check="integrity", where=str(patient.path), what=line, next=_RESTORE)
+    for table, row, parent, _ in patient.rows("PRAGMA foreign_key_check"):
+        what = f"row {row} belongs to no row of {parent}"
+        yield Finding(check="integrity", where=table, what=what, next=_RESTORE)
+
+
+def _conversations(patient: _Patient) -> Iterator[Finding]:
+    """Entries against their checksums, their logs and their summaries."""
+    sealed = patient.version >= CHECKSUMS_SINCE
+    columns = (
+        "id, namespace, name, last_seq, title, created, updated, active, compressed_context, compressed_at, state, "
+        "indexed_seq"
+    ) + (", edits, records, checksum" if sealed else "")
+    unsealed = 0
+    rows = list(patient.rows(f"SELECT {columns} FROM conversations NOT INDEXED ORDER BY id"))
+    patient.counts["conversations"] = len(rows)
+    for row in rows:
+        where = f"conversation {row[2]!r}"
+        patient.named[row[0]] = where
+        if not sealed or row[-1] is None:
+            unsealed += 1
+        elif row[-1] != row_checksum(*row[:-1]):
+            yield Finding(check="conversations", where=where, what="its checksum is another", next=_RESTORE)
+        yield from _log(patient, id=row[0], last_seq=row[3], indexed=row[11])
+    if unsealed:
+        yield _old("conversations", f"{unsealed:,} entries", next="each gets one when it is next used")
+
+
+def _log(patient: _Patient, *, id: int, last_seq: int, indexed: int) -> Iterator[Finding]:
+    first, last = row_range(id)
+    where = patient.name(id)
+    count, least, most = patient.rows(
+        "SELECT count(*), coalesce(min(id), ?), coalesce(max(id), ?) FROM messages WHERE id BETWEEN ? AND ?",
+        *(first - 1, first - 1, first, last),
+    ).get
+    ends = place(most)[1]
+    if (count and least != first) or count != ends or ends != last_seq:
+        what = f"its log should end at message {last_seq}; there are {count:,} messages, the last is {ends}"
+        yield Finding(check="conversations", where=where, what=what, next=_RESTORE)
+    if indexed > last_seq:
+        what = f"the search index says message {indexed}, the log ends at {last_seq}"
+        yield Finding(check="search", where=where, what=what, next=_REINDEX)
+    elif indexed < last_seq:
+        what = f"{last_seq - indexed:,} messages are not in the search index yet"
+        yield Finding(
+            level="note",
+            check="search",
+            where=where,
+            what=what,
+            next="nothing: they are added when it is next opened",
+        )
+
+
+def _messages(patient: _Patient) -> Iterator[Finding]:
+    """Every message against its checksum; those that have none must at least be readable."""
+    sealed = patient.version >= CHECKSUMS_SINCE
+    unsealed = count = 0
+    columns = "id, role, replaces, body" + (", checksum" if sealed else ", NULL")
+    for id, role, replaces, body, checksum in patient.rows(f"SELECT {columns} FROM messages ORDER BY id"):
+        count += 1
+        conversation, seq = place(id)
+        if checksum is None:
+            unsealed += 1
+            problem = _reads(lambda: decode_message(body, seq=seq, role=role, replaces=replaces))  # noqa: B023 - called at once
+        else:
+            same = checksum == message_checksum(id, body, role=role, replaces=replaces)
+            problem = "" if same else "its checksum is another"
+        if problem:
+            where = f"{patient.name(conversation)}, message {seq}"
+            yield Finding(check="messages", where=where, what=problem, next=_RESTORE)
+    patient.counts["messages"] = count
+    orphans = patient.number(
+        "SELECT count(*) FROM messages WHERE id >> 24 NOT IN (SELECT id FROM conversations)"
+    )
+    if orphans:
+        yield Finding(
+            check="messages", where="messages", what=f"{orphans:,} belong to no conversation", next=_RESTORE
+        )
+    if unsealed:
+        yield _old("messages", f"{unsealed:,} messages", next="`autocompact doctor --seal` gives them one")
+
+
+def _old(check: str, what: str, *, next: str) -> Finding:
+    return Finding(
+        level="note", check=check, where=check, what=f"{what} of an older version have no checksum", next=next
+    )
+
+
+def _reads(read: Callable[[], object]) -> str:
+    try:
+        read()
+    except StoreError as error:
+        return str(error)
+    return ""
+
+
+def _compactions(patient: _Patient) -> Iterator[Finding]:
+    """Records against their checksums, their logs, and what the conversations say of them."""
+    sealed = patient.version >= CHECKSUMS_SINCE
+    columns = "number, conversation, id, status, record" + (", checksum" if sealed else ", NULL")
+    records: dict[tuple[int, str], Compaction] = {}
+    count = 0
+    for *row, checksum in patient.rows(f"SELECT {columns} FROM compactions NOT INDEXED ORDER BY number"):
+        count += 1
+        _, conversation, id, _, data = row
+        where = f"{patient.name(conversation)}, compaction {id!r}"
+        if checksum is not None and checksum != row_checksum(*row):
+            yield Finding(check="compactions", where=where, what="its checksum is another", next=_RESTORE)
+            continue
+        try:
+            records[conversation, id] = decode_record(data)
+        except StoreError as error:
+            yield Finding(check="compactions", where=where, what=str(error), next=_RESTORE)
+    patient.counts["compactions"] = count
+    for conversation, last_seq, active, summary, *expected in patient.rows(
+        "SELECT id, last_seq, active, compressed_context"
+        + (", records" if sealed else "")
+        + " FROM conversations"
+    ):
+        own = {id: record for (owner, id), record in records.items() if owner == conversation}
+        problems = list(_dangling(own, last_seq=last_seq, active=active, summary=summary))
+        if expected and expected[0] not in (None, len(own)):
+            problems.append(f"it should have {expected[0]} compactions, there are {len(own)}")
+        for what in problems:
+            yield Finding(check="compactions", where=patient.name(conversation), what=what, next=_RESTORE)
+
+
+def _dangling(
+    records: dict[str, Compaction], *, last_seq: int, active: str | None, summary: str | None
+) -> Iterator[str]:
+    for id, record in records.items():
+        if record.through_seq > last_seq:
+            yield f"compaction {id!r} covers message {record.through_seq}, the log ends at {last_seq}"
+        if any(seq > last_seq for seq in (*record.keep, *(mask.seq for mask in record.masks))):
+            yield f"compaction {id!r} keeps or masks a message that is not there"
+        if record.parent and record.parent not in records:
+            yield f"compaction {id!r} was made upon {record.parent!r}, which is not there"
+    if active is not None and active not in records:
+        yield f"compaction {active!r} is in force, but not there"
+    elif active is not None and records[active].summary != summary:
+        yield f"its summary is not that of compaction {active!r}, which is in force"
+
+
+def _search(patient: _Patient) -> Iterator[Finding]:
+    """The search index against the log, by numbers: what is found is always read from the log itself."""
+    passages = patient.number("SELECT count(*) FROM passages")
+    patient.counts["passages"] = passages
+    indexed = patient.number("SELECT count(*) FROM passage_terms_docsize")
+    spaces = patient.number("SELECT sum(passages) FROM search_namespaces")
+    beyond = patient.number(
+        "SELECT count(*) FROM passages AS p LEFT JOIN conversations AS c ON c.id = p.id >> 24 "
+        "WHERE c.id IS NULL OR p.seq NOT BETWEEN 1 AND c.indexed_seq"
+    )
+    lost = patient.number(
+        "SELECT count(*) FROM passages WHERE id NOT IN (SELECT id FROM passage_terms_docsize)"
+    )
+    gaps = patient.number(
+        "SELECT count(*) FROM (SELECT 1 FROM passages GROUP BY id >> 24 HAVING max(id & 16777215) <> count(*))"
+    )
+    for wrong, what in (
+        (passages != indexed, f"there are {passages:,} passages, {indexed:,} are indexed"),
+        (passages != spaces, f"there are {passages:,} passages, the namespaces count {spaces:,}"),
+        (beyond, f"{beyond:,} passages are of messages that are not there"),
+        (lost, f"{lost:,} passages cannot be found"),
+        (gaps, f"in {gaps:,} conversations passages are missing"),
+    ):
+        if wrong:
+            yield Finding(check="search", where="search index", what=what, next=_REINDEX)
+
+
+def _terms(patient: _Patient) -> Iterator[Finding]:
+    """The words that the index holds, counted over, against what its passages say: it reads every segment."""
+    import apsw
+
+    connection = patient.connection
+    connection.execute("PRAGMA query_only = OFF")
+    try:
+        connection.execute(
+            "CREATE VIRTUAL TABLE temp.doctor_terms USING fts5vocab (main, passage_terms, row)"
+        )
+        held = patient.number("SELECT sum(cnt) FROM temp.doctor_terms")
+        said = patient.number("SELECT sum(terms) FROM passages")
+    except apsw.Error as error:
+        yield Finding(check="search", where="search index", what=str(error), next=_REINDEX)
+        return
+    finally:
+        connection.execute("PRAGMA query_only = ON")
+    if held != said:
+        what = f"the index holds {held:,} words, the passages have {said:,}"
+        yield Finding(check="search", where="search index", what=what, next=_REINDEX)
+
+
+def _leases(patient: _Patient) -> Iterator[Finding]:
+    now = time.time_ns() // 1_000_000
+    patient.counts["leases_held"] = patient.rows("SELECT count(*) FROM leases WHERE expires > ?", now).get
+    for name, ahead in patient.rows(
+        "SELECT name, expires - ? FROM leases WHERE expires > ?", now, now + LONGEST_LEASE
+    ):
+        what = f"somebody may compact it for another {ahead // 3_600_000:,} hours: the clock was wrong"
+        yield Finding(
+            check="leases",
+            where=f"conversation {name!r}",
+            what=what,
+            next="end the programs that use it; check the clock",
+        )
+
+
+_CHECKS: dict[str, _Check] = {
+    "version": _version,
+    "integrity": _integrity,
+    "conversations": _conversations,
+    "messages": _messages,
+    "compactions": _compactions,
+    "search": _search,
+    "words": _terms,
+    "leases": _leases,
+}
+
+
+def seal(path: Path, *, batch: int = 500) -> int:
+    """Give the messages of older versions a checksum; how many got one. The file is brought up to date before.
+
+    Raises:
+        StoreError: the file cannot be written; messages of earlier batches have theirs.
+    """
+    from autocompact.stores.sqlite_file import open_writer, transaction
+
+    sealed = 0
+    with errors(path), closing(open_writer(path, busy_seconds=5.0)) as connection:
+        after = 0
+        while True:
+            with transaction(connection, "IMMEDIATE"):
+                rows: list[tuple[int, str, int | None, bytes]] = list(
+                    connection.execute(
+                        "SELECT id, role, replaces, body FROM messages WHERE id > ? AND checksum IS NULL "
+                        "ORDER BY id LIMIT ?",
+                        (after, batch),
+                    )
+                )
+                connection.executemany(
+                    "UPDATE messages SET checksum = ? WHERE id = ?",
+                    (
+                        (message_checksum(id, body, role=role, replaces=replaces), id)
+                        for id, role, replaces, body in rows
+                    ),
+                )
+            if not rows:
+                return sealed
+            sealed, after = sealed + len(rows), rows[-1][0]
