@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from autocompact.files import replace_file
+from autocompact.files import close_to_others, make_file, make_folder, replace_file
 
 
 def test_a_new_file_holds_the_content_and_nothing_else_is_left_in_the_folder(tmp_path: Path) -> None:
@@ -24,19 +24,39 @@ def test_the_pieces_are_joined(tmp_path: Path) -> None:
     assert (tmp_path / "out.md").read_bytes() == b"context"
 
 
-def test_the_mode_of_a_new_file_is_that_of_any_other_new_file(tmp_path: Path) -> None:
-    (tmp_path / "other").touch()
+def test_a_new_file_is_for_its_owner_alone(tmp_path: Path) -> None:
     replace_file(tmp_path / "out", b"")
-    assert (tmp_path / "out").stat().st_mode == (tmp_path / "other").stat().st_mode
+    make_file(tmp_path / "made")
+    assert {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {0o600}
+
+
+def test_all_folders_that_are_made_are_for_their_owner_alone(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    make_folder(tmp_path / "a" / "b")
+    make_folder(tmp_path / "a" / "b")
+    folders = (tmp_path, tmp_path / "a", tmp_path / "a" / "b")
+    assert [stat.S_IMODE(path.stat().st_mode) for path in folders] == [0o755, 0o700, 0o700]
+
+
+def test_a_file_that_is_there_is_not_emptied_and_can_be_closed_to_others(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"kept")
+    path.chmod(0o644)
+    make_file(path)
+    assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"kept", 0o644)
+    for _ in range(2):
+        close_to_others(path)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    close_to_others(tmp_path / "nowhere")
 
 
 def test_an_existing_file_is_replaced_and_keeps_its_mode(tmp_path: Path) -> None:
     path = tmp_path / "out"
     path.write_bytes(b"old and longer")
-    path.chmod(0o600)
+    path.chmod(0o640)
     replace_file(path, b"new")
     assert path.read_bytes() == b"new"
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
 def test_whoever_has_the_old_file_open_goes_on_reading_the_old_one(tmp_path: Path) -> None:

@@ -1,11 +1,19 @@
-"""Files are replaced whole, so that no reader ever sees half of one."""
+"""Files that the program makes: for their owner alone, and replaced whole, so that no reader ever sees half of one.
+
+What a conversation holds concerns nobody else on the machine: new files get the mode 0600, new folders 0700, whatever
+the umask of the process. A file that is there keeps its mode, except for what `close_to_others` is called with.
+"""
 
 from __future__ import annotations
 
 import os
 import secrets
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
+
+PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
+"""Modes of what the program makes."""
 
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
@@ -13,8 +21,8 @@ _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 def replace_file(path: Path, content: bytes | Iterable[bytes]) -> None:
     """Write ``content`` to ``path`` so that it is there whole or not at all, also after a power cut.
 
-    A link stays a link, to the new content. The mode of an existing file stays, a new one gets that of the process
-    (umask). What is no file (a device, a pipe) is written to, never replaced.
+    A link stays a link, to the new content. The mode of an existing file stays, a new one is its owner's alone. What is
+    no file (a device, a pipe) is written to, never replaced.
 
     Args:
         path: the file.
@@ -38,7 +46,7 @@ def _replace(target: Path, pieces: Iterable[bytes]) -> None:
             device.writelines(pieces)
         return
     temporary = target.with_name(f".autocompact-{secrets.token_hex(6)}")
-    with os.fdopen(os.open(temporary, _NEW_FILE, 0o666), "wb") as file:
+    with os.fdopen(os.open(temporary, _NEW_FILE, PRIVATE_FILE), "wb") as file:
         try:
             file.writelines(pieces)
             file.flush()
@@ -50,3 +58,34 @@ def _replace(target: Path, pieces: Iterable[bytes]) -> None:
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
+
+
+def make_folder(path: Path) -> None:
+    """Make the folder, and those above it that are missing, for their owner alone; one that is there stays as it is.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    missing = [path]
+    while not missing[-1].parent.exists():
+        missing.append(missing[-1].parent)
+    for folder in reversed(missing):
+        folder.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+
+
+def make_file(path: Path) -> None:
+    """Make an empty file for its owner alone where there is none.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    with suppress(FileExistsError):
+        os.close(os.open(path, _NEW_FILE, PRIVATE_FILE))
+
+
+def close_to_others(path: Path) -> None:
+    """Take the rights of group and others away from a file of ours, if it is there and belongs to this account."""
+    with suppress(OSError):
+        mode = path.stat().st_mode & 0o777
+        if mode & ~PRIVATE_FOLDER:
+            path.chmod(mode & PRIVATE_FOLDER)

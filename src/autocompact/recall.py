@@ -1,7 +1,7 @@
 """Recall: ``memory_search`` and ``memory_expand``, for the model and the user, over everything that left the context.
 
 A search gives bounded excerpts, each with a reference; `Recall.expand` opens a reference and gives the original,
-verbatim, page by page:
+word for word but for secrets, page by page:
 
     m123                 message 123 of this conversation
     other:m123           message 123 of the conversation ``other``, where that is allowed
@@ -12,6 +12,7 @@ Whose words an excerpt is stands above it: what a tool printed or a model said i
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 import inspect
 import re
@@ -42,6 +43,8 @@ from autocompact.core.messages import (
     text_message,
 )
 from autocompact.core.pairing import Place, answered_calls
+from autocompact.core.redacted import redacted_call, without_secrets
+from autocompact.core.redaction import redact
 from autocompact.core.references import parse_reference, reference
 from autocompact.core.search import Kind, Passage, parse_query, part_kind, part_text
 from autocompact.core.terms import terms
@@ -80,6 +83,9 @@ _CALL_BEFORE = 3
 _LONGEST_CALL = 160
 _MEMORY = "memory files"
 _SWITCHED_OFF = "{} is in another conversation, and those are switched off here"
+_SMALL = 200_000
+
+_W = TypeVar("_W")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +121,7 @@ class Expansion:
 
     Attributes:
         reference: what was opened.
-        text: verbatim; several messages have a line ``[m12] speaker`` before each.
+        text: word for word, secrets replaced unless they were asked for; several messages have a line ``[m12] speaker`` before each.
         offset: first character of the page.
         next_offset: where the next page begins, None at the end.
         characters: length of the whole.
@@ -150,6 +156,7 @@ class Recall:
         hidden: conversations that a search of all leaves out, unless it is made in them.
         compaction: the compaction in force, where the caller knows it; else the store is asked at each search.
         counter: measures excerpts and pages.
+        reveal: show secrets, to the person who asked for them; else they are replaced wherever text is given out.
     """
 
     def __init__(
@@ -163,6 +170,7 @@ class Recall:
         hidden: Collection[str] = (),
         compaction: Callable[[], Compaction | None] | None = None,
         counter: Counter | None = None,
+        reveal: bool = False,
     ) -> None:
         self.key = key
         self._store = store
@@ -172,6 +180,7 @@ class Recall:
         self._hidden = frozenset(hidden) - {key.conversation}
         self._compaction = compaction
         self._counter = counter or Estimator()
+        self._reveal = reveal
 
     async def search(self, query: str, k: int = RESULTS, *, scope: Scope = "compacted") -> tuple[Found, ...]:
         """The likeliest places, best first; what mostly repeats a result above it, such as a file read again, is left out.
@@ -240,14 +249,20 @@ class Recall:
             )
         *before, message = log
         name = reference(hit.seq)
+        shown = await self._shown(message)
+        start, end = await _run(_place, message, shown=shown, passage=passage)
         return Found(
             reference=name if hit.key == self.key else f"{hit.key.conversation}:{name}",
-            source=_source(message, passage, before=before),
-            excerpt=self._excerpt(
-                part_text(message.parts[passage.part])[passage.start : passage.end], wanted
-            ),
+            source=_source(message, passage, before=before, reveal=self._reveal),
+            excerpt=self._excerpt(part_text(shown.parts[passage.part])[start:end], wanted),
             time=message.time,
         )
+
+    async def _shown(self, message: Message) -> Message:
+        return message if self._reveal else await _run(without_secrets, message)
+
+    def _clean(self, text: str) -> str:
+        return text if self._reveal else redact(text)
 
     def _excerpt(self, text: str, wanted: frozenset[str]) -> str:
         return excerpt(text, wanted, max_tokens=EXCERPT_TOKENS, counter=self._counter)
@@ -268,7 +283,7 @@ class Recall:
             name, number, text = sections[hit.seq - 1]
             if 2 * len(wanted.intersection(terms(text))) >= len(wanted):
                 source = f"memory file {name}"
-                shown = self._excerpt(text, wanted)
+                shown = self._excerpt(self._clean(text), wanted)
                 found.append(Found(reference=f"{name}#{number}", source=source, excerpt=shown))
         return found
 
@@ -289,7 +304,7 @@ class Recall:
             number, entry, words = entries[hit.seq - 1]
             if entry.conversation in found or 2 * len(wanted.intersection(terms(words))) < len(wanted):
                 continue
-            shown = excerpt(words, wanted, max_tokens=ARCHIVE_TOKENS, counter=self._counter)
+            shown = excerpt(self._clean(words), wanted, max_tokens=ARCHIVE_TOKENS, counter=self._counter)
             found[entry.conversation] = Found(
                 reference=f"{CONTEXT_ARCHIVE}#{number}",
                 source=f"summary of the conversation {entry.conversation}",
@@ -329,7 +344,10 @@ class Recall:
             InvalidInput: there is no such thing; the message says what there is.
         """
         bare = ref.strip().removeprefix("[").removesuffix("]")
-        text = await self._section(bare) if "#" in bare else await self._messages(bare, around=around)
+        if "#" in bare:
+            text = self._clean(await self._section(bare))
+        else:
+            text = await self._messages(bare, around=around)
         if not 0 <= offset <= len(text):
             raise InvalidInput(f"offset {offset} is outside of {ref!r}, which has {len(text):,} characters")
         part = page(text, offset=offset, max_tokens=max(1, max_tokens), counter=self._counter)
@@ -347,7 +365,7 @@ class Recall:
         messages = await self._store.read(key, from_seq=max(1, seq - around), through_seq=seq + around)
         if all(message.seq != seq for message in messages):
             raise await self._unknown(key, seq)
-        return "\n\n".join(_original(message) for message in messages)
+        return "\n\n".join([_original(await self._shown(message)) for message in messages])
 
     async def _unknown(self, key: Key, seq: int) -> InvalidInput:
         known = {info.key: info for info in await self._store.conversations(key.namespace)}
@@ -525,18 +543,35 @@ def _sections(text: str) -> list[str]:
     return [piece for piece in pieces if piece.strip()]
 
 
-def _source(message: Message, passage: Passage, *, before: Sequence[Message]) -> str:
+def _place(message: Message, *, shown: Message, passage: Passage) -> tuple[int, int]:
+    """Where the passage stands in ``shown``, nearly: secrets before it change the places of what follows."""
+    if shown is message:
+        return passage.start, passage.end
+    text = part_text(message.parts[passage.part])
+    return len(redact(text[: passage.start])), len(redact(text[: passage.end]))
+
+
+async def _run(work: Callable[..., _W], message: Message, **rest: Any) -> _W:
+    """What ``work`` makes of ``message``; of a large one off the event loop."""
+    size = sum(len(part_text(part)) for part in message.parts)
+    if size <= _SMALL:
+        return work(message, **rest)
+    return await asyncio.to_thread(work, message, **rest)
+
+
+def _source(message: Message, passage: Passage, *, before: Sequence[Message], reveal: bool) -> str:
     part = message.parts[passage.part]
     source = _speaker(message, part)
     if not isinstance(part, ToolResult):
         return source
     history = (*before, message)
     call = answered_calls(history).get(Place(len(before), passage.part))
-    return source if call is None else f"{source} of {_shown(call)}"
+    return source if call is None else f"{source} of {_call(call, reveal=reveal)}"
 
 
-def _shown(call: ToolCall) -> str:
-    text = f"{call.name} {' '.join(call.arguments.split())}".strip()
+def _call(call: ToolCall, *, reveal: bool) -> str:
+    shown = call if reveal else redacted_call(call)
+    text = f"{shown.name} {' '.join(shown.arguments.split())}".strip()
     return text if len(text) <= _LONGEST_CALL else text[: _LONGEST_CALL - 1] + "…"
 
 

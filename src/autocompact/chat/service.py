@@ -34,8 +34,10 @@ from autocompact.chat.views import ConversationLine
 from autocompact.compactor.compactor import ConversationStore
 from autocompact.compactor.deletion import Traces, delete_conversation, find_traces
 from autocompact.core.memory.erasing import Subject
+from autocompact.core.redaction import redact
 from autocompact.errors import AutocompactError, InvalidInput, StoreError, log_data
 from autocompact.events import Event
+from autocompact.files import make_folder
 from autocompact.library.archive import Archive
 from autocompact.library.outgoing import ExportFormat, render
 from autocompact.library.place import database_path
@@ -206,7 +208,7 @@ class ChatService:
         Raises:
             InvalidInput: it is empty or longer than 200 characters, or there is no such conversation.
         """
-        title = " ".join(title.split())
+        title = " ".join(redact(title).split())
         if not 0 < len(title) <= LONGEST_TITLE:
             raise InvalidInput(f"a title has 1 to {LONGEST_TITLE} characters, this one has {len(title)}")
         await self._check(id)
@@ -526,7 +528,7 @@ async def opened(
     """
     file = path or database_path()
     if path is None:
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(file.parent)
     async with (
         SqliteStore(file, clock=clock) as store,
         ChatService(store, SqliteIndex(store), config=config, environ=environ, clock=clock) as service,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
@@ -45,6 +46,9 @@ namespace_option = click.option(
     metavar="NAME",
     show_default=True,
     help="Conversations of another namespace are never seen.",
+)
+reveal_option = click.option(
+    "--reveal", is_flag=True, help="Show secrets as they are.  [default: replaced by what they are]"
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="JSON instead of text.")
 
@@ -94,6 +98,7 @@ def list_conversations(*, as_json: bool, **where: Unpack[Where]) -> None:
 @click.option("--from", "from_seq", type=COUNT, metavar="N", help="First message.")
 @click.option("--through", "through_seq", type=COUNT, metavar="N", help="Last message.")
 @click.option("--context", is_flag=True, help="Show what the model sees instead.")
+@reveal_option
 @json_option
 @_where
 def show(
@@ -102,35 +107,42 @@ def show(
     from_seq: int | None,
     through_seq: int | None,
     context: bool,
+    reveal: bool,
     as_json: bool,
     **where: Unpack[Where],
 ) -> None:
-    """Show the messages of a conversation, whatever was compacted since.
+    """Show the messages of a conversation, whatever was compacted since; secrets are replaced by what they are.
 
     NAME is its name, the beginning of its name, or one message of it as `autocompact search` prints it: NAME:m12.
     Without one it is the conversation that was last used.
     """
     from autocompact.cli import shelf
+    from autocompact.core.redacted import without_secrets
 
     if context:
         if from_seq or through_seq:
             raise InvalidInput("--context shows all that the model sees: leave --from and --through out")
-        _show_context(name, as_json=as_json, **where)
+        _show_context(name, reveal=reveal, as_json=as_json, **where)
         return
     excerpt = ask(lambda books: books.excerpt(name, from_seq=from_seq, through_seq=through_seq), **where)
     _tell_chosen(name, excerpt.info.key.conversation)
+    if not reveal:
+        excerpt = replace(excerpt, messages=tuple(map(without_secrets, excerpt.messages)))
     if as_json:
         deliver([shelf.excerpt_document(excerpt)], None)
     else:
         click.echo(shelf.transcript(excerpt), color=color())
 
 
-def _show_context(name: str | None, *, as_json: bool, **where: Unpack[Where]) -> None:
+def _show_context(name: str | None, *, reveal: bool, as_json: bool, **where: Unpack[Where]) -> None:
     from autocompact.cli import shelf
+    from autocompact.core.redacted import without_secrets
 
     counter = _counter()
     info, context = ask(lambda books: books.context(name, counter=counter), **where)
     _tell_chosen(name, info.key.conversation)
+    if not reveal:
+        context = replace(context, messages=[without_secrets(message) for message in context.messages])
     if as_json:
         deliver([shelf.context_document(info, context, counter=counter.name)], None)
     else:
@@ -213,16 +225,19 @@ def _taken(
     show_default=True,
     help="Results at most, 1 to 20.",
 )
+@reveal_option
 @json_option
 @_where
-def search(query: str, *, conversation: str | None, most: int, as_json: bool, **where: Unpack[Where]) -> None:
+def search(
+    query: str, *, conversation: str | None, most: int, reveal: bool, as_json: bool, **where: Unpack[Where]
+) -> None:
     """Find messages by words, names, a path or a question, also those that were compacted.
 
-    `autocompact show` opens the references that are printed.
+    Secrets in what is found are replaced by what they are. `autocompact show` opens the references that are printed.
     """
     from autocompact.cli import shelf
 
-    found = ask(lambda books: books.search(query, name=conversation, k=most), **where)
+    found = ask(lambda books: books.search(query, name=conversation, k=most, reveal=reveal), **where)
     if as_json:
         deliver([shelf.found_document(found)], None)
     elif found:

@@ -14,14 +14,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import LiteralString, TypeAlias, cast
+from typing import LiteralString, TypeAlias, assert_never, cast
 
 from autocompact.core.messages import (
     Document,
     Image,
     Message,
+    Opaque,
     Part,
     Reasoning,
     Role,
@@ -118,6 +119,62 @@ def redacted(message: Message) -> RedactedMessage:
     )
 
 
+def without_secrets(message: Message) -> Message:
+    """``message`` to be shown to somebody: its texts redacted, and as it is, with its JSON, where it has no secret."""
+    pairs = zip(message.parts, redacted(message).parts, strict=True)
+    parts = tuple(_shown(part, clean) for part, clean in pairs)
+    raws = (message.raw, *(part.raw for part in message.parts))
+    if parts == _bare(message) and all(raw is None or _redacted_bytes(raw) == raw for raw in raws):
+        return message
+    return replace(message, parts=parts, raw=None)
+
+
+def _bare(message: Message) -> tuple[Part, ...]:
+    return tuple(part if isinstance(part, Opaque) else _without_raw(part) for part in message.parts)
+
+
+def _without_raw(part: Text | Reasoning | ToolCall | ToolResult | Image | Document) -> Part:
+    media = (
+        {"media": tuple(replace(item, raw=None) for item in part.media)}
+        if isinstance(part, ToolResult)
+        else {}
+    )
+    return replace(part, raw=None, **media)
+
+
+def _redacted_bytes(raw: bytes) -> bytes:
+    text = raw.decode("utf-8", "replace")
+    clean = redact(text)
+    return raw if clean == text else clean.encode("utf-8", "replace")
+
+
+def _shown(part: Part, clean: RedactedPart) -> Part:
+    match part:
+        case ToolCall():
+            assert isinstance(clean, RedactedCall), "a call stays a call"
+            return replace(part, name=clean.name, arguments=clean.arguments, raw=None)
+        case ToolResult():
+            clean_media = redacted(Message(seq=0, role="tool", parts=part.media)).parts
+            media = map(_shown, part.media, clean_media)
+            shown = tuple(item for item in media if isinstance(item, Image | Document))
+            return replace(part, text=_words(clean), media=shown, raw=None)
+        case Document():
+            name, url = redact(part.name), redact(part.url)
+            return replace(part, name=name, url=url, text=_words(clean), raw=None)
+        case Image():
+            return replace(part, url=redact(part.url), raw=None)
+        case Text() | Reasoning():
+            return replace(part, text=_words(clean), raw=None)
+        case Opaque():
+            return replace(part, raw=_redacted_bytes(part.raw))
+    assert_never(part)
+
+
+def _words(part: RedactedPart) -> Redacted:
+    assert not isinstance(part, RedactedCall), "a call stays a call"
+    return part.text
+
+
 class Redactor:
     """`redacted`, done once for each message: what a climb tries several times is read once."""
 
@@ -168,9 +225,8 @@ def redacted_call(call: ToolCall) -> RedactedCall:
     In JSON an escaped line break hides where a value begins; by itself a value may have no shape.
     """
     arguments = redact(call.arguments)
-    values = decoded(arguments)
-    if not values and arguments != call.arguments:
-        values = decoded(call.arguments)  # a secret took a quote along: then each value by itself
+    # a secret that takes a quote along leaves no JSON: then each value by itself
+    values = decoded(arguments) or decoded(call.arguments)
     clean = _redacted_values(values)
     if clean != values:
         arguments = Redacted(json.dumps(clean, ensure_ascii=False))

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from autocompact.errors import InvalidInput, StoreUnavailable
+from autocompact.files import close_to_others, make_file, make_folder
 from autocompact.gateway.app import Gateway
 from autocompact.gateway.config import LOCAL_HOSTS, PROVIDERS, AccessToken, Config, Limits, Provider
 from autocompact.gateway.namespaces import key_beside, passing_key
@@ -55,7 +56,7 @@ def open_gateway(settings: Settings, *, environ: Mapping[str, str] | None = None
         index = MemoryIndex() if config.memory_tools else None
         return Gateway(config, store=MemoryStore(indexer=index), summaries=summaries)
     if settings.gateway.db is None:
-        database.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(database.parent)
     _private_file(database)
     config = replace(config, namespace_key=key_beside(database))
     return Gateway(config, store=SqliteStore(database), summaries=summaries)
@@ -68,7 +69,8 @@ def _private_file(database: Path) -> None:
     with errors(database):
         check_file(database)
     try:
-        os.close(os.open(database, os.O_WRONLY | os.O_CREAT, 0o600))
+        make_file(database)
+        close_to_others(database)
     except OSError as error:
         raise StoreUnavailable(
             f"{str(database)!r} cannot be written ({error.strerror}): choose another --db"

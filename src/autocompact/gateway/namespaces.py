@@ -10,6 +10,7 @@ from hashlib import blake2b, sha256
 from pathlib import Path
 
 from autocompact.errors import InvalidInput, StoreUnavailable
+from autocompact.files import close_to_others
 from autocompact.gateway.config import AccessToken, Config
 from autocompact.gateway.exchange import Exchange
 from autocompact.gateway.refusals import Refusal, Refused
@@ -74,6 +75,7 @@ def key_beside(database: Path) -> bytes:
         try:
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
+            close_to_others(path)
             key = path.read_bytes()
         else:
             key = passing_key()

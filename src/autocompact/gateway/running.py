@@ -16,6 +16,7 @@ from urllib.request import ProxyHandler, build_opener
 import msgspec
 from filelock import FileLock, Timeout
 
+from autocompact.files import make_folder
 from autocompact.library.place import data_folder
 
 _SECONDS = 2.0
@@ -36,7 +37,7 @@ def announced(host: str, port: int, *, environ: Mapping[str, str] | None = None)
         yield
         return
     path = _lock_file(host, port, environ=environ)
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_folder(path.parent)
     lock = FileLock(path, timeout=_SECONDS)
     try:
         lock.acquire()

@@ -17,6 +17,7 @@ from autocompact.core.references import parse_reference, reference
 from autocompact.core.tokens import Counter
 from autocompact.core.transcript import Context
 from autocompact.errors import InvalidInput, StoreUnavailable
+from autocompact.files import make_folder
 from autocompact.library.archive import Archive
 from autocompact.library.incoming import Incoming
 from autocompact.library.place import database_path
@@ -248,8 +249,16 @@ class Library:
         await self._store.commit(key, records=new, active=active, expected=in_force, fence=0, state=state)
         return len(new)
 
-    async def search(self, query: str, *, name: str | None = None, k: int = RESULTS) -> tuple[Found, ...]:
+    async def search(
+        self, query: str, *, name: str | None = None, k: int = RESULTS, reveal: bool = False
+    ) -> tuple[Found, ...]:
         """The likeliest messages, in one conversation or in all; references name the conversation.
+
+        Args:
+            query: words, names, a path, a question.
+            name: the conversation, None for all.
+            k: results at most.
+            reveal: show secrets, which are replaced otherwise.
 
         Raises:
             InvalidInput: an empty query; see `find`.
@@ -257,7 +266,7 @@ class Library:
         wanted = (await self.find(name)).key.conversation if name is not None else ""
         key = Key(conversation=wanted, namespace=self._namespace)
         hidden = await hidden_names(self._store, self._namespace)
-        recall = Recall(self._store, self._index, key=key, across=True, hidden=hidden)
+        recall = Recall(self._store, self._index, key=key, across=True, hidden=hidden, reveal=reveal)
         if not wanted:  # from no conversation of this namespace: each result is named in full
             return await recall.search(query, k, scope="all")
         found = await recall.search(query, k, scope="conversation")
@@ -390,7 +399,7 @@ async def opened(
     file = path or database_path()
     try:
         if path is None and make:
-            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_folder(file.parent)
         there = file.exists()
     except OSError as error:
         raise StoreUnavailable(f"{str(file)!r} cannot be reached: {error.strerror or error}") from error

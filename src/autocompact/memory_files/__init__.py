@@ -9,6 +9,7 @@ from pathlib import Path
 
 from autocompact.core.memory.context_archive import ARCHIVE_HEADING, CONTEXT_ARCHIVE, ArchiveEntry
 from autocompact.errors import MemoryInUse
+from autocompact.files import PRIVATE_FILE
 from autocompact.memory_files.changes import locked
 
 
@@ -29,7 +30,7 @@ def append_to_archive(folder: Path, entry: ArchiveEntry) -> Path:
 
 
 def _append(path: Path, entry: ArchiveEntry) -> Path:
-    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, PRIVATE_FILE)
     try:
         before = os.fstat(handle).st_size
         heading = "" if before else ARCHIVE_HEADING

@@ -24,7 +24,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from autocompact.errors import MemoryInUse, StoreUnavailable
-from autocompact.files import replace_file
+from autocompact.files import make_folder, replace_file
 
 LOCK, JOURNAL, BACKUPS, IGNORE = ".lock", ".journal", "backups", ".gitignore"
 PATIENCE = 10.0
@@ -87,8 +87,8 @@ def locked(folder: Path, *, patience: float = PATIENCE) -> Generator[None]:
     from filelock import FileLock, Timeout
 
     with _told(folder):
-        with suppress(FileExistsError):
-            folder.mkdir(parents=True)
+        if not folder.is_dir():
+            make_folder(folder)
             replace_file(folder / IGNORE, _IGNORED.encode())
         lock = FileLock(folder / LOCK, timeout=patience)
         try:
@@ -192,7 +192,7 @@ def _stage(journal: Path, plan: _Plan, *, change: Change, failpoint: Failpoint) 
         for file in plan.files:
             if file.name in contents:
                 path = journal / part / file.name
-                path.parent.mkdir(parents=True, exist_ok=True)
+                make_folder(path.parent)
                 replace_file(path, contents[file.name])
                 failpoint(f"staged {part} {file.name}")
         _sync(journal / part)
@@ -215,12 +215,12 @@ def _settle(folder: Path, plan: _Plan, *, failpoint: Failpoint) -> Literal["fini
             return "undone"
         if state == "before":
             path = folder / file.name
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             replace_file(path, (journal / _NEW / file.name).read_bytes())
             failpoint(f"replaced {file.name}")
     _sync(folder)
     if plan.backup and (journal / _OLD).is_dir():
-        (folder / BACKUPS).mkdir(exist_ok=True)
+        make_folder(folder / BACKUPS)
         (journal / _OLD).rename(folder / BACKUPS / plan.backup)
         _sync(folder / BACKUPS)
         failpoint("backed up")

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from autocompact.core.messages import Message, Role
+from autocompact.core.redaction import redact
 from autocompact.errors import Conflict, InvalidInput
 from autocompact.ports import Key
 
 TITLE_CHARS = 80
 """Longest title, in characters."""
+
+_LOOKED_AT = 20_000
+"""Characters of a first request that a title is found in: enough for a private key before its first words."""
 
 
 def check_numbers(messages: Sequence[Message], *, after: int) -> None:
@@ -70,9 +74,9 @@ def unknown_record(key: Key, active: str) -> Conflict:
 
 
 def title_of(messages: Iterable[Message]) -> str:
-    """The first words of the first request; "" if there is none with words."""
+    """The first words of the first request, without secrets; "" if there is none with words."""
     for message in messages:
-        if message.is_request and (words := " ".join(message.text[: 10 * TITLE_CHARS].split())):
+        if message.is_request and (words := " ".join(redact(message.text[:_LOOKED_AT]).split())):
             title = words if len(words) <= TITLE_CHARS else f"{words[: TITLE_CHARS - 1].rstrip()}…"
             return title.encode(errors="replace").decode()
     return ""

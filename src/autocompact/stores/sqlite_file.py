@@ -10,11 +10,12 @@ A new file gets its tables before it is switched to WAL, so that the main file a
 from __future__ import annotations
 
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal, cast
 
 from autocompact.errors import InvalidInput, StoreCorrupt, StoreError, StoreTooNew, StoreUnavailable
+from autocompact.files import close_to_others, make_file
 from autocompact.stores.connection import Connection
 from autocompact.stores.queries import migrations
 
@@ -42,6 +43,7 @@ def open_writer(path: Path, *, busy_seconds: float) -> Connection:
     import apsw
 
     check_file(path)
+    _make_private(path)
     connection = cast("Connection", apsw.Connection(str(path)))
     try:
         if connection.readonly("main"):
@@ -55,6 +57,17 @@ def open_writer(path: Path, *, busy_seconds: float) -> Connection:
         connection.close()
         raise
     return connection
+
+
+def _make_private(path: Path) -> None:
+    """Make the file for its owner alone, before SQLite does; what an older version made is closed to others.
+
+    What SQLite puts beside a database gets the mode of the database.
+    """
+    with suppress(OSError):  # SQLite says better what is wrong
+        make_file(path)
+    for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+        close_to_others(path.with_name(name))
 
 
 def rewrite(path: Path, connection: Connection) -> None:
