@@ -160,6 +160,6 @@ def test_a_turn_that_is_too_long_is_split_at_its_steps() -> None:
 
 
 def test_with_a_pin_in_the_way_the_tail_is_the_smallest_there_is() -> None:
-    rules = (*DEFAULT, Pins(pinned={5}))
-    assert tail_cut(talk(12), [10] * 12, tail_tokens=20, rules=rules) == 4
-    assert tail_cut(talk(12), [10] * 12, tail_tokens=0, rules=rules) == 4
+    cuts = legal_cuts(talk(12), rules=(*DEFAULT, Pins(pinned={5})))
+    assert tail_cut(talk(12), [10] * 12, tail_tokens=20, cuts=cuts) == 4
+    assert tail_cut(talk(12), [10] * 12, tail_tokens=0, cuts=cuts) == 4

@@ -156,7 +156,7 @@ def tail_cut(
     *,
     tail_tokens: int,
     prefer_user_turn: bool = True,
-    rules: Sequence[Rule] = DEFAULT,
+    cuts: Sequence[int] | None = None,
 ) -> int:
     """The cut with the largest tail that weighs at most ``tail_tokens``; the smallest tail there is if none does.
 
@@ -165,9 +165,9 @@ def tail_cut(
         tokens: what each message weighs, index as in ``messages``.
         tail_tokens: what the tail may weigh; 0 folds everything.
         prefer_user_turn: rather begin the tail with a request of the user, if that leaves at least half of it.
-        rules: what makes a cut legal.
+        cuts: the legal ones, ascending; None are those that `DEFAULT` allows.
     """
-    cuts = legal_cuts(messages, rules=rules)
+    cuts = legal_cuts(messages) if cuts is None else cuts
     if tail_tokens <= 0:
         return cuts[-1]
     weights = [*accumulate(reversed(tokens), initial=0)][::-1]

@@ -21,10 +21,11 @@ from functools import cached_property
 from typing import Final, TypeAlias
 
 from autocompact.core.compaction import Compaction, Mask, Placement, Receipt, Rung, Trigger
-from autocompact.core.cuts import DEFAULT, LogOrder, Rule, Unseen, tail_cut
+from autocompact.core.cuts import DEFAULT, LogOrder, Rule, Unseen, legal_cuts, tail_cut
 from autocompact.core.ledger.entries import Ledger
 from autocompact.core.ledger.extraction import ledger_of
 from autocompact.core.ledger.scan import Scan, scan
+from autocompact.core.ledger.stretches import STRETCH_TOKENS, stretches
 from autocompact.core.masking import cut_results, mask_old_results
 from autocompact.core.messages import Message
 from autocompact.core.pins import Kept, kept_steps
@@ -205,11 +206,18 @@ class _Attempt:
         )
         self.last_request = next((m for m in reversed(self.context.messages) if m.is_request), goal.request)
         self.rules = WITHOUT_UNSEEN if goal.tail_tokens else RULES
-        self.unseen = tail_cut(self.context.messages, self.tokens, tail_tokens=0, rules=self.rules)
+        self._legal: dict[tuple[Rule, ...], tuple[int, ...]] = {}
+        self.unseen = self._cuts(self.rules)[-1]
         extra = max(0, sum(self.tokens[self.unseen :]) - goal.tail_tokens)
         self.target = min(goal.limit, goal.target + extra)
         self._ledgers: dict[int, Ledger] = {}
         self.redactor = Redactor()
+
+    def _cuts(self, rules: tuple[Rule, ...]) -> tuple[int, ...]:
+        """The cuts that ``rules`` allow, worked out once."""
+        if rules not in self._legal:
+            self._legal[rules] = legal_cuts(self.context.messages, rules=rules)
+        return self._legal[rules]
 
     def _tokens(self, message: Message) -> int:
         whole = message.seq and not message.changed
@@ -245,7 +253,7 @@ class _Attempt:
     def head(self, tail_tokens: int, *, rules: tuple[Rule, ...] | None = None) -> _Head | None:
         """What a summary would stand for if ``tail_tokens`` stay verbatim; None if that is nothing new."""
         messages = self.context.messages
-        index = tail_cut(messages, self.tokens, tail_tokens=tail_tokens, rules=rules or self.rules)
+        index = tail_cut(messages, self.tokens, tail_tokens=tail_tokens, cuts=self._cuts(rules or self.rules))
         if index == len(messages) and messages and messages[-1].is_request:
             index -= 1
         folded = tuple(messages[min(self.prompt, index) : index])
@@ -268,7 +276,8 @@ class _Attempt:
         """Everything worth keeping through ``through_seq``, earlier ledgers merged in."""
         if through_seq not in self._ledgers:
             # the tail is evidence (what was done, settled, or stays verbatim), though it has no entries
-            self._ledgers[through_seq] = ledger_of(self._scan, previous=self._known, through=through_seq)
+            known, found = self._read
+            self._ledgers[through_seq] = ledger_of(found, previous=known, through=through_seq)
         return self._ledgers[through_seq]
 
     @cached_property
@@ -277,13 +286,20 @@ class _Attempt:
         return kept_steps(self.log, self.goal.pins)
 
     @cached_property
-    def _known(self) -> Ledger | None:
-        """What the compaction in force has kept."""
-        return _unfaded(self.active.ledger) if self.active and self.active.ledger.entries else None
+    def _read(self) -> tuple[Ledger | None, Scan]:
+        """What is known before the last stretch of what is new, and the reading of that stretch.
 
-    @cached_property
-    def _scan(self) -> Scan:
-        return scan(self.log.live(self._covered + 1 if self._known else 1), redactor=self.redactor)
+        Names of earlier stretches but the one before fade until none is left, so they are not looked for.
+        """
+        known = _unfaded(self.active.ledger) if self.active and self.active.ledger.entries else None
+        new = tuple(self.log.live(self._covered + 1 if known else 1))
+        least = max(
+            STRETCH_TOKENS, 4 * self.goal.tail_tokens
+        )  # every head that is tried ends within the last one
+        *before, last = stretches(new, tokens=lambda message: self.log.cost(message.seq).tokens, least=least)
+        for left, stretch in zip(range(len(before), 0, -1), before, strict=True):
+            known = _unfaded(ledger_of(scan(stretch, with_names=left == 1), previous=known))
+        return known, scan(last, redactor=self.redactor)
 
     def mask_only(self, masks: tuple[Mask, ...] | None = None) -> Compaction | None:
         """Old tool outputs as stubs, or ``masks``, and nothing summarised; None if that makes nothing smaller."""

@@ -140,7 +140,9 @@ class Pairing:
         return pairs
 
     def _speak(self, message: Message, index: int) -> Iterator[Pair]:
-        own = message.with_parts(part for part in message.parts if not isinstance(part, ToolResult))
+        own = message
+        if any(isinstance(part, ToolResult) for part in message.parts):
+            own = message.with_parts(part for part in message.parts if not isinstance(part, ToolResult))
         if only_thinks(own) or self._steps.is_repeat(own):
             return
         if self._steps.answering:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from autocompact.core.ledger.entries import Entry, Kind, Ledger
+from autocompact.core.redacted import edited
 
 MOST: Mapping[Kind, int] = {
     "identifier": 250, "file": 60, "command": 30, "decision": 30, "request": 40
@@ -61,4 +62,4 @@ def _short(entry: Entry, *, last: int) -> Entry:
     whole = entry.kind != "request" or entry.state == "open" or entry.seq == last
     if whole or len(entry.text) <= LONGEST:
         return entry
-    return replace(entry, text=f"{entry.text[:LONGEST].rsplit(None, 1)[0]}…")
+    return replace(entry, text=edited(entry.text, lambda text: f"{text[:LONGEST].rsplit(None, 1)[0]}…"))

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 from autocompact.core.ledger.actions import Action, interpret
 from autocompact.core.ledger.outcomes import Outcome, read_outcome
-from autocompact.core.ledger.sightings import Piece, Sightings
+from autocompact.core.ledger.sightings import NoSightings, Piece, Sightings
+from autocompact.core.ledger.stretches import readable
 from autocompact.core.ledger.wrapping import unnumbered
 from autocompact.core.messages import Message
 from autocompact.core.pairing import Pairing, Place
@@ -65,14 +66,20 @@ class Scan:
     last_seq: int = 0
 
 
-def scan(messages: Iterable[Message], *, redactor: Callable[[Message], RedactedMessage] = redacted) -> Scan:
+def scan(
+    messages: Iterable[Message],
+    *,
+    redactor: Callable[[Message], RedactedMessage] = redacted,
+    with_names: bool = True,
+) -> Scan:
     """Walk over the messages once. System prompts are left out: they stay in the context anyway.
 
     Args:
         messages: in order.
         redactor: gives each message without secrets, e.g. a `Redactor` that others share.
+        with_names: note where each name stands, which is most of the work.
     """
-    found = Scan()
+    found = Scan(sightings=Sightings() if with_names else NoSightings())
     pairing = Pairing()
     calls: dict[Place, Call] = {}
     for index, message in enumerate(messages):
@@ -80,7 +87,7 @@ def scan(messages: Iterable[Message], *, redactor: Callable[[Message], RedactedM
         answered = {pair.result: pair.call for pair in pairing.push(message)}
         if message.role == "system":
             continue
-        for place, part in enumerate(redactor(message).parts):
+        for place, part in enumerate(redactor(readable(message)).parts):
             here = Place(index, place)
             if isinstance(part, RedactedCall):
                 calls[here] = _call(found, part, seq=message.seq, place=place)
