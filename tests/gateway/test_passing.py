@@ -168,7 +168,7 @@ async def test_no_request_chooses_where_it_goes() -> None:
         above = await reader.read()
         writer.close()
     assert (elsewhere[0], outside[0], page[0]) == (403, 404, 403)
-    assert above.startswith(b"HTTP/1.1 404")
+    assert above.startswith(b"HTTP/1.1 400")
     assert provider.requests == []
 
 

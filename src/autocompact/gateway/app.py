@@ -21,13 +21,21 @@ from autocompact.gateway.admin import Administration
 from autocompact.gateway.client import CLIENT, Client
 from autocompact.gateway.config import Config
 from autocompact.gateway.encoding import without_encoding
-from autocompact.gateway.exchange import Exchange, Header, Scope, is_administration
+from autocompact.gateway.exchange import (
+    Exchange,
+    Header,
+    Scope,
+    is_administration,
+    is_foreign_origin,
+    malformed,
+)
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.namespaces import namespace_of
 from autocompact.gateway.refusals import ClientGone, Refusal, Refused, too_large
 from autocompact.gateway.relay import Event, Head, Receive, Send, UsageReader, plain, relay, while_connected
 from autocompact.gateway.retention import Retention
 from autocompact.gateway.rounds import Rounds, readable
+from autocompact.gateway.sharing import check_body, check_path
 from autocompact.gateway.turns import Turn, Turns
 from autocompact.gateway.upstream import First, Upstream
 from autocompact.models.overflow import is_overflow
@@ -39,7 +47,7 @@ from autocompact.wire import Begun, Request, parse_request
 if TYPE_CHECKING:
     from aiohttp import ClientResponse
 
-_OK, _FAILED = 200, 500
+_OK, _NO_METHOD, _FAILED = 200, 405, 500
 _TOOL_ERRORS = frozenset({400, 422, 500, 501})
 """What servers answer to tools that they do not know."""
 
@@ -196,17 +204,22 @@ class Gateway:
 
     def _check(self, exchange: Exchange) -> None:
         """What can be refused by the head alone."""
+        hosts = sum(name == b"host" for name, _ in exchange.headers)
+        if unclear := malformed(exchange.method, exchange.raw_path, hosts=hosts):
+            status, message = unclear
+            allow = [(b"allow", b"DELETE, GET, POST")] if status == _NO_METHOD else []
+            raise Refused(Refusal(status=status, message=message, headers=allow))
         host = exchange.header(b"host").decode("latin-1").lower()
         name = host[: host.index("]") + 1] if host.startswith("[") and "]" in host else host.partition(":")[0]
         if "*" not in self.config.hosts and name not in self.config.hosts:
             raise Refused(
                 Refusal(status=403, message=f"the gateway is not known as {name!r}: see --allow-host")
             )
-        if exchange.header(b"sec-fetch-site") in (b"cross-site", b"same-site"):
+        if is_foreign_origin(exchange.headers):
             raise Refused(Refusal(status=403, message="web pages of other sites may not use the gateway"))
         if is_administration(exchange.path):
             return
-        if not exchange.path.startswith("/v1/") or ".." in exchange.path.split("/"):
+        if not exchange.path.startswith("/v1/"):
             raise Refused(
                 Refusal(status=404, message=f"there is nothing at {exchange.path!r}, only below /v1")
             )
@@ -220,6 +233,8 @@ class Gateway:
         self, exchange: Exchange, *, client: Client | None, receive: Receive, send: Send
     ) -> None:
         namespace_of(exchange, config=self.config)
+        if self.config.upstream_keys:
+            check_path(exchange)
         body = _pieces(receive) if exchange.has_body else None
         response = await self._upstream.send(exchange, body)
         try:
@@ -238,6 +253,8 @@ class Gateway:
         body = await _whole(exchange, client=client, receive=receive, most=most)
         begun = time.perf_counter()
         exchange, body = without_encoding(exchange, body, most=most)
+        if self.config.upstream_keys and dialect == "openai_responses":
+            check_body(body)
         earlier = tuple(self.turns.conversations.earlier(namespace))
         request = await off_loop_if(
             len(body) > LARGE_BODY, partial(self._parsed, body, dialect=dialect, earlier=earlier)

@@ -115,6 +115,11 @@ class Connection(HttpToolsProtocol):
         )
         return b"\r\n".join((first, *kept, b"", b""))
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header; one that follows a body (a trailer) is dropped, as the head it would change was acted upon."""
+        if self._in_head:
+            super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
         """A head is here."""
         self._is_offer = (

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
+from urllib.parse import unquote
 
 from autocompact.core.messages import Dialect
 from autocompact.gateway.config import Provider
@@ -27,6 +29,10 @@ _HOP = frozenset(
 )
 """They concern one connection, not the request (RFC 9110, 7.6.1)."""
 
+_UNCLEAR = re.compile(r"[\\\x00-\x1f\x7f]|//|(?:^|/)\.{1,2}(?:;[^/]*)?(?:/|$)")
+_DECODINGS = 3
+"""Times that a path is decoded to look at it: as it came, as we decode it, and as a server behind that decodes again."""
+
 _OURS = frozenset((b"host", b"content-length", b"expect"))
 
 
@@ -37,6 +43,7 @@ class Exchange:
     Attributes:
         method: of HTTP.
         path: decoded, without query.
+        raw_path: as it came, without query.
         target: path and query as they came.
         headers: names in lower case, in the order in which they came.
         provider: whom it is for.
@@ -45,6 +52,7 @@ class Exchange:
 
     method: str
     path: str
+    raw_path: bytes
     target: str
     headers: tuple[Header, ...]
     provider: Provider
@@ -61,6 +69,7 @@ class Exchange:
         return cls(
             method=method,
             path=path,
+            raw_path=raw,
             target=(raw + b"?" + query if query else raw).decode("latin-1"),
             headers=headers,
             provider=_provider(path, headers, configured=configured),
@@ -86,6 +95,42 @@ class Exchange:
 def answered_by_models(method: str, path: str) -> Dialect | None:
     """The API of a request that a model answers, None for any other."""
     return GENERATING.get(path) if method == "POST" else None
+
+
+def malformed(method: str, raw_path: bytes, *, hosts: int) -> tuple[int, str] | None:
+    """Status and message for a head that servers on the way may understand in different ways; None if it is clear.
+
+    Args:
+        method: of HTTP.
+        raw_path: as it came, without query.
+        hosts: number of ``Host`` headers.
+    """
+    if method in ("TRACE", "CONNECT"):
+        return 405, f"the method {method} is not served: use GET, POST or DELETE"
+    if hosts > 1:
+        return 400, f"the request has {hosts} Host headers: send one"
+    path = raw_path.decode("latin-1")
+    for _ in range(_DECODINGS):
+        if _UNCLEAR.search(path):
+            return (
+                400,
+                "the path holds a backslash, an empty or a dot segment, or a control character: leave it out",
+            )
+        path = unquote(path, "latin-1")
+    return None
+
+
+def is_foreign_origin(headers: Iterable[Header]) -> bool:
+    """True if a web page of another origin asks: by ``Sec-Fetch-Site``, in older browsers by ``Origin``.
+
+    Programs that are no browsers send neither.
+    """
+    given = {name.lower(): value.strip().lower() for name, value in headers}
+    site = given.get(b"sec-fetch-site")
+    if site is not None:
+        return site not in (b"same-origin", b"none")
+    origin = given.get(b"origin")
+    return origin is not None and origin.partition(b"://")[2] != given.get(b"host", b"")
 
 
 def is_administration(path: str) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
 
 from autocompact.gateway.app import Gateway
+from autocompact.gateway.exchange import malformed
 from autocompact.gateway.relay import Event, Receive, Send
 
 Application: TypeAlias = Callable[..., Awaitable[None]]
@@ -45,15 +46,14 @@ class Beside:
             await self._lifespan(scope, receive=receive, send=send)
         elif scope["type"] == "http" and is_ours(scope["path"]):
             await self._gateway(dict(scope), receive, send)
+        elif (unclear := _unclear(scope)) is not None:
+            await _refuse(send, status=unclear[0], text=unclear[1])
         elif self._may_enter(scope):
             await self._page(scope, receive, send)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
         else:
-            text = b"this address is not known by that name: see --allow-host\n"
-            headers = [(b"content-type", b"text/plain"), (b"content-length", str(len(text)).encode())]
-            await send({"type": "http.response.start", "status": 403, "headers": headers})
-            await send({"type": "http.response.body", "body": text})
+            await _refuse(send, status=403, text="this address is not known by that name: see --allow-host")
 
     def _may_enter(self, scope: Mapping[str, Any]) -> bool:
         headers = dict(scope["headers"])
@@ -86,6 +86,20 @@ class Beside:
             await self._gateway({**scope}, after, both)
         finally:
             await page.ended()
+
+
+def _unclear(scope: Mapping[str, Any]) -> tuple[int, str] | None:
+    if scope["type"] != "http":
+        return None
+    hosts = sum(name == b"host" for name, _ in scope["headers"])
+    return malformed(scope["method"], scope.get("raw_path") or scope["path"].encode(), hosts=hosts)
+
+
+async def _refuse(send: Send, *, status: int, text: str) -> None:
+    body = f"{text}\n".encode()
+    headers = [(b"content-type", b"text/plain"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
 
 
 class _Lifespan:

@@ -12,7 +12,7 @@ from autocompact.gateway.exchange import GENERATING
 _REFERENCE = "#/components/schemas/{name}"
 
 _WORDS = {
-    400: "The request is not what this endpoint takes",
+    400: "The request is not what this endpoint takes, or its head can be read in two ways",
     401: "An access token is missing or unknown",
     403: "The host name, or the page that asks, may not use this gateway",
     404: "There is no such thing in this namespace",
@@ -113,7 +113,7 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
         responses["200"]["links"] = _LINKS
     if endpoint.answer is Ready:
         responses["503"] = {"description": "Not ready", "content": _content(endpoint)}
-    own = {403, *endpoint.refusals, *(() if endpoint.open else (401, 500, 503))}
+    own = {400, 403, *endpoint.refusals, *(() if endpoint.open else (401, 500, 503))}
     responses |= {str(status): _refusal(status) for status in sorted(own) if str(status) not in responses}
     operation: dict[str, Any] = {
         "operationId": endpoint.name,
@@ -137,7 +137,7 @@ def _parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
                 "in": "path",
                 "required": True,
                 "description": "As `x-autocompact-conversation` says.",
-                "schema": {"type": "string", "minLength": 1},
+                "schema": {"type": "string", "minLength": 1, "pattern": "^[A-Za-z0-9_-]+$"},
             }
         ]
     query = [
