@@ -76,11 +76,37 @@ def session(size: int, seed: int) -> list[Row]:
     return [*listed, {"role": "user", "content": "What is the error?"}]
 
 
+def output(size: int, seed: int) -> list[Row]:
+    """A session whose first tool call printed all of it, as JSON."""
+    record = {
+        "id": 0,
+        "user_name": "a person",
+        "path": "src/pkg/file.py",
+        "token_count": 4,
+        "note": "as it was",
+    }
+    count = size // len(json.dumps(record))
+    call = {"name": "fetch", "arguments": json.dumps({"path": f"records/{seed}"})}
+    calls = [{"id": "c1", "type": "function", "function": call}]
+    return [
+        {"role": "user", "content": f"session {seed}: look at the records"},
+        {"role": "assistant", "content": None, "tool_calls": calls},
+        {
+            "role": "tool",
+            "tool_call_id": "c1",
+            "content": json.dumps([record | {"id": number} for number in range(count)]),
+        },
+        {"role": "assistant", "content": "They are all alike."},
+        {"role": "user", "content": "Then go on with the next ones."},
+    ]
+
+
 KINDS: dict[str, Callable[[int, int], list[Row]]] = {
     "one message of lines": one(prose),
     "one message of blanks": one(lambda size, _: " " * size),
     "one message of one letter": one(lambda size, _: "a" * size),
     "one message of hex digits": one(letters),
+    "a tool's output of JSON": output,
     "an agent's session": session,
 }
 

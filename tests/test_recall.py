@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -519,3 +520,19 @@ async def test_a_long_line_is_cut_around_the_match() -> None:
     (found,) = await recall.search("zebra crossing", scope="conversation")
     assert "the zebra crossing" in found.excerpt
     assert Estimator().count(found.excerpt) <= EXCERPT_TOKENS
+
+
+async def test_memory_files_are_read_and_searched_beside_the_event_loop() -> None:
+    """They lie on a disk and may be large."""
+    readers: list[threading.Thread] = []
+
+    def documents() -> list[tuple[str, str]]:
+        readers.append(threading.current_thread())
+        return [("RULES.md", RULES)]
+
+    store = MemoryStore()
+    recall = Recall(store, MemoryIndex(), key=KEY, documents=documents)
+    found = await recall.search("linter")
+    assert [one.reference for one in found] == ["RULES.md#1"]
+    assert readers
+    assert threading.current_thread() not in readers

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from autocompact.core.budget import Budget, Compact, Policy, State, decide
 from autocompact.core.compaction import Compaction
-from autocompact.core.cuts import tail_cut
+from autocompact.core.cuts import legal_cuts, tail_cut
 from autocompact.core.ladder import RULES, Goal, climb_offline
 from autocompact.core.messages import Message, Part, Role, Text, ToolCall, ToolResult, Usage
 from autocompact.core.tokens import Cost, message_cost
@@ -107,7 +107,7 @@ class Cut(Turns):
         self.add(index)
         messages = self.view.context().messages
         tokens = [self.tokens(message) for message in messages]
-        tail_cut(messages, tokens, tail_tokens=8_000, rules=RULES)
+        tail_cut(messages, tokens, tail_tokens=8_000, cuts=legal_cuts(messages, rules=RULES))
 
     def tokens(self, message: Message) -> int:
         cost = self.log.cost(message.seq) if message.seq else message_cost(message, self.log.counter)

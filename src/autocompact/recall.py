@@ -12,7 +12,6 @@ Whose words an excerpt is stands above it: what a tool printed or a model said i
 
 from __future__ import annotations
 
-import asyncio
 import difflib
 import inspect
 import re
@@ -50,6 +49,7 @@ from autocompact.core.search import Kind, Passage, parse_query, part_kind, part_
 from autocompact.core.terms import terms
 from autocompact.core.tokens import Counter, Estimator
 from autocompact.errors import InvalidInput, StoreCorrupt
+from autocompact.off_loop import LARGE, off_loop, off_loop_if
 from autocompact.ports import Hit, Index, Key, Snapshot, Store
 from autocompact.stores.memory_index import MemoryIndex
 
@@ -83,7 +83,6 @@ _CALL_BEFORE = 3
 _LONGEST_CALL = 160
 _MEMORY = "memory files"
 _SWITCHED_OFF = "{} is in another conversation, and those are switched off here"
-_SMALL = 200_000
 
 _W = TypeVar("_W")
 
@@ -209,8 +208,7 @@ class Recall:
             conversation=None if scope == "all" else self.key.conversation,
             admit=await self._admitted(scope),
         )
-        from_files = await self._search_files(query, wanted, k=k)
-        from_archive = await self._search_archive(query, wanted, scope=scope, k=k)
+        from_files, from_archive = await self._beside(query, wanted, scope=scope, k=k)
         found: list[Found] = []
         shown: set[str] = set()
         for hit in hits:
@@ -267,7 +265,20 @@ class Recall:
     def _excerpt(self, text: str, wanted: frozenset[str]) -> str:
         return excerpt(text, wanted, max_tokens=EXCERPT_TOKENS, counter=self._counter)
 
-    async def _search_files(self, query: str, wanted: frozenset[str], *, k: int) -> list[Found]:
+    async def _beside(
+        self, query: str, wanted: frozenset[str], *, scope: Scope, k: int
+    ) -> tuple[list[Found], list[Found]]:
+        """What memory files and archive say; they are read from the disk and indexed, which is nothing for the loop."""
+        if self._documents is _none:
+            return [], []
+        return await off_loop(
+            lambda: (
+                self._search_files(query, wanted, k=k),
+                self._search_archive(query, wanted, scope=scope, k=k),
+            )
+        )
+
+    def _search_files(self, query: str, wanted: frozenset[str], *, k: int) -> list[Found]:
         """Sections of the memory files that hold at least half of the query's terms."""
         sections = [
             (name, number, text)
@@ -279,7 +290,7 @@ class Recall:
         index = MemoryIndex()
         index.index(key, [text_message(seq, "user", text) for seq, (_, _, text) in enumerate(sections, 1)])
         found: list[Found] = []
-        for hit in await index.search(key.namespace, query, k=k):
+        for hit in index.find(key.namespace, query, k=k):
             name, number, text = sections[hit.seq - 1]
             if 2 * len(wanted.intersection(terms(text))) >= len(wanted):
                 source = f"memory file {name}"
@@ -287,9 +298,7 @@ class Recall:
                 found.append(Found(reference=f"{name}#{number}", source=source, excerpt=shown))
         return found
 
-    async def _search_archive(
-        self, query: str, wanted: frozenset[str], *, scope: Scope, k: int
-    ) -> list[Found]:
+    def _search_archive(self, query: str, wanted: frozenset[str], *, scope: Scope, k: int) -> list[Found]:
         """The best summary of each conversation in the scope that CONTEXT_ARCHIVE.md has."""
         entries = [
             (number, entry, words)
@@ -300,7 +309,7 @@ class Recall:
         key = Key(conversation=_MEMORY)
         index.index(key, [text_message(seq, "user", words) for seq, (_, _, words) in enumerate(entries, 1)])
         found: dict[str, Found] = {}
-        for hit in await index.search(key.namespace, query, k=3 * k):
+        for hit in index.find(key.namespace, query, k=3 * k):
             number, entry, words = entries[hit.seq - 1]
             if entry.conversation in found or 2 * len(wanted.intersection(terms(words))) < len(wanted):
                 continue
@@ -554,9 +563,7 @@ def _place(message: Message, *, shown: Message, passage: Passage) -> tuple[int, 
 async def _run(work: Callable[..., _W], message: Message, **rest: Any) -> _W:
     """What ``work`` makes of ``message``; of a large one off the event loop."""
     size = sum(len(part_text(part)) for part in message.parts)
-    if size <= _SMALL:
-        return work(message, **rest)
-    return await asyncio.to_thread(work, message, **rest)
+    return await off_loop_if(size > LARGE, lambda: work(message, **rest))
 
 
 def _source(message: Message, passage: Passage, *, before: Sequence[Message], reveal: bool) -> str:

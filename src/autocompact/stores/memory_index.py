@@ -59,6 +59,18 @@ class MemoryIndex:
         admit: Callable[[Key, int], bool] | None = None,
     ) -> tuple[Hit, ...]:
         """See `Index.search`."""
+        return self.find(namespace, query, k=k, conversation=conversation, admit=admit)
+
+    def find(
+        self,
+        namespace: str,
+        query: str,
+        *,
+        k: int,
+        conversation: str | None = None,
+        admit: Callable[[Key, int], bool] | None = None,
+    ) -> tuple[Hit, ...]:
+        """`search`, for a caller in a thread."""
         logs = self._logs
 
         def admitted(log: int, seq: int) -> bool:
