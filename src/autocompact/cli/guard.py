@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import click
 
+from autocompact.cli.terminal import visible
 from autocompact.errors import AutocompactError
 
 FAILED, INTERRUPTED = 2, 130
@@ -91,5 +92,5 @@ def _is_of_output(error: OSError) -> bool:
 
 
 def _failed(message: str, *, name: str) -> int:
-    click.echo(f"{name}: {message}", err=True)
+    click.echo(f"{name}: {visible(message)}", err=True)
     return FAILED

@@ -11,7 +11,7 @@ import click
 from autocompact.cli.defaults import database
 from autocompact.cli.sources import deliver
 from autocompact.cli.store import db_option, json_option
-from autocompact.cli.terminal import color, progress, tell
+from autocompact.cli.terminal import display, progress, tell
 
 if TYPE_CHECKING:
     from autocompact.stores.doctor import Examination
@@ -35,7 +35,7 @@ def doctor(*, seal: bool, as_json: bool, db: Path | None) -> int:
         if seal:
             tell(f"{doctors.seal(file):,} messages got a checksum")
         found = doctors.examine(file)
-    deliver([_document(found)], None) if as_json else click.echo("\n".join(_lines(found)), color=color())
+    deliver([_document(found)], None) if as_json else display("\n".join(_lines(found)))
     return ILL if found.problems else HEALTHY
 
 

@@ -9,7 +9,7 @@ import click
 
 from autocompact.cli import defaults
 from autocompact.cli.sources import Source, deliver, opened
-from autocompact.cli.terminal import color, progress, width
+from autocompact.cli.terminal import display, progress, width
 from autocompact.cli.values import count
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def inspect(session: str, *, as_json: bool, through: int | None, window: int | N
     if as_json:
         deliver([as_document(inspection)], None)
     else:
-        click.echo(survey(inspection, source.name, width=width(sys.stdout)), color=color())
+        display(survey(inspection, source.name, width=width(sys.stdout)))
 
 
 def inspected(source: Source, *, through: int | None, window: int | None) -> Inspection:

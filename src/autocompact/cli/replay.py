@@ -17,7 +17,7 @@ from autocompact.cli.models import Asked, chosen_model, model_options
 from autocompact.cli.running import run
 from autocompact.cli.sources import STDIN, deliver, opened
 from autocompact.cli.store import json_option, namespace_option
-from autocompact.cli.terminal import color, progress, tell, width
+from autocompact.cli.terminal import display, progress, tell, width
 from autocompact.cli.values import count
 from autocompact.errors import InvalidInput
 
@@ -159,11 +159,11 @@ def _writer(session: Session, compactor: Compactor, *, name: str, as_json: bool)
         return lambda step: deliver([tape.document(step)], None)
     columns = width(sys.stdout)
     shown = tape.Tape(window=compactor.budget.window, width=columns)
-    click.echo(tape.heading(session, compactor, name=name, width=columns), color=color())
+    display(tape.heading(session, compactor, name=name, width=columns))
 
     def show(step: Step) -> None:
         for line in shown.lines(step):
-            click.echo(line, color=color())
+            display(line)
 
     return show
 

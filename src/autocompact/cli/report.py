@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import click
 
 from autocompact.cli.charts import bar
+from autocompact.cli.terminal import visible
 from autocompact.core.messages import Message
 from autocompact.core.redaction import find_secrets
 from autocompact.core.references import reference
@@ -56,7 +57,9 @@ def report(compacted: Compacted, name: str, *, preview: bool, written: str, widt
 
 def row(label: str, text: str, *, width: int) -> list[str]:
     """A labelled paragraph; a word is never broken, so a path can be copied."""
-    wrapped = textwrap.wrap(text, width - _INDENT, break_long_words=False, break_on_hyphens=False) or [""]
+    wrapped = textwrap.wrap(
+        visible(text), width - _INDENT, break_long_words=False, break_on_hyphens=False
+    ) or [""]
     first = click.style(f"{label:<{_INDENT}}", bold=True) + wrapped[0]
     return [first, *(" " * _INDENT + line for line in wrapped[1:])]
 
@@ -72,8 +75,8 @@ def _head(compacted: Compacted, name: str, *, preview: bool) -> Iterator[str]:
     through = f"the first {len(log):,} of {plural(len(session.messages), 'message')}"
     told = many if len(log) == len(session.messages) else through
     model = f", {session.model}" if session.model else ""
-    title = click.style(name, bold=True)
-    yield f"{title}: {PROGRAMS[session.format]}{model}, {told}"
+    title = click.style(visible(name), bold=True)
+    yield f"{title}: {PROGRAMS[session.format]}{visible(model)}, {told}"
     earlier = compacted.before.compaction
     if earlier is not None and earlier.through_seq:
         yield f"Compacted before, through {reference(earlier.through_seq)}: what follows starts from that summary."

@@ -11,7 +11,7 @@ import msgspec
 
 from autocompact.cli.defaults import loaded
 from autocompact.cli.shelf import visible
-from autocompact.cli.terminal import color
+from autocompact.cli.terminal import display
 from autocompact.settings import Loaded, all_settings, schema
 
 _WIDEST_VALUE = 40
@@ -45,7 +45,7 @@ def settings(*, explain: bool, as_json: bool, folder: Path | None, as_schema: bo
         shown = explained(found) if explain else msgspec.to_builtins(found.settings)
         click.echo(msgspec.json.format(msgspec.json.encode(shown), indent=2))
     else:
-        click.echo("\n".join(lines(found, explain=explain)), color=color())
+        display("\n".join(lines(found, explain=explain)))
 
 
 def lines(found: Loaded, *, explain: bool) -> Iterator[str]:

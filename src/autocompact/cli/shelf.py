@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import assert_never
@@ -12,6 +11,7 @@ import msgspec
 
 from autocompact.cli.charts import bar
 from autocompact.cli.report import plural
+from autocompact.cli.terminal import visible
 from autocompact.compactor.deletion import STAYS, Traces
 from autocompact.core.compaction import Compaction, Receipt
 from autocompact.core.excerpts import marked
@@ -40,14 +40,6 @@ _MINUTE = len("2026-01-01T00:00")
 _EXCERPT_LINES = 8
 _BAR = 24
 _MARK, _UNMARK = "\x1b[1m", "\x1b[22m"
-_UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""What would move the cursor, change colours, reverse the reading order, or cannot be written at all."""
-
-
-def visible(text: str) -> str:
-    """``text`` as a terminal can show it without doing what it says: control characters are spelled out."""
-    text = text.replace("\r\n", "\n")
-    return _UNSAFE.sub(lambda match: match[0].encode("unicode_escape").decode(), text) if text else text
 
 
 def _line(text: str) -> str:

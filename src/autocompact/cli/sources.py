@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import codecs
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TextIO, TypeVar
 
 from autocompact.cli.guard import drop_output, refusal
+from autocompact.cli.terminal import visible
 from autocompact.errors import InvalidInput, UnreadableSession
 from autocompact.files import replace_file
 
@@ -142,10 +144,18 @@ def _to_stdout(content: Iterable[bytes]) -> None:
         raise InvalidInput(
             "the output cannot be written, stdout is closed: name a file with --out, or open it"
         )
-    pieces = iter(content)  # an error while they are made is none of stdout
+    # an error while they are made is none of stdout; a program reads the bytes, a terminal would obey them
+    pieces = _for_a_terminal(content) if sys.stdout.isatty() else iter(content)
     for piece in pieces:
         _written(piece)
     _written(b"")
+
+
+def _for_a_terminal(content: Iterable[bytes]) -> Iterator[bytes]:
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    for piece in content:
+        yield visible(decoder.decode(piece)).encode("utf-8", "replace")
+    yield visible(decoder.decode(b"", True)).encode("utf-8", "replace")
 
 
 def _written(piece: bytes) -> None:

@@ -13,7 +13,7 @@ import click
 from autocompact.cli.defaults import database
 from autocompact.cli.running import run
 from autocompact.cli.sources import STDIN, Source, check_out, deliver, opened
-from autocompact.cli.terminal import color, progress, tell, width
+from autocompact.cli.terminal import display, progress, tell, width
 from autocompact.cli.values import count
 from autocompact.errors import InvalidInput, StoreError
 
@@ -88,7 +88,7 @@ def list_conversations(*, as_json: bool, **where: Unpack[Where]) -> None:
     if as_json:
         deliver([shelf.list_document(infos)], None)
     elif infos:
-        click.echo(shelf.table(infos, width=width(sys.stdout)), color=color())
+        display(shelf.table(infos, width=width(sys.stdout)))
     else:
         tell(f"No conversations in namespace {where['namespace']!r}: `autocompact import SESSION` keeps one.")
 
@@ -131,7 +131,7 @@ def show(
     if as_json:
         deliver([shelf.excerpt_document(excerpt)], None)
     else:
-        click.echo(shelf.transcript(excerpt), color=color())
+        display(shelf.transcript(excerpt))
 
 
 def _show_context(name: str | None, *, reveal: bool, as_json: bool, **where: Unpack[Where]) -> None:
@@ -146,7 +146,7 @@ def _show_context(name: str | None, *, reveal: bool, as_json: bool, **where: Unp
     if as_json:
         deliver([shelf.context_document(info, context, counter=counter.name)], None)
     else:
-        click.echo(shelf.context_text(info, context), color=color())
+        display(shelf.context_text(info, context))
 
 
 @click.command()
@@ -241,7 +241,7 @@ def search(
     if as_json:
         deliver([shelf.found_document(found)], None)
     elif found:
-        click.echo(shelf.found_text(found, width=width(sys.stdout), query=query), color=color())
+        display(shelf.found_text(found, width=width(sys.stdout), query=query))
     else:
         tell(f"Nothing found for {query!r}: try fewer, other or rarer words, or a name.")
 
@@ -332,7 +332,7 @@ def compactions(name: str | None, *, as_json: bool, **where: Unpack[Where]) -> N
     if as_json:
         deliver([shelf.records_document(info, records, active=active)], None)
     elif records:
-        click.echo(shelf.records_text(info, records, active=active, width=width(sys.stdout)), color=color())
+        display(shelf.records_text(info, records, active=active, width=width(sys.stdout)))
     else:
         tell(f"Nothing was compacted in {info.key.conversation}.")
 

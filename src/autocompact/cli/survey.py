@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import click
 import msgspec
 
 from autocompact.cli.charts import bar, columns, marks, spread
 from autocompact.cli.report import PROGRAMS, plural
+from autocompact.cli.terminal import visible
+from autocompact.core.redacted import edited
 from autocompact.core.references import reference
 from autocompact.recorded import Inspection
 from autocompact.recorded.inspecting import Repeat, Share
@@ -76,8 +79,8 @@ def as_document(inspection: Inspection) -> bytes:
 def _head(inspection: Inspection, name: str) -> Iterator[str]:
     session, tokens = inspection.session, inspection.context.cost.tokens
     model = f", {session.model}" if session.model else ""
-    title = click.style(name, bold=True)
-    yield f"{title}: {PROGRAMS[session.format]}{model}, {plural(inspection.messages, 'message')}"
+    title = click.style(visible(name), bold=True)
+    yield f"{title}: {PROGRAMS[session.format]}{visible(model)}, {plural(inspection.messages, 'message')}"
     share = tokens / inspection.window
     yield f"The context takes {tokens:,} of {inspection.window:,} tokens ({share:.0%}), counted with {inspection.counter}."
     if inspection.reported:
@@ -89,7 +92,7 @@ def _head(inspection: Inspection, name: str) -> Iterator[str]:
             "the rest is not in the context any more."
         )
     if session.skipped:
-        yield f"{plural(len(session.skipped), 'line')} could not be used: {session.skipped[0].reason}"
+        yield f"{plural(len(session.skipped), 'line')} could not be used: {visible(session.skipped[0].reason)}"
 
 
 def _title(text: str) -> str:
@@ -102,6 +105,7 @@ def _shares(title: str, shares: Sequence[Share], *, total: int, width: int, time
     yield _title(title)
     shown = shares[:_ROWS]
     room = width - _BAR - _FIGURES - 22
+    shown = [replace(share, name=edited(share.name, visible)) for share in shown]
     longest = min(room, max(len(share.name) for share in shown))
     for share in shown:
         note = plural(share.times, times) if times else share.note
@@ -122,7 +126,7 @@ def _largest(inspection: Inspection) -> Iterator[str]:
     yield _title("Largest parts")
     for piece in inspection.largest:
         place = reference(piece.seq) if piece.seq else ""
-        yield f"{piece.tokens:>9,}  {place:<6} {piece.what}"
+        yield f"{piece.tokens:>9,}  {place:<6} {visible(piece.what)}"
 
 
 def _repeats(inspection: Inspection) -> Iterator[str]:
@@ -139,7 +143,7 @@ def _repeats(inspection: Inspection) -> Iterator[str]:
 
 def _repeat(repeat: Repeat) -> str:
     places = ", ".join(reference(seq) for seq in repeat.seqs[:5])
-    return f"{repeat.tokens:>9,}  {repeat.what} ({places}{', …' if len(repeat.seqs) > 5 else ''})"
+    return f"{repeat.tokens:>9,}  {visible(repeat.what)} ({places}{', …' if len(repeat.seqs) > 5 else ''})"
 
 
 def _growth(inspection: Inspection, *, width: int) -> Iterator[str]:

@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from autocompact.cli.report import PROGRAMS, plural
+from autocompact.cli.terminal import visible
 from autocompact.compactor import Compactor
 from autocompact.core.references import reference
 from autocompact.replay import Compacted, Failed, Invalid, Place, Refused, Step, Totals, believable
@@ -32,7 +33,7 @@ def heading(session: Session, compactor: Compactor, *, name: str, width: int) ->
     source = f"the recording's usage until {reference(known)}, then " if usage else ""
     return "\n".join(
         (
-            f"{click.style(name, bold=True)}: {PROGRAMS[session.format]}{model}, {plural(len(session.messages), 'message')}",
+            f"{click.style(visible(name), bold=True)}: {PROGRAMS[session.format]}{visible(model)}, {plural(len(session.messages), 'message')}",
             *textwrap.wrap(f"Window {budget.window:,} tokens, {when} (mode {mode.name}), {author}.", width),
             f"Tokens by {source}our count with {compactor.counter.name}.",
             "",
@@ -92,6 +93,7 @@ class Tape:
         return stays + went + click.style("░" * (_BAR - max(before, after)), dim=True)
 
     def _noted(self, place: Place, text: str) -> Iterator[str]:
+        text = visible(text)
         first, *more = textwrap.wrap(text, self._width - 15) or [""]
         yield f"{_where(place)}  {click.style(first, fg='red')}"
         for line in more:

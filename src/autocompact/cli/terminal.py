@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 import time
@@ -36,9 +37,36 @@ def is_styled(stream: TextIO) -> bool:
     return color() is not False and stream.isatty()
 
 
+_UNSAFE = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+"""What would move the cursor, change colours, reverse the reading order, or cannot be written at all."""
+
+_CONTROLS = re.compile(_UNSAFE)
+_NO_COLORS = re.compile(rf"(\x1b\[[0-9;]{{0,20}}m)|{_UNSAFE}")
+
+
+def visible(text: str) -> str:
+    """``text`` of somebody else as a terminal can show it without doing what it says: controls are spelled out."""
+    text = text.replace("\r\n", "\n")
+    return _CONTROLS.sub(lambda match: _spelled(match[0]), text) if text else text
+
+
+def _spelled(character: str) -> str:
+    return character.encode("unicode_escape").decode()
+
+
+def _checked(text: str) -> str:
+    """``text`` with our own colours and no other control character, whatever was forgotten to be made `visible`."""
+    return _NO_COLORS.sub(lambda match: match[1] or _spelled(match[0]), text)
+
+
 def tell(text: str) -> None:
     """Show ``text`` to the person: on stderr."""
-    click.echo(text, err=True, color=color())
+    click.echo(_checked(text), err=True, color=color())
+
+
+def display(text: str) -> None:
+    """Show ``text``, which is for a person, on stdout."""
+    click.echo(_checked(text), color=color())
 
 
 @contextmanager
@@ -65,7 +93,7 @@ def _show(what: str, *, screen: TextIO, done: threading.Event, patience: float) 
     if done.wait(patience):
         return
     while True:
-        shown = f"{what} … {time.monotonic() - start:.0f} s"
+        shown = f"{visible(what)} … {time.monotonic() - start:.0f} s"
         screen.write(f"\r{shown}")
         screen.flush()
         if done.wait(PATIENCE):

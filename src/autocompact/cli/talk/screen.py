@@ -13,7 +13,7 @@ from autocompact.chat import events
 from autocompact.cli.shelf import visible
 from autocompact.cli.talk import words
 from autocompact.cli.talk.painter import Painter
-from autocompact.cli.terminal import color, is_styled
+from autocompact.cli.terminal import color, is_styled, tell
 from autocompact.events import BreakerOpened, CompactionCompleted, CompactionStarted
 
 COMPRESSING = "Compressing context..."
@@ -49,7 +49,7 @@ class Screen:
         """A line for the person."""
         self._clear()
         self._break()
-        click.echo(text, err=True, color=color())
+        tell(text)
 
     def tick(self) -> None:
         """Show that something is waited for. To be called now and then."""
