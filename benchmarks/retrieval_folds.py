@@ -31,7 +31,6 @@ GRID: Mapping[str, Sequence[float]] = {
     "EXACT": (0.0, 1.0),
     "K1": (0.8, 1.2, 1.6),
     "NEIGHBOUR": (0.0, 0.25, 0.4),
-    "REPEAT": (0.3, 0.5, 0.7),
     "TYPICAL": (40, 60, 100),
 }
 Figures = dict[str, float]

@@ -32,7 +32,7 @@ from autocompact.core.references import reference
 from autocompact.core.tokens import Estimator
 from autocompact.errors import InvalidInput
 from autocompact.ports import Key
-from autocompact.recall import ARCHIVE_TOKENS, EXCERPT_TOKENS, MOST_RESULTS, PAGE_TOKENS, Recall
+from autocompact.recall import EXCERPT_TOKENS, MOST_RESULTS, PAGE_TOKENS, Recall
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.memory_index import MemoryIndex
 from autocompact.testing.records import compaction
@@ -474,7 +474,7 @@ async def test_a_summary_is_cut_around_the_match_which_is_marked_for_the_reader(
     (found,) = await recall.search("zebra crossings", scope="all")
 
     assert "The **zebra** **crossing** is at the harbour older talk:m4." in answer
-    assert Estimator().count(found.excerpt) <= ARCHIVE_TOKENS
+    assert Estimator().count(found.excerpt) <= EXCERPT_TOKENS
     assert "Checked" not in found.excerpt
 
 

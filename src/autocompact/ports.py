@@ -7,7 +7,7 @@ Every one has two implementations or more: stores in `autocompact.stores`, model
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol, runtime_checkable
@@ -164,12 +164,14 @@ class Hit:
         seq: which message.
         score: the larger, the likelier; comparable within one search.
         passages: where in it, best first.
+        weights: what each term of the query weighs in this search.
     """
 
     key: Key
     seq: int
     score: float
     passages: tuple[Passage, ...]
+    weights: Mapping[str, float]
 
 
 class Index(Protocol):

@@ -61,9 +61,7 @@ Documents: TypeAlias = Callable[[], Sequence[tuple[str, str]]]
 
 RESULTS = 5
 MOST_RESULTS = 20
-EXCERPT_TOKENS = 500
-ARCHIVE_TOKENS = 120
-"""Tokens of the excerpt of an archived summary: the lines around the match."""
+EXCERPT_TOKENS = 120
 PAGE_TOKENS = 4_000
 MOST_AROUND = 10
 NEW = 0.25
@@ -200,7 +198,7 @@ class Recall:
         if scope == "all" and not self._across:
             raise InvalidInput('scope "all" is switched off here: use "compacted" or "conversation"')
         k = min(max(k, 1), MOST_RESULTS)
-        wanted = frozenset(parse_query(query).terms)
+        wanted = dict.fromkeys(parse_query(query).terms, 1.0)
         hits = await self._index.search(
             self.key.namespace,
             query,
@@ -212,7 +210,7 @@ class Recall:
         found: list[Found] = []
         shown: set[str] = set()
         for hit in hits:
-            one = await self._found(hit, wanted)
+            one = await self._found(hit)
             lines = {line.strip() for line in one.excerpt.split("\n")}
             if len(lines - shown) > NEW * len(lines):
                 found.append(one)
@@ -237,7 +235,7 @@ class Recall:
         gone, replaced = _gone(snapshot.active), _replaced(snapshot)
         return lambda _, seq: gone(seq) or seq in replaced
 
-    async def _found(self, hit: Hit, wanted: frozenset[str]) -> Found:
+    async def _found(self, hit: Hit) -> Found:
         log = await self._store.read(hit.key, from_seq=max(1, hit.seq - _CALL_BEFORE), through_seq=hit.seq)
         passage = hit.passages[0]
         if not log or passage.part >= len(log[-1].parts):
@@ -252,7 +250,7 @@ class Recall:
         return Found(
             reference=name if hit.key == self.key else f"{hit.key.conversation}:{name}",
             source=_source(message, passage, before=before, reveal=self._reveal),
-            excerpt=self._excerpt(part_text(shown.parts[passage.part])[start:end], wanted),
+            excerpt=self._excerpt(part_text(shown.parts[passage.part])[start:end], hit.weights),
             time=message.time,
         )
 
@@ -262,11 +260,11 @@ class Recall:
     def _clean(self, text: str) -> str:
         return text if self._reveal else redact(text)
 
-    def _excerpt(self, text: str, wanted: frozenset[str]) -> str:
+    def _excerpt(self, text: str, wanted: Mapping[str, float]) -> str:
         return excerpt(text, wanted, max_tokens=EXCERPT_TOKENS, counter=self._counter)
 
     async def _beside(
-        self, query: str, wanted: frozenset[str], *, scope: Scope, k: int
+        self, query: str, wanted: Mapping[str, float], *, scope: Scope, k: int
     ) -> tuple[list[Found], list[Found]]:
         """What memory files and archive say; they are read from the disk and indexed, which is nothing for the loop."""
         if self._documents is _none:
@@ -278,7 +276,7 @@ class Recall:
             )
         )
 
-    def _search_files(self, query: str, wanted: frozenset[str], *, k: int) -> list[Found]:
+    def _search_files(self, query: str, wanted: Mapping[str, float], *, k: int) -> list[Found]:
         """Sections of the memory files that hold at least half of the query's terms."""
         sections = [
             (name, number, text)
@@ -292,13 +290,15 @@ class Recall:
         found: list[Found] = []
         for hit in index.find(key.namespace, query, k=k):
             name, number, text = sections[hit.seq - 1]
-            if 2 * len(wanted.intersection(terms(text))) >= len(wanted):
+            if 2 * len(wanted.keys() & terms(text)) >= len(wanted):
                 source = f"memory file {name}"
                 shown = self._excerpt(self._clean(text), wanted)
                 found.append(Found(reference=f"{name}#{number}", source=source, excerpt=shown))
         return found
 
-    def _search_archive(self, query: str, wanted: frozenset[str], *, scope: Scope, k: int) -> list[Found]:
+    def _search_archive(
+        self, query: str, wanted: Mapping[str, float], *, scope: Scope, k: int
+    ) -> list[Found]:
         """The best summary of each conversation in the scope that CONTEXT_ARCHIVE.md has."""
         entries = [
             (number, entry, words)
@@ -311,9 +311,9 @@ class Recall:
         found: dict[str, Found] = {}
         for hit in index.find(key.namespace, query, k=3 * k):
             number, entry, words = entries[hit.seq - 1]
-            if entry.conversation in found or 2 * len(wanted.intersection(terms(words))) < len(wanted):
+            if entry.conversation in found or 2 * len(wanted.keys() & terms(words)) < len(wanted):
                 continue
-            shown = excerpt(self._clean(words), wanted, max_tokens=ARCHIVE_TOKENS, counter=self._counter)
+            shown = self._excerpt(self._clean(words), wanted)
             found[entry.conversation] = Found(
                 reference=f"{CONTEXT_ARCHIVE}#{number}",
                 source=f"summary of the conversation {entry.conversation}",

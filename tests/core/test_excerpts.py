@@ -14,7 +14,7 @@ LINES = [f"line {number} says nothing of interest" for number in range(60)]
 
 
 def _excerpt(lines: list[str], query: str, *, max_tokens: int = 60) -> str:
-    return excerpt("\n".join(lines), frozenset(terms(query)), max_tokens=max_tokens, counter=COUNTER)
+    return excerpt("\n".join(lines), dict.fromkeys(terms(query), 1.0), max_tokens=max_tokens, counter=COUNTER)
 
 
 def test_a_text_that_fits_is_its_own_excerpt() -> None:
@@ -45,9 +45,36 @@ def test_an_excerpt_at_an_end_goes_on_at_the_other_side() -> None:
     assert last.count("\n") > 2
 
 
+def test_in_a_long_paragraph_the_sentences_around_the_match_are_shown() -> None:
+    filler = "Nothing of interest was said in this sentence. " * 30
+    shown = _excerpt(
+        [filler + "My dentist is Doctor Okafor. She has no time on Mondays. " + filler], "dentist"
+    )
+    assert "My dentist is Doctor Okafor. She has no time on Mondays." in shown
+    assert shown.startswith("… ")
+    assert shown.endswith(" …")
+
+
+def test_a_bound_below_one_word_is_kept() -> None:
+    assert COUNTER.count(_excerpt(["漢" * 500], "ab", max_tokens=40)) <= 40
+
+
+def test_the_rarer_of_two_terms_decides_where_the_excerpt_stands() -> None:
+    lines = ["the build", *LINES, "the okapi", *LINES, "the build"]
+    shown = excerpt("\n".join(lines), {"build": 1.0, "okapi": 5.0}, max_tokens=40, counter=COUNTER)
+    assert "okapi" in shown
+
+
+def test_text_without_spaces_is_cut_at_its_full_stops() -> None:
+    filler = "今天天气很好我们去公园散步吧。" * 40
+    shown = _excerpt([filler + "我的牙医是王医生。" + filler], "牙医")
+    assert "我的牙医是王医生。" in shown
+    assert COUNTER.count(shown) <= 60
+
+
 def test_a_line_that_is_too_long_is_shortened() -> None:
     shown = _excerpt(["short", "oauth " + "word " * 500], "oauth")
-    assert shown.startswith("oauth")
+    assert shown.startswith("…\noauth")
     assert COUNTER.count(shown) <= 60
 
 

@@ -25,6 +25,7 @@ from autocompact.core.messages import (
 from autocompact.core.search import (
     FINALISTS,
     MOST_TERMS,
+    MOST_WORDS,
     PASSAGE,
     SHORTLIST,
     Kind,
@@ -32,6 +33,7 @@ from autocompact.core.search import (
     Posting,
     Query,
     Ranked,
+    narrowed,
     parse_query,
     part_text,
     passages,
@@ -155,13 +157,31 @@ def test_a_question_gives_its_distinct_terms_and_its_names() -> None:
     assert query.names == ((0, 1, 2), (3, 4, 5))
 
 
-def test_a_long_question_is_cut_and_keeps_whole_names_only() -> None:
-    query = parse_query(
-        " ".join(f"word{'abcdefghijklmnopqrstuvwxyz'[n]}" for n in range(MOST_TERMS - 1))
-        + " a_name.of_many x"
-    )
-    assert len(query.terms) == MOST_TERMS
-    assert query.names == ()
+def _words(count: int) -> list[str]:
+    letters = "bcdfghjkmnpqrtvwxz"
+    return [f"z{a}{b}{c}" for a in letters for b in letters for c in letters][:count]
+
+
+def test_of_a_long_question_the_rarest_terms_are_looked_up_wherever_they_stand() -> None:
+    common = _words(MOST_TERMS)
+    query = parse_query(" ".join(common) + " tax.python")
+    counts = [9] * MOST_TERMS + [1] * (len(query.terms) - MOST_TERMS)
+    asked, kept = narrowed(query, counts)
+    assert len(asked.terms) == MOST_TERMS == len(kept)
+    assert asked.terms[-2:] == ("tax", "python")
+    assert asked.names == ((MOST_TERMS - 2, MOST_TERMS - 1),)
+    assert narrowed(query, counts[::-1])[0].names == ()
+
+
+def test_a_short_question_is_looked_up_whole() -> None:
+    query = parse_query("load the state")
+    assert narrowed(query, [3, 0]) == (query, [3, 0])
+
+
+def test_of_a_pasted_text_the_longest_terms_are_looked_at() -> None:
+    query = parse_query(" ".join(_words(2 * MOST_WORDS)) + " characteristic")
+    assert len(query.terms) == MOST_WORDS
+    assert query.terms[-1] == "characteristic"
 
 
 def test_a_question_of_function_words_alone_asks_for_nothing() -> None:
@@ -227,7 +247,7 @@ def test_thinking_counts_less_than_words() -> None:
     assert [one.seq for one in found] == [1, 9]
 
 
-def test_a_message_counts_with_all_its_passages_best_first() -> None:
+def test_a_message_counts_with_its_best_passage() -> None:
     query = parse_query("lock file")
     weak, strong, alone = (_passage(1, start=0), _passage(1, start=100), _passage(5))
     postings = [
@@ -235,7 +255,9 @@ def test_a_message_counts_with_all_its_passages_best_first() -> None:
         Posting(places={2: [1], 3: [1]}, found=2),
     ]
     found = rank(query, postings, passages={1: weak, 2: strong, 3: alone}, total=100, log_of=_log_of)
-    assert [(one.seq, one.passages) for one in found] == [(1, (strong, weak)), (5, (alone,))]
+    assert [(one.seq, one.passages) for one in found] == [(5, (alone,)), (1, (strong, weak))]
+    assert found[0].score == found[1].score
+    assert found[0].weights == {"lock": rarity(3, 100), "file": rarity(2, 100)}
 
 
 def _many(count: int) -> tuple[list[Posting], dict[int, Passage]]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from autocompact.core.terms import occurrences, terms
 from autocompact.core.tokens import Counter, truncated
 
 _CHARACTERS_PER_TOKEN = 16
-_CHARACTERS_AROUND = 2
-"""Characters for each token of an excerpt in which the terms of a long line are looked for together."""
-_LONGEST_WORD = 40
 _MARKS = 4
+_SENTENCE = re.compile(r"(?<=[.!?;:])\s+|(?<=[。！？；])")
+_LONG = 160
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,41 +25,36 @@ class Page:
     end: int | None
 
 
-def excerpt(text: str, wanted: Collection[str], *, max_tokens: int, counter: Counter) -> str:
-    """The lines of ``text`` around the one that holds most of the terms ``wanted``, in at most ``max_tokens``.
+def excerpt(text: str, wanted: Mapping[str, float], *, max_tokens: int, counter: Counter) -> str:
+    """The part of ``text`` that says most of what is wanted, in at most ``max_tokens``, cut between lines, sentences or words.
 
-    What is left out at an end is marked by "…".
+    The shortest run of sentences with the greatest weight of distinct terms, then what stands around it, more after it than
+    before it. What is left out at an end is marked by "…".
+
+    Args:
+        text: what is quoted from.
+        wanted: the terms that are looked for and what each weighs.
+        max_tokens: bound of the result.
+        counter: measures it.
     """
     if counter.count(text) <= max_tokens:
         return text.strip("\n")
-    lines = text.strip("\n").split("\n")
-    held = [len(set(terms(line)).intersection(wanted)) for line in lines]
-    first = last = held.index(max(held))
-    size = counter.count(lines[first]) + _MARKS
-    if size > max_tokens:
-        return _around(lines[first], wanted, max_tokens=max_tokens, counter=counter)
-    while (grown := _grown(lines, first, last=last)) is not None and (
-        size := size + counter.count(lines[grown]) + 1
-    ) <= max_tokens:
+    units = list(_units(text))
+    sizes = [counter.count(text[start:end]) + 1 for start, end in units]
+    held = [set(terms(text[start:end])).intersection(wanted) for start, end in units]
+    room = max_tokens - _MARKS
+    first, last = _core(held, sizes, wanted=wanted, room=room)
+    size = sum(sizes[first : last + 1])
+    while (grown := _grown(len(units), first, last=last)) is not None and (
+        size := size + sizes[grown]
+    ) <= room:
         first, last = min(first, grown), max(last, grown)
-    before, after = "…\n" if first else "", "\n…" if last < len(lines) - 1 else ""
-    return before + "\n".join(lines[first : last + 1]) + after
-
-
-def _around(line: str, wanted: Collection[str], *, max_tokens: int, counter: Counter) -> str:
-    """As much of a long line as fits, around the place where most of the terms stand together."""
-    places = occurrences(line, wanted)
-    reach = _CHARACTERS_AROUND * max_tokens
-    best = most = 0
-    last = 0
-    for first, (start, _) in enumerate(places):
-        while last < len(places) and places[last][1] <= start + reach:
-            last += 1
-        if last - first > most:
-            best, most = max(0, start - reach // 4), last - first
-    best = line.find(" ", best, best + _LONGEST_WORD) + 1 or best if best else 0
-    cut = truncated(line[best:], max_tokens - (_MARKS if best else 0), counter=counter)
-    return f"… {cut}" if best else cut
+    shown = text[units[first][0] : units[last][1]]
+    if counter.count(shown) > room:
+        return truncated(shown, max_tokens, counter=counter)
+    before = _mark(text[: units[first][0]][-1:]) if first else ""
+    after = _mark(shown[-1:])[::-1] if last < len(units) - 1 else ""
+    return before + shown.strip() + after
 
 
 def marked(text: str, wanted: Collection[str], *, before: str = "**", after: str = "**") -> str:
@@ -71,9 +67,54 @@ def marked(text: str, wanted: Collection[str], *, before: str = "**", after: str
     return "".join((*pieces, text[at:]))
 
 
-def _grown(lines: list[str], first: int, *, last: int) -> int | None:
-    """The next line to take: two after for each one before, because what follows a line explains it more often."""
-    below, above = last + 1 < len(lines), first > 0
+def _mark(beside: str) -> str:
+    """The mark of something left out, on a line of its own where whole lines are left out."""
+    return "…\n" if beside == "\n" else "… "
+
+
+def _units(text: str) -> Iterator[tuple[int, int]]:
+    """Lines; of long ones the sentences, of long sentences pieces at a space. Blank ones belong to the one before."""
+    position = 0
+    for line in text.splitlines(keepends=True):
+        end = position + len(line)
+        cuts = [position + match.end() for match in _SENTENCE.finditer(line)] if len(line) > _LONG else []
+        for start, stop in pairwise([position, *(cut for cut in cuts if cut < end), end]):
+            yield from _pieces(text, start, stop=stop)
+        position = end
+
+
+def _pieces(text: str, start: int, *, stop: int) -> Iterator[tuple[int, int]]:
+    while stop - start > _LONG:
+        space = text.rfind(" ", start + _LONG // 2, start + _LONG)
+        cut = space + 1 if space > 0 else start + _LONG
+        yield start, cut
+        start = cut
+    yield start, stop
+
+
+def _core(
+    held: Sequence[set[str]], sizes: Sequence[int], *, wanted: Mapping[str, float], room: int
+) -> tuple[int, int]:
+    """First and last unit of the shortest run within ``room`` that has the greatest weight of distinct terms."""
+    best, chosen = (-1.0, 0), (0, 0)
+    for first, terms_here in enumerate(held):
+        if first and not terms_here:
+            continue
+        size, seen, weight = 0, set[str](), 0.0
+        for last in range(first, len(held)):
+            size += sizes[last]
+            if last > first and size > room:
+                break
+            weight += sum(wanted[term] for term in held[last] - seen)
+            seen |= held[last]
+            if (round(weight, 6), -size) > best:
+                best, chosen = (round(weight, 6), -size), (first, last)
+    return chosen
+
+
+def _grown(count: int, first: int, *, last: int) -> int | None:
+    """The next unit to take: two after for each one before, because what follows explains more often."""
+    below, above = last + 1 < count, first > 0
     if below and (not above or (last - first) % 3 != 2):
         return last + 1
     return first - 1 if above else None

@@ -4,9 +4,9 @@ An index keeps **passages** (a piece of one part of one message, cut at line end
 stands in with its positions. Ranking, in two steps so that an index in a database reads little:
 
 1. `shortlist`: passages by how often and how rare the query's terms are in them.
-2. `rank`: BM25 over the passages on the shortlist, raised where terms stand close together; a message counts with all
-   its passages, each next one less; what a neighbouring message says counts in part, since a call, its output and
-   the words around them belong together. Newest first among equals.
+2. `rank`: BM25 over the passages on the shortlist, raised where terms stand close together; a message counts with its
+   best passage, since the sum of many weak ones prefers long messages; what a neighbouring message says counts in part,
+   since a call, its output and the words around them belong together. Newest first among equals.
 
 Sources: BM25 as in Robertson and Zaragoza, "The Probabilistic Relevance Framework" (2009); proximity after Büttcher,
 Clarke and Lushman, "Term Proximity Scoring" (2006). The constants were chosen with ``benchmarks/retrieval.py``.
@@ -32,8 +32,11 @@ KINDS: tuple[Kind, ...] = ("request", "words", "reasoning", "call", "output", "d
 PASSAGE = 2_000
 """Characters of a passage at most: about what one search result shows."""
 
-MOST_TERMS = 16
-"""Terms of a query that are looked up; a longer question says nothing new with its later words."""
+MOST_TERMS = 80
+"""Terms of a query that are looked up, the rarest; those beyond say nothing new."""
+
+MOST_WORDS = 200
+"""Distinct terms of a query whose rarity is looked at; of a longer text the longest ones, which are the rarest as a rule."""
 
 SHORTLIST = 100
 """Passages that are ranked; more of them change nothing among the first ten (measured), and cost time."""
@@ -55,9 +58,6 @@ CLOSE = 0.5
 
 EXACT = 1.0
 """What a name that stands there whole adds, as a share of the weight of its terms."""
-
-REPEAT = 0.5
-"""What each further passage of a message adds, as a share of what the one before added."""
 
 NEIGHBOUR = 0.25
 """What the messages right before and after add, as a share of their scores."""
@@ -122,18 +122,41 @@ class Ranked:
         seq: which message.
         score: the larger, the likelier.
         passages: where in it, best first.
+        weights: what each term of the query weighs in this search; one that stands nowhere weighs most.
     """
 
     log: int
     seq: int
     score: float
     passages: tuple[Passage, ...]
+    weights: Mapping[str, float]
 
 
 def parse_query(query: str) -> Query:
-    """What to look for: at most `MOST_TERMS` terms."""
+    """What to look for: all distinct terms, at most `MOST_WORDS`; `narrowed` chooses among them."""
     words = [tuple(terms(word)) for word in query.split()]
-    distinct = tuple(dict.fromkeys(term for word in words for term in word))[:MOST_TERMS]
+    distinct = tuple(dict.fromkeys(term for word in words for term in word))
+    if len(distinct) > MOST_WORDS:
+        longest = frozenset(heapq.nlargest(MOST_WORDS, distinct, key=len))
+        distinct = tuple(term for term in distinct if term in longest)
+    return _query(distinct, words)
+
+
+def narrowed(query: Query, counts: Sequence[int]) -> tuple[Query, list[int]]:
+    """The query with the `MOST_TERMS` rarest of its terms, in their order, and the passages that hold each.
+
+    Args:
+        query: all terms.
+        counts: passages that hold each term; 0 counts as rare, since a term that stands nowhere says that nothing fits.
+    """
+    if len(query.terms) <= MOST_TERMS:
+        return query, list(counts)
+    chosen = sorted(heapq.nsmallest(MOST_TERMS, range(len(counts)), key=counts.__getitem__))
+    words = [tuple(query.terms[term] for term in name) for name in query.names]
+    return _query(tuple(query.terms[term] for term in chosen), words), [counts[term] for term in chosen]
+
+
+def _query(distinct: tuple[str, ...], words: Sequence[tuple[str, ...]]) -> Query:
     index = {term: number for number, term in enumerate(distinct)}
     names = (
         tuple(index[term] for term in word)
@@ -284,6 +307,7 @@ def rank(
 ) -> list[Ranked]:
     """Messages, the likeliest first, newest first among equals; ``passages`` is the shortlist by number."""
     weights = [rarity(posting.found, total) for posting in postings]
+    said = dict(zip(query.terms, weights, strict=True))
     scores: dict[int, float] = {}
     for number, passage in passages.items():
         scores[number] = _bm25(number, passage, postings=postings, weights=weights)
@@ -298,13 +322,14 @@ def rank(
     own: dict[tuple[int, int], float] = {}
     for place, scored in found.items():
         scored.sort(key=lambda pair: (-pair[0], pair[1].part, pair[1].start))
-        own[place] = sum(score * REPEAT**nth for nth, (score, _) in enumerate(scored))
+        own[place] = scored[0][0]
     ranked = [
         Ranked(
             log=log,
             seq=seq,
             score=own[log, seq] + NEIGHBOUR * (own.get((log, seq - 1), 0.0) + own.get((log, seq + 1), 0.0)),
             passages=tuple(passage for _, passage in scored),
+            weights=said,
         )
         for (log, seq), scored in found.items()
     ]

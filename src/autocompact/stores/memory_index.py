@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from autocompact.core.messages import Message
-from autocompact.core.search import Passage, Posting, parse_query, passages, search
+from autocompact.core.search import Passage, Posting, narrowed, parse_query, passages, search
 from autocompact.ports import Hit, Key
 from autocompact.stores.rows import place, row_id
 
@@ -82,6 +82,8 @@ class MemoryIndex:
             if log.key.namespace == namespace and conversation in (None, log.key.conversation)
         ]
         asked = parse_query(query)
+        counts = [sum(len(log.places.get(term, ())) for log in searched) for term in asked.terms]
+        asked, _ = narrowed(asked, counts)
         ranked = search(
             asked,
             [_posting(searched, term) for term in asked.terms],
@@ -91,7 +93,13 @@ class MemoryIndex:
             admit=admitted if admit else None,
         )
         return tuple(
-            Hit(key=logs[one.log].key, seq=one.seq, score=one.score, passages=one.passages)
+            Hit(
+                key=logs[one.log].key,
+                seq=one.seq,
+                score=one.score,
+                passages=one.passages,
+                weights=one.weights,
+            )
             for one in ranked[:k]
         )
 

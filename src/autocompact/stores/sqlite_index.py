@@ -26,7 +26,17 @@ from typing import Protocol, cast
 from weakref import WeakKeyDictionary
 
 from autocompact.core.messages import Message
-from autocompact.core.search import KINDS, Passage, Posting, Query, Ranked, parse_query, passages, search
+from autocompact.core.search import (
+    KINDS,
+    Passage,
+    Posting,
+    Query,
+    Ranked,
+    narrowed,
+    parse_query,
+    passages,
+    search,
+)
 from autocompact.errors import StoreCorrupt
 from autocompact.ports import Hit, Key
 from autocompact.stores.connection import Connection, Cursor, Value
@@ -37,6 +47,15 @@ from autocompact.stores.sqlite import SqliteStore
 BUDGET = 1_500
 """Places that are read for the rare terms together, and for each common one: about a millisecond each time. Reading
 ten times as many finds no more in an archive of 100,000 messages (``benchmarks/retrieval.py``)."""
+
+_COUNTED = (30, 250, BUDGET + 1)
+"""Bounds up to which the passages of a term are counted, one after the other, until `_ENOUGH` rare places are known."""
+
+_FEW = 20
+"""Terms that are counted at once: looking a term up costs as much as counting a thousand of its passages."""
+
+_ENOUGH = 250
+"""Places of rare terms after which more common terms are not counted any further."""
 
 MERGED_PAGES = 100
 """Pages of the index that one step of `SqliteIndexer.tidy` writes, so that others need not wait long."""
@@ -107,7 +126,13 @@ class SqliteIndex:
             try:
                 found = _Search(scope, _notes(connection)).find(asked, admit=admit)
                 return tuple(
-                    Hit(key=scope.key(one.log), seq=one.seq, score=one.score, passages=one.passages)
+                    Hit(
+                        key=scope.key(one.log),
+                        seq=one.seq,
+                        score=one.score,
+                        passages=one.passages,
+                        weights=one.weights,
+                    )
                     for one in found[:k]
                 )
             except (TypeError, ValueError, LookupError, ArithmeticError) as error:
@@ -195,17 +220,43 @@ class _Search:
 
     def find(self, query: Query, *, admit: Callable[[Key, int], bool] | None) -> list[Ranked]:
         scope = self._scope
+        query, counts = narrowed(query, self._counts([self._match(term) for term in query.terms]))
         return search(
             query,
-            self._postings([f'"{scope.space}_{term}"' for term in query.terms]),
+            self._postings([self._match(term) for term in query.terms], counts),
             total=scope.total,
             look_up=scope.tables.passages,
             log_of=lambda id: place(id)[0],
             admit=None if admit is None else lambda log, seq: admit(scope.key(log), seq),
         )
 
-    def _postings(self, terms: Sequence[str]) -> list[Posting]:
-        counts = [self._count(term) for term in terms]
+    def _match(self, term: str) -> str:
+        return f'"{self._scope.space}_{term}"'
+
+    def _counts(self, terms: Sequence[str]) -> list[int]:
+        """Passages that hold each term, counted no further than the choice of the rare ones needs.
+
+        A question of many words mostly has words that stand everywhere: counting each of them to `BUDGET` would cost
+        more than the search.
+        """
+        counts = dict.fromkeys(terms, 0)
+        pending = list(counts)
+        for most in _COUNTED if len(counts) > _FEW else _COUNTED[-1:]:
+            found = self._scope.tables.run(
+                "count_places",
+                terms=json.dumps(pending),
+                first=self._scope.first,
+                last=self._scope.last,
+                most=most,
+            )
+            counts |= dict(zip(pending, (count for (count,) in found), strict=True))
+            pending = [term for term in pending if counts[term] >= most]
+            if sum(counts.values()) - most * len(pending) >= _ENOUGH:
+                break
+        counts |= dict.fromkeys(pending, BUDGET + 1)
+        return [counts[term] for term in terms]
+
+    def _postings(self, terms: Sequence[str], counts: Sequence[int]) -> list[Posting]:
         rare = _rare(counts)
         common = [index for index, count in enumerate(counts) if count and index not in rare][:MOST_COMMON]
         found: dict[int, Posting] = {
@@ -235,9 +286,6 @@ class _Search:
                 index: self._places(term, query="newest_places", most=most) for index, term in terms.items()
             }
         return {index: Posting(places=where, found=BUDGET) for index, where in places.items()}
-
-    def _count(self, match: str) -> int:
-        return self._run("count_places", match, most=BUDGET + 1).get
 
     def _places(
         self, match: str, *, query: str = "places", most: int = BUDGET

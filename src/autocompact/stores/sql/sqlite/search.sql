@@ -41,9 +41,11 @@ DELETE FROM passages WHERE id BETWEEN :first AND :last;
 SELECT id, seq, part, start, length, kind, terms FROM passages WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: count_places
-SELECT count(*) FROM (
-    SELECT 1 FROM passage_terms WHERE passage_terms MATCH :match AND rowid BETWEEN :first AND :last LIMIT :most
-);
+SELECT (
+    SELECT count(*) FROM (
+        SELECT 1 FROM passage_terms WHERE passage_terms MATCH value AND rowid BETWEEN :first AND :last LIMIT :most
+    )
+) FROM json_each(:terms) ORDER BY key;
 
 -- name: places
 SELECT note_places(passage_terms) FROM passage_terms
