@@ -32,6 +32,7 @@ from autocompact.core.redaction import redact
 from autocompact.core.tokens import Cost, breakdown, message_cost, size
 from autocompact.core.transcript import Context, Transcript, View
 from autocompact.core.usage import Reading
+from autocompact.core.validity import check_message
 from autocompact.errors import (
     AutocompactError,
     Conflict,
@@ -43,7 +44,7 @@ from autocompact.errors import (
 from autocompact.off_loop import LARGE, off_loop, off_loop_if
 from autocompact.ports import Key, ModelReply, Snapshot
 from autocompact.stores.rules import check_end
-from autocompact.wire import export_messages, parse_message
+from autocompact.wire import check_raw, from_mapping, plain_messages
 
 if TYPE_CHECKING:
     from autocompact.compactor.compactor import Compactor
@@ -171,7 +172,8 @@ class Conversation:
         If another process appended meanwhile, its messages come first.
 
         Raises:
-            InvalidInput: it replaces a message that is not before it.
+            InvalidInput: it cannot be stored and used (`autocompact.core.validity`), or replaces a message that is not
+                before it; the log is as it was.
             StoreError: it could not be stored; the log is as it was.
         """
         (stored,) = await self.extend((message,))
@@ -189,6 +191,8 @@ class Conversation:
         """
         self.shared.check_open()
         messages = tuple(messages)
+        for message in messages:
+            check_message(message)
         behind = self.shared.behind
         if not messages:
             return ()
@@ -216,10 +220,19 @@ class Conversation:
         return stored
 
     async def _measured(self, messages: Sequence[Message]) -> list[Cost]:
-        """What each message weighs; large ones are counted off the loop."""
+        """What each message weighs; large ones are looked at off the loop.
+
+        Raises:
+            InvalidRequest: the bytes that one came as are not what its API describes.
+        """
         counter = self.shared.counter
-        large = sum(map(size, messages)) > LARGE
-        return await off_loop_if(large, lambda: [message_cost(message, counter) for message in messages])
+
+        def measured() -> list[Cost]:
+            for message in messages:
+                check_raw(message)
+            return [message_cost(message, counter) for message in messages]
+
+        return await off_loop_if(sum(map(size, messages)) > LARGE, measured)
 
     def _take(self, message: Message, cost: Cost) -> None:
         """Hold a message that is in the store."""
@@ -263,10 +276,9 @@ class Conversation:
         """Add a message as a provider's API has it, e.g. ``{"role": "user", "content": "Hello."}``; nothing of it is lost.
 
         Raises:
-            InvalidRequest: it is no message of ``dialect``.
+            InvalidInput: it is no message of ``dialect``, or cannot be written as JSON; nothing was stored.
         """
-        parsed = parse_message(msgspec.json.encode(message), seq=1, dialect=dialect)
-        return await self.append(replace(parsed, usage=usage))
+        return await self.append(replace(from_mapping(message, dialect=dialect), usage=usage))
 
     async def say(self, text: str, *, role: Role = "user", usage: Usage | None = None) -> Message:
         """Add a message of plain words."""
@@ -301,11 +313,12 @@ class Conversation:
         return self._view.context(closed=closed)
 
     def messages(self, *, dialect: Dialect = "openai_chat") -> list[dict[str, object]]:
-        """The context as the message list of a provider's API; `autocompact.wire.export_messages` gives its bytes."""
-        return [
-            msgspec.json.decode(raw)
-            for raw in export_messages(self.context().messages, dialect=dialect).messages
-        ]
+        """The context as the message list of a provider's API; `autocompact.wire.export_messages` gives its bytes.
+
+        What Python's JSON cannot hold comes as what is nearest: half a surrogate pair as U+FFFD, a number beyond a double
+        as the largest one.
+        """
+        return plain_messages(self.context().messages, dialect=dialect)
 
     def cost(self) -> Cost:
         """What the next request weighs by our own count, overhead included."""

@@ -117,6 +117,7 @@ class Message:
         time: ISO 8601 stamp, where known.
         model: the model that wrote it, where known.
         usage: what the provider reported with this reply, where it did.
+        unknown_role: the role that an older version stored though no API knows it; the message is sent as a note.
         places: for a message of a context that repair took apart: the index of each part in the log's message ``seq``;
             empty if the parts are where they are in the log. Not part of what makes two messages equal.
     """
@@ -133,6 +134,7 @@ class Message:
     time: str = ""
     model: str = ""
     usage: Usage | None = None
+    unknown_role: str = ""
     places: tuple[int, ...] = field(default=(), compare=False, repr=False)
 
     @property

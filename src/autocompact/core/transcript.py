@@ -23,6 +23,7 @@ from autocompact.core.messages import Message, Role, Text, ToolResult
 from autocompact.core.repair import Repairer
 from autocompact.core.summary import frame
 from autocompact.core.tokens import Cost, Counter, message_cost
+from autocompact.core.validity import noted
 
 
 class Transcript:
@@ -325,6 +326,8 @@ class View:
 
     def _push(self, message: Message) -> None:
         self._current = None
+        if message.unknown_role:
+            message = noted(message)
         masks = self._masks.get(message.seq)
         first = self._repairer.push(masked(message, masks) if masks else message)
         for cost in self._costs[first:]:

@@ -108,6 +108,7 @@ class _Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     replaces: int | None = None
     changed: bool = False
     usage: core.Usage | None = None
+    unknown_role: str = ""
     parts: tuple[_AnyPart, ...]
     dialect: core.Dialect | None = None
     raw: _Raw = None

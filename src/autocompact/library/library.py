@@ -26,6 +26,7 @@ from autocompact.recall import RESULTS, Found, Recall
 from autocompact.stores.companions import hidden_names
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.stores.sqlite_index import SqliteIndex, SqliteIndexer
+from autocompact.wire import check_raw
 
 _NAMES = 5
 
@@ -215,7 +216,7 @@ class Library:
         """Store a conversation; one that is there already gets what is new, and nothing twice.
 
         Raises:
-            InvalidInput: another conversation has that name.
+            InvalidInput: another conversation has that name, or a message cannot be used; nothing was stored.
             Conflict: somebody else works on the conversation.
         """
         if not name.strip():
@@ -224,6 +225,8 @@ class Library:
         held = await self._store.read(key)
         _check_same(held, incoming.messages, name=name)
         new = incoming.messages[len(held) :]
+        for message in new:
+            check_raw(message)
         await self._store.append(key, new, after=len(held))
         known = await self._store.compactions(key)
         records = await self._take_records(key, incoming, known=known)

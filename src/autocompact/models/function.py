@@ -7,13 +7,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from inspect import isawaitable, iscoroutinefunction
 from typing import TypeAlias
 
-import msgspec
-
 from autocompact.core.messages import Message
 from autocompact.core.tokens import Counter, Estimator, message_cost
 from autocompact.errors import ModelError
 from autocompact.ports import ModelReply
-from autocompact.wire import export_messages
+from autocompact.wire import plain_messages
 
 Answer: TypeAlias = str | ModelReply
 Function: TypeAlias = Callable[[list[dict[str, object]]], Answer | Awaitable[Answer]]
@@ -52,8 +50,7 @@ class FunctionModel:
     ) -> ModelReply:
         """What the function says to the messages."""
         del max_tokens, tools  # the instruction names the size; a function that has tools knows them
-        raws = export_messages(messages, dialect="openai_chat").messages
-        asked: list[dict[str, object]] = [msgspec.json.decode(raw) for raw in raws]
+        asked = plain_messages(messages, dialect="openai_chat")
         try:
             if iscoroutinefunction(self._function):
                 answer = await self._function(asked)

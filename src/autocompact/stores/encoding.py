@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from typing import Any, TypeAlias, cast
 
 import msgspec
@@ -34,8 +34,9 @@ from autocompact.core.messages import (
     ToolResult,
     Usage,
 )
+from autocompact.core.validity import mended
 from autocompact.errors import InvalidRequest, StoreCorrupt, StoreTooNew
-from autocompact.wire.request import parse_message
+from autocompact.wire.request import is_intact, parse_message
 
 _PLAIN, _DEFLATED = b"\x00", b"\x01"
 _WORTH_DEFLATING = 128
@@ -95,7 +96,7 @@ def encode_message(message: Message) -> bytes:
 
 
 def decode_message(body: bytes, *, seq: int, role: Role, replaces: int | None) -> Message:
-    """The message of a body.
+    """The message of a body. One that an older version stored though it cannot be used comes as the nearest that can.
 
     Raises:
         StoreCorrupt: it is not what `encode_message` wrote.
@@ -109,9 +110,15 @@ def decode_message(body: bytes, *, seq: int, role: Role, replaces: int | None) -
         else:
             parts = tuple(_part(*each) for each in packed)
         reported = None if usage is None else Usage(prompt=usage[0], completion=usage[1])
-        return Message(seq=seq, role=role, parts=parts, replaces=replaces, usage=reported, **known)
+        message = Message(seq=seq, role=role, parts=parts, replaces=replaces, usage=reported, **known)
+        return mended(message) if packed is None else _usable(mended(message))
     except (*_UNREADABLE, InvalidRequest) as error:
         raise StoreCorrupt(f"message {seq} cannot be read: {error}") from error
+
+
+def _usable(message: Message) -> Message:
+    """The message; one whose ``raw`` is no JSON that an API takes is written anew from its parts, ``raw`` stays."""
+    return message if is_intact(message) else replace(message, dialect=None)
 
 
 def encode_record(record: Compaction) -> bytes:
@@ -177,7 +184,9 @@ def _part_fields(part: Part) -> list[object]:
 
 def _part(name: str, plain: _Plain) -> Part:
     kind = _KINDS[name]
-    known = {field: plain[field] for field, _ in _DEFAULTS[kind] if field in plain}
+    known: _Plain = {
+        field: plain.get(field) for field, default in _DEFAULTS[kind] if field in plain or default is None
+    }
     if "media" in known:
         known["media"] = tuple(_part(*item) for item in known["media"])
     return kind(**known)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from autocompact.core.messages import Message, Role
 from autocompact.core.redaction import redact
+from autocompact.core.validity import check_message
 from autocompact.errors import Conflict, InvalidInput
 from autocompact.ports import Key
 
@@ -17,12 +18,13 @@ _LOOKED_AT = 20_000
 
 
 def check_numbers(messages: Sequence[Message], *, after: int) -> None:
-    """Whether the messages follow message ``after``, and replace only what stands before them.
+    """Whether the messages can be used, follow message ``after``, and replace only what stands before them.
 
     Raises:
         InvalidInput: they do not.
     """
     for seq, message in enumerate(messages, start=after + 1):
+        check_message(message)
         if message.seq != seq:
             raise InvalidInput(f"the message at place {seq} of the log has seq {message.seq}")
         if message.replaces is not None and not 1 <= message.replaces < seq:

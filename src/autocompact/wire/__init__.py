@@ -7,13 +7,16 @@ Answers are read whole (`parse_reply`) or as a stream (`StreamReader`).
 
 from __future__ import annotations
 
+from autocompact.wire.mapping import from_mapping, plain_messages
 from autocompact.wire.pieces import Exported
 from autocompact.wire.rendering import Renderer, render_request
 from autocompact.wire.reply import Reply, parse_reply, parse_usage
 from autocompact.wire.request import (
     Begun,
     Request,
+    check_raw,
     export_messages,
+    is_intact,
     parse_message,
     parse_request,
     render_message,
@@ -28,11 +31,15 @@ __all__ = [
     "Request",
     "StreamReader",
     "StreamUsage",
+    "check_raw",
     "export_messages",
+    "from_mapping",
+    "is_intact",
     "parse_message",
     "parse_reply",
     "parse_request",
     "parse_usage",
+    "plain_messages",
     "render_message",
     "render_request",
 ]

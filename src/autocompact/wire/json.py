@@ -7,6 +7,7 @@ They are read as U+FFFD, written with the same number of bytes, so that every ot
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar, cast
 
@@ -25,6 +26,7 @@ _ESCAPE = re.compile(
 )
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[\[\]{}]', re.DOTALL)
+_PIECE = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[\[\]{}]|[^\s\[\]{}:,"]+', re.DOTALL)
 _SCALAR = re.compile(rb"[^\s,\]}]+")
 _SPACE = re.compile(rb"[ \t\r\n]*")
 _AT = re.compile(r" - at `\$(.*)`$")
@@ -32,6 +34,7 @@ _AT = re.compile(r" - at `\$(.*)`$")
 _MEMBERS = msgspec.json.Decoder(dict[str, Raw])
 _ITEMS = msgspec.json.Decoder(list[Raw])
 _STR = msgspec.json.Decoder(str)
+_RAW = msgspec.json.Decoder(Raw)
 _ANY: msgspec.json.Decoder[object] = msgspec.json.Decoder()
 
 Span = tuple[int, int]
@@ -102,6 +105,54 @@ def any_value(raw: bytes | Raw, *, path: str) -> object:
     return decode(raw, _ANY, path=path)
 
 
+def plain(raw: bytes | Raw) -> object:
+    r"""The value of ``raw``, whatever JSON it is: nested however deep, with numbers and escapes that nothing can hold.
+
+    Half surrogates come as U+FFFD. A number beyond a double is the largest double, and a whole number of more than 4,300
+    digits likewise: what this returns can be written as JSON again.
+    """
+    try:
+        return _ANY.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _walked(mend(raw).decode(errors="replace").encode())
+
+
+def _walked(raw: bytes) -> object:
+    """`plain`, one token after the other."""
+    top: list[object] = []
+    holder: list[object] | dict[str, object] = top
+    above: list[list[object] | dict[str, object]] = []
+    key: str | None = None
+    for match in _PIECE.finditer(raw):
+        token = match[0]
+        if token in (b"]", b"}"):
+            holder = above.pop()
+            continue
+        if isinstance(holder, dict) and key is None:
+            key = _STR.decode(token)
+            continue
+        value: object = [] if token == b"[" else {} if token == b"{" else _scalar(token)
+        if isinstance(holder, dict):
+            holder[cast("str", key)], key = value, None
+        else:
+            holder.append(value)
+        if token in (b"[", b"{"):
+            above.append(holder)
+            holder = cast("list[object] | dict[str, object]", value)
+    return top[0]
+
+
+def _scalar(token: bytes) -> object:
+    try:
+        return _ANY.decode(token)
+    except msgspec.ValidationError:  # a number out of range
+        try:
+            return int(token)
+        except ValueError:
+            bound = sys.float_info.max
+            return max(-bound, min(bound, float(token)))
+
+
 def encode(value: object) -> bytes:
     """Compact JSON; text that is not valid Unicode is written with U+FFFD."""
     try:
@@ -116,6 +167,19 @@ def _valid(value: object) -> object:
     if isinstance(value, dict):
         return {key: _valid(item) for key, item in cast("dict[str, object]", value).items()}
     return value
+
+
+def check(raw: bytes, *, path: str) -> None:
+    """Check that these bytes are JSON in UTF-8, nested no deeper than can be read; numbers may be of any size.
+
+    Raises:
+        InvalidRequest: they are not.
+    """
+    try:
+        raw.decode()
+    except UnicodeDecodeError as exc:
+        raise _invalid(exc, path) from exc
+    decode(raw, _RAW, path=path)
 
 
 def is_valid(raw: bytes) -> bool:

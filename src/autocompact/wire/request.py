@@ -308,6 +308,26 @@ def parse_message(raw: bytes, *, seq: int, dialect: Dialect, role: Role = "user"
     return CODECS[dialect].parse(raw, seq=seq, role=role, path="message")
 
 
+def check_raw(message: Message) -> None:
+    """Check that the bytes of a message that is sent as it came are what its API describes.
+
+    Raises:
+        InvalidRequest: they are not; the sentence names the path, from ``message`` on.
+    """
+    if message.raw is not None and message.dialect is not None:
+        json.check(message.raw, path="message")
+        parse_message(message.raw, seq=message.seq, dialect=message.dialect, role=message.role)
+
+
+def is_intact(message: Message) -> bool:
+    """True if `check_raw` has nothing against ``message``."""
+    try:
+        check_raw(message)
+    except InvalidRequest:
+        return False
+    return True
+
+
 def render_message(message: Message, *, dialect: Dialect) -> bytes:
     """The JSON of one message; for a message that came in ``dialect`` and is unchanged the very bytes.
 

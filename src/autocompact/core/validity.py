@@ -1,0 +1,152 @@
+"""What a message may be, checked before it is stored, and mended where an older version stored something else.
+
+A message that is not what `Message` says would be stored and then break everything that looks at it, in every process
+that opens the conversation. So `check_message` stands at every door. What stands in a store all the same was put there
+by a version that did not check: `mended` gives the nearest message that can be used, which still says what was stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, fields, replace
+from types import UnionType
+from typing import Any, Literal, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
+
+from autocompact.core.messages import (
+    Dialect,
+    Document,
+    Image,
+    Message,
+    Part,
+    Role,
+    Text,
+    ToolResult,
+    Usage,
+)
+from autocompact.errors import InvalidInput
+
+ROLES: tuple[Role, ...] = get_args(Role)
+DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
+UNKNOWN_ROLE = "[This message was stored with the role {role!r}, which no API knows.]"
+"""Stands before the words of such a message in a context: they are nobody's request."""
+
+_Types: TypeAlias = tuple[type, ...]
+
+_KINDS: tuple[type[Part], ...] = get_args(Part)
+
+
+def _types_of(hint: object) -> _Types:
+    """The runtime types of a field's annotation."""
+    if get_origin(hint) in (Union, UnionType):
+        return tuple(kind for each in get_args(hint) for kind in _types_of(each))
+    if get_origin(hint) is Literal:
+        return (str,)
+    return (get_origin(hint) or cast("type", hint),)
+
+
+_FIELDS: Mapping[type, Mapping[str, _Types]] = {
+    kind: {name: _types_of(hint) for name, hint in get_type_hints(kind).items()}
+    for kind in (*_KINDS, Usage, Message)
+}
+
+
+def check_message(message: object) -> None:
+    """Check that ``message`` can be stored, and used once it is.
+
+    Raises:
+        InvalidInput: it cannot; the sentence says what of it, and what it must be.
+    """
+    if not isinstance(message, Message):
+        raise InvalidInput(
+            f"a {type(message).__name__} is no message and was not stored: give a Message; "
+            "`say` takes plain words, `add` a message as a provider's API has it"
+        )
+    if fault := next(_faults(message), ""):
+        raise InvalidInput(f"the message was not stored: {fault}")
+
+
+def mended(message: Message) -> Message:
+    """The nearest message that can be used; the very same object if it can.
+
+    An unknown role becomes a note in the place of the user (`Message.unknown_role`), a field of a wrong type its text
+    or its default, what is no part is left out, and so is usage that is no number.
+    """
+    if not next(_faults(message), ""):
+        return message
+    given = message.parts if isinstance(message.parts, tuple) else ()  # pyright: ignore[reportUnnecessaryIsInstance] - that is what is mended
+    parts = tuple(_mended(part, _FIELDS[type(part)]) for part in given if type(part) in _KINDS)
+    message = _mended(replace(message, parts=parts), _FIELDS[Message])
+    usage = message.usage
+    if usage is not None and next(_own_faults(usage, "usage"), ""):
+        message = replace(message, usage=None)
+    if message.dialect not in (*DIALECTS, None):
+        message = replace(message, dialect=None)
+    if message.role in ROLES:
+        return message
+    return replace(message, role="user", synthetic=True, unknown_role=str(message.role))
+
+
+def noted(message: Message) -> Message:
+    """The message as a context shows it where its role is unknown: a note, with what it says."""
+    note = Text(text=UNKNOWN_ROLE.format(role=message.unknown_role))
+    return message.with_parts((note, *message.parts))
+
+
+def _faults(message: Message) -> Iterator[str]:
+    """What of a message cannot be used, one sentence each, in the order of its fields."""
+    if message.role not in ROLES:
+        yield f"role is {message.role!r}: choose one of {', '.join(map(repr, ROLES))}"
+    if message.dialect not in (*DIALECTS, None):
+        yield f"dialect is {message.dialect!r}: choose one of {', '.join(map(repr, DIALECTS))}, or None"
+    yield from _own_faults(message, "")
+    if message.usage is not None:
+        yield from _own_faults(message.usage, "usage")
+    for index, part in enumerate(message.parts if isinstance(message.parts, tuple) else ()):  # pyright: ignore[reportUnnecessaryIsInstance] - not every caller is typed
+        yield from _part_faults(part, f"parts[{index}]")
+
+
+def _part_faults(part: object, path: str) -> Iterator[str]:
+    if type(part) not in _KINDS:
+        yield f"{path} is a {type(part).__name__}: give a part, e.g. Text(text=...)"
+    else:
+        yield from _own_faults(part, path)
+    media: object = part.media if isinstance(part, ToolResult) else ()
+    for index, item in enumerate(cast("tuple[object, ...]", media) if isinstance(media, tuple) else ()):
+        if type(item) in (Image, Document):
+            yield from _own_faults(item, f"{path}.media[{index}]")
+        else:
+            yield f"{path}.media[{index}] is a {type(item).__name__}: give an Image or a Document"
+
+
+def _own_faults(value: object, path: str) -> Iterator[str]:
+    """Fields of ``value`` whose type is another one than it says."""
+    for name, types in _FIELDS[type(value)].items():
+        given = getattr(value, name)
+        if not _is_of(given, types):
+            wanted = " or ".join(kind.__name__ for kind in types)
+            yield f"{f'{path}.' if path else ''}{name} is of type {type(given).__name__}, it must be {wanted}"
+
+
+def _is_of(given: object, types: _Types) -> bool:
+    return isinstance(given, types) and (bool in types or not isinstance(given, bool))
+
+
+def _mended(value: Any, types: Mapping[str, _Types]) -> Any:
+    """``value`` with each field of a wrong type as its text, where that is what it must be, else its default."""
+    changes = {
+        field.name: _nearest(getattr(value, field.name), types[field.name], default=field.default)
+        for field in fields(value)
+        if not _is_of(getattr(value, field.name), types[field.name])
+    }
+    if isinstance(value, ToolResult):
+        media = cast("tuple[object, ...]", changes.get("media", value.media))
+        changes["media"] = tuple(
+            _mended(item, _FIELDS[type(item)]) for item in media if type(item) in (Image, Document)
+        )
+    return replace(value, **changes) if changes else value
+
+
+def _nearest(given: object, types: _Types, *, default: object) -> object:
+    if str in types:
+        return "" if given is None else str(given)
+    return default if default is not MISSING else b""
