@@ -13,6 +13,7 @@ import msgspec
 from autocompact.chat import ChatConfig, ChatService, ChatSession, opened
 from autocompact.chat.events import ChatEvent
 from autocompact.core.messages import Message, ToolCall
+from autocompact.ports import Clock
 from autocompact.testing import Answer, FakeClock, FakeProvider
 from autocompact.testing.provider import Received
 
@@ -38,11 +39,14 @@ async def chatting(
     *,
     config: ChatConfig | None = None,
     environ: Mapping[str, str] | None = None,
+    clock: Clock | None = None,
 ) -> AsyncGenerator[ChatService]:
-    """A service over a file in ``folder``, with the models of ``provider``, or of ``environ``."""
+    """A service over a file in ``folder``, with the models of ``provider``, or of ``environ``; time stands still."""
     if environ is None:
         environ = environment(provider) if provider else {}
-    async with opened(folder / "chats.db", config=config, environ=environ, clock=FakeClock()) as service:
+    async with opened(
+        folder / "chats.db", config=config, environ=environ, clock=clock or FakeClock()
+    ) as service:
         yield service
 
 

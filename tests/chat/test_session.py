@@ -14,6 +14,7 @@ from autocompact.core.messages import Message
 from autocompact.core.modes import DATABASE_CHAT
 from autocompact.errors import InvalidInput
 from autocompact.events import CompactionCompleted, CompactionStarted
+from autocompact.ports import SystemClock
 from autocompact.testing import FakeClock, FakeProvider
 from autocompact.testing.provider import Received
 from tests.chat.chatting import (
@@ -102,7 +103,8 @@ async def test_a_conversation_in_which_another_program_answers_is_left_alone(tmp
         provider.fail("stalled")
         async with (
             another_program(tmp_path / "chats.db", session.id, provider=provider),
-            chatting(tmp_path, provider, config=ChatConfig(model=CHAT)) as service,
+            # the programs share a clock: a lease of another time would be void
+            chatting(tmp_path, provider, config=ChatConfig(model=CHAT), clock=SystemClock()) as service,
         ):
             session = await service.open(session.id)
             entries = (await session.history()).entries

@@ -110,7 +110,7 @@ def _part_faults(part: object, path: str) -> Iterator[str]:
         yield f"{path} is a {type(part).__name__}: give a part, e.g. Text(text=...)"
     else:
         yield from _own_faults(part, path)
-    media: object = part.media if isinstance(part, ToolResult) else ()
+    media = cast("object", part.media if isinstance(part, ToolResult) else ())
     for index, item in enumerate(cast("tuple[object, ...]", media) if isinstance(media, tuple) else ()):
         if type(item) in (Image, Document):
             yield from _own_faults(item, f"{path}.media[{index}]")
