@@ -11,11 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from autocompact.core.redaction import find_secrets, redact, redact_parts
-from autocompact.core.redaction.forms import FORMS
-from autocompact.core.redaction.names import NAMES
-from autocompact.core.redaction.private_keys import PRIVATE_KEYS
-from autocompact.core.redaction.tokens import TOKENS
+from autocompact.core.redaction import RULES, find_secrets, redact, redact_parts
+from autocompact.core.redaction.rules import Token
 
 # What fills the examples is made up at import, so that no file of this repository looks like it holds a credential.
 _RANDOM = random.Random(7)
@@ -51,16 +48,9 @@ def _filled(template: str) -> tuple[str, str]:
 A20, A24, A36, A48, A100 = (_made("a", size) for size in (20, 24, 36, 48, 100))
 PEM = "\n".join(_made("b", 64) for _ in range(6))
 
-TOKEN_EXAMPLES = [_filled(text)[1] for row in TOKENS for text in row.examples]
-EXAMPLES = [
-    (*_filled(text), row.kind)
-    for rows in (TOKENS, FORMS, NAMES, PRIVATE_KEYS)
-    for row in rows
-    for text in row.examples
-]
-COUNTER_EXAMPLES = [
-    _filled(text)[0] for rows in (TOKENS, FORMS, NAMES, PRIVATE_KEYS) for row in rows for text in row.others
-]
+EXAMPLES = [(*_filled(text), row.kind) for row in RULES for text in row.examples]
+COUNTER_EXAMPLES = [_filled(text)[0] for row in RULES for text in row.others]
+TOKEN_EXAMPLES = [_filled(text)[1] for row in RULES if isinstance(row, Token) for text in row.examples]
 SURROUNDINGS = [
     "export X={}",
     "X={} make",

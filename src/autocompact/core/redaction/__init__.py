@@ -4,8 +4,7 @@ A summary, a ledger, a report and a log line never carry a credential in clear; 
 no form of its own is only taken for a secret where its name says so and its value looks made up, because a wrong hit
 costs the reader an identifier: git hashes, UUIDs, digests, paths and code stay.
 
-The rules are data: the tables `tokens.TOKENS`, `forms.FORMS`, `names.NAMES` and `private_keys.PRIVATE_KEYS`, each row
-with examples and counter-examples that the tests read. A search for each row's anchor jumps through the text (1 to 2
+The rules are data: `RULES` is one table, each row with examples and counter-examples that the tests read. A search for each row's anchor jumps through the text (1 to 2
 GB/s), and what looks closer is bounded around it: the work is linear in the length of the text.
 """
 
@@ -16,13 +15,18 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import NewType
 
-from autocompact.core.redaction.forms import find_forms
-from autocompact.core.redaction.names import find_named
-from autocompact.core.redaction.private_keys import find_private_keys
+from autocompact.core.redaction.cookies import COOKIES, find_cookies
+from autocompact.core.redaction.forms import FORMS, find_forms
+from autocompact.core.redaction.names import NAMES, find_named
+from autocompact.core.redaction.private_keys import PRIVATE_KEYS, find_private_keys
+from autocompact.core.redaction.rules import Form, Name, Token
 from autocompact.core.redaction.spans import Source, Span, merged
-from autocompact.core.redaction.tokens import find_tokens
+from autocompact.core.redaction.tokens import DISCORD, TOKENS, find_tokens
 
-__all__ = ["Redacted", "Span", "find_secrets", "redact", "redact_parts"]
+__all__ = ["RULES", "Redacted", "Span", "find_secrets", "redact", "redact_parts"]
+
+RULES: tuple[Token | Form | Name, ...] = (*TOKENS, DISCORD, *FORMS, *COOKIES, *NAMES, *PRIVATE_KEYS)
+"""All rules, with examples of what they find and of what must stay."""
 
 Redacted = NewType("Redacted", str)
 """Text in which every secret that the redactor knows was replaced. Only `redact` and what is built from its results makes one."""
@@ -77,7 +81,13 @@ def find_secrets(text: str) -> tuple[Span, ...]:
     """The secrets in ``text``, in order, without overlap."""
     markers = [match.span() for match in _MARKER.finditer(text)] if "[secret: " in text else []
     source = Source.of(_MARKER.sub(lambda match: "\0" * len(match[0]), text) if markers else text)
-    found = [*find_private_keys(source), *find_tokens(source), *find_forms(source), *find_named(source)]
+    found = [
+        *find_private_keys(source),
+        *find_tokens(source),
+        *find_forms(source),
+        *find_cookies(source),
+        *find_named(source),
+    ]
     return merged(_between(found, markers) if markers else found) if found else ()
 
 

@@ -279,7 +279,7 @@ _OTHER_TAILS = frozenset(
     " validator validation invalid verified verification verify env var vars variable generator factory class endpoint description desc icon toggle visible"
     " status state mode scope scopes issuer audience metadata meta info config settings options option schema model request response handler callback listener"
     " event events map list array set items pair pairs ring chain pattern regex re mask masked redacted test tests spec example examples docs stdin command cmd"
-    " at by for from in is to of on bits iterations rounds salt salts attempts tries retries manager pool bucket buckets per rate stream streams ized izer"
+    " data at by for from in is to of on bits iterations rounds salt salts attempts tries retries manager pool bucket buckets per rate stream streams ized izer"
     " press up down code codes board word words frame frames stroke map pad point points bindings binding space".split()
 ) - {"text?", "code", "test", "store"}
 _OTHER_KEYS = tuple(
@@ -372,6 +372,8 @@ def _is_head(name: Name, before: str, *, word: str, text: str, at: int) -> bool:
         case "pw" | "pwd":
             camel = word[0].isupper() and before[-1:].islower()
             return camel or not before[-1:].isalpha() or head.endswith(_FUSED_PASS)
+        case "secret":
+            return not (text[at - 1 : at] == ":" and text[at + 6 : at + 7] == ":")
         case "passe":
             return text[max(0, at - 7) : at].lower() == "mot de "
         case _:
@@ -393,7 +395,7 @@ _Q = r"(?:\\{0,7}[\"'`]|%22|%27|&quot;|&#3[49];)"
 _COLOUR = r"(?:(?:\x1b|\\u001[bB]|\\x1[bB]|\\e|\\033)\[[0-9;]{0,12}m){0,3}"
 _CLOSED = rf"{_COLOUR}(?P<closed>{_Q})?(?:\*{{2}}|__)?(?:[ ]?\([^()\n]{{1,40}}\))?(?:\][ \t]{{0,3}}(?=[=:]))?"
 _TYPE = r"(?:\??:[ \t]?[A-Za-z][A-Za-z.| \[\]]{0,40}(?==(?![=>])))?"
-_SIGN = rf"[ \t.]{{0,24}}(?P<sign>=>|[:?+]=|=(?![=>~])|:-|:(?![:=])|：|＝|->|→|%3[DdAa]|\|\||\?\?)(?:[ \t]|\*{{2}}|__){{0,12}}{_COLOUR}"
+_SIGN = rf"[ \t.]{{0,24}}(?P<sign>=>|[:?+]=|=(?![=>~])|:-|:(?![:=])|：|＝|->|→|%3[DdAa]|\|\||\?\?)(?:[ \t]|\*{{2}}|__){{0,12}}{_COLOUR}[ \t]{{0,4}}"
 _CELL = r"[ \t]{0,24}(?P<cell>[|│┃])[ \t]{1,40}"
 _CALL = rf"(?P<call>\()[ \t]{{0,3}}(?={_Q})"
 _COMMA = rf"(?P<comma>,)[ \t]{{0,3}}(?={_Q})"
@@ -427,9 +429,11 @@ _BARE = r"\x00-\x20\"'`\\<>,;&|(){}\[\]"
 _SHORT = re.compile(rf"(?P<value>[^{_BARE}:=]+={{0,2}})")
 _REST = re.compile(rf"[^{_BARE}]*")
 _TO_END = re.compile(r"(?P<value>[^\x00-\x20\"'`\\]+?)[,;]?[ \t]{0,8}(?=\r?\n|$)")
+_FIELDS = re.compile(r"[&;][ ]?[\w.-]+=")
 _ENCODED = re.compile(
     r"(?P<value>(?:[A-Za-z0-9._~+/!*-]|%(?!26|3B|22|20|27|7D|2C|0A|0D)[0-9A-Fa-f]{2})+)", re.IGNORECASE
 )
+_BRACE = re.compile(r"[{}()\[\];]")
 _SET = re.compile(r"(?:ENV|setx|SETX|setenv)[ ]$")
 _PLAIN = re.compile(r"(?P<value>[^\x00-\x20\"'`\\<>“”„»«「」『』。、，]{4,200})")
 _MANY = re.compile(rf"(?P<q>{_Q})(?P<value>[a-z]{{4}}(?:[ ][a-z]{{4}}){{3}})(?P<end>(?P=q))")
@@ -452,17 +456,21 @@ class _Value:
 
 def find_named(source: Source) -> Iterator[Span]:
     """The values of the names in the table."""
+    # A letter that Latin-1 cannot write is "?" in the lower-case text: without two of them there is no foreign name.
     foreign = b"??" in source.lower
     for name in NAMES:
-        if not foreign and not name.anchor.isascii():
-            continue
-        done = 0
-        for at in source.positions(name.anchor):
-            place = _place(source.text, name, at=at) if at >= done else None
-            found = next(_accepted(source.text, name, place=place), None) if place is not None else None
-            if found is not None:
-                done = found.end
-                yield Span(start=found.start, end=found.end, kind=name.kind)
+        if source.has(name.anchor) if name.anchor.isascii() else foreign:
+            yield from _named(source, name)
+
+
+def _named(source: Source, name: Name) -> Iterator[Span]:
+    done = 0
+    for at in source.positions(name.anchor):
+        place = _place(source.text, name, at=at) if at >= done else None
+        found = next(_accepted(source.text, name, place=place), None) if place is not None else None
+        if found is not None:
+            done = found.end
+            yield Span(start=found.start, end=found.end, kind=name.kind)
 
 
 def _accepted(text: str, name: Name, *, place: _Place) -> Iterator[_Value]:
@@ -481,19 +489,24 @@ def _candidates(text: str, place: _Place) -> Iterator[_Value]:
     """What may be the value of the name, the longest reading first."""
     if text[place.start - 1 : place.start] in ("<", ":") and (element := _ELEMENT.match(text, place.end)):
         yield from _bare(text, element.end(), trust=Trust.LITERAL)
-        return
-    between = _BETWEEN.match(text, place.end, place.end + 700)
-    if between is None:
-        return
+    elif (between := _BETWEEN.match(text, place.end, place.end + 700)) is not None:
+        yield from _after(text, place, between=between)
+
+
+def _after(text: str, place: _Place, *, between: re.Match[str]) -> Iterator[_Value]:
+    """What may be the value, by what stands between name and value."""
     at, form = between.end(), between.lastgroup
-    literal = Trust.ENVIRONMENT if place.capitals else Trust.LITERAL
+    # "PASS" alone is what a test did: only an assignment makes it a name.
+    if form in ("cell", "space", "below", "comma") and text[place.start : place.end].lower() == "pass":
+        return
     match form:
         case "link" | "east":
             yield from _said(text, at)
-        case "call" | "comma":
-            trust = literal if form == "call" or place.capitals else Trust.CODE
-            if form == "call" or between["closed"]:
-                yield from _quoted(text, at, trust=trust)
+        case "call":
+            yield from _quoted(text, at, trust=Trust.ENVIRONMENT if place.capitals else Trust.LITERAL)
+        case "comma":
+            trust = Trust.ENVIRONMENT if place.capitals else Trust.CODE
+            yield from _quoted(text, at, trust=trust) if between["closed"] else ()
         case "space":
             yield from _spaced(text, place, at=at)
         case "cell" | "below":
@@ -510,7 +523,8 @@ def _assigned(text: str, place: _Place, *, at: int, sign: str) -> Iterator[_Valu
     elif sign not in ("||", "??"):
         trust = literal if place.capitals or place.option else Trust.LINE
         if _LINE_START.search(text, max(0, place.start - 40), place.start):
-            yield from _matched(_TO_END.match(text, at), trust)
+            whole = _TO_END.match(text, at)
+            yield from _matched(whole if whole is None or not _FIELDS.search(whole["value"]) else None, trust)
         yield from _bare(text, at, trust=trust)
 
 
@@ -598,5 +612,10 @@ def _spaced(text: str, place: _Place, *, at: int) -> Iterator[_Value]:
         match = _PLAIN.match(text, at)
         if match is not None:
             value = stripped(match["value"]).rstrip(_PROSE_END)
-            if len(value) >= 8 and mixed(value) and (random_looking(value) or has_symbol(value)):
+            if (
+                not _BRACE.search(value)
+                and len(value) >= 8
+                and mixed(value)
+                and (random_looking(value) or has_symbol(value))
+            ):
                 yield _Value(at, at + len(value), Trust.CODE)

@@ -22,6 +22,8 @@ class Token:
     examples: tuple[str, ...]
     others: tuple[str, ...] = ()
     """What looks like it and must stay."""
+    back: int = 0
+    """Characters before the prefix that belong to the token."""
     dense: bool = False
     """The body needs a run of 12 letters and digits, mixed: words joined by hyphens have none."""
     pattern: re.Pattern[str] = field(init=False)

@@ -30,6 +30,10 @@ class Source:
         """The text as the rules read it."""
         return cls(text, text.encode("latin-1", "replace").lower())
 
+    def has(self, literal: str) -> bool:
+        """Whether ``literal`` (ASCII, in lower case) stands in the text at all."""
+        return literal.encode() in self.lower
+
     def positions(self, literal: str) -> Iterator[int]:
         """Where ``literal`` (in lower case) begins, whatever case the text writes it in."""
         if literal.isascii():

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from autocompact.core.redaction.rules import Token
 from autocompact.core.redaction.spans import Source, Span
-from autocompact.core.redaction.values import has_digit, mixed
+from autocompact.core.redaction.values import has_digit, mixed, random_looking
 
 _W = "[A-Za-z0-9_-]"
 _A = "[A-Za-z0-9]"
@@ -20,7 +20,14 @@ _B = "[A-Za-z0-9+/_-]"
 
 
 def _token(
-    kind: str, prefixes: str, *, body: str, example: str, others: str = "", dense: bool = False
+    kind: str,
+    prefixes: str,
+    *,
+    body: str,
+    example: str,
+    others: str = "",
+    dense: bool = False,
+    back: int = 0,
 ) -> Token:
     return Token(
         kind=kind,
@@ -29,6 +36,7 @@ def _token(
         examples=tuple(example.split()),
         others=tuple(others.split()),
         dense=dense,
+        back=back,
     )
 
 
@@ -51,8 +59,7 @@ TOKENS: tuple[Token, ...] = (
     _token(
         "GitLab token",
         "glpat- gldt- glrt- glrtr- glcbt- glptt- glft- glsoat- glimt- glagent- gloas- glffct- glwt- GR1348941",
-        body=rf"{_W}{{18,}}(?:\.[0-9a-z]{{2}}\.?[0-9a-z]{{7,9}})?",
-        dense=True,
+        body=rf"(?={_W}*(?:\d|[a-z][A-Z])){_W}{{18,}}(?:\.[0-9a-z]{{2}}\.?[0-9a-z]{{7,9}})?",
         example="glpat-<a20> gldt-<a20> glrt-<a20> glcbt-64_<a20> glptt-<h40> glft-<a20> GR1348941<a20>"
         " glpat-<a40>.01.<l9>",
         others="glpat-your-token-goes-here",
@@ -407,6 +414,27 @@ TOKENS: tuple[Token, ...] = (
         others="LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUNVVENDQWZ1Z0F3SUJBZ0lCQURBTkJna3Foa2l",
     ),
     _token(
+        "Mailchimp key",
+        "us",
+        body=r"(?<=[a-f0-9]{32}-us)\d{1,2}(?![\w-])",
+        back=33,
+        example="<h32>-us14 <h32>-us6",
+    ),
+    _token(
+        "Terraform token",
+        "atlasv1.",
+        body=r"(?<=[A-Za-z0-9]{14}\.atlasv1\.)[\w=-]{40,}",
+        back=15,
+        example="<a14>.atlasv1.<a67>",
+    ),
+    _token(
+        "MaxMind key",
+        "mmk",
+        body=r"(?<=[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk)(?!\w)",
+        back=37,
+        example="<a6>_<a29>_mmk",
+    ),
+    _token(
         "JWT",
         "eyJ",
         body=r"[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?|[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){4}",
@@ -415,6 +443,16 @@ TOKENS: tuple[Token, ...] = (
     ),
     _token("Grafana key", "eyJrIjoi", body=r"[A-Za-z0-9]{60,}={0,3}", example="eyJrIjoi<a90>"),
 )
+
+DISCORD = Token(
+    kind="Discord token",
+    prefixes=(),
+    body=r"(?:(?<![A-Za-z0-9])|(?<=%3D)|(?<=%3d)|(?<=\dm)|(?<=\\n))[MNO][A-Za-z0-9_-]{21,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{25,42}(?![A-Za-z0-9_.-])",
+    examples=("M<a23>.<a6>.<w27>", "N<a25>.<a6>.<w38>"),
+    others=("My_module_name_with_some_words.module.a_function_with_a_long_name",),
+)
+"""A Discord bot's token has no prefix, but a form of its own: the number of the bot, a time and a signature."""
+_SHORTEST, _LONGEST = 50, 110
 
 
 # The search ------------------------------------------------------------------------------------------------
@@ -435,6 +473,7 @@ _RUN = re.compile(r"[A-Za-z0-9]{12,}")
 _FILLED = re.compile(
     r"x{6}|X{6}|EXAMPLE|\*{3}|(?:^|[_-])(?:your|placeholder|example|redacted)(?:$|[_-])|^(.)\1{9}|(?i:1234567890abcdef1234567890|abcdefghijklmnopqrstuv)"
 )
+_SAMPLE = re.compile(r"abc|123|xyz|xxx", re.IGNORECASE)
 _CUT = re.compile(r"[A-Za-z0-9_-]{5,}(?=…|\.\.\.)")
 
 
@@ -459,38 +498,65 @@ _WITHIN = re.compile(rf"(?P<before>[_.-]){_PREFIXES}")
 def find_tokens(source: Source) -> Iterator[Span]:
     """The tokens that begin with a prefix of the table."""
     text, done = source.text, 0
-    for run in _RUNS.finditer(source.lower.translate(_CLASSES)):
+    classes = source.lower.translate(_CLASSES)
+    for run in _RUNS.finditer(classes):
         start, end = run.span()
         if end <= done:
             continue
-        escape = _ESCAPES.get(text[start - 1 : start])
-        escaped = escape.match(text, start) if escape is not None else None
-        found = escaped and _FIRST.match(text, escaped.end())
-        found = found or _FIRST.match(text, start) or _WITHIN.search(text, start, end)
+        if _SHORTEST <= end - start <= _LONGEST:
+            yield from _dotted(text, start, end=end)
         position = max(start, done)
-        while found is not None:
-            span = _token_at(text, found)
+        for found in _prefixes(text, position, end=end):
+            span = _token_at(text, found) if found.start("prefix") >= done else None
             if span is not None:
                 yield span
-                position = done = span.end
-            else:
-                position = max(position, found.start("prefix"))
-            found = _WITHIN.search(text, position, end)
+                done = span.end
+
+
+def _prefixes(text: str, start: int, *, end: int) -> Iterator[re.Match[str]]:
+    """Where a prefix stands in a run: behind an escape, at its beginning, and behind a sign."""
+    escape = _ESCAPES.get(text[start - 1 : start])
+    escaped = escape.match(text, start) if escape is not None else None
+    if escaped is not None and (found := _FIRST.match(text, escaped.end())) is not None:
+        yield found
+    if (found := _FIRST.match(text, start)) is not None:
+        yield found
+    position = start
+    while (found := _WITHIN.search(text, position, end)) is not None:
+        yield found
+        position = found.start("prefix")
 
 
 def _token_at(text: str, found: re.Match[str]) -> Span | None:
     start, after = found.span("prefix")
-    if after - start < 4 and text[start - 1 : start] == "-":
-        return None
     for row in _ROWS[found["prefix"]]:
+        # "task-sk-…" is a word with hyphens: only a longer prefix may stand after one.
+        if after - start < 4 and not row.back and text[start - 1 : start] == "-":
+            continue
         match = row.pattern.match(text, after)
         if match is not None and _is_made_up(match[0], dense=row.dense):
-            return Span(start=start, end=match.end(), kind=row.kind)
+            return Span(start=start - row.back, end=match.end(), kind=row.kind)
     cut = _CUT.match(text, after)
-    if cut is not None and after - start >= 4 and has_digit(cut[0]) and _is_made_up(cut[0], dense=False):
+    if (
+        cut is not None
+        and after - start >= 4
+        and not _SAMPLE.search(cut[0])
+        and has_digit(cut[0])
+        and _is_made_up(cut[0], dense=False)
+    ):
         return Span(start=start, end=cut.end(), kind=_ROWS[found["prefix"]][0].kind)
     return None
 
 
 def _is_made_up(body: str, *, dense: bool) -> bool:
-    return not _FILLED.search(body) and (not dense or any(map(mixed, _RUN.findall(body))))
+    if _FILLED.search(body):
+        return False
+    return not dense or any(map(mixed, _RUN.findall(body))) or (mixed(body) and random_looking(body))
+
+
+def _dotted(text: str, start: int, *, end: int) -> Iterator[Span]:
+    """A token of three parts without a prefix, alone in its run."""
+    if text.count(".", start, end) >= 2:
+        for match in DISCORD.pattern.finditer(text, start, end):
+            if _is_made_up(match[0], dense=True):
+                yield Span(start=match.start(), end=match.end(), kind=DISCORD.kind)

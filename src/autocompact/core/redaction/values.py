@@ -30,7 +30,7 @@ _PLACEHOLDER = re.compile(
     r"(?:^|[^A-Za-z])(?:your|change[_-]?(?:me|it|this)|example|placeholder|redacted|masked|hidden|removed|omitted"
     r"|replace[_-]?(?:me|with|this)?|insert|todo|fixme|tbd|none|null|nil|undefined|true|false|env|getenv|secretref)(?:$|[^A-Za-z])"
     r"|your[_-]|[_-]here$|goes[_-]here|x{4}|X{4}|EXAMPLE|\*{3}|•{2}|\.{3}|…"
-    r"|^\$+[A-Za-z_({]|\$\{|\$\(|\{\{|^[{<\[]|^%[sdv({A-Z]|%\(|^@[A-Za-z]|://|\[secret|^0+$|^-+$|^\.+$",
+    r"|^\$+[A-Za-z_({]|\$\{|\$\(|\{\{|^[{<\[]|^%[sdv({A-Z]|%\(|^@[A-Za-z]|://|\[secret|^#[0-9A-Fa-f]{3,8}$|^0+$|^-+$|^\.+$",
     re.IGNORECASE,
 )
 _SOFT = re.compile(
@@ -48,9 +48,10 @@ _TECHNICAL = re.compile(
     re.IGNORECASE,
 )
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]|(?:~|\.{1,2})/|[\w.-]+(?:/[\w.-]+)*/[\w-]+\.[A-Za-z]{1,5}$")
-_PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
-_VOWEL = re.compile(r"[aeiouyAEIOUY]")
+_PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_VOWEL = re.compile(r"[aeiouAEIOU]")
 _CLUSTER = re.compile(r"[b-df-hj-np-tv-xzB-DF-HJ-NP-TV-XZ]{5}")
+_CHANGE = re.compile(r"[A-Za-z](?=\d)|\d(?=[A-Za-z])")
 _WORDS = re.compile(
     r"(?:[A-Za-z]{2,}\d{0,2}|[A-Za-z]|v?\d{1,4})(?:[_ .:/-](?:[A-Za-z]+\d{0,2}|v?\d{1,4}))+[!?.]*$"
 )
@@ -68,6 +69,16 @@ _COMMON = frozenset(
     " username account database encrypted plaintext cleartext prompt always never ignore ignored wordpress minioadmin keycloak elastic"
     " supersecret letmein text textarea input field strong weak short important critical necessary mandatory needed stored hashed set".split()
 )
+
+
+_DEFAULTS = _COMMON | set(
+    "pass pw pwd user port x pass1 mypassword x-oauth-basic sa password1 foobared yourpassword".split()
+)
+
+
+def is_default(value: str) -> bool:
+    """True for what everybody writes where a password is: ``postgres://postgres:postgres@…``."""
+    return value.lower() in _DEFAULTS
 
 
 def stripped(value: str) -> str:
@@ -100,12 +111,15 @@ def wordlike(value: str) -> float:
     """The share of its letters and digits that stand in what can be spoken as a word of three letters or more."""
     pieces: list[str] = _PIECE.findall(value)
     size = sum(map(len, pieces))
-    spoken = sum(
-        len(piece)
-        for piece in pieces
-        if len(piece) >= 3 and _VOWEL.search(piece) and not _CLUSTER.search(piece)
-    )
+    spoken = sum(len(piece) for piece in pieces if len(piece) >= 3 and _is_word(piece))
     return spoken / size if size else 0.0
+
+
+def _is_word(piece: str) -> bool:
+    vowels = len(_VOWEL.findall(piece))
+    if len(piece) < 5:
+        return vowels > 0 or "y" in piece
+    return vowels >= 0.2 * len(piece) and not _CLUSTER.search(piece)
 
 
 def random_looking(value: str) -> bool:
@@ -113,6 +127,8 @@ def random_looking(value: str) -> bool:
     pieces = _PIECE.findall(value)
     if len(value) < 8 or not pieces:
         return False
+    if len(_CHANGE.findall(value)) >= max(4, len(value) / 8):
+        return True
     return wordlike(value) < 0.5 and (mixed(value) or len(value) >= 10)
 
 
@@ -133,7 +149,7 @@ def is_reference(value: str) -> bool:
     if value[0] == "/":
         return value.count("/") > 1 and wordlike(value) >= 0.4
     if "." in value and _IDENTIFIER.match(value):
-        return not any(len(part) >= 12 and random_looking(part) for part in value.split("."))
+        return not any(len(part) >= 8 and mixed(part) and random_looking(part) for part in value.split("."))
     return False
 
 
@@ -150,8 +166,11 @@ def _is_variable(value: str, trust: Trust) -> bool:
     """True for what code may call a variable: ``password=userinput2``."""
     if trust >= Trust.LITERAL or not _IDENTIFIER.match(value):
         return False
-    if trust is Trust.LINE and not _NAME.search(value.lower()):
-        return False
+    if not _NAME.search(value.lower()):
+        if trust is Trust.LINE:
+            return False
+    elif wordlike(value) >= 0.5:
+        return True
     return not (
         random_looking(value)
         or (len(value) >= 16 and mixed(value) and wordlike(value) < 0.7)
@@ -179,7 +198,7 @@ def is_password(value: str, trust: Trust) -> bool:
 
 def _is_letters_only(value: str, trust: Trust) -> bool:
     if trust is Trust.ENVIRONMENT:
-        return value.isalpha() and not _NAME.search(value.lower())
+        return value.isalpha() and not value.istitle() and not _NAME.search(value.lower())
     return value.isalpha() and trust >= Trust.LINE and random_looking(value)
 
 
