@@ -23,6 +23,7 @@ QUICK = (
     "upkeep",
     "gateway",
     "neighbour",
+    "redaction",
 )
 HERE = Path(__file__).parent
 

@@ -160,8 +160,7 @@ _URLS = (
     _form(
         "Discord webhook",
         "webhook",
-        back=5,
-        pattern=r"/api/webhooks/\d{15,22}/(?P<s>[\w-]{20,})",
+        pattern=r"(?<=/api/)webhooks/\d{15,22}/(?P<s>[\w-]{20,})",
         examples=(
             "https://discord.com/api/webhooks/<d18>/«<w68>»",
             "https://discordapp.com/api/webhooks/<d18>/«<w68>»",
@@ -255,8 +254,7 @@ _SHAPES = (
     _form(
         "password hash",
         "sha}",
-        back=2,
-        pattern=r"\{S?SHA\}(?P<s>[A-Za-z0-9+/]{27,}={0,2})",
+        pattern=r"(?:(?<=\{)|(?<=\{S))SHA\}(?P<s>[A-Za-z0-9+/]{27,}={0,2})",
         examples=("admin:{SHA}«<a27>=»", "userPassword: {SSHA}«<a32>»"),
     ),
     _form(
@@ -460,8 +458,7 @@ _PROGRAMS = (
     _form(
         "password",
         "pass",
-        back=2,
-        pattern=r"htpasswd[ ](?:-[A-Za-z]+[ ])*-[A-Za-z]*b[A-Za-z]*[ ](?:-[A-Za-z]+[ ])*(?:[^\s-]\S*[ ]){1,2}(?P<s>[^\s\"'|;&<>]{3,100})",
+        pattern=r"(?<=ht)passwd[ ](?:-[A-Za-z]+[ ])*-[A-Za-z]*b[A-Za-z]*[ ](?:-[A-Za-z]+[ ])*(?:[^\s-]\S*[ ]){1,2}(?P<s>[^\s\"'|;&<>]{3,100})",
         examples=("htpasswd -cb .htpasswd admin «<a12>»", "htpasswd -nb admin «<a12>»"),
         others=("htpasswd -c .htpasswd admin",),
         accept=_given,
@@ -469,30 +466,30 @@ _PROGRAMS = (
     _form(
         "password",
         "pass",
-        pattern=r"echo[ ][\"']?[\w.-]+:(?P<s>[^\s\"'|]{3,100})[\"']?[ ]*\|[ ]*(?:sudo )?chpasswd",
+        pattern=r"(?<=ch)passwd",
+        line=r"echo[ ][\"']?[\w.-]+:(?P<s>[^\s\"'|]{3,100})[\"']?[ ]*\|[ ]*(?:sudo )?ch$",
         examples=("echo 'root:«<a12>»' | chpasswd",),
-        back=130,
         accept=_given,
     ),
     _form(
         "password",
         "| sudo -",
-        pattern=r"(?:echo|printf)[ ](?:-n |-e )?[\"']?(?P<s>[^\s\"'|]{3,100})[\"']?[ ]*\|[ ]*sudo -",
+        pattern=r"\| sudo -",
+        line=r"(?:echo|printf)[ ](?:-n |-e )?[\"']?(?P<s>[^\s\"'|]{3,100})[\"']?[ ]*$",
         examples=("echo «<a12>» | sudo -S apt update",),
         others=("echo $PASS | sudo -S ls",),
-        back=120,
         accept=_given,
     ),
     _form(
         "password",
         "pass",
-        pattern=r"(?:echo|printf)[ ](?:-n |-e )?[\"']?(?P<s>[^\s\"'|]{3,400})[\"']?[ ]*\|[ ]*[a-z]+ [^|\n]{0,200}-password-stdin",
+        pattern=r"(?<=-)password-stdin",
+        line=r"(?:echo|printf)[ ](?:-n |-e )?[\"']?(?P<s>[^\s\"'|]{3,250})[\"']?[ ]*\|[ ]*[a-z]+ [^|\n]{0,200}-$",
         examples=("echo «<a20>» | docker login -u ci --password-stdin ghcr.io",),
         others=(
             "echo $TOKEN | docker login -u ci --password-stdin",
             'echo "${{ secrets.GITHUB_TOKEN }}" | docker login ghcr.io -u x --password-stdin',
         ),
-        back=400,
         accept=_given,
     ),
     _form(
@@ -509,8 +506,7 @@ _PROGRAMS = (
     _form(
         "password",
         "pass",
-        back=7,
-        pattern=r"requirepass[\"']?[ \t:=,]+[\"']?(?P<s>[^\s\"'`\\]{3,})",
+        pattern=r"(?<=require)pass[\"']?[ \t:=,]+[\"']?(?P<s>[^\s\"'`\\]{3,})",
         examples=(
             "requirepass «swordfish99»",
             "redis-server --requirepass «<a16>»",
@@ -526,8 +522,7 @@ _PROGRAMS = (
     _form(
         "password",
         "auth",
-        back=6,
-        pattern=r"masterauth[ \t]+[\"']?(?P<s>[^\s\"'`\\]{5,})",
+        pattern=r"(?<=master)auth[ \t]+[\"']?(?P<s>[^\s\"'`\\]{5,})",
         examples=("masterauth «<a16>»",),
         accept=lambda value: _given(value) and mixed(value),
     ),
@@ -618,10 +613,11 @@ def _formed(text: str, form: Form, *, at: int) -> Span | None:
         match = form.pattern.search(text, max(0, at - form.back), end)
     else:
         match = form.pattern.match(text, at, end)
-    if match is None or (
-        form.line is not None
-        and not form.line.search(text, max(text.rfind("\n", max(0, at - _LINE), at) + 1, at - _LINE), at)
-    ):
+    if match is not None and form.line is not None:
+        line = max(text.rfind("\n", max(0, at - _LINE), at) + 1, at - _LINE, 0)
+        before = form.line.search(text, line, at)
+        match = match if before is not None and "s" in match.re.groupindex else before
+    if match is None:
         return None
     start, end = match.span(match.lastgroup or "s")
     return Span(start=start, end=end, kind=form.kind) if form.accept(text[start:end]) else None

@@ -452,6 +452,8 @@ class _Value:
     trust: Trust
     word: bool = False
     """It is quoted after "the password is": a word will do."""
+    more: bool = False
+    """What follows up to the next blank belongs to it."""
 
 
 def find_named(source: Source) -> Iterator[Span]:
@@ -469,8 +471,9 @@ def _named(source: Source, name: Name) -> Iterator[Span]:
         place = _place(source.text, name, at=at) if at >= done else None
         found = next(_accepted(source.text, name, place=place), None) if place is not None else None
         if found is not None:
-            done = found.end
-            yield Span(start=found.start, end=found.end, kind=name.kind)
+            rest = _REST.match(source.text, found.end) if found.more else None
+            done = found.end if rest is None else _without_dots(source.text, found.start, end=rest.end())
+            yield Span(start=found.start, end=done, kind=name.kind)
 
 
 def _accepted(text: str, name: Name, *, place: _Place) -> Iterator[_Value]:
@@ -564,9 +567,7 @@ def _bare(text: str, at: int, *, trust: Trust) -> Iterator[_Value]:
         return
     if trust is Trust.LINE and following in (",", ")", " ", "\t"):
         trust = Trust.CODE
-    if is_key(text[start:end], trust, least=5) or is_password(text[start:end], trust):
-        rest = _REST.match(text, end)
-        yield _Value(start, _without_dots(text, start, end=rest.end() if rest is not None else end), trust)
+    yield _Value(start, _without_dots(text, start, end=end), trust, more=following in (":", "="))
 
 
 def _said(text: str, at: int) -> Iterator[_Value]:

@@ -144,7 +144,7 @@ def _lines(text: str, start: int, *, end: int) -> list[tuple[int, int]]:
 def _prefix(before: str) -> re.Pattern[str]:
     """What a tool put before a line, as a pattern for the other lines: other numbers, other blanks."""
     parts = _PARTS.findall(before)
-    return re.compile(r"\s*" + "".join(_generalised(part) for part in parts))
+    return re.compile(r"\s*" + "".join(_generalised(part) for part in parts) + r"\s*")
 
 
 def _generalised(part: str) -> str:
@@ -197,18 +197,23 @@ def _tail(text: str, mark: _Mark, *, done: int) -> tuple[int, int] | None:
     """From the first character of key material to a last line, where the first line is missing."""
     lines = _lines(text, max(done, mark.start - _LONGEST), end=mark.start)
     own = text[slice(*lines[-1])].rstrip()
-    prefix = _prefix(own[: len(own) - _size_at_end(own)])
+    size = _size_at_end(own)
+    # What stands before the last line is what a tool puts before all of them, unless the key is on one line.
+    prefix = _prefix(own.rstrip("+") if size < _LEAST else own[: len(own) - size])
+    lines = lines[:-1] if size < _LEAST else lines
     first, material = mark.start, 0
     for start, end in reversed(lines):
         line = text[start:end].rstrip(_AROUND)
         size = _size_at_end(line)
         if not size:
-            if line.strip() and end != mark.start and not prefix.fullmatch(text[start:end]):
+            if line.strip() and not prefix.fullmatch(text[start:end]):
                 break
             continue
         begin = start + len(line) - size
         fits = prefix.fullmatch(text, start, begin) is not None
-        if size < _LEAST and not (fits and (material < _LEAST or start == 0)):
+        if size < _LEAST and not (
+            fits and (material < _LEAST or (start == 0 and _is_material(line[-size:])))
+        ):
             break
         if fits or mixed(line[-size:]):
             first, material = begin, material + size

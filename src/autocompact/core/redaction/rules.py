@@ -48,7 +48,7 @@ class Form:
     back: int = 0
     ahead: int = 8000
     line: re.Pattern[str] | None = None
-    """What must stand before the anchor on the same line."""
+    """What must stand before the anchor on the same line; has the group ``s`` if the pattern has none."""
     accept: Callable[[str], bool] = bool
 
 

@@ -59,7 +59,7 @@ TOKENS: tuple[Token, ...] = (
     _token(
         "GitLab token",
         "glpat- gldt- glrt- glrtr- glcbt- glptt- glft- glsoat- glimt- glagent- gloas- glffct- glwt- GR1348941",
-        body=rf"(?={_W}*(?:\d|[a-z][A-Z])){_W}{{18,}}(?:\.[0-9a-z]{{2}}\.?[0-9a-z]{{7,9}})?",
+        body=rf"(?={_W}{{0,40}}?(?:\d|[a-z][A-Z])){_W}{{18,}}(?:\.[0-9a-z]{{2}}\.?[0-9a-z]{{7,9}})?",
         example="glpat-<a20> gldt-<a20> glrt-<a20> glcbt-64_<a20> glptt-<h40> glft-<a20> GR1348941<a20>"
         " glpat-<a40>.01.<l9>",
         others="glpat-your-token-goes-here",
@@ -474,7 +474,7 @@ _FILLED = re.compile(
     r"x{6}|X{6}|EXAMPLE|\*{3}|(?:^|[_-])(?:your|placeholder|example|redacted)(?:$|[_-])|^(.)\1{9}|(?i:1234567890abcdef1234567890|abcdefghijklmnopqrstuv)"
 )
 _SAMPLE = re.compile(r"abc|123|xyz|xxx", re.IGNORECASE)
-_CUT = re.compile(r"[A-Za-z0-9_-]{5,}(?=…|\.\.\.)")
+_CUT = re.compile(r"[A-Za-z0-9_-]{5,80}+(?=…|\.\.\.)")
 
 
 def _by_prefix() -> tuple[str, dict[str, list[Token]]]:
@@ -506,8 +506,9 @@ def find_tokens(source: Source) -> Iterator[Span]:
         if _SHORTEST <= end - start <= _LONGEST:
             yield from _dotted(text, start, end=end)
         position = max(start, done)
+        failed: dict[str, int] = {}
         for found in _prefixes(text, position, end=end):
-            span = _token_at(text, found) if found.start("prefix") >= done else None
+            span = _token_at(text, found, failed=failed) if found.start("prefix") >= done else None
             if span is not None:
                 yield span
                 done = span.end
@@ -527,8 +528,15 @@ def _prefixes(text: str, start: int, *, end: int) -> Iterator[re.Match[str]]:
         position = found.start("prefix")
 
 
-def _token_at(text: str, found: re.Match[str]) -> Span | None:
+def _token_at(text: str, found: re.Match[str], *, failed: dict[str, int]) -> Span | None:
+    """The token that begins with this prefix.
+
+    ``failed`` has how far the last body behind each prefix reached that was not made up: what begins inside it is not
+    read again, which keeps "sk-sk-sk-…" linear.
+    """
     start, after = found.span("prefix")
+    if start < failed.get(found["prefix"], 0):
+        return None
     for row in _ROWS[found["prefix"]]:
         # "task-sk-…" is a word with hyphens: only a longer prefix may stand after one.
         if after - start < 4 and not row.back and text[start - 1 : start] == "-":
@@ -536,6 +544,8 @@ def _token_at(text: str, found: re.Match[str]) -> Span | None:
         match = row.pattern.match(text, after)
         if match is not None and _is_made_up(match[0], dense=row.dense):
             return Span(start=start - row.back, end=match.end(), kind=row.kind)
+        if match is not None:
+            failed[found["prefix"]] = match.end()
     cut = _CUT.match(text, after)
     if (
         cut is not None
