@@ -78,6 +78,25 @@ async def test_a_record_waits_for_the_messages_that_it_covers() -> None:
     assert (await store.load(KEY)).active == compaction("c1", 2)
 
 
+async def test_after_a_lost_append_a_record_that_only_masks_is_stored_if_what_it_masks_is() -> None:
+    """It covers no message: the error named message 0 of the conversation, for ever."""
+    store = SlowStore(room=2)
+    front, failures = behind(store)
+    store.go.set()
+    await front.append(KEY, talk("user", "assistant"), after=0)
+    await front.settled(KEY)
+    await front.append(KEY, [text_message(3, "user", "More.")], after=2)
+    await front.settled(KEY)
+    assert len(failures) == 1
+    masks = compaction("c1", 0)
+    await front.commit(KEY, records=[masks], active="c1", expected=None, fence=0)
+    assert (await front.load(KEY)).active == masks
+    (mask,) = masks.masks
+    beyond = replace(masks, id="c2", masks=(replace(mask, seq=3),))
+    with pytest.raises(StoreError, match="message 3 of conversation 'talk' could not be stored"):
+        await front.commit(KEY, records=[beyond], active="c2", expected="c1", fence=0)
+
+
 async def test_what_cannot_be_stored_is_told_with_all_that_follows_it_and_no_record_covers_it() -> None:
     store = SlowStore(room=2)
     front, failures = behind(store)

@@ -215,10 +215,12 @@ class WriteBehind:
         )
 
     async def _check_stored(self, key: Key, records: Sequence[Compaction]) -> None:
-        for through in {record.through_seq for record in records}:
-            if not await self.store.read(key, from_seq=through, through_seq=through):
+        # A record that only masks covers nothing: it stands for the messages up to the last result that it masks.
+        lasts = {max((mask.seq for mask in record.masks), default=0) for record in records}
+        for last in {record.through_seq for record in records} | lasts:
+            if last and not await self.store.read(key, from_seq=last, through_seq=last):
                 raise StoreError(
-                    f"message {through} of conversation {key.conversation!r} could not be stored: load it again"
+                    f"message {last} of conversation {key.conversation!r} could not be stored: load it again"
                 )
 
     async def compactions(self, key: Key) -> tuple[Compaction, ...]:
