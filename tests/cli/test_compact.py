@@ -376,15 +376,14 @@ FOLDER/pump.jsonl: Claude Code, claude-x, 18 messages
 Compacted before, through m9: what follows starts from that summary.
 
 before      █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   2,326 tokens    1%
-after       █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░     180 tokens    0%
+after       █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░     164 tokens    0%
             of a window of 200,000 tokens
 
 verbatim    your last request (m10)
-summarised  8 messages, m11 to m18, in 91 tokens with the ledger
+summarised  8 messages, m11 to m18, in 75 tokens with the ledger
 checked     2 things found: 2 kept, 0 recoverable from the session, 0 lost
 kept        requests 2 of 2
-secrets     1 replaced in the summary; 1 still in what stays verbatim: treat it
-            like the session itself
+secrets     1 still in what stays verbatim: treat it like the session itself
 skipped     1 line that could not be used (line 22: not JSON:
             '{"type":"user","uuid":')
 not in it   1 sub-agent's own messages

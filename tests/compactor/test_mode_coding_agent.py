@@ -59,6 +59,31 @@ async def agent(provider: FakeProvider, mode: Mode) -> Conversation:
     return conversation
 
 
+@pytest.mark.requirement("D4")
+async def test_the_hand_off_names_the_last_request_however_often_and_whatever_is_pinned() -> None:
+    shared = Compactor(MemoryStore(), mode=at(3_000), window=8_000, reserve=500, counter=Estimator())
+    conversation = await shared.open("task")
+    await conversation.say("You are a coding agent.", role="system")
+    await conversation.say("Never push without my approval.")
+    await conversation.say("Understood.", role="assistant")
+    await conversation.records.pin(2)
+    await conversation.say(REQUEST)
+    for number in range(30):
+        await step(conversation, number, lines=20)
+        context = await conversation.ready()
+        words = "\n".join(message.text for message in context.messages)
+        assert words.count(REQUEST) == 1
+        if conversation.active is not None:
+            assert f"Last request from user was: {REQUEST}" in words
+            assert "Last request from user was: Never" not in words
+            assert words.count("Never push without my approval.") >= 1
+    assert len(await conversation.records.all()) >= 3
+    await conversation.records.pin(4)
+    assert (await conversation.compact()).success
+    words = "\n".join(message.text for message in conversation.context().messages)
+    assert words.count(REQUEST) == 1
+
+
 def scripted(steps: int) -> list[Reply]:
     calls = [
         Answer(calls=(ToolCall(id=f"r{n}", name="Read", arguments=f'{{"file_path":"f{n}"}}'),))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from autocompact.compactor import Compactor, Conversation
+from autocompact.core.ladder import LAST_REQUEST
 from autocompact.core.messages import Usage
 from autocompact.core.modes import USAGE_DRIVEN, Mode
 from autocompact.core.reply import strip_summary_tags
@@ -17,6 +18,7 @@ from autocompact.core.tokens import Estimator
 from autocompact.models.openai_compatible import OpenAICompatible
 from autocompact.ports import ModelReply
 from autocompact.stores.memory import MemoryStore
+from autocompact.stores.sqlite import SqliteStore
 from autocompact.testing import Answer, FakeProvider, Received
 from autocompact.testing.provider_script import Reply
 from tests.models.support import AT_ONCE
@@ -158,10 +160,28 @@ async def test_a_prompt_of_ones_own_a_cheaper_model_and_a_cap_of_512_tokens(tmp_
         assert "List each ticket with its team." in asked.last_text
         assert "priority" in asked.last_text
         assert "Use at most 512 tokens." in asked.last_text
-        assert asked.max_output is not None
-        assert 512 <= asked.max_output <= 768
+        assert asked.max_output == 512
         assert conversation.active is not None
         assert conversation.active.receipt.model == "cheap"
+
+
+@pytest.mark.requirement("B2")
+async def test_what_a_model_writes_beyond_the_cap_is_not_stored(tmp_path: Path) -> None:
+    long = " ".join(f"Ticket {n} went to the team that looks after part {n}." for n in range(150))
+    async with FakeProvider(lambda asked: f"<summary>{long}</summary>" if "<summary>" in asked.last_text else "ok") as provider:  # fmt: skip
+        model = OpenAICompatible("main", base_url=provider.url, retries=AT_ONCE)
+        store = SqliteStore(tmp_path / "chats.db")
+        async with Compactor(store, model=model, mode=at(5_000), counter=Estimator()) as shared:
+            conversation = await shared.open("tickets")
+            for ticket in TICKETS * 4:
+                await ask(conversation, model, ticket)
+            assert (await conversation.compact()).success
+            (*_, record) = await store.compactions(conversation.key)
+    assert Estimator().count(record.summary.split(LAST_REQUEST)[0]) <= 512
+    assert record.summary.startswith("Ticket ")
+    assert record.receipt.notes == ("the reply was cut off at 512 tokens: its unfinished end is left out",)
+    caps = [asked.max_output for asked in provider.requests if "<summary>" in asked.last_text]
+    assert set(caps) == {512}
 
 
 @pytest.mark.requirement("B3")

@@ -223,3 +223,18 @@ def test_a_reply_of_no_use_is_named_for_what_it_is(
 )
 def test_short_technical_or_quoting_summaries_are_not_turned_away(reply: str, language: str) -> None:
     assert isinstance(_check(reply, language=language), Ok)
+
+
+@pytest.mark.requirement("B2")
+def test_a_summary_that_was_cut_off_at_the_cap_is_used_without_its_unfinished_end() -> None:
+    words = "Item one was rounded. Item two was rounded.\nItem three was"
+    assert _check(f"<summary>{words}", stop_reason="length", asked_tokens=12) == Ok(
+        text="Item one was rounded. Item two was rounded.",
+        notes=("the reply was cut off at 12 tokens: its unfinished end is left out",),
+    )
+    early = _check("<summary>Item one was", stop_reason="length", asked_tokens=12)
+    assert isinstance(early, Problem)
+    assert early.kind == "truncated"
+    endless = _check("<summary>" + "word " * 12, stop_reason="length", asked_tokens=12)
+    assert isinstance(endless, Ok)
+    assert endless.text == " ".join(["word"] * 12)

@@ -70,7 +70,9 @@ def _json(compacted: Compacted) -> bytes:
     from autocompact.wire.request import export_messages
 
     receipt, session = compacted.receipt, compacted.session
-    figures = "tokens_before tokens_after bytes_before bytes_after rung kept recoverable lost seconds counter".split()
+    figures = (
+        "tokens_before tokens_after bytes_before bytes_after rung kept recoverable lost seconds counter notes"
+    ).split()
     exported = export_messages(compacted.after.messages, dialect="openai_chat")
     document = {
         "messages": [msgspec.Raw(message) for message in exported.messages],

@@ -214,3 +214,5 @@ def _cautions(compacted: Compacted) -> Iterator[tuple[str, str]]:
         yield "not in it", "; ".join(apart)
     if compacted.receipt.problem:
         yield "problem", compacted.receipt.problem
+    for note in compacted.receipt.notes:
+        yield "note", note

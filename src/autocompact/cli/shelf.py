@@ -347,6 +347,7 @@ def _facts(record: Compaction, receipt: Receipt) -> Iterator[str]:
         yield f"{receipt.rung} by {_line(receipt.model)}, {receipt.trigger}, {receipt.seconds:.2f} s{cost}"
     if receipt.problem:
         yield f"problem: {_line(receipt.problem)}"
+    yield from (f"note: {_line(note)}" for note in receipt.notes)
 
 
 def records_document(info: ConversationInfo, records: Sequence[Compaction], *, active: str | None) -> bytes:

@@ -530,10 +530,11 @@ class Conversation:
         limit = self.meter.counted(budget.limit)
         return Goal(
             limit=limit,
-            target=min(target, limit),
+            target=target,
             summary_tokens=min(mode.summary_tokens, max(256, target // 2)),
             # of a small conversation, compacted by hand, a quarter stays
             tail_tokens=min(mode.policy.tail(budget), (self.context().cost.tokens - prompt) // 4),
+            cap_tokens=mode.cap_tokens,
             max_bytes=budget.max_bytes,
             max_images=budget.max_images,
             overhead=self.meter.overhead,

@@ -150,11 +150,14 @@ class Execution:
         """Everything that a compaction to ``goal`` needs, as it is now."""
         of = self._of
         last = next((m for m in reversed(of.context().messages) if m.is_request), None)
+        # where an earlier compaction put the last request inside its summary, the last one shown may be a pinned one
+        hidden = of.state.request if last is None or of.state.request > last.seq else 0
+        quotable = hidden > 0 or last is None or _can_be_quoted(last)
         return Work(
             log=of.transcript.snapshot(),
             active=of.active,
-            goal=replace(goal, inline_request=goal.inline_request and (last is None or _can_be_quoted(last))),
-            request=of.state.request if last is None else 0,
+            goal=replace(goal, inline_request=goal.inline_request and quotable),
+            request=hidden,
             summariser=None if model_free else of.shared.summariser(of.meter.tools, system=of.meter.system),
             must_fit=must_fit,
         )
@@ -163,7 +166,7 @@ class Execution:
         """The record of ``work``, with its times; nothing changes."""
         of, clock = self._of, self._of.shared.clock
         started = clock.monotonic()
-        if work.goal.inline_request and work.request:  # an earlier compaction put it inside its summary
+        if work.request:  # an earlier compaction put it inside its summary
             (request,) = await of.history(from_seq=work.request, through_seq=work.request)
             work = replace(work, goal=replace(work.goal, request=request))
         try:

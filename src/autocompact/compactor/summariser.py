@@ -76,11 +76,11 @@ class Summariser:
         prompt = [*self.outside, *request.messages, text_message(0, "user", instruction, synthetic=True)]
         if self.live and self._fits(prompt, cap):
             try:
-                return self._checked(await self._ask(prompt, cap), request)
+                return self._checked(await self._ask(prompt, cap), request, cap=cap)
             except ModelOverflow:
                 pass  # our count was too low: the document is split by a wide margin
         try:
-            return self._checked(await self._in_chunks(request, cap), request)
+            return self._checked(await self._in_chunks(request, cap), request, cap=cap)
         except _Unusable as unusable:
             return SummaryReply(text=EMPTY, model=self.model.name, problem=redact(str(unusable)))
 
@@ -92,13 +92,13 @@ class Summariser:
     def _fits(self, prompt: Sequence[Message], cap: int) -> bool:
         tokens = sum(message_cost(message, self.counter).tokens for message in prompt)
         tools = self.counter.count(self.tools.decode("utf-8", "replace")) if self.tools else 0
-        return (tokens + tools) * SLACK + _reply_tokens(cap) <= self.window
+        return (tokens + tools) * SLACK + cap <= self.window
 
     async def _ask(self, prompt: Sequence[Message], cap: int) -> ModelReply:
         tools = self.tools if self.live else None
-        return await self.model.complete(prompt, max_tokens=_reply_tokens(cap), tools=tools)
+        return await self.model.complete(prompt, max_tokens=cap, tools=tools)
 
-    def _checked(self, reply: ModelReply, request: SummaryRequest) -> SummaryReply:
+    def _checked(self, reply: ModelReply, request: SummaryRequest, *, cap: int) -> SummaryReply:
         language = detect(message.text for message in request.messages if message.is_request)
         checked = check_reply(
             redact(reply.text),  # whole, before a problem quotes the beginning of it
@@ -106,10 +106,12 @@ class Summariser:
             replaced_tokens=request.replaced_tokens,
             counter=self.counter,
             language=language,
+            asked_tokens=cap,
         )
         if isinstance(checked, Problem):
             return SummaryReply(text=EMPTY, model=self.model.name, problem=redact(checked.message))
-        return SummaryReply(text=redact(checked.text), model=reply.model or self.model.name)
+        notes = tuple(map(redact, checked.notes))
+        return SummaryReply(text=redact(checked.text), model=reply.model or self.model.name, notes=notes)
 
     async def _in_chunks(self, request: SummaryRequest, cap: int) -> ModelReply:
         messages = [message for message in request.messages if message.role != "system"]
@@ -122,7 +124,7 @@ class Summariser:
         cap = min(cap, self.window // 8)
         instruction = self._instruction(focus=request.focus, previous=request.previous, cap=cap)
         # what a request holds beside its chunk: instruction, the summary so far, and the reply
-        beside = self.counter.count(instruction) + cap + _reply_tokens(cap) + 32
+        beside = self.counter.count(instruction) + 2 * cap + 32
         room = int((self.window - beside) / SLACK)
         if room < cap:
             raise ModelOverflow(
@@ -181,8 +183,3 @@ class Summariser:
 
 class _Unusable(Exception):
     """A part of the conversation got no summary that can be used."""
-
-
-def _reply_tokens(cap: int) -> int:
-    """Room to close the tags: a cap that cuts the last word off makes the whole summary look truncated."""
-    return cap + cap // 4 + 64

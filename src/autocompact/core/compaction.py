@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from autocompact.core.ledger.entries import Ledger
-from autocompact.core.messages import Message, ToolResult
+from autocompact.core.messages import Message, Text, ToolResult
 from autocompact.core.redacted import EMPTY
 from autocompact.core.redaction import Redacted
 
@@ -24,11 +24,11 @@ Trigger: TypeAlias = Literal["manual", "threshold", "prepared", "overflow", "imp
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mask:
-    """One tool result shown as ``stub`` instead of its text.
+    """One tool result, or one text of a request that is too large, shown as ``stub`` instead of what it says.
 
     Attributes:
-        seq: the message of the log that holds the result.
-        part: index of the result among the parts of that message; -1 in a record of a version that named it by
+        seq: the message of the log that holds it.
+        part: its index among the parts of that message; -1 in a record of a version that named a result by
             ``call_id``.
         stub: what is shown instead.
         call_id: the id by which such a record names the result; "" in all others.
@@ -44,9 +44,10 @@ class Mask:
 
         Older records name the result by its id as the context had it: where ids repeat, with a number at its end.
         """
-        results = {i: part.call_id for i, part in enumerate(message.parts) if isinstance(part, ToolResult)}
         if not self.call_id:
-            return self if self.part in results else None
+            there = 0 <= self.part < len(message.parts)
+            return self if there and isinstance(message.parts[self.part], ToolResult | Text) else None
+        results = {i: part.call_id for i, part in enumerate(message.parts) if isinstance(part, ToolResult)}
         named = [i for i, id in results.items() if self.call_id == id]
         renamed = [i for i, id in results.items() if _COPY.sub("", self.call_id) == id]
         only = list(results) if len(results) == 1 else []
@@ -80,6 +81,7 @@ class Receipt:
         time: ISO 8601 stamp (UTC), empty where the caller has no clock.
         cost: price in US dollars where known.
         problem: what went wrong on the way, e.g. why the model's summary was not used; empty if nothing.
+        notes: what is not as it was asked for, a sentence each: a summary that was shortened, a request that was cut.
     """
 
     tokens_before: int
@@ -100,6 +102,7 @@ class Receipt:
     time: str = ""
     cost: float | None = None
     problem: Redacted = EMPTY
+    notes: tuple[Redacted, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +115,7 @@ class Compaction:
         through_seq: last message that is told through the summary; 0 for a compaction that only masks.
         summary: the text the model sees, ledger included, without the framing that the view puts around it.
         ledger: the entries it was checked against, chosen ones first in order of need.
-        masks: tool results shown as stubs.
+        masks: tool results shown as stubs, and texts of a request that is cut.
         keep: messages at or before ``through_seq`` that stay verbatim, ascending.
         placement: where the summary goes.
         prefix: hash of the log through ``through_seq``; a log that no longer has it (edited, regenerated) cannot

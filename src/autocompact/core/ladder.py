@@ -17,21 +17,24 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final, TypeAlias
 
 from autocompact.core.compaction import Compaction, Mask, Placement, Receipt, Rung, Trigger
 from autocompact.core.cuts import DEFAULT, LogOrder, Rule, Unseen, legal_cuts, tail_cut
-from autocompact.core.ledger.entries import Ledger
+from autocompact.core.ledger.entries import Entry, Ledger
 from autocompact.core.ledger.extraction import ledger_of
 from autocompact.core.ledger.scan import Scan, scan
 from autocompact.core.ledger.stretches import STRETCH_TOKENS, stretches
+from autocompact.core.long_request import LEAST_REQUEST, CutRequest, cut_request
 from autocompact.core.masking import cut_results, mask_old_results
-from autocompact.core.messages import Message
+from autocompact.core.messages import Document, Message, Part, Reasoning, Text, ToolCall, ToolResult
 from autocompact.core.pins import Kept, kept_steps
 from autocompact.core.receipts import weigh
 from autocompact.core.redacted import EMPTY, Redactor, edited, filled, joined, own
 from autocompact.core.redaction import Redacted
+from autocompact.core.references import false_references, without_references
+from autocompact.core.shortening import shortened_text
 from autocompact.core.summary import frame, offline_summary
 from autocompact.core.tokens import Cost, message_cost
 from autocompact.core.transcript import Transcript, masked, view
@@ -61,8 +64,12 @@ class Goal:
 
     Attributes:
         limit: tokens that the context may take at most, overhead included (window less output reserve).
-        target: tokens that it should take; a step that only fits the limit is taken when none fits the target.
+        target: tokens that it should take, at most the limit; a step that only fits the limit is taken when none fits
+            the target.
         summary_tokens: size of summary plus ledger.
+        cap_tokens: of a model's summary; a longer one is shortened by sentences. 0 if nothing but ``summary_tokens``
+            limits it.
+        request_tokens: of the last request; a longer one is shown by its beginning and end. 0 if it stays whole.
         tail_tokens: recent messages that stay verbatim, and at least the results that the model has not seen yet, which
             may exceed the target; 0 folds everything but a request that nobody answered.
         max_bytes: of the request on the wire; 0 if nothing limits it.
@@ -76,7 +83,7 @@ class Goal:
         inline_request: the last request stands inside the summary message instead of after it (the coding
             agent's form: system prompt plus one user message).
         request: the last request where an earlier compaction put it inside its summary message, so that the
-            context does not show it any more.
+            context does not show it any more. It stands inside of this summary as well.
         trigger: why it runs, for the receipt.
     """
 
@@ -84,6 +91,8 @@ class Goal:
     target: int
     summary_tokens: int
     tail_tokens: int
+    cap_tokens: int = 0
+    request_tokens: int = 0
     max_bytes: int = 0
     max_images: int = 0
     overhead: Cost = field(default_factory=Cost)
@@ -95,6 +104,9 @@ class Goal:
     inline_request: bool = False
     request: Message | None = None
     trigger: Trigger = "threshold"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "target", min(self.target, self.limit))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,12 +130,16 @@ class SummaryRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryReply:
-    """A summary from wherever it came. With empty ``text`` the offline one is used and ``problem`` says why."""
+    """A summary from wherever it came. With empty ``text`` the offline one is used and ``problem`` says why.
+
+    ``notes`` say what of it is not as it was asked for.
+    """
 
     text: Redacted
     model: str
     problem: Redacted = EMPTY
     cost: float | None = None
+    notes: tuple[Redacted, ...] = ()
 
 
 Climb: TypeAlias = Generator[SummaryRequest, SummaryReply | None, Compaction | None]
@@ -200,11 +216,13 @@ class _Attempt:
         self.context = view(log, _located(log, active))
         self.active = self.context.compaction
         self.before = self.context.cost + goal.overhead
+        shown = next((m for m in reversed(self.context.messages) if m.is_request), None)
+        self.last_request = max(filter(None, (shown, goal.request)), key=lambda m: m.seq, default=None)
+        self._cut_request = self._cut_last_request()
         self.tokens = [self._tokens(message) for message in self.context.messages]
         self.prompt = next(
             i for i, m in enumerate((*self.context.messages, None)) if m is None or m.role != "system"
         )
-        self.last_request = next((m for m in reversed(self.context.messages) if m.is_request), goal.request)
         self.rules = WITHOUT_UNSEEN if goal.tail_tokens else RULES
         self._legal: dict[tuple[Rule, ...], tuple[int, ...]] = {}
         self.unseen = self._cuts(self.rules)[-1]
@@ -219,9 +237,26 @@ class _Attempt:
             self._legal[rules] = legal_cuts(self.context.messages, rules=rules)
         return self._legal[rules]
 
+    def _cut_last_request(self) -> CutRequest | None:
+        """The last request as it is shown."""
+        last = self.last_request
+        if last is None:
+            return None
+        source = self.log[last.seq] if last.seq and self.log.holds(last.seq) else last
+        return cut_request(source, self.goal.request_tokens, counter=self.log.counter, redactor=self.redactor)
+
     def _tokens(self, message: Message) -> int:
+        cut = self._cut_request
+        if cut is not None and cut.masks and message.seq == cut.message.seq and message.is_request:
+            return message_cost(cut.message, self.log.counter).tokens
         whole = message.seq and not message.changed
         return (self.log.cost(message.seq) if whole else message_cost(message, self.log.counter)).tokens
+
+    @property
+    def _quotes(self) -> bool:
+        """Whether the last request stands inside the summary message once it is folded."""
+        last = self.last_request
+        return last is not None and (self.goal.inline_request or not self.log.holds(last.seq))
 
     @property
     def _covered(self) -> int:
@@ -257,7 +292,7 @@ class _Attempt:
         if index == len(messages) and messages and messages[-1].is_request:
             index -= 1
         folded = tuple(messages[min(self.prompt, index) : index])
-        stays = None if self.goal.inline_request else self.last_request
+        stays = None if self._quotes else self.last_request
         if not any(message.seq > self._covered for message in folded if message is not stays):
             return None
         return _Head(messages=folded, index=index, through_seq=max(message.seq for message in folded))
@@ -316,18 +351,60 @@ class _Attempt:
     ) -> Compaction:
         """Summary and ledger of the head in ``tokens``; the tail stays, but for ``cut`` and old outputs from `tighten` on."""
         ledger = self.ledger(head.through_seq)
+        stated = self._stated_in_summary(ledger)
+        notes: tuple[Redacted, ...] = ()
         if reply is not None and reply.text:
-            checked = verify(reply.text, ledger)
-            text = repair_summary(
-                reply.text, ledger, verification=checked, budget=tokens, counter=self.log.counter
-            )
+            text, notes = self._usable(reply.text, stated)
+            checked = verify(text, stated)
+            text = repair_summary(text, stated, verification=checked, budget=tokens, counter=self.log.counter)
         else:
-            text = self._offline(head, ledger, tokens=tokens)
+            text = self._offline(head, stated, tokens=tokens)
         text = self._with_fixed_words(text, head)
         masks = _merged(self._tail_masks(rung, head), cut)
-        return self._record(
+        record = self._record(
             rung, through_seq=head.through_seq, summary=text, ledger=ledger, masks=masks, reply=reply
         )
+        return replace(record, receipt=replace(record.receipt, notes=(*record.receipt.notes, *notes)))
+
+    def _stated_in_summary(self, ledger: Ledger) -> Ledger:
+        """The ledger without what the last request says, which stands after the summary or in it: a reference to it stays."""
+        last = self._cut_request.message if self._cut_request else None
+        if last is None:
+            return ledger
+        entries: list[Entry] = []
+        for entry in ledger.entries:
+            if entry.seq != last.seq:
+                entries.append(entry)
+            elif entry.kind == "request":
+                entries.append(replace(entry, text=own("…")))
+            elif entry.kind not in ("identifier", "decision") or entry.text not in self.redactor(last).text:
+                entries.append(entry)
+        return Ledger(entries=tuple(entries))
+
+    def _usable(self, summary: Redacted, ledger: Ledger) -> tuple[Redacted, tuple[Redacted, ...]]:
+        """A model's summary without references to what is not there and cut to the cap, and notes on both."""
+        wrong = false_references(summary, self._exists)
+        text = edited(summary, partial(without_references, wrong=wrong)) if wrong else summary
+        notes: list[Redacted] = []
+        if wrong:
+            listed = joined(", ", (filled("m{}", seq) for seq in wrong))
+            notes.append(filled("references to messages that do not exist: {}", listed))
+        cap, tokens = self.goal.cap_tokens, self.log.counter.count(text)
+        if cap and tokens > cap:
+            text = shortened_text(text, cap, counter=self.log.counter, ledger=ledger).text
+            note = "the summary had {:,} tokens where {:,} were asked for: it was shortened"
+            notes.append(filled(note, tokens, cap))
+        return text, tuple(notes)
+
+    def _exists(self, seq: int) -> bool:
+        """Whether a reference to ``seq`` can be right: there is that message, or its name is used for something else."""
+        return seq <= len(self.log) or any(f"m{seq}" in name for name in self._words)
+
+    @cached_property
+    def _words(self) -> tuple[str, ...]:
+        """Everything that the summary is made of, for names that look like references."""
+        texts = (_spoken(part) for message in self.context.messages for part in message.parts)
+        return (self._previous, *texts)
 
     def may_reach(self, rung: Rung, head: _Head) -> bool:
         """Whether what this step leaves verbatim is below the target: the cheap question before the summary."""
@@ -369,7 +446,21 @@ class _Attempt:
                 return best
             if _within(self.before, self.goal, tokens=self.goal.limit):
                 return None
+        if (shorter := self._with_shorter_request(everything)) is not None:
+            return shorter.floor(reply, best)
         raise IncompressibleContext(self._fixed(everything), limit=self.goal.limit)
+
+    def _with_shorter_request(self, head: _Head | None) -> _Attempt | None:
+        """The same climb with the last request cut, if the model has seen it and it is what does not fit."""
+        last, messages = self.last_request, self.context.messages
+        answered = any(m.role == "assistant" and last is not None and m.seq > last.seq for m in messages)
+        if last is None or self.goal.request_tokens or not answered:
+            return None
+        fixed = self._fixed(head)
+        room = self.goal.limit - sum(fixed.values()) + fixed["last request"]
+        if room < 2 * LEAST_REQUEST:
+            return None
+        return _Attempt(self.log, replace(self.goal, request_tokens=room // 2), active=self.active)
 
     def _floored(self, head: _Head | None, reply: SummaryReply | None) -> Compaction | None:
         """The head in a ledger as large as there is room for."""
@@ -434,13 +525,14 @@ class _Attempt:
         """What stays verbatim of what is covered: pins with their whole step, and the last request."""
         seqs = {seq for seq in self._pinned.seqs if seq <= through_seq}
         last = self.last_request
-        if last is not None and last.seq <= through_seq and not self.goal.inline_request:
+        if last is not None and last.seq <= through_seq and not self._quotes:
             seqs.add(last.seq)
         return tuple(sorted(seqs))
 
     def _kept_tokens(self, seq: int) -> int:
         """What message ``seq`` weighs where it stays beside the summary."""
-        masks = [mask for mask in self._pinned.masks if mask.seq == seq]
+        request = self._cut_request.masks if self._cut_request else ()
+        masks = [mask for mask in (*self._pinned.masks, *request) if mask.seq == seq]
         return (
             message_cost(masked(self.log[seq], masks), self.log.counter).tokens
             if masks
@@ -453,8 +545,13 @@ class _Attempt:
         if self.goal.notes:
             pinned = (filled("- {}", note) for note in self.goal.notes)
             sections.insert(0, joined("\n", (own("## Pinned\n"), *pinned)))
-        last = self.last_request
-        if self.goal.inline_request and last is not None and last.seq <= head.through_seq:
+        last = self._cut_request.message if self._cut_request else None
+        if (
+            last is not None
+            and self._quotes
+            and last.seq <= head.through_seq
+            and last.seq not in self._pinned.seqs
+        ):
             sections.append(filled("{}{}", own(LAST_REQUEST), self.redactor(last).text))
         return joined("\n\n", sections)
 
@@ -479,15 +576,24 @@ class _Attempt:
                 trigger=self.goal.trigger,
                 cost=reply.cost if reply is not None else None,
                 problem=reply.problem if reply is not None else EMPTY,
+                notes=self._notes(reply),
             ),
         )
+
+    def _notes(self, reply: SummaryReply | None) -> tuple[Redacted, ...]:
+        """What is not as it was asked for, whatever the step."""
+        cut = (self._cut_request.note,) if self._cut_request and self._cut_request.note else ()
+        return (*(reply.notes if reply is not None and reply.text else ()), *cut)
 
     def _shape(
         self, rung: Rung, *, through_seq: int, summary: Redacted, ledger: Ledger, masks: tuple[Mask, ...]
     ) -> Compaction:
         """The record before anybody weighed it."""
         keep = self._keep(through_seq)
-        masks = _merged((mask for mask in masks if mask.seq not in self.goal.pins), self._pinned.masks)
+        request = self._cut_request.masks if self._cut_request else ()
+        masks = _merged(
+            (mask for mask in masks if mask.seq not in self.goal.pins), (*self._pinned.masks, *request)
+        )
         return Compaction(
             id=f"c{self._covered}-{through_seq}",
             from_seq=self._covered + 1,
@@ -505,6 +611,17 @@ class _Attempt:
 
 def _without_request(summary: str) -> str:
     return summary.split(f"\n\n{LAST_REQUEST}", 1)[0]
+
+
+def _spoken(part: Part) -> str:
+    """What a part says."""
+    match part:
+        case Text() | ToolResult() | Reasoning() | Document():
+            return part.text
+        case ToolCall():
+            return part.arguments
+        case _:
+            return ""
 
 
 def _unfaded(ledger: Ledger) -> Ledger:

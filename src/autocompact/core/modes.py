@@ -67,7 +67,7 @@ DATABASE_CHAT = Mode(
     name="database-chat",
     policy=Policy(ratio=0.8, tail_tokens=0),
     placement="system",
-    summary_tokens=2_000,
+    summary_tokens=500,
     cap_tokens=500,
     mask_first=False,
     reuse_prefix=False,
@@ -78,7 +78,7 @@ DATABASE_CHAT = Mode(
 USAGE_DRIVEN = Mode(
     name="usage-driven",
     policy=Policy(tokens=100_000, tail_tokens=0),
-    summary_tokens=1_024,
+    summary_tokens=512,
     cap_tokens=512,
     inline_request=True,
     mask_first=False,

@@ -30,7 +30,7 @@ def weigh(record: Compaction, log: Transcript, *, before: Cost, overhead: Cost) 
             kept=len(checked.kept),
             recoverable=len(checked.recoverable),
             lost=len(checked.lost),
-            masked=len(record.masks),
+            masked=sum(log.holds(mask.seq) and bool(log[mask.seq].results) for mask in record.masks),
             counter=log.counter.name,
         ),
     )

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection
 
 from autocompact.errors import InvalidInput
 
+NO_SUCH_MESSAGE = "(no such message)"
+"""Stands after a reference in prose that names no message."""
+
+_LIST = re.compile(r"[ \t]?\[(m[1-9][0-9]{0,17}(?:[,;\s]+m[1-9][0-9]{0,17})*)\]", re.ASCII)
+_EXPAND = r"memory_expand\(\s*[\"'`]?m[1-9][0-9]{0,17}[\"'`]?\s*\)"
+_IN_PROSE = re.compile(
+    rf"{_EXPAND}|(?<![\w\[./@#$:=-])m[1-9][0-9]{{0,17}}(?![\w/@=]|[.:-]\w|[ \t]*\(no such)", re.ASCII
+)
+_NUMBER = re.compile(r"m([1-9][0-9]{0,17})", re.ASCII)
 _REFERENCE = re.compile(r"\s*\[?m([1-9][0-9]{0,17})\]?\s*", re.ASCII)
 
 
@@ -26,3 +36,34 @@ def parse_reference(text: str) -> int:
             f"{text!r} is not a reference. A reference is m and the number of a message, e.g. m123."
         )
     return int(match[1])
+
+
+def false_references(text: str, exists: Callable[[int], bool]) -> tuple[int, ...]:
+    """The messages that ``text`` refers to and that are not there, each once, in the order of the text.
+
+    Args:
+        text: a summary.
+        exists: whether message ``seq`` is there (or ``m<seq>`` is the name of something else).
+    """
+    names = (match[0] for pattern in (_LIST, _IN_PROSE) for match in pattern.finditer(text))
+    numbers = dict.fromkeys(int(number) for name in names for number in _NUMBER.findall(name))
+    return tuple(number for number in numbers if not exists(number))
+
+
+def without_references(text: str, wrong: Collection[int]) -> str:
+    """``text`` without the references ``wrong`` (by ``seq``).
+
+    A list such as ``[m12, m999]`` loses them, an emptied list goes; in a sentence `NO_SUCH_MESSAGE` stands after them.
+    """
+
+    def shortened(match: re.Match[str]) -> str:
+        numbers = _NUMBER.findall(match[1])
+        right = [f"m{number}" for number in numbers if int(number) not in wrong]
+        if len(right) == len(numbers):
+            return match[0]
+        return f"{match[0].partition('[')[0]}[{', '.join(right)}]" if right else ""
+
+    def marked(match: re.Match[str]) -> str:
+        return f"{match[0]} {NO_SUCH_MESSAGE}" if int(_NUMBER.findall(match[0])[0]) in wrong else match[0]
+
+    return _IN_PROSE.sub(marked, _LIST.sub(shortened, text))

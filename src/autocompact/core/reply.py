@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from autocompact.core.language import detect
@@ -48,6 +48,7 @@ _REFUSAL_LENGTH = 800
 FEW = 500
 """Tokens of which a short summary may well be larger: that is nobody's mistake."""
 _TELLING_WORDS = 40
+_SENTENCE_END = re.compile(r"[.!?](?=\s)|[。！？]|(?<=\S)(?=\n)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,6 +189,7 @@ def check_reply(
     stop_reason: str = "",
     language: str = "",
     budget: int | None = None,
+    asked_tokens: int = 0,
     sections: tuple[str, ...] = (),
 ) -> Ok | Problem:
     """Whether ``reply`` can stand for what it summarises.
@@ -199,9 +201,17 @@ def check_reply(
         stop_reason: the provider's word for why the reply ended.
         language: ISO 639-1 code of the conversation; "" leaves the language unchecked.
         budget: tokens that were asked for: more is noted.
+        asked_tokens: limit on the reply in the request. A summary that was cut off there is used without its last,
+            unfinished sentence; one that was cut off before half of it is not.
         sections: headings that were asked for: a missing one is noted.
     """
     parsed = parse_summary(reply)
+    cut = stop_reason.lower() in _CUT and not (parsed.tagged and parsed.complete)
+    if cut and asked_tokens and 2 * counter.count(parsed.text) >= asked_tokens:
+        parsed = replace(parsed, text=_finished(parsed.text), complete=True, odd=False)
+        stop_reason = ""
+    else:
+        cut = False
     if problem := _problem(parsed, stop_reason.lower()) or _wrong_language(parsed.text, language):
         return problem
     tokens = counter.count(parsed.text)
@@ -213,6 +223,7 @@ def check_reply(
     notes = (
         "" if parsed.tagged else "the reply had no <summary> tags",
         "" if parsed.complete else "the closing </summary> tag was missing",
+        f"the reply was cut off at {asked_tokens:,} tokens: its unfinished end is left out" if cut else "",
         "the <summary> tags were odd: the outermost, longest block was taken"
         if parsed.odd and parsed.complete
         else "",
@@ -222,6 +233,12 @@ def check_reply(
         f"no section {', '.join(missing)}" if missing else "",
     )
     return Ok(text=parsed.text, notes=tuple(filter(None, notes)))
+
+
+def _finished(text: str) -> str:
+    """``text`` through its last whole line or sentence; as it is if there is none."""
+    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
+    return text[: ends[-1]].rstrip() if ends else text
 
 
 def _problem(parsed: ParsedSummary, stop_reason: str) -> Problem | None:

@@ -294,7 +294,7 @@ def truncated(text: str, tokens: int, *, counter: Counter) -> str:
         return text
     room = tokens - counter.count(_MARKER.format(total))
     while room > 0:
-        head, tail = _ends(text, room, counter=counter)
+        head, tail = ends(text, room, counter=counter)
         left_out = total - counter.count(head) - counter.count(tail)
         result = head + _MARKER.format(left_out) + tail
         taken = counter.count(result)
@@ -304,8 +304,8 @@ def truncated(text: str, tokens: int, *, counter: Counter) -> str:
     return _MARKER.format(total).strip()
 
 
-def _ends(text: str, room: int, *, counter: Counter) -> tuple[str, str]:
-    """Head and tail of ``text`` that take ``room`` tokens together, if the counts of pieces add up."""
+def ends(text: str, room: int, *, counter: Counter) -> tuple[str, str]:
+    """Head and tail of ``text`` that take ``room`` tokens together, if the counts of pieces add up; they never overlap."""
     reach = _LONGEST_TOKEN * room
     head = "".join(_fitting(_PIECE.findall(text[:reach]), room - room // 2, counter=counter))
     pieces = _PIECE.findall(text[max(len(head), len(text) - reach) :])

@@ -19,7 +19,7 @@ from itertools import islice
 from typing import overload
 
 from autocompact.core.compaction import Compaction, Mask
-from autocompact.core.messages import Message, Role, Text, ToolResult
+from autocompact.core.messages import Message, Part, Role, Text, ToolResult
 from autocompact.core.repair import Repairer
 from autocompact.core.summary import frame
 from autocompact.core.tokens import Cost, Counter, message_cost
@@ -356,14 +356,16 @@ def view(transcript: Transcript, compaction: Compaction | None = None, *, closed
 
 
 def masked(message: Message, masks: Iterable[Mask]) -> Message:
-    """A message of the log with the tool results that ``masks`` name shown as their stubs."""
+    """A message of the log with the parts that ``masks`` name shown as their stubs."""
     stubs = {mask.part: mask.stub for each in masks if (mask := each.located(message)) is not None}
-    parts = [
-        replace(part, text=stubs[index], media=(), raw=None)
-        if isinstance(part, ToolResult) and index in stubs
-        else part
-        for index, part in enumerate(message.parts)
-    ]
+    parts: list[Part] = []
+    for index, part in enumerate(message.parts):
+        if index in stubs and isinstance(part, ToolResult):
+            parts.append(replace(part, text=stubs[index], media=(), raw=None))
+        elif index in stubs and isinstance(part, Text):
+            parts.append(replace(part, text=stubs[index], raw=None))
+        else:
+            parts.append(part)
     return message.with_parts(parts)
 
 

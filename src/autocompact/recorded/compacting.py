@@ -16,6 +16,7 @@ from autocompact.core.budget import Budget
 from autocompact.core.compaction import Compaction, Receipt
 from autocompact.core.ladder import SMALLEST_LEDGER, Climb, Goal, SummaryReply, SummaryRequest, climb
 from autocompact.core.ledger.entries import Ledger
+from autocompact.core.long_request import LEAST_REQUEST
 from autocompact.core.messages import Message, Text, ToolCall, ToolResult
 from autocompact.core.redacted import EMPTY, filled
 from autocompact.core.redaction import Redacted, redact
@@ -23,7 +24,7 @@ from autocompact.core.reply import parse_summary
 from autocompact.core.tokens import Counter, message_cost
 from autocompact.core.transcript import Context, Transcript, view
 from autocompact.core.verification import Verification, verify
-from autocompact.core.windows import budget_for
+from autocompact.core.windows import budget_for, window_for
 from autocompact.errors import IncompressibleContext, InvalidInput
 from autocompact.ports import Clock
 from autocompact.recorded.moment import Moment, moment
@@ -142,7 +143,8 @@ def compact_session(session: Session, options: Options, *, counter: Counter, clo
     """Compact ``session`` without a model.
 
     Raises:
-        InvalidInput: there is no message ``through`` or none of a pin's number, or the given summary is empty.
+        InvalidInput: there is no message ``through`` or none of a pin's number, the given summary is empty, or the window
+            has no room for ``to``.
         IncompressibleContext: what must stay is larger than ``to``, or than the window leaves.
     """
     given = _given(options)
@@ -159,13 +161,14 @@ def compacting(session: Session, options: Options, *, counter: Counter, clock: C
     """Compact ``session`` with a summary from whoever is asked.
 
     Raises:
-        InvalidInput: there is no message ``through``, or none of a pin's number.
+        InvalidInput: there is no message ``through``, none of a pin's number, or the window has no room for ``to``.
         IncompressibleContext: what must stay is larger than ``to``, or than the window leaves.
     """
     start = clock.monotonic()
     then = moment(session, through=options.through, counter=counter)
     before = view(then.log, then.active, closed=True)
     budget = budget_for(session.model, window=options.window)
+    options = _within_window(options, budget, model=session.model)
     goal = _goal(options, before, log=then.log, budget=budget)
     record = None
     if options.asks_for_summary or before.cost.tokens > goal.target:
@@ -197,8 +200,25 @@ def _given(options: Options) -> SummaryReply | None:
     return SummaryReply(text=text, model="given")
 
 
+def _within_window(options: Options, budget: Budget, *, model: str) -> Options:
+    """The options with a target that the window has room for.
+
+    Raises:
+        InvalidInput: the window is known, and it has not.
+    """
+    if options.to is None or options.to <= budget.limit:
+        return options
+    if options.window is None and window_for(model) is None:
+        return replace(options, to=budget.limit)
+    raise InvalidInput(
+        f"to is {options.to:,} tokens, but the window of {budget.window:,} has room for {budget.limit:,} beside the reply: "
+        f"choose {budget.limit:,} or less, or a larger window"
+    )
+
+
 def _goal(options: Options, before: Context, *, log: Transcript, budget: Budget) -> Goal:
-    tail, summary = _sizes(options, before, log=log, window=budget.window)
+    last, cut = _last_request(options, before, log=log, budget=budget)
+    tail, summary = _sizes(options, before, log=log, window=budget.window, saved=last - cut if cut else 0)
     numbers = {number for pin in options.pins if (number := _number(pin)) is not None}
     for number in sorted(numbers):
         if not 1 <= number <= len(log):
@@ -209,8 +229,11 @@ def _goal(options: Options, before: Context, *, log: Transcript, budget: Budget)
     return Goal(
         limit=options.to or budget.limit,
         target=options.to or budget.limit,
-        summary_tokens=summary,
+        summary_tokens=max(min(summary, SMALLEST_LEDGER), summary - cut)
+        if options.summary_tokens
+        else summary,
         tail_tokens=tail,
+        request_tokens=cut,
         max_bytes=budget.max_bytes,
         max_images=budget.max_images,
         pins=frozenset(numbers),
@@ -221,8 +244,24 @@ def _goal(options: Options, before: Context, *, log: Transcript, budget: Budget)
     )
 
 
-def _sizes(options: Options, before: Context, *, log: Transcript, window: int) -> tuple[int, int]:
-    """Tokens of the tail and of the summary."""
+def _last_request(options: Options, before: Context, *, log: Transcript, budget: Budget) -> tuple[int, int]:
+    """Tokens of the last request, and to how many it is to be cut; 0 where it stays whole.
+
+    It is cut where it is larger than the summary that was asked for (of which it then takes half), or than what
+    everything else leaves.
+    """
+    message = next((message for message in reversed(before.messages) if message.is_request), None)
+    if message is None:
+        return 0, 0
+    tokens = message_cost(message, log.counter).tokens
+    if options.summary_tokens is not None and tokens > options.summary_tokens:
+        return tokens, max(LEAST_REQUEST, options.summary_tokens // 2)
+    room = (options.to or budget.limit) - (_fixed(options, before, log=log) - tokens) - SMALLEST_LEDGER
+    return tokens, 0 if tokens <= room else max(LEAST_REQUEST, room // 2)
+
+
+def _sizes(options: Options, before: Context, *, log: Transcript, window: int, saved: int) -> tuple[int, int]:
+    """Tokens of the tail and of the summary; ``saved`` are those by which the last request is cut."""
     tail, summary = options.tail_tokens, options.summary_tokens
     total = before.cost.tokens
     if options.to is None:
@@ -230,7 +269,7 @@ def _sizes(options: Options, before: Context, *, log: Transcript, window: int) -
         summary = summary or min(SUMMARY_MOST, max(SUMMARY_LEAST, part))
         tail = min(TAIL_TOKENS, window // TAIL_SHARE, total // TAIL_PART) if tail is None else tail
         return tail, summary
-    room = max(0, options.to - _fixed(options, before, log=log))
+    room = max(0, options.to - _fixed(options, before, log=log) + saved)
     if summary is None:
         share = int(room * TARGET_SUMMARY) if tail is None else room - tail
         summary = max(SMALLEST_LEDGER, min(SUMMARY_MOST, share))

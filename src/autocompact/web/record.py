@@ -157,6 +157,7 @@ def receipt_rows(receipt: Receipt) -> list[tuple[str, str]]:
         ("When", receipt.time),
         ("Counted with", receipt.counter),
         ("Problem", receipt.problem),
+        ("Notes", "; ".join(receipt.notes)),
     ]
 
 
