@@ -10,6 +10,7 @@ from autocompact.core.compaction import Compaction
 from autocompact.core.ladder import LAST_REQUEST, Goal, SummaryReply, answer, climb, climb_offline
 from autocompact.core.long_request import LEAST_REQUEST, cut_request
 from autocompact.core.messages import Image, Message
+from autocompact.core.redaction import redact
 from autocompact.core.tokens import Estimator, message_cost
 from autocompact.core.transcript import view
 from autocompact.errors import IncompressibleContext
@@ -100,7 +101,9 @@ def test_where_only_an_answered_request_does_not_fit_it_is_cut_instead_of_a_refu
 
 @pytest.mark.requirement("D4")
 @pytest.mark.parametrize("inline", [False, True])
-@pytest.mark.parametrize("reply", [None, SummaryReply(text="We rounded all items to cents.", model="m")])
+@pytest.mark.parametrize(
+    "reply", [None, SummaryReply(text=redact("We rounded all items to cents."), model="m")]
+)
 def test_the_last_request_stands_once(inline: bool, reply: SummaryReply | None) -> None:
     request = "Now write the release note about the rounding in German, for the accountants of Graz."
     messages = ends_with(said("user", request), said("assistant", "I will."))
@@ -122,7 +125,9 @@ def test_a_longer_summary_than_the_cap_is_shortened_by_sentences_and_noted() -> 
         f"Item {n} of the invoice was rounded to cents because tax{n}.py asked for it." for n in range(150)
     )
     goal = replace(GOAL, summary_tokens=512, cap_tokens=512, tail_tokens=0, first_rung="summarise")
-    record = answer(climb(log_of(work(60)), goal), SummaryReply(text=sentences, model="m", notes=("odd",)))
+    record = answer(
+        climb(log_of(work(60)), goal), SummaryReply(text=redact(sentences), model="m", notes=(redact("odd"),))
+    )
     assert record is not None
     assert COUNTER.count(record.summary) <= 512
     assert record.receipt.notes[0] == "odd"
@@ -131,7 +136,7 @@ def test_a_longer_summary_than_the_cap_is_shortened_by_sentences_and_noted() -> 
         part.startswith("Item ") and part.endswith("it.")
         for part in record.summary.split("\n\n")[0].split("\n")
     )
-    short = answer(climb(log_of(work(60)), goal), SummaryReply(text="All was rounded.", model="m"))
+    short = answer(climb(log_of(work(60)), goal), SummaryReply(text=redact("All was rounded."), model="m"))
     assert short is not None
     assert short.receipt.notes == ()
 
@@ -143,7 +148,7 @@ def test_references_to_messages_that_do_not_exist_go_and_are_noted() -> None:
         [*work(60)[:-1], replace(said("user", "Use the m9001 machine from now on."), seq=len(work(60)))]
     )
     goal = replace(GOAL, tail_tokens=0, first_rung="summarise")
-    record = answer(climb(log, goal), SummaryReply(text=text, model="m"))
+    record = answer(climb(log, goal), SummaryReply(text=redact(text), model="m"))
     assert record is not None
     assert (
         'Rounded in tax3.py [m5] and again. See m4711 (no such message) and memory_expand("m4712") (no such message); '

@@ -213,6 +213,7 @@ class _Attempt:
 
     def __init__(self, log: Transcript, goal: Goal, *, active: Compaction | None) -> None:
         self.log, self.goal = log, goal
+        self.redactor = Redactor()
         self.context = view(log, _located(log, active))
         self.active = self.context.compaction
         self.before = self.context.cost + goal.overhead
@@ -229,7 +230,6 @@ class _Attempt:
         extra = max(0, sum(self.tokens[self.unseen :]) - goal.tail_tokens)
         self.target = min(goal.limit, goal.target + extra)
         self._ledgers: dict[int, Ledger] = {}
-        self.redactor = Redactor()
 
     def _cuts(self, rules: tuple[Rule, ...]) -> tuple[int, ...]:
         """The cuts that ``rules`` allow, worked out once."""
