@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.cli.program import Program
+from tests.cli.program import Program, environment, started
 from tests.sessions.claude_lines import Claude, call, jsonl, result, text
 
 ROWS = ["MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQ" + f"C7abcdEFGH01{row:02}" for row in range(12)]
@@ -90,3 +92,41 @@ def test_a_summary_that_is_handed_in_is_redacted(program: Program, tmp_path: Pat
 
     assert ended.code == 0, ended.err
     assert leaked(ended.out) == []
+
+
+@pytest.mark.requirement("E1")
+def test_what_upkeep_writes_of_a_session_has_no_secret(tmp_path: Path) -> None:
+    path = session(tmp_path / "s.jsonl", plain(KEY))
+    folder = tmp_path / "memory"
+    command = [sys.executable, "-c", "from autocompact.cli.upkeep import main; raise SystemExit(main())"]
+
+    ended = subprocess.run(
+        [*command, "--dir", folder, "--session-now", path, "--report", "2026-03"],
+        env=environment(HOME=str(tmp_path), XDG_DATA_HOME=str(tmp_path / "data")), cwd=tmp_path, capture_output=True, check=False,
+    )  # fmt: skip
+
+    assert ended.returncode == 0, ended.stderr.decode()
+    written = {each.name: each.read_bytes() for each in folder.rglob("*") if each.is_file()}
+    assert "CONTEXT_ARCHIVE.md" in written
+    assert any(name.endswith(".html") for name in written)
+    assert {name: leaked(content) for name, content in written.items() if leaked(content)} == {}
+    assert leaked(ended.stdout + ended.stderr) == []
+
+
+@pytest.mark.requirement("E1")
+def test_search_and_show_redact_into_a_pipe_as_well_unless_they_are_asked_to_reveal(tmp_path: Path) -> None:
+    path, db = session(tmp_path / "s.jsonl", plain(KEY)), tmp_path / "a.db"
+    started("import", path, "--db", db)
+
+    hidden = [
+        started(*command, "--db", db).stdout
+        for command in (["list"], ["list", "--json"], ["show"], ["show", "--json"], ["show", "--context"], ["search", "deploy key"], ["search", "deploy key", "--json"])
+    ]  # fmt: skip
+    shown = [
+        started(*command, "--reveal", "--db", db).stdout for command in (["show"], ["search", "deploy key"])
+    ]
+
+    assert [leaked(out) for out in hidden] == [[]] * 7
+    assert all(b"[secret: " in out for out in hidden[1:])
+    assert all(leaked(out) for out in shown)
+    assert set(leaked(started("export", "--db", db).stdout)) == {*ROWS, TOKEN, PASSWORD}

@@ -12,6 +12,7 @@ from autocompact.chat.markdown import reference_link, safe_html
 from autocompact.core.compaction import Compaction, Receipt
 from autocompact.core.ledger.entries import Entry, Kind
 from autocompact.core.messages import Message
+from autocompact.core.redacted import without_secrets
 from autocompact.core.references import reference
 from autocompact.web.render import duration
 
@@ -184,6 +185,7 @@ def _speaker(message: Message) -> str:
 
 
 def _words(message: Message) -> str:
+    message = without_secrets(message)
     calls = ", ".join(call.name for call in message.calls)
     words = " ".join(message.text.split()) or " ".join(
         " ".join(result.text.split())[:120] for result in message.results
