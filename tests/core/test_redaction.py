@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from autocompact.core.redaction import RULES, find_secrets, redact, redact_parts
 from autocompact.core.redaction.rules import Token
+from autocompact.core.redaction.values import has_symbol, random_looking
 
 # What fills the examples is made up at import, so that no file of this repository looks like it holds a credential.
 _RANDOM = random.Random(7)
@@ -436,3 +437,40 @@ def test_what_is_left_of_a_shortened_secret_goes(text: str, secret: str) -> None
 @pytest.mark.parametrize("value", ["sk-...", "ghp_…", "...", "…", "ghp_xxxx...", "ghp_abc123..."])
 def test_a_shortened_placeholder_stays(value: str) -> None:
     assert _found(f"token: {value}") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password: 2024-01-01",
+        "secret: /a/b/c/some/where/else1",
+        'password = "Ab!?"',
+        "password: hmmm!!",
+        "密密 and nothing else",
+        "x_" * 40 + "password=hunter2x",
+        f"x = (password) {A24}",
+        'getenv(password, "hunter2x")',
+        "what?? is it",
+        "contrasting=colours99",
+        "api_key || default1234567890",
+        "x\n\n\nblob0\nblob1\n-----END PRIVATE KEY-----",
+    ],
+)
+def test_what_is_too_short_or_too_plain_for_a_secret_stays(text: str) -> None:
+    assert _found(text) == []
+
+
+def test_six_digits_are_a_password_where_a_name_says_so() -> None:
+    assert redact("password: 482910") == "password: [secret: password]"
+
+
+@pytest.mark.parametrize(
+    ("before", "secret"), [("DB_PASSWORD=", "mountaineer"), ("API_TOKEN=", "qwrtpsdfghjklzxcvbnmq")]
+)
+def test_letters_alone_are_a_secret_where_a_name_in_capitals_says_so(before: str, secret: str) -> None:
+    assert _found(before + secret) == [secret]
+
+
+def test_a_short_value_is_never_called_random() -> None:
+    assert not random_looking("a1B2")
+    assert has_symbol("a!b")
