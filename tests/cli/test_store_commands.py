@@ -573,7 +573,6 @@ def test_without_a_name_an_empty_store_says_how_to_begin(shelf: Shelf) -> None:
 @pytest.mark.requirement("F9")
 def test_the_doctor_says_that_all_is_well_or_what_is_not_and_what_to_do(shelf: Shelf, recorded: Path) -> None:
     shelf.told("import", recorded, "--name", "pump")
-    shelf.file.chmod(0o600)
     assert (
         shelf.said("doctor").splitlines()[0].startswith(f"{shelf.file}: 1 conversations, 6 messages, 2 comp")
     )
@@ -612,6 +611,18 @@ def test_a_backup_can_be_used_in_place_of_the_store(shelf: Shelf, recorded: Path
 
 def test_old_messages_get_a_checksum_when_the_doctor_is_told_to(shelf: Shelf, recorded: Path) -> None:
     shelf.told("import", recorded)
-    shelf.file.chmod(0o600)
     ended = shelf("doctor", "--seal")
     assert (ended.code, ended.err) == (0, "0 messages got a checksum\n")
+
+
+def test_with_a_closed_stdin_nothing_is_deleted_and_nothing_breaks(shelf: Shelf, recorded: Path) -> None:
+    shelf.told("import", recorded, "--name", "pump")
+    ended = subprocess.run(
+        ["sh", "-c", 'exec "$0" -m autocompact delete pump --db "$1" <&-', sys.executable, str(shelf.file)],
+        env=environment(),
+        capture_output=True,
+        check=False,
+    )
+    assert ended.returncode == 2
+    assert ended.stderr == b"autocompact: 'pump' would be gone for good: say --yes\n"
+    assert len(shelf.json("list")["conversations"]) == 1

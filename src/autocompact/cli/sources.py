@@ -82,8 +82,17 @@ def _stream(session: str) -> AbstractContextManager[BinaryIO]:
 
 def is_piped() -> bool:
     """True if stdin is there and is no terminal."""
-    stream: TextIO | None = sys.stdin  # None where it was closed (<&-)
-    return stream is not None and not stream.isatty()
+    return _stdin() is not None and not can_ask()
+
+
+def can_ask() -> bool:
+    """True if stdin is a terminal, at which somebody can answer."""
+    stream = _stdin()
+    return stream is not None and stream.isatty()
+
+
+def _stdin() -> TextIO | None:
+    return sys.stdin  # None where it was closed (<&-)
 
 
 def read_text(path: Path) -> str:

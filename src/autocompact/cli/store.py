@@ -12,7 +12,7 @@ import click
 
 from autocompact.cli.defaults import database
 from autocompact.cli.running import run
-from autocompact.cli.sources import STDIN, Source, check_out, deliver, opened
+from autocompact.cli.sources import STDIN, Source, can_ask, check_out, deliver, opened
 from autocompact.cli.terminal import display, progress, tell, width
 from autocompact.cli.values import count
 from autocompact.errors import InvalidInput, StoreError
@@ -303,7 +303,7 @@ def delete(name: str, *, yes: bool, **where: Unpack[Where]) -> None:
 
     folders = memory_folders()
     if not yes:
-        if not sys.stdin.isatty():
+        if not can_ask():
             raise InvalidInput(f"{name!r} would be gone for good: say --yes")
         found = ask(lambda books: books.traces(name, folders=folders), **where)
         tell(shelf.traces_text(found))
