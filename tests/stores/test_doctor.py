@@ -13,7 +13,7 @@ from autocompact.core.messages import text_message
 from autocompact.errors import InvalidInput, StoreCorrupt, StoreError, StoreTooNew, StoreUnavailable
 from autocompact.ports import Key
 from autocompact.stores.backup import back_up
-from autocompact.stores.doctor import examine, seal
+from autocompact.stores.doctor import WORDS_COMPARED, examine, seal
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.testing.records import KEY, talk
 from tests.stores import bit_flips
@@ -93,6 +93,11 @@ async def test_deleting_and_purging_leave_a_healthy_file(file: Path) -> None:
             "search",
             "of messages that are not there",
         ),
+        (
+            "UPDATE passages SET start = start + 1 WHERE id = (1 << 24) + 3",
+            "words",
+            "not those of the messages",
+        ),
         ("DROP INDEX messages_edits", "version", "the index is missing"),
         (
             "INSERT INTO leases VALUES (99, 'a', 'talk-0', 'h', 9999999999999)",
@@ -132,6 +137,21 @@ async def test_messages_that_are_not_in_the_index_yet_are_a_note(tmp_path: Path)
     path.chmod(0o600)
     assert _found(path) == {}
     assert "2 messages are not in the search index yet" in _found(path, level="note")["search"]
+
+
+def test_the_words_of_the_index_are_compared_with_the_messages(file: Path) -> None:
+    _change(file, "UPDATE passages SET start = start + 1 WHERE id = (1 << 24) + 3")
+    assert [each.check for each in examine(file, deep=True).problems] == ["words"]
+
+
+async def test_the_words_of_a_large_index_are_compared_only_where_that_is_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "chats.db"
+    log = [text_message(seq, "user", f"pump {seq}") for seq in range(1, WORDS_COMPARED + 2)]
+    async with SqliteStore(path) as store:
+        await store.append(KEY, log, after=0)
+    path.chmod(0o600)
+    assert "--deep" in next(each.next for each in examine(path).findings)
+    assert examine(path, deep=True).findings == ()
 
 
 async def test_messages_of_an_older_version_are_taken_as_they_are_until_they_are_sealed(file: Path) -> None:

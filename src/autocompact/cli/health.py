@@ -20,10 +20,11 @@ HEALTHY, ILL = 0, 1
 
 
 @click.command()
+@click.option("--deep", is_flag=True, help="Compare every word of a large search index with the messages.")
 @click.option("--seal", is_flag=True, help="First give messages of older versions a checksum.")
 @json_option
 @db_option
-def doctor(*, seal: bool, as_json: bool, db: Path | None) -> int:
+def doctor(*, deep: bool, seal: bool, as_json: bool, db: Path | None) -> int:
     """Look at the whole file of the store: damage, gaps, what points nowhere, its search index, its modes, the disk.
 
     Only --seal changes the file. Exit codes: 0 all is well, 1 something is wrong, 2 it cannot be looked at.
@@ -34,7 +35,7 @@ def doctor(*, seal: bool, as_json: bool, db: Path | None) -> int:
     with progress(f"Examining {file}"):
         if seal:
             tell(f"{doctors.seal(file):,} messages got a checksum")
-        found = doctors.examine(file)
+        found = doctors.examine(file, deep=deep)
     deliver([_document(found)], None) if as_json else display("\n".join(_lines(found)))
     return ILL if found.problems else HEALTHY
 

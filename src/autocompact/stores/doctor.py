@@ -15,8 +15,10 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias, cast
+from zlib import crc32
 
 from autocompact.core.compaction import Compaction
+from autocompact.core.search import KINDS, passages
 from autocompact.errors import StoreError, StoreUnavailable
 from autocompact.stores.checksums import message_checksum, row_checksum
 from autocompact.stores.connection import Connection, Cursor
@@ -36,6 +38,11 @@ LARGE_LOG = 256 * 1024 * 1024
 
 LONGEST_LEASE = 24 * 60 * 60 * 1000
 """Milliseconds ahead that no lease expires; the ones we ask for last minutes."""
+
+WORDS_COMPARED = 5_000
+"""Messages up to which every word of the search index is compared with them: seconds."""
+
+_PASSAGE = "id, seq, part, start, length, kind, terms"
 
 Level: TypeAlias = Literal["problem", "note"]
 
@@ -84,6 +91,7 @@ class _Patient:
     path: Path
     connection: Connection
     version: int
+    deep: bool
     counts: dict[str, int]
     named: dict[int, str] = field(default_factory=dict[int, str])
 
@@ -108,8 +116,12 @@ _REINDEX = (
 )
 
 
-def examine(path: Path) -> Examination:
+def examine(path: Path, *, deep: bool = False) -> Examination:
     """Look at a whole store file.
+
+    Args:
+        path: the file.
+        deep: compare every word of the search index with the messages also where there are more than `WORDS_COMPARED`.
 
     Raises:
         StoreUnavailable: there is no such file, or it cannot be opened.
@@ -125,7 +137,7 @@ def examine(path: Path) -> Examination:
     try:
         with _opened(path) as connection:
             version = connection.execute("PRAGMA user_version").get
-            patient = _Patient(path=path, connection=connection, version=version, counts=counts)
+            patient = _Patient(path=path, connection=connection, version=version, deep=deep, counts=counts)
             for name, check in _CHECKS.items():
                 findings += _carried_out(name, check, patient=patient)
     except StoreError as error:
@@ -406,6 +418,56 @@ def _terms(patient: _Patient) -> Iterator[Finding]:
         yield Finding(check="search", where="search index", what=what, next=_REINDEX)
 
 
+def _words(patient: _Patient) -> Iterator[Finding]:
+    """Every word of the index, with its place, against the messages: sums of checksums, so that order does not matter."""
+    if not patient.deep and patient.counts.get("messages", 0) > WORDS_COMPARED:
+        yield Finding(
+            level="note",
+            check="words",
+            where="search index",
+            what=f"its words were not compared with {patient.counts['messages']:,} messages",
+            next="`autocompact doctor --deep` does, and takes minutes",
+        )
+        return
+    patient.connection.execute("PRAGMA query_only = OFF")
+    patient.connection.execute(
+        "CREATE VIRTUAL TABLE temp.doctor_places USING fts5vocab (main, passage_terms, instance)"
+    )
+    held = sum(
+        crc32(f"{term} {passage} {place}".encode())
+        for term, passage, place in patient.rows("SELECT term, doc, offset FROM temp.doctor_places")
+    )
+    listed = sum(row_checksum(*row) for row in patient.rows(f"SELECT {_PASSAGE} FROM passages"))
+    said = told = 0
+    for row, terms, space in _derived(patient):
+        told += row_checksum(*row)
+        said += sum(crc32(f"{space}_{term} {row[0]} {place}".encode()) for place, term in enumerate(terms))
+    if (held, listed) != (said, told):
+        what = "its words or their places are not those of the messages, or an older version made it: searches may miss something"
+        yield Finding(check="words", where="search index", what=what, next=_REINDEX)
+
+
+def _derived(patient: _Patient) -> Iterator[tuple[tuple[int, ...], list[str], int]]:
+    """What the index should hold, by the messages: row of each passage, its terms, number of its namespace."""
+    spaces: dict[str, int] = dict(patient.rows("SELECT name, id FROM search_namespaces"))
+    for id, namespace, indexed in list(
+        patient.rows("SELECT id, namespace, indexed_seq FROM conversations NOT INDEXED")
+    ):
+        number, last = row_range(id)[0] - 1, row_range(id, through_seq=indexed)[1]
+        for row, role, replaces, body in patient.rows(
+            "SELECT id, role, replaces, body FROM messages WHERE id <= ? AND id > ? ORDER BY id", last, number
+        ):
+            message = decode_message(body, seq=place(row)[1], role=role, replaces=replaces)
+            for passage, terms in passages(message):
+                number += 1
+                where = (passage.seq, passage.part, passage.start, passage.end - passage.start)
+                yield (
+                    (number, *where, KINDS.index(passage.kind), passage.length),
+                    terms,
+                    spaces.get(namespace, 0),
+                )
+
+
 def _leases(patient: _Patient) -> Iterator[Finding]:
     now = time.time_ns() // 1_000_000
     patient.counts["leases_held"] = patient.rows("SELECT count(*) FROM leases WHERE expires > ?", now).get
@@ -428,7 +490,8 @@ _CHECKS: dict[str, _Check] = {
     "messages": _messages,
     "compactions": _compactions,
     "search": _search,
-    "words": _terms,
+    "terms": _terms,
+    "words": _words,
     "leases": _leases,
 }
 
