@@ -19,6 +19,7 @@ PATIENCE = 60.0
 """Seconds in which something must happen, on however slow a machine."""
 
 CTRL_C, CTRL_D, DISCARD, TAB, UP = "\x03", "\x04", "\x15", "\t", "\x1b[A"
+_PROMPT, _ASKING = "% > ", "\x1b[?2004h"
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]")
 
 # A session without a terminal gets the one that it opens first: only then does Ctrl-C reach it.
@@ -56,7 +57,16 @@ class PseudoTerminal:
     @property
     def text(self) -> str:
         """What was sent, without what only steers the screen."""
-        return _ESCAPES.sub("", self.raw.decode(errors="replace")).replace("\r\n", "\n")
+        return "".join(self._pieces)
+
+    @property
+    def _pieces(self) -> list[str]:
+        """The text, parted where the program began to ask for a line."""
+        pieces = self.raw.decode(errors="replace").split(_ASKING)
+        return [re.sub(r"\r+\n", "\n", _ESCAPES.sub("", piece)) for piece in pieces]
+
+    def resize(self, columns: int) -> None:
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
 
     def press(self, keys: str) -> None:
         os.write(self._master, keys.encode())
@@ -72,8 +82,20 @@ class PseudoTerminal:
         return self.text[begin : self._seen]
 
     def prompt(self) -> str:
-        """Wait until the program asks for a line."""
-        return self.until("% > ")
+        """Wait until the program asks for a line. What was typed is shown once more, prompt and all, when it is sent."""
+        shown = self.until(_PROMPT)
+        while self._is_repeated():
+            shown += self.until(_PROMPT)
+        return shown
+
+    def _is_repeated(self) -> bool:
+        """Whether the prompt that was seen last is not the first one of its line."""
+        end = 0
+        for piece in self._pieces:
+            begin, end = end, end + len(piece)
+            if begin < self._seen <= end:
+                return _PROMPT in piece[: self._seen - begin - len(_PROMPT)]
+        return False
 
     def ended(self) -> int:
         """Wait for the end; the exit code."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Generator
@@ -320,7 +321,7 @@ def test_colours_are_left_out_where_nobody_wants_them(place: Place, variable: di
         terminal.enter("/nonsense")
         terminal.until("There is no command")
         terminal.prompt()
-        colored = b"\x1b[3" in terminal.raw
+        colored = re.search(rb"\x1b\[[0-9;]*[349][0-9]m", terminal.raw) is not None
     assert colored is not bool(variable)
 
 
@@ -372,3 +373,117 @@ def test_a_compaction_that_comes_to_nothing_is_told_once(place: Place) -> None:
 
 def _call(tool: str, **arguments: object) -> ToolCall:
     return ToolCall(id="call_1", name=tool, arguments=json.dumps(arguments, separators=(",", ":")))
+
+
+def test_a_pasted_text_of_many_lines_is_one_message_and_can_be_edited_over_lines(place: Place) -> None:
+    pasted = "\n".join(f"line {number} of the paste" for number in range(40))
+    with providing(provider := FakeProvider(["Read.", "Edited."])):
+        place.talk_to(provider)
+        with place.terminal() as terminal:
+            terminal.prompt()
+            terminal.press(f"\x1b[200~{pasted}\x1b[201~")
+            terminal.until("line 39 of the paste")
+            terminal.press("\r")
+            terminal.until("Read.\n")
+            terminal.prompt()
+            # Alt+Enter, and a backslash before Enter, begin a line; the arrow key goes up to the first one
+            terminal.press("second\x1b\rthird\\\rfourth\x1b[A\x1b[A\x01first and \r")
+            terminal.until("Edited.\n")
+            terminal.prompt()
+            terminal.press(CTRL_D)
+            assert terminal.ended() == 0
+    assert [request.last_text for request in provider.requests] == [
+        pasted,
+        "first and second\nthird\nfourth",
+    ]
+
+
+def test_ctrl_c_and_ctrl_d_at_the_prompt_and_the_history_of_many_lines(place: Place) -> None:
+    with place.terminal("--model", "offline") as terminal:
+        terminal.prompt()
+        terminal.press("\x1b[200~one\ntwo\x1b[201~\r")
+        terminal.until("no memory file, holds these words")
+        terminal.prompt()
+        terminal.press(UP)
+        terminal.until("two")
+        terminal.press(CTRL_C)
+        terminal.until("(Ctrl-C again, or Ctrl-D, leaves)")
+        terminal.prompt()
+        terminal.press(CTRL_C)
+        assert terminal.ended() == 0
+
+
+@pytest.mark.parametrize("columns", [60, 36])
+def test_answers_are_wrapped_between_words_also_after_the_terminal_changed_its_size(
+    place: Place, columns: int
+) -> None:
+    words = "Harbour masters remember every lighthouse between Bergen and Trondheim. "
+    with providing(provider := FakeProvider([(words * 4).strip(), (words * 4).strip()])):
+        place.talk_to(provider)
+        with place.terminal() as terminal:
+            terminal.prompt()
+            terminal.enter("Tell me.")
+            wide = terminal.until("Trondheim.\n")
+            terminal.resize(columns)
+            terminal.prompt()
+            terminal.enter("Again.")
+            terminal.until("Again.\n")
+            narrow = terminal.until("Trondheim.\n").split("\n")
+    assert max(map(len, wide.split("\n"))) > columns
+    shown = [line for line in narrow if line and not line.startswith(("|", "/", "-", "\\"))]
+    assert max(map(len, shown)) <= columns
+    assert " ".join(" ".join(shown).split()).endswith((words * 4).strip())
+
+
+def test_a_question_is_sent_with_what_is_piped_in_after_it(place: Place) -> None:
+    with providing(provider := FakeProvider(["Two commits.", "Nothing."])):
+        place.talk_to(provider)
+        answered = place.piped("summarise this", words="commit 1\n```\ncommit 2\n")
+        alone = place.piped("summarise nothing", words="")
+    assert (answered.stdout, alone.stdout) == (b"Two commits.\n", b"Nothing.\n")
+    assert [request.last_text for request in provider.requests] == [
+        "summarise this\n\n````\ncommit 1\n```\ncommit 2\n````",
+        "summarise nothing",
+    ]
+
+
+def test_too_much_or_no_text_in_a_pipe_is_refused(place: Place) -> None:
+    large = place.piped("summarise this", words="x" * 10_000_001)
+    assert (large.returncode, large.stdout) == (2, b"")
+    assert b"larger than 10,000,000 bytes" in large.stderr
+    command = [sys.executable, "-m", "autocompact", "chat", "summarise"]
+    binary = subprocess.run(
+        command, input=b"\xff\xfe", capture_output=True, check=False, cwd=place.folder, env=place.env
+    )
+    assert (binary.returncode, b"no UTF-8 (byte 0)" in binary.stderr) == (2, True)
+
+
+def test_why_one_question_failed_is_said_once(place: Place) -> None:
+    with providing(provider := FakeProvider(api_key="another one")):
+        place.talk_to(provider)
+        failed = place.piped("Hello?")
+    assert (failed.returncode, failed.stdout) == (2, b"")
+    assert failed.stderr.decode().count("127.0.0.1") == 1
+    assert "/retry" not in failed.stderr.decode()
+
+
+def test_a_conversation_is_deleted_in_the_terminal_after_a_yes_that_knows_what_goes(place: Place) -> None:
+    with place.terminal("--model", "offline") as terminal:
+        terminal.prompt()
+        terminal.enter("The ketch is called Ines.")
+        terminal.until("no memory file, holds these words")
+        terminal.prompt()
+        for answer in ("n", "y"):
+            terminal.enter("/delete")
+            asked = terminal.until("Delete it? This cannot be undone. [y/N]")
+            assert "2 messages with tool calls and results" in asked
+            assert "What stays:" in asked
+            terminal.enter(answer)
+            terminal.prompt()
+        terminal.enter("/list")
+        terminal.prompt()
+        terminal.enter("/quit")
+        assert terminal.ended() == 0
+        assert "Ines" not in terminal.text.rpartition("Deleted.")[2]
+    for path in (place.folder / "data").rglob("*"):
+        assert not path.is_file() or b"Ines" not in path.read_bytes()

@@ -7,9 +7,11 @@ from dataclasses import replace
 import pytest
 
 from autocompact.chat.views import ConversationLine, MeterReading
+from autocompact.recall import Found
 from autocompact.web.dialogs import diff_html
 from autocompact.web.meter import meter_html
 from autocompact.web.render import brief, duration, highlighted
+from autocompact.web.search import found_html
 from autocompact.web.sidebar import MOST, list_html
 
 READING = MeterReading(
@@ -99,3 +101,12 @@ def test_a_difference_is_escaped_line_by_line() -> None:
     assert "<span class='added'>+&lt;b&gt;" in html
     assert "<span class='removed'>-old" in html
     assert "same" in diff_html("")
+
+
+def test_a_result_is_shown_from_shortly_before_its_match_which_is_marked_and_escaped() -> None:
+    found = Found(reference="m1", source="the user", excerpt=f"{'filler words ' * 90}<b>zebra</b> & crossing")
+    shown = found_html(found, {"zebra", "cross"})
+    assert "&lt;b&gt;<mark>zebra</mark>&lt;/b&gt; &amp; <mark>crossing</mark>" in shown
+    assert shown.count("filler") < 12
+    assert "<pre>… " in shown
+    assert "<mark>" not in found_html(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from autocompact.cli.defaults import loaded
 from autocompact.cli.running import quieted
 from autocompact.cli.sources import STDIN
 from autocompact.cli.store import db_option, namespace_option
-from autocompact.cli.terminal import tell
+from autocompact.cli.terminal import progress, tell
 from autocompact.cli.values import count
 from autocompact.errors import InvalidInput, ModelError
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from autocompact.chat.from_settings import ChatPlace
 
 _LAST = ""
+MOST_PIPED = 10_000_000
+"""Bytes that are read from stdin at most."""
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 
 
@@ -69,7 +72,8 @@ def chat(question: str, *, resume: str | None, **options: Unpack[Options]) -> No
     """Talk to an agent; the conversation is compacted before it fills the model's window.
 
     Without QUESTION you talk until Ctrl-D; /help shows what else can be typed. With a QUESTION, or - to read it from
-    stdin, the answer goes to stdout and the program ends.
+    stdin, the answer goes to stdout and the program ends. What is piped in beside a QUESTION is sent after it:
+    git log | autocompact chat "summarise this"
 
     Without a key in the environment the offline model answers: it searches, it does not reason.
     """
@@ -78,7 +82,7 @@ def chat(question: str, *, resume: str | None, **options: Unpack[Options]) -> No
     with _service(**options) as (aside, service):
         session = aside.run(_opened(service, resume=resume, model=options["model"]))
         if question or not sys.stdin.isatty():
-            _ask(aside, session, question=_read() if question in ("", STDIN) else question)
+            _ask(aside, session, question=_asked(question))
         else:
             session = _talk(aside, service, session=session, resumed=resume is not None)
         _tell_how_to_resume(session, **options)
@@ -147,10 +151,10 @@ def _ask(aside: Aside, session: ChatSession, *, question: str) -> None:
     """
     from autocompact.cli.shelf import visible
     from autocompact.cli.talk.dialogue import Follower, turn
-    from autocompact.cli.talk.screen import Screen
+    from autocompact.cli.talk.screen import PipeScreen
 
     streams = sys.stdout.isatty()
-    screen = Screen(streams=streams)
+    screen = PipeScreen(streams=streams)
     follower = Follower(aside, session, screen=screen, ask=None)
     ended = follower.follow(turn(session, question))
     if follower.interrupted:
@@ -161,9 +165,26 @@ def _ask(aside: Aside, session: ChatSession, *, question: str) -> None:
         click.echo(visible(screen.answer))
 
 
+def _asked(question: str) -> str:
+    """The words of one question: the argument, then what is piped in, in a fence that sets it apart."""
+    if question in ("", STDIN):
+        return _read().strip()
+    piped = "" if sys.stdin.isatty() else _read().strip("\r\n")
+    if not piped.strip():
+        return question
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", piped)), default=0))
+    return f"{question}\n\n{fence}\n{piped}\n{fence}"
+
+
 def _read() -> str:
+    with progress("Reading stdin"):
+        content = sys.stdin.buffer.read(MOST_PIPED + 1)
+    if len(content) > MOST_PIPED:
+        raise InvalidInput(
+            f"what is piped in is larger than {MOST_PIPED:,} bytes: send less of it, or let the agent read a file"
+        )
     try:
-        return sys.stdin.buffer.read().decode("utf-8").strip()
+        return content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise InvalidInput(f"the question on stdin is no UTF-8 (byte {error.start:,})") from error
 

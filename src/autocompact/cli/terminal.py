@@ -27,6 +27,14 @@ def width(stream: TextIO) -> int:
     return max(NARROWEST, min(WIDEST, columns))
 
 
+def columns(stream: TextIO) -> int:
+    """Columns of the terminal that ``stream`` is now; 0 if it is none, or does not say."""
+    try:
+        return os.get_terminal_size(stream.fileno()).columns if stream.isatty() else 0
+    except (ValueError, OSError):
+        return 0
+
+
 def color() -> bool | None:
     """False where the user wants none (https://no-color.org); None leaves it to whether it is a terminal."""
     return False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None

@@ -17,6 +17,8 @@ from autocompact.recall import Found
 from autocompact.web.icons import icon
 
 RESULTS = 20
+BEFORE_MATCH = 120
+"""Characters of a result that are shown before its first match."""
 
 
 class Search:
@@ -107,8 +109,17 @@ def found_html(found: Found, wanted: Collection[str] = ()) -> str:
     when = f" · {escape(found.time[:10])}" if found.time else ""
     return (
         f'<p class="facts"><b>{escape(found.reference)}</b> · {escape(found.source)}{when}</p>'
-        f"<pre>{_marked(found.excerpt.strip(), wanted)}</pre>"
+        f"<pre>{_marked(_from_match(found.excerpt.strip(), wanted), wanted)}</pre>"
     )
+
+
+def _from_match(text: str, wanted: Collection[str]) -> str:
+    """The text from shortly before its first match on: only a few lines of it are seen."""
+    places = occurrences(text, wanted)
+    if not places or places[0][0] <= BEFORE_MATCH:
+        return text
+    start = text.find(" ", places[0][0] - BEFORE_MATCH, places[0][0]) + 1 or places[0][0] - BEFORE_MATCH
+    return f"… {text[start:]}"
 
 
 def _marked(text: str, wanted: Collection[str]) -> str:

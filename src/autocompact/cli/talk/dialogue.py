@@ -53,8 +53,8 @@ OWN_COMMANDS = (
     Command(name="/quit", arguments="", help="Leave; the conversation is kept."),
 )
 _HINT = (
-    "Tab completes commands, a backslash at the end goes on with the next line, a line that begins with a space is no "
-    "command. Ctrl-C stops an answer, Ctrl-D leaves."
+    "Tab completes commands. Alt+Enter, or a backslash before Enter, begins a new line; a pasted text is one message. A "
+    "line that begins with a space is no command. Ctrl-C stops an answer, Ctrl-D leaves."
 )
 
 
@@ -238,8 +238,8 @@ class Dialogue:
         self._screen.tell(click.style(text, fg="red") if reply.kind == "error" else text)
 
     def _allow(self, question: Question) -> bool:
-        asked = f"{words.line(question.tool, most=40)}: {visible(question.text)}\nAllow it? [y/N] "
-        return self._agreed(asked)
+        self._screen.tell(f"{words.line(question.tool, most=40)}: {visible(question.text)}")
+        return self._agreed("Allow it? [y/N] ")
 
     # What only the terminal has
 
@@ -337,7 +337,7 @@ async def resumed(service: ChatService, name: str, *, but: str = "") -> ChatSess
 async def _requests(session: ChatSession) -> list[str]:
     first = max(1, len(session.conversation) - LOOKED_AT + 1)
     log = await session.conversation.history(from_seq=first)
-    return [message.text for message in log if message.is_request and message.text.isprintable()]
+    return [message.text for message in log if message.is_request]
 
 
 async def _edited(session: ChatSession, *, seq: int, text: str) -> TurnEnded | None:

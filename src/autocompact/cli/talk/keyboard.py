@@ -1,31 +1,33 @@
-"""What the person types: a line at a time, with history and completion where Python has readline.
+"""What the person types: messages of one line or many, with history and completion.
 
-Python's readline and no library for it: this is one line of text, and the standard library's `input` uses readline as
-soon as it is imported. The history is that of the conversation, from its own log, so no file of it is left behind.
+On a terminal `prompt_toolkit` reads the keys: a pasted text is one message, however many lines it has (bracketed paste),
+and what is typed can be edited over lines. The history is that of the conversation, from its own log, so no file of it is
+left behind.
 """
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
-from autocompact.cli.talk.interrupts import interruptible
 from autocompact.cli.terminal import color
 
-try:
-    import readline
-except ImportError:  # pragma: no cover - Windows has none: lines are typed plainly
-    readline = None
+if TYPE_CHECKING:
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.formatted_text import StyleAndTextTuples
+    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+    from prompt_toolkit.output import Output
 
 Completer = Callable[[str], Sequence[str]]
-_STYLE = re.compile(r"(\x1b\[[0-9;]*m)")
+
+_CONTINUES = "... "
 
 
 class Keyboard:
-    """Reads lines.
+    """Reads messages.
 
     Args:
         complete: what a line may become.
@@ -33,55 +35,118 @@ class Keyboard:
 
     def __init__(self, complete: Completer) -> None:
         self._complete = complete
-        self._candidates: Sequence[str] = ()
+        self._lines: list[str] = []
+        self._session: PromptSession[str] | None = None
         self._terminal = sys.stdin.isatty() and sys.stdout.isatty()
-        if readline is not None and self._terminal:
-            readline.set_completer_delims("\n")
-            readline.set_completer(self._candidate)
-            readline.set_auto_history(False)
-            libedit = "libedit" in (readline.__doc__ or "")
-            readline.parse_and_bind("bind ^I rl_complete" if libedit else "tab: complete")
-
-    def _candidate(self, typed: str, state: int) -> str | None:
-        if state == 0:
-            self._candidates = self._complete(typed)
-        return self._candidates[state] if state < len(self._candidates) else None
 
     def remember(self, lines: Iterable[str]) -> None:
         """Begin the history with these, the oldest first; what was in it is forgotten."""
-        if readline is not None and self._terminal:
-            readline.clear_history()
-            for each in lines:
-                readline.add_history(each)
+        self._lines, self._session = list(lines), None
 
     def read(self, prompt: str) -> str:
-        r"""The next line, in the history from now on. One that ends with a backslash goes on with the next one.
+        r"""The next message, in the history from now on. A line that ends with a backslash goes on with the next one.
 
         Raises:
             EOFError: there is none (Ctrl-D).
+            KeyboardInterrupt: Ctrl-C.
         """
-        read = self.ask(prompt)
-        while read.endswith("\\"):
-            read = f"{read[:-1]}\n{self.ask('... ')}"
-        if readline is not None and self._terminal and read.strip():
-            readline.add_history(read)
-        return read
+        if not self._terminal:
+            read = self.ask(prompt)
+            while read.endswith("\\"):
+                read = f"{read[:-1]}\n{self.ask(_CONTINUES)}"
+            return read
+        if self._session is None:
+            self._session = _editor(self._complete, self._lines)
+        return self._session.prompt(_styled(prompt))
 
     def ask(self, prompt: str) -> str:
         """A line that the history does not keep.
 
         Raises:
             EOFError: there is none (Ctrl-D).
+            KeyboardInterrupt: Ctrl-C.
         """
         if not self._terminal:
             click.echo(prompt, nl=False, err=True, color=color())
             return input()
-        with interruptible():
-            return input(self._shown(prompt))
+        from prompt_toolkit import PromptSession
+        from prompt_toolkit.history import DummyHistory
 
-    def _shown(self, prompt: str) -> str:
-        """The prompt with what takes no room marked, as GNU readline wants it."""
-        libedit = readline is None or "libedit" in (readline.__doc__ or "")
-        if color() is False or libedit:
-            return click.unstyle(prompt)
-        return _STYLE.sub("\x01\\1\x02", prompt)
+        session: PromptSession[str] = PromptSession(history=DummyHistory(), output=_output())
+        return session.prompt(_styled(prompt))
+
+
+def _output() -> Output:
+    """The terminal. It is not asked where its cursor is: many do not answer, and the program would wait for them."""
+    from prompt_toolkit.output import ColorDepth, create_output
+    from prompt_toolkit.output.vt100 import Vt100_Output
+
+    output = create_output(stdout=sys.stdout)
+    if isinstance(output, Vt100_Output):
+        output.enable_cpr = False
+        if color() is False:
+            output.default_color_depth = ColorDepth.DEPTH_1_BIT
+    return output
+
+
+def _editor(complete: Completer, lines: Sequence[str]) -> PromptSession[str]:
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.completion import Completer, Completion
+    from prompt_toolkit.completion.base import CompleteEvent
+    from prompt_toolkit.document import Document
+    from prompt_toolkit.history import InMemoryHistory
+    from prompt_toolkit.shortcuts import CompleteStyle
+
+    class Words(Completer):
+        """Completes the whole line."""
+
+        def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:  # noqa: ARG002 - the interface has it
+            """See `prompt_toolkit.completion.Completer`."""
+            typed = document.text_before_cursor
+            for each in complete(typed) if "\n" not in typed else ():
+                yield Completion(each, start_position=-len(typed))
+
+    return PromptSession(
+        multiline=True,
+        history=InMemoryHistory(lines),
+        completer=Words(),
+        complete_while_typing=False,
+        complete_style=CompleteStyle.READLINE_LIKE,
+        key_bindings=_keys(),
+        prompt_continuation=_styled(_CONTINUES),
+        enable_open_in_editor=True,
+        output=_output(),
+    )
+
+
+def _keys() -> KeyBindings:
+    """Enter sends, Alt+Enter begins a line, as does Enter after a backslash."""
+    from prompt_toolkit.filters import completion_is_selected
+    from prompt_toolkit.key_binding import KeyBindings
+
+    keys = KeyBindings()
+
+    @keys.add("enter", filter=~completion_is_selected)
+    def _send(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if buffer.document.is_cursor_at_the_end and buffer.text.endswith("\\"):
+            buffer.delete_before_cursor()
+            buffer.insert_text("\n")
+        else:
+            buffer.validate_and_handle()
+
+    @keys.add("escape", "enter")
+    def _begin_line(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text("\n")
+
+    return keys
+
+
+def _styled(prompt: str) -> StyleAndTextTuples:
+    """The prompt; its last sign has a colour of its own, as a terminal is not sent blanks that have none."""
+    from prompt_toolkit.formatted_text import ANSI, to_formatted_text
+
+    shown = to_formatted_text(
+        ANSI(prompt.rstrip(" ") if color() is not False else click.unstyle(prompt).rstrip(" "))
+    )
+    return [*shown, ("fg:ansibrightblack", " ")]

@@ -13,7 +13,8 @@ from autocompact.chat import events
 from autocompact.cli.shelf import visible
 from autocompact.cli.talk import words
 from autocompact.cli.talk.painter import Painter
-from autocompact.cli.terminal import color, is_styled, tell
+from autocompact.cli.talk.wrapper import Wrapper, wrapped
+from autocompact.cli.terminal import color, columns, is_styled, tell
 from autocompact.events import BreakerOpened, CompactionCompleted, CompactionStarted
 
 COMPRESSING = "Compressing context..."
@@ -36,6 +37,7 @@ class Screen:
         self.compaction = ""
         self._streams = streams
         self._painter = Painter() if streams and is_styled(sys.stdout) else None
+        self._wrapper = Wrapper(lambda: columns(sys.stdout))
         self._alive = sys.stderr.isatty()
         self._frames = itertools.cycle(_FRAMES)
         self._status = ""
@@ -49,7 +51,7 @@ class Screen:
         """A line for the person."""
         self._clear()
         self._break()
-        tell(text)
+        tell(wrapped(text, columns(sys.stderr)))
 
     def tick(self) -> None:
         """Show that something is waited for. To be called now and then."""
@@ -99,9 +101,9 @@ class Screen:
             self._write(shown)
 
     def _paint(self, text: str, *, last: bool = False) -> str:
-        if self._painter is None:
-            return text
-        return self._painter.feed(text) + (self._painter.end() if last else "")
+        if self._painter is not None:
+            text = self._painter.feed(text) + (self._painter.end() if last else "")
+        return self._wrapper.feed(text) + (self._wrapper.end() if last else "")
 
     def _write(self, text: str) -> None:
         click.echo(text, nl=False, color=color())
@@ -194,4 +196,15 @@ class Screen:
     def _ended(self, event: events.TurnEnded) -> None:
         self._calls.clear()
         if event.outcome == "failed":
-            self.tell(click.style(f"{visible(event.message)} (/retry asks again)", fg="red"))
+            self.tell_failure(event.message)
+
+    def tell_failure(self, message: str) -> None:
+        """Say why there is no answer."""
+        self.tell(click.style(f"{visible(message)} (/retry asks again)", fg="red"))
+
+
+class PipeScreen(Screen):
+    """The screen of one question: how it failed is the program's own last word, and said once."""
+
+    def tell_failure(self, message: str) -> None:
+        """See `Screen.tell_failure`."""
