@@ -52,7 +52,7 @@ class Wrapper:
         self._column = self._spaces = self._width = 0
         self._word = ""
         self._is_wide = False
-        self._most = self._columns() or _BOUNDLESS
+        self._most = 0  # asked for when the line begins: the terminal may change its size before
 
     def feed(self, text: str) -> str:
         """What can be shown now."""
@@ -70,6 +70,7 @@ class Wrapper:
         return shown
 
     def _take(self, token: str) -> Iterator[str]:
+        self._most = self._most or self._columns() or _BOUNDLESS
         if token == "\n":
             yield from self._flush()
             yield " " * self._spaces + "\n"
