@@ -36,17 +36,16 @@ def find_identifiers(sightings: Sightings, *, through: int, weights: Weights = L
     entries: list[Entry] = []
     for probability, name in best:
         piece, line = explaining_line(sightings, sightings.by_name[name])
-        if name in line:
-            entries.append(
-                Entry(
-                    kind="identifier",
-                    text=line,
-                    seq=piece.seq,
-                    key=name,
-                    need=round(probability, 4),
-                    where=piece.where if piece.source in ("result", "edit", "call") else EMPTY,
-                )
+        entries.append(
+            Entry(
+                kind="identifier",
+                text=line,
+                seq=piece.seq,
+                key=name,
+                need=round(probability, 4),
+                where=piece.where if piece.source in ("result", "edit", "call") else EMPTY,
             )
+        )
     return entries
 
 
