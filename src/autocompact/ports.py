@@ -7,14 +7,14 @@ Every one has two implementations or more: stores in `autocompact.stores`, model
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol, runtime_checkable
 
 from autocompact.core.compaction import Compaction
 from autocompact.core.messages import Message, Usage
-from autocompact.core.search import Passage
+from autocompact.core.search import Kind, Passage
 from autocompact.core.tokens import Counter
 
 TokenCounter = Counter
@@ -185,6 +185,7 @@ class Index(Protocol):
         k: int,
         conversation: str | None = None,
         admit: Callable[[Key, int], bool] | None = None,
+        kinds: Collection[Kind] | None = None,
     ) -> tuple[Hit, ...]:
         """The ``k`` likeliest messages, best first; fewer if fewer hold a word of the query.
 
@@ -194,6 +195,7 @@ class Index(Protocol):
             k: messages at most.
             conversation: only this one; None for all of the namespace.
             admit: whether message ``seq`` of a conversation may be found; None admits all.
+            kinds: only passages of these kinds; None for all.
         """
         ...
 

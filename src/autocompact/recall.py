@@ -24,6 +24,17 @@ import msgspec
 
 from autocompact.core.compaction import Compaction
 from autocompact.core.excerpts import excerpt, marked, page
+from autocompact.core.filters import (
+    Asked,
+    Filters,
+    Sort,
+    Speaker,
+    fits,
+    is_on,
+    is_relative,
+    make_filters,
+    read_query,
+)
 from autocompact.core.memory.archive_entries import Archived
 from autocompact.core.memory.archive_recall import archived_in, full_references, words_of
 from autocompact.core.memory.context_archive import CONTEXT_ARCHIVE
@@ -41,16 +52,16 @@ from autocompact.core.messages import (
     ToolResult,
     text_message,
 )
-from autocompact.core.pairing import Place, answered_calls
 from autocompact.core.redacted import redacted_call, without_secrets
 from autocompact.core.redaction import redact
 from autocompact.core.references import parse_reference, reference
-from autocompact.core.search import Kind, Passage, parse_query, part_kind, part_text
+from autocompact.core.search import Kind, Passage, parse_query, part_kind, part_text, passages
 from autocompact.core.terms import terms
 from autocompact.core.tokens import Counter, Estimator
 from autocompact.errors import InvalidInput, StoreCorrupt
 from autocompact.off_loop import LARGE, off_loop, off_loop_if
 from autocompact.ports import Hit, Index, Key, Snapshot, Store
+from autocompact.results import Candidate, Group, candidate, grouped, ranked
 from autocompact.stores.memory_index import MemoryIndex
 
 Scope: TypeAlias = Literal["compacted", "conversation", "all"]
@@ -62,10 +73,15 @@ Documents: TypeAlias = Callable[[], Sequence[tuple[str, str]]]
 RESULTS = 5
 MOST_RESULTS = 20
 EXCERPT_TOKENS = 120
+BESIDE_TOKENS = 40
+GOOD = 0.25
+"""Match of the best result below which nothing fits well; chosen with ``benchmarks/recall_answers.py``."""
 PAGE_TOKENS = 4_000
 MOST_AROUND = 10
-NEW = 0.25
-"""Share of a result's lines that no result above it has shown; with less it is left out."""
+DEPTH, DEPTH_FILTERED = 30, 100
+"""Messages that are looked at for the results; with filters or preferences more of them."""
+LISTED = 2_000
+"""Newest messages that are listed where a search has filters and no words."""
 
 
 _SPEAKERS: Mapping[Kind, str] = {
@@ -79,6 +95,7 @@ _SPEAKERS: Mapping[Kind, str] = {
 _HEADING = re.compile(r"^#{1,6} ", re.MULTILINE)
 _CALL_BEFORE = 3
 _LONGEST_CALL = 160
+_NAMED_ALIKE = 3
 _MEMORY = "memory files"
 _SWITCHED_OFF = "{} is in another conversation, and those are switched off here"
 
@@ -94,12 +111,18 @@ class Found:
         source: whose words the excerpt is, and the call that a tool output answers.
         time: ISO 8601 stamp of the message, "" if unknown.
         excerpt: the lines around the best match, at most `EXCERPT_TOKENS`.
+        match: share of the query's weight (rare words weigh more) that the passage holds, 0 to 1.
+        beside: what belongs to it: a call's output, the answer to a question; at most `BESIDE_TOKENS`.
+        note: that the same stands elsewhere, or that there is a later version of the file.
     """
 
     reference: str
     source: str
     excerpt: str
     time: str = ""
+    match: float = 1.0
+    beside: str = ""
+    note: str = ""
 
     @property
     def is_archived(self) -> bool:
@@ -109,7 +132,8 @@ class Found:
     def render(self, wanted: Collection[str] = ()) -> str:
         """As Markdown; the words that the terms ``wanted`` stand for are marked."""
         shown = marked(self.excerpt, wanted) if wanted else self.excerpt
-        return f"[{self.reference}] {self.source}{f', {self.time}' if self.time else ''}\n{shown}"
+        head = ", ".join(filter(None, [self.source, self.time, self.note]))
+        return "\n".join(filter(None, [f"[{self.reference}] {head}", shown, self.beside]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,45 +203,85 @@ class Recall:
         self._counter = counter or Estimator()
         self._reveal = reveal
 
-    async def search(self, query: str, k: int = RESULTS, *, scope: Scope = "compacted") -> tuple[Found, ...]:
-        """The likeliest places, best first; what mostly repeats a result above it, such as a file read again, is left out.
+    async def search(
+        self,
+        query: str,
+        k: int = RESULTS,
+        *,
+        scope: Scope = "compacted",
+        filters: Filters | None = None,
+    ) -> tuple[Found, ...]:
+        """The likeliest places, best first. A call and its output are one result; what repeats a result is only named there.
 
-        Memory files are searched in every scope. Of the summaries in CONTEXT_ARCHIVE.md only those are that belong to a
-        conversation in the scope; they come last, one for each conversation.
+        Memory files are searched in every scope, unless a filter leaves them out. Of the summaries in CONTEXT_ARCHIVE.md
+        only those are that belong to a conversation in the scope; they come last, one for each conversation.
 
         Args:
-            query: words, names, a path, a question.
+            query: words, names, a path, a question; filters such as ``kind:output`` (`autocompact.core.filters`).
             k: results at most, 1 to `MOST_RESULTS`.
             scope: what is searched.
+            filters: what a result has to be.
 
         Raises:
-            InvalidInput: an empty query, or a scope that is not allowed here.
+            InvalidInput: an empty query, a filter that cannot be, or a scope that is not allowed here.
         """
-        if not query.strip():
+        filters = filters or Filters()
+        if not query.strip() and not filters:
             raise InvalidInput("the query is empty: say what to look for, e.g. a name, a path or a question")
         if scope == "all" and not self._across:
             raise InvalidInput('scope "all" is switched off here: use "compacted" or "conversation"')
         k = min(max(k, 1), MOST_RESULTS)
-        wanted = dict.fromkeys(parse_query(query).terms, 1.0)
+        asked = read_query(query, filters=filters, now=await self._now() if is_relative(query) else "")
+        found = await self._among_messages(asked, scope=scope, k=k)
+        if asked.filters:
+            return tuple(found)
+        wanted = dict.fromkeys(parse_query(asked.text).terms, 1.0)
+        from_files, from_archive = await self._beside(asked.text, wanted, scope=scope, k=k)
+        return (*_merged(found, from_files, k=k), *from_archive)[:k]
+
+    async def _now(self) -> str:
+        """When the conversation last went on: what "yesterday" is said of."""
+        snapshot = await self._store.load(self.key)
+        last = await self._store.read(self.key, from_seq=snapshot.last_seq)
+        return last[-1].time if last else ""
+
+    async def _among_messages(self, asked: Asked, *, scope: Scope, k: int) -> list[Found]:
+        kinds, admit = asked.filters.kinds, await self._admitted(scope)
+        narrow = bool(asked.filters or asked.preferred)
         hits = await self._index.search(
             self.key.namespace,
-            query,
-            k=3 * k,
+            " ".join(filter(None, [asked.text, asked.filters.file])),
+            k=max(DEPTH_FILTERED if narrow else DEPTH, k),
             conversation=None if scope == "all" else self.key.conversation,
-            admit=await self._admitted(scope),
+            admit=admit,
+            kinds=kinds,
         )
-        from_files, from_archive = await self._beside(query, wanted, scope=scope, k=k)
-        found: list[Found] = []
-        shown: set[str] = set()
-        for hit in hits:
-            one = await self._found(hit)
-            lines = {line.strip() for line in one.excerpt.split("\n")}
-            if len(lines - shown) > NEW * len(lines):
-                found.append(one)
-                shown |= lines
-            if len(found) == k:
+        wanted = asked.filters
+        if not hits and narrow:
+            wanted = wanted or Filters(days=asked.preferred.days)
+            hits = await self._listed(wanted, admit=admit)
+        read = [await self._candidate(hit) for hit in hits]
+        fitting = [one for one in read if fits(wanted, one.message, call=one.call, text=one.text)]
+        fitting = ranked(fitting, preferred=asked.preferred)
+        return [await self._found(group) for group in grouped(fitting, k=k)]
+
+    async def _listed(self, filters: Filters, *, admit: Callable[[Key, int], bool] | None) -> list[Hit]:
+        """The newest messages that the filters leave, where there are no words to look for."""
+        if not filters:
+            return []
+        last = (await self._store.load(self.key)).last_seq
+        log = await self._store.read(self.key, from_seq=max(1, last - LISTED + 1), through_seq=last)
+        hits: list[Hit] = []
+        for message in reversed(log):
+            if not is_on(message.time, filters.days) or (admit and not admit(self.key, message.seq)):
+                continue
+            kinds = filters.kinds
+            held = tuple(one for one, _ in passages(message) if kinds is None or one.kind in kinds)
+            if held:
+                hits.append(Hit(key=self.key, seq=message.seq, score=1.0, passages=held, weights={}))
+            if len(hits) == DEPTH_FILTERED:
                 break
-        return (*_merged(found, from_files, k=k), *from_archive)[:k]
+        return hits
 
     async def _admitted(self, scope: Scope) -> Callable[[Key, int], bool] | None:
         """Which messages may be found, None for all."""
@@ -235,24 +299,58 @@ class Recall:
         gone, replaced = _gone(snapshot.active), _replaced(snapshot)
         return lambda _, seq: gone(seq) or seq in replaced
 
-    async def _found(self, hit: Hit) -> Found:
-        log = await self._store.read(hit.key, from_seq=max(1, hit.seq - _CALL_BEFORE), through_seq=hit.seq)
-        passage = hit.passages[0]
-        if not log or passage.part >= len(log[-1].parts):
+    async def _candidate(self, hit: Hit) -> Candidate:
+        log = await self._store.read(
+            hit.key, from_seq=max(1, hit.seq - _CALL_BEFORE), through_seq=hit.seq + 1
+        )
+        at = next((index for index, message in enumerate(log) if message.seq == hit.seq), None)
+        if at is None or hit.passages[0].part >= len(log[at].parts):
             raise StoreCorrupt(
                 f"the search index names a part of message {hit.seq} of {hit.key.conversation!r} that is not there: "
                 "`autocompact doctor` says what to do"
             )
-        *before, message = log
-        name = reference(hit.seq)
-        shown = await self._shown(message)
-        start, end = await _run(_place, message, shown=shown, passage=passage)
+        return candidate(hit, log, at=at)
+
+    async def _found(self, group: Group) -> Found:
+        one = group.best
+        passage = one.passage
+        shown = await self._shown(one.message)
+        start, end = await _run(_place, one.message, shown=shown, passage=passage)
         return Found(
-            reference=name if hit.key == self.key else f"{hit.key.conversation}:{name}",
-            source=_source(message, passage, before=before, reveal=self._reveal),
-            excerpt=self._excerpt(part_text(shown.parts[passage.part])[start:end], hit.weights),
-            time=message.time,
+            reference=self._reference(one.hit),
+            source=_source(one, reveal=self._reveal),
+            excerpt=self._excerpt(part_text(shown.parts[passage.part])[start:end], one.hit.weights),
+            time=one.message.time,
+            match=one.match,
+            beside=await self._neighbour(one),
+            note=self._note(group),
         )
+
+    def _reference(self, hit: Hit) -> str:
+        name = reference(hit.seq)
+        return name if hit.key == self.key else f"{hit.key.conversation}:{name}"
+
+    def _note(self, group: Group) -> str:
+        notes: list[str] = []
+        if group.same:
+            names = [self._reference(one.hit) for one in group.same[:_NAMED_ALIKE]]
+            more = f" and {len(group.same) - _NAMED_ALIKE} more" if len(group.same) > _NAMED_ALIKE else ""
+            notes.append(f"much the same in {', '.join(names)}{more}")
+        if group.best.outdated_by is not None:
+            notes.append(f"older: {self._reference(group.best.outdated_by.hit)} has this file later")
+        return "; ".join(notes)
+
+    async def _neighbour(self, one: Candidate) -> str:
+        """What belongs to a result, on one line: the output of a call, the answer to what the user said."""
+        place = one.answer
+        if place is None:
+            return ""
+        message, part = place
+        shown = (await self._shown(message)).parts[part]
+        text = excerpt(
+            part_text(shown), one.hit.weights, max_tokens=BESIDE_TOKENS, counter=self._counter
+        ).strip()
+        return f"→ [{reference(message.seq)}] {_speaker(message, shown)}: {text}" if text else ""
 
     async def _shown(self, message: Message) -> Message:
         return message if self._reveal else await _run(without_secrets, message)
@@ -431,14 +529,23 @@ class Recall:
         return f"Error: there is no tool {name!r}. There are memory_search and memory_expand."
 
     async def _answer_search(self, asked: SearchArguments) -> str:
-        found = await self.search(asked.query, asked.k, scope=asked.scope)
+        filters = make_filters(
+            speaker=asked.speaker or "",
+            kind=asked.kind or "",
+            file=asked.file,
+            after=asked.after,
+            before=asked.before,
+        )
+        found = await self.search(asked.query, asked.k, scope=asked.scope, filters=filters)
         if not found:
             wider = ' scope "all" searches the other conversations, too.' if self._is_narrow(asked) else ""
-            return f"Nothing found for {asked.query!r}. Try fewer, other or rarer words, or a name.{wider}"
-        count = f"{len(found)} result{'s' if len(found) > 1 else ''}"
-        head = f"{count} for {asked.query!r}, likeliest first. memory_expand opens a reference."
+            less = " with these filters" if filters else ""
+            return (
+                f"Nothing found for {asked.query!r}{less}. Try fewer, other or rarer words, or a name.{wider}"
+            )
         wanted = parse_query(asked.query).terms
-        return "\n\n".join([head, *(one.render(wanted if one.is_archived else ()) for one in found)])
+        shown = [one.render(wanted if one.is_archived else ()) for one in found]
+        return "\n\n".join([_head(asked.query, found), *shown])
 
     def _is_narrow(self, asked: SearchArguments) -> bool:
         return self._across and asked.scope != "all"
@@ -447,13 +554,27 @@ class Recall:
         return (await self.expand(asked.ref, around=asked.around, offset=asked.offset)).render()
 
 
+def _head(query: str, found: Sequence[Found]) -> str:
+    """What stands above the results: how many, and how well the best one fits."""
+    best = max(one.match for one in found)
+    if best < GOOD:
+        return (
+            f"No good match for {query!r}: the best result holds {best:.0%} of the query by weight. It may never have "
+            "been said; if it was, other words find it. The nearest:"
+        )
+    count = f"{len(found)} result{'s' if len(found) > 1 else ''}"
+    return f"{count} for {query!r}, likeliest first, best match {best:.0%}. memory_expand opens a reference."
+
+
 class SearchArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Search everything that left the context: earlier messages, tool calls, tool outputs, and the memory files.
 
-    Use it before you ask again, read again or guess. Gives excerpts with references such as m123.
+    Use it before you ask again, read again or guess. One search mostly shows the answer: ask with the whole question, or
+    with its names, paths and rare words. Open a reference such as m123 only if its excerpt is not enough. Where the answer
+    says "No good match", try other words once.
     """
 
-    query: Annotated[str, msgspec.Meta(description="Names, paths, rare words, or a question")]
+    query: Annotated[str, msgspec.Meta(description="The question, or names, paths and rare words of it")]
     k: Annotated[int, msgspec.Meta(ge=1, le=MOST_RESULTS, description="Results at most")] = RESULTS
     scope: Annotated[
         Scope,
@@ -461,6 +582,16 @@ class SearchArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             description="compacted: what left the context; conversation: all of this one; all: every one"
         ),
     ] = "compacted"
+    speaker: Annotated[Speaker | None, msgspec.Meta(description="Only what they said or gave")] = None
+    kind: Annotated[
+        Sort | None,
+        msgspec.Meta(description="Only this: words = what people and you said; edit = changes of files"),
+    ] = None
+    file: Annotated[
+        str, msgspec.Meta(description="Only what touches or names this file (path or its end)")
+    ] = ""
+    after: Annotated[str, msgspec.Meta(description="Only from this day or month on, e.g. 2022-09-14")] = ""
+    before: Annotated[str, msgspec.Meta(description="Only before this day or month")] = ""
 
 
 class ExpandArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -566,14 +697,12 @@ async def _run(work: Callable[..., _W], message: Message, **rest: Any) -> _W:
     return await off_loop_if(size > LARGE, lambda: work(message, **rest))
 
 
-def _source(message: Message, passage: Passage, *, before: Sequence[Message], reveal: bool) -> str:
-    part = message.parts[passage.part]
-    source = _speaker(message, part)
-    if not isinstance(part, ToolResult):
+def _source(one: Candidate, *, reveal: bool) -> str:
+    part = one.message.parts[one.passage.part]
+    source = _speaker(one.message, part)
+    if not isinstance(part, ToolResult) or one.call is None:
         return source
-    history = (*before, message)
-    call = answered_calls(history).get(Place(len(before), passage.part))
-    return source if call is None else f"{source} of {_call(call, reveal=reveal)}"
+    return f"{source} of {_call(one.call, reveal=reveal)}"
 
 
 def _call(call: ToolCall, *, reveal: bool) -> str:

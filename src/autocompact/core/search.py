@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, TypeAlias, cast
@@ -275,6 +275,7 @@ def search(
     look_up: Callable[[Sequence[int]], Mapping[int, Passage]],
     log_of: Callable[[int], int],
     admit: Callable[[int, int], bool] | None = None,
+    kinds: Collection[Kind] | None = None,
 ) -> list[Ranked]:
     """Messages that hold a term of the query, the likeliest first: `shortlist`, then `rank`.
 
@@ -285,12 +286,16 @@ def search(
         look_up: gives passages by number.
         log_of: the conversation that the number of a passage belongs to.
         admit: whether message ``seq`` of a conversation may be found.
+        kinds: passages of other kinds are passed over; None for all.
     """
-    numbers = shortlist(postings, total=total, limit=SHORTLIST if admit is None else None)
+    is_open = admit is None and kinds is None
+    numbers = shortlist(postings, total=total, limit=SHORTLIST if is_open else None)
     chosen: dict[int, Passage] = {}
     for first in range(0, len(numbers), SHORTLIST):
         for number, passage in look_up(numbers[first : first + SHORTLIST]).items():
-            if admit is None or admit(log_of(number), passage.seq):
+            if (kinds is None or passage.kind in kinds) and (
+                admit is None or admit(log_of(number), passage.seq)
+            ):
                 chosen[number] = passage
         if len(chosen) >= SHORTLIST:
             break

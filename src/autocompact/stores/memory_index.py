@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from autocompact.core.messages import Message
-from autocompact.core.search import Passage, Posting, narrowed, parse_query, passages, search
+from autocompact.core.search import Kind, Passage, Posting, narrowed, parse_query, passages, search
 from autocompact.ports import Hit, Key
 from autocompact.stores.rows import place, row_id
 
@@ -57,9 +57,10 @@ class MemoryIndex:
         k: int,
         conversation: str | None = None,
         admit: Callable[[Key, int], bool] | None = None,
+        kinds: Collection[Kind] | None = None,
     ) -> tuple[Hit, ...]:
         """See `Index.search`."""
-        return self.find(namespace, query, k=k, conversation=conversation, admit=admit)
+        return self.find(namespace, query, k=k, conversation=conversation, admit=admit, kinds=kinds)
 
     def find(
         self,
@@ -69,6 +70,7 @@ class MemoryIndex:
         k: int,
         conversation: str | None = None,
         admit: Callable[[Key, int], bool] | None = None,
+        kinds: Collection[Kind] | None = None,
     ) -> tuple[Hit, ...]:
         """`search`, for a caller in a thread."""
         logs = self._logs
@@ -91,6 +93,7 @@ class MemoryIndex:
             look_up=lambda numbers: {n: logs[place(n)[0]].passages[n] for n in numbers},
             log_of=lambda number: place(number)[0],
             admit=admitted if admit else None,
+            kinds=kinds,
         )
         return tuple(
             Hit(

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, cast
 from weakref import WeakKeyDictionary
@@ -28,6 +28,7 @@ from weakref import WeakKeyDictionary
 from autocompact.core.messages import Message
 from autocompact.core.search import (
     KINDS,
+    Kind,
     Passage,
     Posting,
     Query,
@@ -115,6 +116,7 @@ class SqliteIndex:
         k: int,
         conversation: str | None = None,
         admit: Callable[[Key, int], bool] | None = None,
+        kinds: Collection[Kind] | None = None,
     ) -> tuple[Hit, ...]:
         """See `Index.search`."""
         asked = parse_query(query)
@@ -124,7 +126,7 @@ class SqliteIndex:
             if scope is None:
                 return ()
             try:
-                found = _Search(scope, _notes(connection)).find(asked, admit=admit)
+                found = _Search(scope, _notes(connection)).find(asked, admit=admit, kinds=kinds)
                 return tuple(
                     Hit(
                         key=scope.key(one.log),
@@ -218,7 +220,13 @@ class _Search:
         self._scope = scope
         self._notes = notes
 
-    def find(self, query: Query, *, admit: Callable[[Key, int], bool] | None) -> list[Ranked]:
+    def find(
+        self,
+        query: Query,
+        *,
+        admit: Callable[[Key, int], bool] | None,
+        kinds: Collection[Kind] | None = None,
+    ) -> list[Ranked]:
         scope = self._scope
         query, counts = narrowed(query, self._counts([self._match(term) for term in query.terms]))
         return search(
@@ -228,6 +236,7 @@ class _Search:
             look_up=scope.tables.passages,
             log_of=lambda id: place(id)[0],
             admit=None if admit is None else lambda log, seq: admit(scope.key(log), seq),
+            kinds=kinds,
         )
 
     def _match(self, term: str) -> str:
