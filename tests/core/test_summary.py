@@ -65,125 +65,56 @@ LEDGER = extract(SESSION)
 
 def summarised(budget: int = 900, *, ledger: Ledger = LEDGER, focus: str = "", previous: str = "") -> str:
     return offline_summary(
-        SESSION, ledger, budget=budget, counter=COUNTER, focus=redact(focus), previous=redact(previous)
+        ledger, budget=budget, counter=COUNTER, focus=redact(focus), previous=redact(previous)
     )
 
 
-@pytest.mark.requirement("A5", "E6")
-def uploader_ledger() -> Ledger:
-    path = "/repo/src/uploader.py"
-    return Ledger(
-        entries=(
-            Entry(
-                kind="request",
-                text=redact("Make the upload survive network errors."),
-                seq=1,
-                key=redact("request 1"),
-                state="done",
-                state_seq=11,
-            ),
-            Entry(
-                kind="request",
-                text=redact("Now log each retry."),
-                seq=12,
-                key=redact("request 12"),
-                state="open",
-            ),
-            Entry(
-                kind="todo",
-                text=redact("Retry the upload"),
-                seq=9,
-                key=redact("Retry the upload"),
-                state="done",
-            ),
-            Entry(
-                kind="todo",
-                text=redact("Write the guide"),
-                seq=9,
-                key=redact("Write the guide"),
-                state="open",
-            ),
-            Entry(
-                kind="error", text=redact("pytest: no attribute 'log_retry'"), seq=14, key=redact("pytest")
-            ),
-            Entry(
-                kind="decision",
-                text=redact("Retry in `Uploader.send`, because the queue knows no networks."),
-                seq=4,
-                key=redact("d"),
-            ),
-            Entry(kind="file", text=redact(f"{path} — edited"), seq=5, key=redact(path), state="done"),
-            Entry(
-                kind="identifier",
-                text=redact("send_with_retry(batch, retry_limit=5)"),
-                seq=5,
-                key=redact("retry_limit"),
-                where=redact(path),
-            ),
-            Entry(
-                kind="command",
-                text=redact("`pytest -q` — ok: 2 passed"),
-                seq=7,
-                key=redact("pytest -q"),
-                state="done",
-            ),
-            Entry(
-                kind="identifier",
-                text=redact("the flag --log-retries switches it on"),
-                seq=13,
-                key=redact("--log-retries"),
-            ),
-        )
-    )
-
-
+@pytest.mark.requirement("A5", "E6", "F6")
 def test_the_offline_summary_reads_like_this() -> None:
-    assert summarised(ledger=uploader_ledger()) == snapshot("""\
-## Summary
-**Asked:** Make the upload survive network errors. [m1] → Now log each retry. [m12]
-**Done:** The upload now retries five times. The tests pass. [m11] `uploader.py`
-**Pending:** Write the guide; pytest: no attribute 'log_retry'; work on it was under way [m14]
-
-### Requests
+    assert summarised() == snapshot("""\
+## Requests
 - m1 [done m11]: Make the upload survive network errors.
-- m12 [open]: Now log each retry.
+- m12 [open]: Now log each retry with the password=[secret: password] hidden.
 
-## Decisions
-- Retry in `Uploader.send`, because the queue knows no networks. (m4)
-
-## Files
-- /repo/src/uploader.py — edited m5
-   send_with_retry(batch, retry_limit=5)
-
-## State
-**Done**
-- [x] Retry the upload
-(see m9)
-**Pending**
+## Where the work stands
 - [ ] Write the guide
-(see m9)
-### Open errors
-- pytest: no attribute 'log_retry' (m14)
+- [x] Retry the upload
+- m4 “I decided to retry in `Uploader.send` because the queue must not know about networks.”
+- m11 “Done: The upload now retries five times. The tests pass.”
+- m5 Edit /repo/src/uploader.py → The file /repo/src/uploader.py was updated.
+- m7 Bash pytest -q tests/test_uploader.py → 2 passed in 0.10s
+- m9 TodoWrite Retry the upload Write the guide → Todos were modified.
+- m13 Bash pytest -q tests/test_log.py → Exit code 1 / E AttributeError: no attribute 'log_retry'
 
-## Context
-### Commands
-- `pytest -q` — ok: 2 passed (m7)
+## Changes by file
+- /repo/src/uploader.py — edited — `send_once(batch)` → `send_with_retry(batch, retry_limit=5)` [m5]
 
-### Details
-m13 the flag --log-retries switches it on\
+## Commands
+- `pytest -q tests/test_log.py` — failed (1): E AttributeError: no attribute 'log_retry' (m13)
+
+## Open errors
+- pytest -q tests/test_log.py: E AttributeError: no attribute 'log_retry' (m14)\
 """)
 
 
-@pytest.mark.requirement("A5")
-def test_the_sections_are_those_of_the_compaction_prompt() -> None:
+def test_the_sections_come_in_the_order_in_which_a_reader_needs_them() -> None:
     titles = re.findall(r"^## (.+)$", summarised(), re.MULTILINE)
-    assert titles == ["Summary", "Decisions", "Files", "State", "Context"]
+    assert titles == [
+        "Requests",
+        "Where the work stands",
+        "Changes by file",
+        "Commands",
+        "Open errors",
+    ]
+    finding = Entry(kind="finding", text=redact("It rounds twice."), seq=3, key=redact("f"), need=0.9)
+    more = re.findall(
+        r"^## (.+)$", summarised(ledger=Ledger(entries=(*LEDGER.entries, finding))), re.MULTILINE
+    )
+    assert more[1:4] == ["Where the work stands", "What was found, decided and done", "Changes by file"]
 
 
-def test_with_nothing_to_say_every_section_says_so() -> None:
-    text = offline_summary((), Ledger(), budget=900, counter=COUNTER)
-    assert text.count("none") == 8
-    assert text.count("## ") == 5
+def test_with_nothing_to_say_nothing_is_said() -> None:
+    assert not offline_summary(Ledger(), budget=900, counter=COUNTER)
 
 
 @pytest.mark.parametrize("budget", [0, 1, 5, 20, 64, 150, 399, 400, 2000])
@@ -193,10 +124,11 @@ def test_whatever_the_budget_the_summary_fits_it(budget: int) -> None:
         assert COUNTER.count(summarised(budget, previous=earlier)) <= budget
 
 
-def test_a_small_budget_goes_to_what_there_is_not_to_empty_sections() -> None:
+def test_a_small_budget_goes_to_what_was_asked_and_where_the_work_stands() -> None:
     text = summarised(120)
-    assert "none" not in text
-    assert "[m14]" in text
+    assert "m12 [open]" in text
+    assert "- [ ] Write the guide" in text
+    assert "uploader.py" in text
 
 
 class Steep:
@@ -210,7 +142,7 @@ class Steep:
 
 def test_the_budget_holds_also_where_tokens_do_not_add_up() -> None:
     for budget in range(500, 6000, 250):
-        text = offline_summary(SESSION, LEDGER, budget=budget, counter=Steep())
+        text = offline_summary(LEDGER, budget=budget, counter=Steep())
         assert Steep().count(text) <= budget
 
 
@@ -219,10 +151,10 @@ def test_same_input_same_summary() -> None:
     assert summarised(300, focus="upload") == summarised(300, focus="upload")
 
 
+@pytest.mark.requirement("F8")
 def test_no_secret_reaches_the_summary() -> None:
-    closing = numbered([*SESSION, said("assistant", "The key is sk-proj-a1b2c3d4e5f6g7h8i9j0k1l2.")])
+    closing = numbered([*SESSION, said("assistant", "The key is sk-proj-a1b2c3d4e5f6g7h8i9j0k1l2 for now.")])
     text = offline_summary(
-        closing,
         extract(closing),
         budget=2000,
         counter=COUNTER,
@@ -230,49 +162,19 @@ def test_no_secret_reaches_the_summary() -> None:
     )
     assert "hunter2" not in text
     assert "a1b2c3d4" not in text
-    assert "The key is [secret: API key]" in text
-
-
-def test_a_closing_reply_leaves_nothing_under_way_and_its_prose_is_quoted() -> None:
-    text = offline_summary(SESSION[:11], extract(SESSION[:11]), budget=900, counter=COUNTER)
-    assert "**Done:** The upload now retries five times. The tests pass. [m11] `uploader.py`" in text
-    assert "under way" not in text
-
-
-def test_a_closing_reply_of_nothing_but_code_is_quoted_as_it_is() -> None:
-    log = numbered([said("user", "Show it."), said("assistant", "```\nx = 1\n```")])
-    text = offline_summary(log, extract(log), budget=900, counter=COUNTER)
-    assert "**Done:** ``` x = 1 ``` [m2]" in text
-
-
-def test_long_words_are_cut_at_a_sentence_else_at_a_blank_else_anywhere() -> None:
-    def asked(words: str) -> str:
-        ledger = Ledger(entries=(Entry(kind="request", text=redact(words), seq=1, key=redact("request 1")),))
-        text = offline_summary((), ledger, budget=900, counter=COUNTER)
-        return text.split(":** ", 1)[1].split(" [m1]")[0]
-
-    assert asked("Make this faster now. " * 40).endswith("faster now.")
-    assert re.fullmatch(r"(?:word )+word…", asked("word " * 300))
-    assert re.fullmatch(r"字+…", asked("字" * 900))
-
-
-def test_more_than_three_changed_files_are_counted() -> None:
-    log = numbered(
-        [said("user", "Go."), *(m for i in range(5) for m in edit(f"c{i}", f"/r/f{i}.py", "a", "b"))]
-    )
-    assert "`f2.py`, `f3.py`, `f4.py` (+2)" in offline_summary(log, extract(log), budget=900, counter=COUNTER)
+    assert "The key is [secret: " in text
 
 
 def test_the_summary_speaks_the_language_of_the_conversation() -> None:
     log = numbered(
         [
             said("user", "Bitte mache das Hochladen schneller, es ist nicht gut."),
-            said("assistant", "Erledigt."),
+            said("assistant", "Erledigt, denn die Warteschlange war die Ursache."),
         ]
     )
-    text = offline_summary(log, extract(log), budget=900, counter=COUNTER)
-    assert text.startswith("## Zusammenfassung\n**Gefragt:** Bitte mache")
-    assert "## Entscheidungen\nnichts" in text
+    text = offline_summary(extract(log), budget=900, counter=COUNTER)
+    assert text.startswith("## Anfragen\n- m1 [erledigt m2]: Bitte mache")
+    assert "## Stand der Arbeit\n" in text
 
 
 @pytest.mark.requirement("A2")
@@ -284,11 +186,12 @@ def test_focus_raises_what_matches_it() -> None:
     ledger = Ledger(
         entries=tuple(
             Entry(
-                kind="identifier",
+                kind="finding",
                 text=redact(line),
                 seq=2,
-                key=redact(line.split()[1]),
+                key=redact(line),
                 need=0.5 - 0.1 * index,
+                state_seq=index,
             )
             for index, line in enumerate(lines)
         )
@@ -301,41 +204,37 @@ def test_focus_raises_what_matches_it() -> None:
 
 @pytest.mark.requirement("A11")
 def test_of_a_models_earlier_summary_the_needed_lines_are_merged_under_their_own_heading() -> None:
-    previous = "# Report\nThe retry_limit was agreed with the operators.\n" + "\n".join(
-        f"On day {day} somebody said hello." for day in range(90)
+    previous = (
+        "## Rules in force\n- Never push. [m1]\n\n# Report\nThe uploader.py was agreed with the operators.\n"
+        + "\n".join(f"On day {day} somebody said hello." for day in range(90))
     )
     text = summarised(900, previous=previous)
     account = text.split("## Earlier account\n")[1].split("\n\n## ")[0]
-    assert account.startswith("### Report\nThe retry_limit was agreed with the operators.")
+    assert account.startswith("### Report\nThe uploader.py was agreed with the operators.")
     assert "day 3" not in account
-    assert text.index("## Earlier account") < text.index("## Decisions")
+    assert "Never push" not in account
+    assert text.index("## Earlier account") < text.index("## Changes by file")
 
 
 @pytest.mark.requirement("A11")
-def test_our_own_earlier_summary_is_merged_not_nested() -> None:
-    text = summarised(900)
+def test_our_own_earlier_summary_is_carried_on_by_the_ledger_and_not_nested() -> None:
+    ledger, text = LEDGER, redact("# Old\nSomebody else wrote this.")
     for step in (1, 2, 3):
-        log = numbered([said("user", f"Step {step}."), said("assistant", f"Step {step} is complete now.")])
-        later = [replace(message, seq=message.seq + 20 * step) for message in log]
-        text = offline_summary(
-            later, extract(later, previous=LEDGER), budget=1500, counter=COUNTER, previous=redact(text)
+        text = offline_summary(ledger, budget=1500, counter=COUNTER, previous=text)
+        log = numbered(
+            [
+                said("user", f"Step {step}."),
+                said("assistant", f"Step {step} is complete in step{step}.py now."),
+            ]
         )
-    account = text.split("## Earlier account\n")[1].split("\n\n## ")[0]
-    assert account.splitlines() == [
-        "- The upload now retries five times. The tests pass. [m11] `uploader.py`",
-        "- Step 1 is complete now. [m22] `uploader.py`",
-        "- Step 2 is complete now. [m42] `uploader.py`",
-    ]
-    assert text.count("## Earlier account") == 1
-    assert text.count("**Asked:**") == 1
-
-
-def test_that_nothing_was_done_is_not_carried_on_as_something_done() -> None:
-    log, text = numbered([said("user", "Look at the pump.")]), ""
-    for _ in range(3):
-        text = offline_summary(log, extract(log), budget=300, counter=COUNTER, previous=redact(text))
-        assert "**Done:** none\n" in text
-    assert "- none" not in text
+        later = [replace(message, seq=message.seq + 20 * step) for message in log]
+        ledger = extract(later, previous=ledger)
+    text = offline_summary(ledger, budget=1500, counter=COUNTER, previous=text)
+    assert text.count("## Requests") == text.count("## Earlier account") == 1
+    assert "Somebody else wrote this." in text
+    assert "I decided to retry in `Uploader.send`" in text
+    assert "Step 3 is complete in step3.py now." in text
+    assert "src/uploader.py — edited" in text
 
 
 _WORDS = st.text(alphabet="ab ._\n#*`é字", max_size=80)
@@ -353,7 +252,7 @@ def test_any_conversation_gives_a_summary_that_fits(
 ) -> None:
     log = [text_message(seq, role, text) for seq, (role, text) in enumerate(turns, 1)]
     text = offline_summary(
-        log, extract(log), budget=budget, counter=COUNTER, previous=redact(previous), focus=redact(focus)
+        extract(log), budget=budget, counter=COUNTER, previous=redact(previous), focus=redact(focus)
     )
     assert COUNTER.count(text) <= budget
 
@@ -411,8 +310,8 @@ def _recorded() -> list[str]:
 def test_a_recorded_session_is_summarised_with_every_request_and_changed_file(file: str) -> None:
     messages = read_session(DATA / file).messages
     ledger = extract(messages)
-    text = offline_summary(messages, ledger, budget=3000, counter=COUNTER)
+    text = offline_summary(ledger, budget=3000, counter=COUNTER)
     assert COUNTER.count(text) <= 3000
     left = verify(text, ledger).recoverable
     assert all(entry.kind != "request" for entry in left)
-    assert all(entry.kind != "file" or entry.state != "done" for entry in left)
+    assert all(entry.kind != "change" or entry.key.startswith("/tmp/") for entry in left)

@@ -87,7 +87,7 @@ def test_a_file_is_kept_when_it_is_named_without_doubt() -> None:
     assert keeps("changed /r/web/store.py", one, two, alone) == [False, True, False]
 
 
-@pytest.mark.parametrize("kind", ["command", "error", "todo", "decision", "running"])
+@pytest.mark.parametrize("kind", ["rule", "finding", "fact", "step", "command", "error", "todo", "running"])
 def test_what_has_no_name_is_kept_when_enough_of_its_words_stand_together(kind: Kind) -> None:
     told = entry(kind, "Use SQLite because the server has no network connection", key="d1")
     assert keeps("We chose SQLite: the server is without any network.", told) == [True]
@@ -116,7 +116,7 @@ _WORD = st.sampled_from(_VOCABULARY)
 _NAMES = st.tuples(_WORD, _WORD, st.integers(0, 99)).map(lambda name: "_".join(map(str, name)))
 _WORDS = st.lists(_WORD, min_size=2, max_size=12).map(" ".join)
 _KINDS: st.SearchStrategy[Kind] = st.sampled_from(
-    ["request", "file", "command", "error", "todo", "decision", "running", "identifier"]
+    ["request", "finding", "change", "file", "command", "error", "todo", "running", "identifier"]
 )
 
 

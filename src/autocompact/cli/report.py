@@ -18,12 +18,15 @@ from autocompact.recorded import Compacted
 
 _INDENT = 12
 _KINDS = {
+    "rule": "rules",
     "request": "requests",
     "error": "errors",
     "todo": "plan items",
     "running": "running",
+    "change": "changes",
+    "finding": "findings",
+    "fact": "facts",
     "file": "files",
-    "decision": "decisions",
     "command": "commands",
     "identifier": "identifiers",
 }

@@ -22,8 +22,11 @@ from typing import Final, TypeAlias
 
 from autocompact.core.compaction import Compaction, Mask, Placement, Receipt, Rung, Trigger
 from autocompact.core.cuts import DEFAULT, LogOrder, Rule, Unseen, legal_cuts, tail_cut
+from autocompact.core.language import WORDS
 from autocompact.core.ledger.entries import Entry, Ledger
 from autocompact.core.ledger.extraction import ledger_of
+from autocompact.core.ledger.rendering import language_of
+from autocompact.core.ledger.rules import rules_section
 from autocompact.core.ledger.scan import Scan, scan
 from autocompact.core.ledger.stretches import STRETCH_TOKENS, stretches
 from autocompact.core.long_request import LEAST_REQUEST, CutRequest, cut_request
@@ -46,6 +49,9 @@ WITHOUT_UNSEEN: tuple[Rule, ...] = (*RULES, Unseen())
 
 SMALLEST_LEDGER = 64
 """Tokens below which a summary says nothing useful: with less room than this the floor is refused."""
+
+RULES_LEAST, RULES_SHARE = 200, 0.35
+"""Tokens that rules may take whole: so many, or this share of a larger summary."""
 
 FADED = 0.005
 """Expected need below which an identifier of an earlier compaction is left to recall: the ledger must not grow with
@@ -351,15 +357,17 @@ class _Attempt:
     ) -> Compaction:
         """Summary and ledger of the head in ``tokens``; the tail stays, but for ``cut`` and old outputs from `tighten` on."""
         ledger = self.ledger(head.through_seq)
+        rules = self._rules(ledger, tokens)
+        room = max(SMALLEST_LEDGER, tokens - self.log.counter.count(rules))
         stated = self._stated_in_summary(ledger)
         notes: tuple[Redacted, ...] = ()
         if reply is not None and reply.text:
             text, notes = self._usable(reply.text, stated)
             checked = verify(text, stated)
-            text = repair_summary(text, stated, verification=checked, budget=tokens, counter=self.log.counter)
+            text = repair_summary(text, stated, verification=checked, budget=room, counter=self.log.counter)
         else:
-            text = self._offline(head, stated, tokens=tokens)
-        text = self._with_fixed_words(text, head)
+            text = self._offline(stated, tokens=room)
+        text = self._with_fixed_words(text, head, rules=rules)
         masks = _merged(self._tail_masks(rung, head), cut)
         record = self._record(
             rung, through_seq=head.through_seq, summary=text, ledger=ledger, masks=masks, reply=reply
@@ -367,17 +375,20 @@ class _Attempt:
         return replace(record, receipt=replace(record.receipt, notes=(*record.receipt.notes, *notes)))
 
     def _stated_in_summary(self, ledger: Ledger) -> Ledger:
-        """The ledger without what the last request says, which stands after the summary or in it: a reference to it stays."""
+        """The ledger without the rules, which stand before the summary, and without what the last request says.
+
+        That stands after the summary or in it: a reference to it stays.
+        """
         last = self._cut_request.message if self._cut_request else None
-        if last is None:
-            return ledger
         entries: list[Entry] = []
         for entry in ledger.entries:
-            if entry.seq != last.seq:
+            if entry.kind == "rule":
+                continue
+            if last is None or entry.seq != last.seq:
                 entries.append(entry)
             elif entry.kind == "request":
                 entries.append(replace(entry, text=own("…")))
-            elif entry.kind not in ("identifier", "decision") or entry.text not in self.redactor(last).text:
+            elif entry.kind not in ("identifier", "fact") or entry.text not in self.redactor(last).text:
                 entries.append(entry)
         return Ledger(entries=tuple(entries))
 
@@ -417,9 +428,14 @@ class _Attempt:
             () if rung == "summarise" else self._masks(head.index, protect_tokens=self.goal.tail_tokens // 4)
         )
 
-    def _offline(self, head: _Head, ledger: Ledger, *, tokens: int) -> Redacted:
+    def _rules(self, ledger: Ledger, tokens: int) -> Redacted:
+        """The rules in force, each of them, on every rung; shortened where they would take most of a summary."""
+        budget = max(RULES_LEAST, int(tokens * RULES_SHARE))
+        heading = WORDS[language_of(ledger.entries)]["rules"]
+        return rules_section(ledger.entries, budget=budget, counter=self.log.counter, heading=heading)
+
+    def _offline(self, ledger: Ledger, *, tokens: int) -> Redacted:
         return offline_summary(
-            head.messages,
             ledger,
             budget=tokens,
             counter=self.log.counter,
@@ -497,13 +513,15 @@ class _Attempt:
         kept = {seq: self._kept_tokens(seq) for seq in self._keep(head.through_seq if head else 0)}
         for message, tokens in zip(self.context.messages[index:], self.tokens[index:], strict=True):
             kept[message.seq] = kept.get(message.seq, 0) + tokens
-        words = self.log.counter.count(self._with_fixed_words(EMPTY, head)) if head else 0
+        rules = self._rules(self.ledger(head.through_seq), SMALLEST_LEDGER) if head else EMPTY
+        words = self.log.counter.count(self._with_fixed_words(EMPTY, head, rules=EMPTY)) if head else 0
         last = self.last_request.seq if self.last_request else 0
         summary = self.log.counter.count(frame("", placement=self.goal.placement)) + FRAMING + SMALLEST_LEDGER
         return {
             "system prompt": sum(self.tokens[: self.prompt]),
             "tools": self.goal.overhead.tokens,
             "last request": kept.pop(last, 0),
+            "rules": self.log.counter.count(rules),
             "pins": words + sum(tokens for seq, tokens in kept.items() if seq in self.goal.pins),
             "what cannot be folded": sum(tokens for seq, tokens in kept.items() if seq not in self.goal.pins),
             "the smallest summary": summary if head else 0,
@@ -539,12 +557,14 @@ class _Attempt:
             else self.log.cost(seq).tokens
         )
 
-    def _with_fixed_words(self, text: Redacted, head: _Head) -> Redacted:
-        """The summary with what must stand in it verbatim."""
+    def _with_fixed_words(self, text: Redacted, head: _Head, *, rules: Redacted) -> Redacted:
+        """The summary with what must stand in it verbatim: rules first, then pins, and the last request at its end."""
         sections = [text] if text else []
         if self.goal.notes:
             pinned = (filled("- {}", note) for note in self.goal.notes)
             sections.insert(0, joined("\n", (own("## Pinned\n"), *pinned)))
+        if rules:
+            sections.insert(0, rules)
         last = self._cut_request.message if self._cut_request else None
         if (
             last is not None

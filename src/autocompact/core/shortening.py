@@ -106,7 +106,7 @@ def _needs(ledger: Ledger) -> Mapping[str, float]:
     """The need of each word of a key: what tells that a passage is about it."""
     needs: dict[str, float] = {}
     for entry in ledger.entries:
-        if entry.kind in ("identifier", "file", "todo", "error", "running", "decision"):
+        if entry.kind in ("identifier", "file", "change", "todo", "error", "running"):
             words = _NAME.findall(entry.key)
             for word in words:
                 needs[word] = max(needs.get(word, 0.0), entry.need / len(words))

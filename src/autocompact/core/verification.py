@@ -105,20 +105,21 @@ class _Statements:
                 self.starts.append(match.start())
                 self.words.append(word)
                 self.by_word.setdefault(word, []).append(match.start())
-        files = Counted(entry.key.rsplit("/", 1)[-1] for entry in ledger.entries if entry.kind == "file")
+        paths = (entry.key for entry in ledger.entries if entry.kind in ("file", "change"))
+        files = Counted(path.rsplit("/", 1)[-1] for path in paths)
         self.shared = {name for name, count in files.items() if count > 1}
 
     def states(self, entry: Entry) -> bool:
         match entry.kind:
             case "request":
                 return entry.seq in self.references or self._holds(" ".join(entry.text.split()))
-            case "file":
+            case "file" | "change":
                 return any(self._holds(name) for name in self._names(entry.key))
             case "identifier":
                 wanted = content_words(entry.text.replace(entry.key, " "))
                 places = islice(self._places(entry.key), _PLACES)
                 return any(self._share(wanted, at, size=len(entry.key)) >= SHARE for at in places)
-            case "command" | "error" | "todo" | "decision" | "running":
+            case "rule" | "finding" | "fact" | "step" | "command" | "error" | "todo" | "running":
                 return self._tells(entry.text)
             case _:
                 assert_never(entry.kind)

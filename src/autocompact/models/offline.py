@@ -38,9 +38,7 @@ class OfflineModel:
         told = list(messages)
         if len(told) > 1 and told[-1].synthetic:
             told.pop()
-        text = offline_summary(
-            told, extract(told), budget=max_tokens or DEFAULT_TOKENS, counter=self._counter
-        )
+        text = offline_summary(extract(told), budget=max_tokens or DEFAULT_TOKENS, counter=self._counter)
         return ModelReply(text=f"<summary>\n{text}\n</summary>", stop_reason="stop", model=self.name)
 
     async def count(self, messages: Sequence[Message], *, tools: bytes | None = None) -> int:

@@ -23,12 +23,16 @@ _LEFT = 300
 """Messages that "What left" lists."""
 
 _KINDS: dict[Kind, str] = {
+    "rule": "Rules",
     "request": "Requests",
     "error": "Errors",
     "todo": "Plan",
     "running": "Running",
-    "decision": "Decisions",
-    "file": "Files",
+    "step": "Current step",
+    "finding": "Findings",
+    "fact": "Facts",
+    "change": "Changes",
+    "file": "Files read",
     "command": "Commands",
     "identifier": "Details",
 }

@@ -3,17 +3,17 @@ from __future__ import annotations
 from tests.core.talk import Talk
 
 
-def test_a_file_says_what_happened_to_it() -> None:
+def test_a_file_that_was_read_is_told_once_and_what_was_changed_by_what_became_of_it() -> None:
     talk = Talk().calls("Read", {"file_path": "a.py"}).gets("x")
     talk.calls("Edit", {"file_path": "a.py", "old_string": "1", "new_string": "2"}).gets("ok")
     talk.calls("Edit", {"file_path": "a.py", "old_string": "2", "new_string": "3"}).gets("ok")
     talk.calls("Read", {"file_path": "b.py"}).gets("y")
     talk.calls("Write", {"file_path": "c.py", "content": "z"}).gets("ok").runs("rm c.py", "")
 
-    assert [(e.key, e.text, e.seq, e.state) for e in talk.entries("file")] == [
-        ("a.py", "a.py — edited 2×", 5, "done"),
-        ("b.py", "b.py — read", 7, ""),
-        ("c.py", "c.py — created, deleted", 11, "done"),
+    assert [(e.key, e.text, e.seq) for e in talk.entries("file")] == [("b.py", "b.py — read", 7)]
+    assert [(e.key, e.text, e.seq, e.state_seq) for e in talk.entries("change")] == [
+        ("a.py", "edited 2× — `1` → `3`", 5, 3),
+        ("c.py", "created, deleted — now `z`", 11, 9),
     ]
 
 
@@ -21,7 +21,7 @@ def test_a_failed_edit_touched_nothing() -> None:
     talk = Talk().calls("Edit", {"file_path": "a.py", "old_string": "1", "new_string": "2"})
     talk.gets("String to replace not found", is_error=True)
 
-    assert talk.entries("file") == []
+    assert talk.entries("file") == talk.entries("change") == []
 
 
 def test_a_command_is_kept_with_the_outcome_of_its_last_run() -> None:

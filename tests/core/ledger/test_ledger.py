@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inline_snapshot import snapshot
 
 from autocompact.core.ledger.choice import choose
 from autocompact.core.ledger.entries import Entry, Ledger
@@ -87,7 +88,7 @@ def test_what_the_rest_of_the_ledger_says_is_not_said_twice() -> None:
     text = render(choose(talk.ledger, 1_000, counter=WORDS))
 
     assert text.count("Fix load_state now") == 1
-    assert text.count("/w/load_state.py") == 1
+    assert text.count("- /w/load_state.py — read m2") == 1
 
 
 def test_a_bare_path_that_stands_in_a_chosen_line_is_not_said_again() -> None:
@@ -95,7 +96,8 @@ def test_a_bare_path_that_stands_in_a_chosen_line_is_not_said_again() -> None:
     talk.agent("/w/src/money holds load_state, save_state")
     text = render(choose(talk.ledger, 1_000, counter=WORDS))
 
-    assert text == "## Details\nm2 /w/src/money holds load_state, save_state"
+    assert "## Details" not in text
+    assert "- /w/src/money holds load_state, save_state (m2)" in text
 
 
 def test_a_long_line_is_cut_around_the_name() -> None:
@@ -131,33 +133,36 @@ def test_the_ledger_reads_like_notes_on_the_session() -> None:
     ledger = a_session().ledger
     text = render(choose(ledger, 1_000, counter=WORDS))
 
-    assert text == (
-        "## Requests\n"
-        "- m1: Fix the rounding in `src/invoice.py`, because totals are off by one cent.\n"
-        "\n"
-        "## Open errors\n"
-        "- pytest tests/test_invoice.py: E assert total_of([]) == 0 (m10)\n"
-        "\n"
-        "## Plan\n"
-        "- [ ] Round per line ←\n"
-        "(see m11)\n"
-        "\n"
-        "## Still running\n"
-        "- Find callers (id a77) (m13)\n"
-        "\n"
-        "## Decisions\n"
-        "- We decided to round per line, because the tax office asks for it. (m15)\n"
-        "\n"
-        "## Files\n"
-        "- /w/src/invoice.py — edited m7\n"
-        "\n"
-        "## Commands\n"
-        "- `pytest tests/test_invoice.py` — failed: 1 failed (m9)\n"
-        "\n"
-        "## Details\n"
-        "m6 src/money.py:7:def round_half_up(value): # to cents\n"
-        "m14 agentId: a77"
-    )
+    assert text == snapshot("""\
+## Requests
+- m1: Fix the rounding in `src/invoice.py`, because totals are off by one cent.
+
+## Open errors
+- pytest tests/test_invoice.py: E assert total_of([]) == 0 (m10)
+
+## Plan
+- [ ] Round per line ←
+(see m11)
+
+## Where the work stands
+- I'll look. (m2)
+- Edit /w/src/invoice.py → ok (m7)
+- Bash pytest tests/test_invoice.py → 1 failed / E assert total_of([]) == 0 (m9)
+- TodoWrite Round per line → ok (m11)
+- Task Find callers x → agentId: a77 (m13)
+
+## Still running
+- Find callers (id a77) (m13)
+
+## What was found, decided and done
+- We decided to round per line, because the tax office asks for it. (m15)
+
+## Changes by file
+- /w/src/invoice.py — edited — `a` → `b` m7
+
+## Commands
+- `pytest tests/test_invoice.py` — failed: 1 failed (m9)\
+""")
 
 
 def test_lines_of_a_file_stand_under_it() -> None:
@@ -168,7 +173,7 @@ def test_lines_of_a_file_stand_under_it() -> None:
     )
     text = render(choose(talk.ledger, 1_000, counter=WORDS))
 
-    assert "- a.py — edited m1\n   load_state = 1" in text
+    assert "- a.py — edited — `x` → `load_state = 1` m1" in text
 
 
 def test_a_correction_stands_beside_what_it_corrects() -> None:
@@ -188,9 +193,9 @@ def test_the_ledger_speaks_the_language_of_the_conversation() -> None:
         .gets("")
     )
 
-    assert render(talk.ledger.entries).startswith(
-        "## 请求\n- m1 [未完成]: 请修复发票的舍入\n\n## 文件\n- a.py — 已修改 m2"
-    )
+    text = render(talk.ledger.entries)
+    assert text.startswith("## 请求\n- m1 [未完成]: 请修复发票的舍入\n\n## 当前进度\n")
+    assert "## 各文件的改动\n- a.py — 已修改 — `x` → `y` m2" in text
 
 
 def test_secrets_do_not_enter_the_ledger() -> None:
@@ -382,8 +387,8 @@ def test_a_file_that_was_changed_before_and_only_read_since_is_a_changed_one() -
     before = Talk().calls("Edit", {"path": "/w/src/a.py", "old_string": "x"}).gets("ok")
     found = later(Talk().calls("Read", {"path": "src/a.py"}).gets("x"), before)
 
-    assert [(e.text, e.state, e.seq) for e in found.values() if e.kind == "file"] == [
-        ("/w/src/a.py — edited", "done", 1)
+    assert [(e.key, e.text, e.seq) for e in found.values() if e.kind in ("file", "change")] == [
+        ("/w/src/a.py", "edited — without `x`", 1)
     ]
 
 
@@ -392,15 +397,16 @@ def test_two_spellings_of_a_file_are_one_entry_with_all_its_lines() -> None:
     talk.calls("Edit", {"path": "/w/src/a.py", "old_string": "x", "new_string": "save_state = 2"}).gets("ok")
     text = render(talk.ledger.entries)
 
-    assert [e.text for e in talk.entries("file")] == ["/w/src/a.py — edited"]
-    assert text.index("/w/src/a.py — edited") < text.index("load_state = 1") < text.index("save_state = 2")
+    assert talk.entries("file") == []
+    assert [e.text for e in talk.entries("change")] == ["edited — `x` → `save_state = 2`"]
+    assert text.index("- /w/src/a.py — edited") < text.index("\n  m2 load_state = 1")
     assert "src/a.py" in identifiers(talk)
 
 
 def test_a_changed_file_in_tmp_is_needed_less_than_one_of_the_work() -> None:
     talk = Talk().calls("Write", {"path": "/tmp/x.py", "content": "1"}).gets("")
     talk.calls("Write", {"path": "/w/x.py", "content": "1"}).gets("")
-    temporary, work = talk.entries("file")
+    temporary, work = talk.entries("change")
 
     assert temporary.need < work.need
 

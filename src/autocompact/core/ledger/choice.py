@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from autocompact.core.ledger.entries import Entry, Kind, Ledger
 from autocompact.core.ledger.identifiers import chunks, names
+from autocompact.core.ledger.lines import is_sentence
 from autocompact.core.ledger.rendering import render
 from autocompact.core.redacted import cut, edited, filled
 from autocompact.core.tokens import Counter
@@ -21,8 +22,8 @@ from autocompact.core.tokens import Counter
 REQUEST_SHARE = 0.35
 FLOOR_SHARE = 0.6
 FLOOR_NEED = 0.5
-SHARES: Mapping[Kind, float] = {"decision": 0.06, "command": 0.06}
-WORTH_TELLING = 0.2
+SHARES: Mapping[Kind, float] = {"finding": 0.3, "fact": 0.3, "command": 0.06}
+WORTH_TELLING = 0.1
 EXPLAINED = 0.4
 _SPACE = re.compile(r"\s+")
 _CAPS = (
@@ -44,7 +45,7 @@ def _is_floor(entry: Entry) -> bool:
         entry.kind in ("request", "running")
         or (entry.kind == "error" and entry.need >= FLOOR_NEED)
         or (entry.kind == "todo" and entry.state != "withdrawn")
-        or (entry.kind == "file" and entry.state == "done")
+        or entry.kind == "change"
     )
 
 
@@ -96,6 +97,13 @@ def _to_a_word(text: str) -> str:
     return text.rsplit(None, 1)[0] if text else ""
 
 
+def _may_tell(entry: Entry, paths: Set[str]) -> bool:
+    """Whether the line of an identifier tells a reader anything: a sentence, or a name that is no path told anyway."""
+    if entry.text == entry.key:
+        return entry.key not in paths
+    return is_sentence(entry.text)
+
+
 @dataclass(slots=True)
 class _Bundle:
     """Entries that stand or fall together: all names that one line explains, and the names it merely states."""
@@ -124,12 +132,12 @@ def ranked(entries: Sequence[Entry], floor: Sequence[Entry], *, counter: Counter
     """
     needs: dict[str, float] = {entry.key: entry.need for entry in entries if entry.kind == "identifier"}
     taken = {(entry.kind, entry.key) for entry in floor}
-    paths = {entry.key for entry in entries if entry.kind == "file"}
+    paths = {entry.key for entry in entries if entry.kind in ("file", "change")}
     left = [
         entry
         for entry in entries
         if (entry.kind, entry.key) not in taken
-        and not (entry.kind == "identifier" and entry.text == entry.key and entry.key in paths)
+        and not (entry.kind == "identifier" and not _may_tell(entry, paths))
     ]
     told = _SPACE.sub(" ", "\n".join(entry.text for entry in floor))
     bundles = [bundle for bundle in _bundles(left, needs, counter=counter) if bundle.text not in told]

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from autocompact.core.ledger.actions import Effect, todo_items
+from autocompact.core.ledger.actions import todo_items
 from autocompact.core.ledger.commands import is_check, is_look, short
 from autocompact.core.ledger.entries import Entry, State
 from autocompact.core.ledger.outcomes import Outcome, normal
-from autocompact.core.ledger.paths import is_temporary
 from autocompact.core.ledger.scan import Call, Said
 from autocompact.core.ledger.wrapping import task_notices
-from autocompact.core.redacted import EMPTY, RedactedJson, edited, filled, joined, own
+from autocompact.core.redacted import EMPTY, RedactedJson, edited, filled, own
 from autocompact.core.redaction import Redacted
 
 _BACKGROUND = re.compile(
@@ -32,69 +31,36 @@ _STATUS: Mapping[State, str] = {
     "": "", "open": "pending", "done": "completed", "superseded": "cancelled", "withdrawn": "cancelled",
 }  # fmt: skip
 UNDERWAY: Final = " ←"
-CHANGED_NEED = 0.9
-TEMPORARY_NEED = 0.1
 _TODO_STATE: Mapping[str, State] = {
     "completed": "done", "complete": "done", "done": "done", "finished": "done", "closed": "done",
     "cancelled": "withdrawn", "canceled": "withdrawn", "deleted": "withdrawn",
 }  # fmt: skip
 
 
-@dataclass(slots=True)
-class _File:
-    effects: dict[Effect, int] = field(default_factory=dict[Effect, int])
-    last: Effect = "read"
-    seq: int = 0
-    read_seq: int = 0
-
-    def touch(self, effect: Effect, seq: int) -> None:
-        self.effects[effect] = self.effects.get(effect, 0) + 1
-        if effect == "read":
-            self.read_seq = seq
-        else:
-            self.last, self.seq = effect, seq
+READ_NEED = 0.2
 
 
 def find_files(
     calls: Sequence[Call], *, words: Mapping[str, Redacted], same: Mapping[Redacted, Redacted] | None = None
 ) -> list[Entry]:
-    """The files the agent touched, in order of their last use; calls that failed touched nothing.
+    """The files the agent read, in order of their last reading; what it changed is told by `find_changes`.
 
     Args:
-        calls: in order.
+        calls: in order; calls that failed read nothing.
         words: the words for what happens to a file.
         same: other spellings of a path (`autocompact.core.ledger.paths.spellings`).
     """
-    files: dict[Redacted, _File] = {}
+    read: dict[Redacted, int] = {}
     for call in calls:
-        if call.is_error:
-            continue
-        for spelled, effect in call.action.files:
-            path = (same or {}).get(spelled, spelled)
-            file = files.pop(path, None) or _File()
-            file.touch(effect, call.seq)
-            files[path] = file
-    return [_file_entry(path, file, words=words) for path, file in files.items()]
-
-
-def _file_entry(path: Redacted, file: _File, *, words: Mapping[str, Redacted]) -> Entry:
-    changed = file.seq > 0
-    shown = [
-        filled("{} {}×", words[effect], file.effects[effect])
-        if effect == "edited" and file.effects[effect] > 1
-        else words[effect]
-        for effect in ("created", "edited", "deleted", "read")
-        if effect in file.effects and not (changed and effect == "read")
+        for spelled, effect in call.action.files if not call.is_error else ():
+            if effect == "read":
+                path = (same or {}).get(spelled, spelled)
+                read.pop(path, None)
+                read[path] = call.seq
+    return [
+        Entry(kind="file", text=filled("{} — {}", path, words["read"]), seq=seq, key=path, need=READ_NEED)
+        for path, seq in read.items()
     ]
-    return Entry(
-        kind="file",
-        text=filled("{} — {}", path, joined(", ", shown)),
-        seq=file.seq or file.read_seq,
-        key=path,
-        state="done" if changed else "",
-        state_seq=file.seq,
-        need=(TEMPORARY_NEED if is_temporary(path) else CHANGED_NEED) if changed else 0.2,
-    )
 
 
 @dataclass(slots=True)

@@ -8,7 +8,10 @@ from typing import Literal, TypeAlias
 from autocompact.core.redacted import EMPTY
 from autocompact.core.redaction import Redacted
 
-Kind: TypeAlias = Literal["request", "file", "command", "error", "todo", "decision", "identifier", "running"]
+Kind: TypeAlias = Literal[
+    "rule", "request", "finding", "fact", "change", "step",
+    "file", "command", "error", "todo", "identifier", "running",
+]  # fmt: skip
 State: TypeAlias = Literal["", "open", "done", "superseded", "withdrawn"]
 
 

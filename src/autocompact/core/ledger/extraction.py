@@ -7,21 +7,28 @@ from dataclasses import replace
 
 from autocompact.core.language import WORDS, detect
 from autocompact.core.ledger.bounds import carried
-from autocompact.core.ledger.decisions import find_decisions
-from autocompact.core.ledger.deeds import CHANGED_NEED, find_commands, find_files, find_running, find_todos
+from autocompact.core.ledger.changes import changed_again, find_changes
+from autocompact.core.ledger.deeds import find_commands, find_files, find_running, find_todos
 from autocompact.core.ledger.entries import Entry, Kind, Ledger
+from autocompact.core.ledger.facts import find_facts
 from autocompact.core.ledger.failures import find_errors
+from autocompact.core.ledger.findings import find_findings, intents
 from autocompact.core.ledger.lines import find_identifiers
 from autocompact.core.ledger.paths import spellings
 from autocompact.core.ledger.requests import find_requests
+from autocompact.core.ledger.rules import find_rules
 from autocompact.core.ledger.scan import Scan, scan
+from autocompact.core.ledger.step import find_step
 from autocompact.core.ledger.weights import LEARNED, Weights
 from autocompact.core.messages import Message
 from autocompact.core.redacted import EMPTY, one_line
 from autocompact.core.redaction import Redacted
 
 FADING = 0.5
-FADING_KINDS: frozenset[Kind] = frozenset({"file", "command", "decision", "identifier"})
+FADING_KINDS: frozenset[Kind] = frozenset({"file", "command", "identifier", "finding", "fact"})
+
+CHAT = 5
+"""Requests for each tool call from which on a conversation is a chat: what people say in it are facts."""
 
 
 def extract(
@@ -54,18 +61,22 @@ def ledger_of(
     words = WORDS[detect(entry.text for entry in requests)]
     calls = [call for call in found.calls if call.seq <= end]
     touched = (path for call in calls for path, _ in call.action.files)
-    same = spellings((*touched, *(entry.key for entry in _of_kind(earlier, "file"))))
+    known_paths = (entry.key for kind in ("file", "change") for entry in _of_kind(earlier, kind))
+    same = spellings((*touched, *known_paths))
     entries = [
+        *find_rules(found.said, earlier=_of_kind(earlier, "rule")),
         *requests,
         *find_errors(found.calls, earlier=_faded(_of_kind(earlier, "error"))),
         *find_todos(found.calls, earlier=_of_kind(earlier, "todo")),
         *find_running(found.calls, found.said, earlier=_of_kind(earlier, "running")),
+        *find_changes(calls, words=words, same=same, said=intents(found.spoken)),
         *find_files(calls, words=words, same=same),
         *find_commands(found.calls, words=words),
-        *find_decisions(found.said, found.calls),
+        *find_step(found.spoken, found.calls),
+        *_account(found),
     ]
     clean = [_plain(entry) for entry in entries if entry.seq <= end]
-    files = {entry.key for entry in (*clean, *earlier) if entry.kind == "file"}
+    files = {entry.key for entry in (*clean, *earlier) if entry.kind in ("file", "change")}
     identifiers = [
         replace(entry, where=where if (where := same.get(entry.where, entry.where)) in files else EMPTY)
         for entry in find_identifiers(found.sightings, through=end, weights=weights)
@@ -73,6 +84,13 @@ def ledger_of(
     found_now = [*_weighed(clean, identifiers), *identifiers]
     merged = _merged(found_now, earlier, same=same)
     return Ledger(entries=tuple(sorted(merged, key=lambda entry: (-entry.need, -entry.seq, entry.key))))
+
+
+def _account(found: Scan) -> list[Entry]:
+    """What was said that a reader needs: of an agent its findings, of a chat the facts."""
+    if len(found.calls) * CHAT > found.turns:
+        return find_findings(found.spoken)
+    return find_facts([words for words in found.said if words.by != "program"])
 
 
 def _of_kind(entries: Iterable[Entry], kind: Kind) -> list[Entry]:
@@ -105,15 +123,18 @@ def _weighed(entries: list[Entry], identifiers: list[Entry]) -> list[Entry]:
 def _merged(
     entries: list[Entry], earlier: Iterable[Entry], *, same: Mapping[Redacted, Redacted]
 ) -> list[Entry]:
-    """With the files, commands, decisions and identifiers of an earlier ledger that were not found anew.
+    """With what an earlier ledger has and these messages do not say anew.
 
-    A file that was changed then and only read since is a changed one.
+    What fades may be dropped one day, a change never is: of a file that was changed again the earlier text is added.
     """
     known = {(entry.kind, entry.key): entry for entry in entries}
-    for entry in _faded(entry for entry in earlier if entry.kind in FADING_KINDS):
-        again = known.get((entry.kind, same.get(entry.key, entry.key)))
-        if again is None:
-            known[entry.kind, entry.key] = entry
-        elif entry.kind == "file" and entry.state and not again.state:
-            known[again.kind, again.key] = replace(entry, key=again.key, need=CHANGED_NEED)
-    return list(known.values())
+    changed = {entry.key for entry in entries if entry.kind == "change"}
+    for entry in earlier:
+        key = same.get(entry.key, entry.key)
+        if entry.kind == "change":
+            again = known.get(("change", key))
+            known["change", key] = replace(entry, key=key) if again is None else changed_again(entry, again)
+            changed.add(key)
+        elif entry.kind in FADING_KINDS and (entry.kind, key) not in known:
+            known[entry.kind, key] = replace(entry, key=key, need=entry.need * FADING)
+    return [entry for entry in known.values() if entry.kind != "file" or entry.key not in changed]

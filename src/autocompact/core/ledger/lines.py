@@ -17,6 +17,11 @@ LEAST = 0.01
 _SPACE = re.compile(r"\s+")
 _WORD = re.compile(r"[^\W\d_]{3,}|[\u3040-\u9fff\uac00-\ud7af]{2}")
 LOOK_BACK = 60
+_PROSE = re.compile(r"(?:[^\W\d_]{2,}['’-]?[^\W\d_]*[,;:]? ){3,}[^\W\d_]{2,}|[\u3040-\u9fff\uac00-\ud7af]{8}")
+_CODE = re.compile(
+    r"[{};]\s*$|^\s*(?:[<{}()\[\]|*/#]|//|\+|-{2,}|import |from |return |if |for |const |let |var |func |def |class |type )"
+    r"|=>|:=|\)\s*\{|\"\s*:\s*|</?\w+[ >]|\\n|\w\(\)?[^ ]*\);?$|\x1b"
+)
 
 
 def find_identifiers(sightings: Sightings, *, through: int, weights: Weights = LEARNED) -> list[Entry]:
@@ -107,3 +112,8 @@ def around(line: Redacted, *, at: int, length: int) -> Redacted:
 
 def _plain(line: str) -> str:
     return _SPACE.sub(" ", line).strip()
+
+
+def is_sentence(line: str) -> bool:
+    """True if ``line`` explains something to a reader; a line of code or markup does not, whatever it names."""
+    return _PROSE.search(line) is not None and _CODE.search(line) is None

@@ -12,16 +12,21 @@ from autocompact.core.redaction import Redacted
 from autocompact.core.references import reference
 
 SECTIONS: tuple[tuple[Kind, str], ...] = (
+    ("rule", "rules"),
     ("request", "requests"),
     ("error", "errors"),
     ("todo", "todos"),
+    ("step", "stands"),
     ("running", "running"),
-    ("decision", "decisions"),
+    ("finding", "account"),
+    ("fact", "said"),
+    ("change", "changes"),
     ("file", "files"),
     ("command", "commands"),
     ("identifier", "details"),
 )
 _STRUCTURE = re.compile(r"[#>*+|=~`-]|\d+[.)]|\[|m\d")
+_FORGED = re.compile(r"\[[ x-]?\]|m\d|#{1,6} |[-*+>] |\d+[.)] |```")
 MARKS: Mapping[str, str] = {"done": "[x]", "withdrawn": "[-]"}
 
 
@@ -35,7 +40,7 @@ def _rendered(entries: Sequence[Entry]) -> str:
     by_kind: dict[Kind, list[Entry]] = {}
     for entry in sorted(entries, key=_place):
         by_kind.setdefault(entry.kind, []).append(entry)
-    files = {entry.key for entry in by_kind.get("file", ())}
+    files = {entry.key for kind in ("change", "file") for entry in by_kind.get(kind, ())}
     inside: dict[str, list[Entry]] = {}
     loose: list[Entry] = []
     for entry in by_kind.pop("identifier", []):
@@ -48,7 +53,7 @@ def _rendered(entries: Sequence[Entry]) -> str:
     for kind, heading in SECTIONS:
         found = by_kind.get(kind)
         if found:
-            lines = _files(found, inside) if kind == "file" else _LINES[kind](found, words)
+            lines = _files(found, inside) if kind in ("change", "file") else _LINES[kind](found, words)
             blocks.append("\n".join([f"## {words[heading]}", *lines]))
     return "\n\n".join(blocks)
 
@@ -95,16 +100,23 @@ def _todos(entries: Sequence[Entry], words: Mapping[str, str]) -> list[str]:
     ]
 
 
+def inert(text: str) -> str:
+    """``text`` marked as a quotation where at the start of an item it would pass for structure of the ledger."""
+    return f"› {text}" if _FORGED.match(text) else text
+
+
 def _plain(entries: Sequence[Entry], _words: Mapping[str, str]) -> list[str]:
     return [
-        f"- {entry.text} ({reference(entry.seq)})" if entry.seq else f"- {entry.text}" for entry in entries
+        f"- {inert(entry.text)} ({reference(entry.seq)})" if entry.seq else f"- {inert(entry.text)}"
+        for entry in entries
     ]
 
 
 def _files(entries: Sequence[Entry], inside: Mapping[str, list[Entry]]) -> list[str]:
     lines: list[str] = []
     for entry in entries:
-        lines.append(f"- {entry.text} {reference(entry.seq)}")
+        path = f"{entry.key} — " if entry.kind == "change" else ""
+        lines.append(f"- {path}{entry.text} {reference(entry.seq)}")
         lines += [f"  {line}" for line in excerpts(inside.get(entry.key, ()), at=entry.seq)]
     return lines
 
@@ -137,7 +149,10 @@ _LINES: Mapping[Kind, Callable[[Sequence[Entry], Mapping[str, str]], list[str]]]
     "todo": _todos,
     "error": _plain,
     "running": _plain,
-    "decision": _plain,
+    "rule": _plain,
+    "step": _plain,
+    "finding": _plain,
+    "fact": _plain,
     "command": _plain,
     "identifier": _details,
 }

@@ -15,7 +15,7 @@ from autocompact.core.ledger.entries import Entry, State
 from autocompact.core.ledger.reactions import OPENING, finishes, reactions
 from autocompact.core.ledger.scan import Said, Scan
 from autocompact.core.ledger.wrapping import spoken
-from autocompact.core.redacted import edited, filled, joined
+from autocompact.core.redacted import EMPTY, edited, filled, joined, own
 from autocompact.core.redaction import Redacted
 from autocompact.core.terms import terms
 
@@ -26,6 +26,9 @@ LOOK_BACK = 50
 """Requests that are looked through for the one that speaks of a thing."""
 
 
+_SPEAKERS = {"lead": own("lead"), "reply": own("reply")}
+
+
 @dataclass(slots=True)
 class _Turn:
     """A request, the words the model closed the turn with, and what an earlier ledger knew of it."""
@@ -34,11 +37,15 @@ class _Turn:
     text: Redacted
     closing: Said | None = None
     known: tuple[State, int] = ("", 0)
+    by: Redacted = EMPTY
 
 
 def find_requests(found: Scan, *, earlier: Iterable[Entry] = ()) -> list[Entry]:
     """The user's requests in order, verbatim, with what became of each; ``earlier`` ones may be settled only now."""
-    turns = [_Turn(seq=e.seq, text=e.text, known=_no_longer_open(e.state, e.state_seq)) for e in earlier]
+    turns = [
+        _Turn(seq=e.seq, text=e.text, known=_no_longer_open(e.state, e.state_seq), by=e.where)
+        for e in earlier
+    ]
     _add_turns(turns, found)
     told = _told(turns)
     entries: list[Entry] = []
@@ -53,6 +60,7 @@ def find_requests(found: Scan, *, earlier: Iterable[Entry] = ()) -> list[Entry]:
                 key=filled("request {}", turn.seq),
                 state=state,
                 state_seq=evidence,
+                where=turn.by,
                 need=1.0 if is_last else 0.5 if state in ("superseded", "withdrawn") else 0.8,
             )
         )
@@ -66,7 +74,7 @@ def _no_longer_open(state: State, evidence: int) -> tuple[State, int]:
 
 def _add_turns(turns: list[_Turn], found: Scan) -> None:
     for said in found.said:
-        if said.by == "user":
+        if said.by in ("user", "lead", "reply"):
             _request(turns, said)
         elif said.by == "assistant" and turns and said.text.strip():
             turns[-1].closing = said
@@ -78,7 +86,7 @@ def _request(turns: list[_Turn], said: Said) -> None:
     if text and turns and turns[-1].seq == said.seq:
         turns[-1].text = joined("\n", (turns[-1].text, text))
     elif text:
-        turns.append(_Turn(seq=said.seq, text=text))
+        turns.append(_Turn(seq=said.seq, text=text, by=_SPEAKERS.get(said.by, EMPTY)))
 
 
 def _reopen(turns: list[_Turn], calls: list[int]) -> None:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 from autocompact.core.ledger.actions import Action, interpret
 from autocompact.core.ledger.outcomes import Outcome, read_outcome
-from autocompact.core.ledger.sightings import NoSightings, Piece, Sightings
+from autocompact.core.ledger.sightings import NoSightings, Piece, Sightings, Spoken, Voice
 from autocompact.core.ledger.stretches import readable
-from autocompact.core.ledger.wrapping import unnumbered
+from autocompact.core.ledger.wrapping import ordered, replied, unnumbered
 from autocompact.core.messages import Message
 from autocompact.core.pairing import Pairing, Place
 from autocompact.core.redacted import (
@@ -27,6 +28,9 @@ from autocompact.core.redacted import (
     redacted,
 )
 from autocompact.core.redaction import Redacted
+
+Speaker: TypeAlias = Literal["user", "lead", "reply", "assistant", "program"]
+"""``lead``: an agent or hook that gives the orders; ``reply``: the user, as the result of a tool reports it."""
 
 
 @dataclass(slots=True)
@@ -49,20 +53,39 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """Words of the person (``by`` "user"), the model or the program around it ("program")."""
+    """Words that were said in the conversation.
+
+    Attributes:
+        seq: the message.
+        by: the person, an agent or hook that gives the orders, the model, or the program around it.
+        text: the words.
+        time: ISO 8601 stamp of the message, "" where unknown.
+    """
 
     seq: int
-    by: str
+    by: Speaker
     text: Redacted
+    time: str = ""
 
 
 @dataclass(slots=True)
 class Scan:
-    """What one pass found. ``last_seq`` is the last message, ``pending`` whether it waits for the model or a tool."""
+    """What one pass found.
+
+    Attributes:
+        calls: the tool calls, each with its answer.
+        said: the words of all speakers.
+        spoken: the words of the agent alone, thoughts and reports of its sub-agents included.
+        sightings: which names stood where.
+        turns: requests so far.
+        last_seq: the last message.
+    """
 
     calls: list[Call] = field(default_factory=list[Call])
     said: list[Said] = field(default_factory=list[Said])
+    spoken: list[Spoken] = field(default_factory=list[Spoken])
     sightings: Sightings = field(default_factory=Sightings)
+    turns: int = 0
     last_seq: int = 0
 
 
@@ -87,25 +110,56 @@ def scan(
         answered = {pair.result: pair.call for pair in pairing.push(message)}
         if message.role == "system":
             continue
-        for place, part in enumerate(redactor(readable(message)).parts):
+        read = redactor(readable(message))
+        for place, part in enumerate(read.parts):
             here = Place(index, place)
             if isinstance(part, RedactedCall):
                 calls[here] = _call(found, part, seq=message.seq, place=place)
             elif isinstance(part, RedactedResult):
-                _result(found, part, seq=message.seq, call=calls.pop(answered.get(here, here), None))
+                said = Said(seq=message.seq, by="reply", text=edited(part.text, replied), time=message.time)
+                _result(found, part, said=said, call=calls.pop(answered.get(here, here), None))
             elif isinstance(part, RedactedText):
-                speaker = "assistant" if message.role == "assistant" else "program"
-                by = "user" if message.is_request else speaker
-                _text(found, part.text, seq=message.seq, by=by)
+                _text(found, _said(read, part.text, time=message.time))
             elif isinstance(part, RedactedReasoning) and part.text:
+                _speak(found, part.text, seq=message.seq, voice="reasoning")
                 found.sightings.add(Piece(seq=message.seq, source="reasoning", text=part.text))
+    _close_turn(found)
     return found
 
 
-def _text(found: Scan, text: Redacted, *, seq: int, by: str) -> None:
-    found.said.append(Said(seq=seq, by=by, text=text))
-    source = "user" if by == "user" else "assistant" if by == "assistant" else "summary"
-    found.sightings.add(Piece(seq=seq, source=source, text=text))
+def _said(message: RedactedMessage, text: Redacted, *, time: str) -> Said:
+    """Who says a text: an order of a lead agent may stand in the user's place, or in a note of the program."""
+    if message.role == "assistant":
+        return Said(seq=message.seq, by="assistant", text=text, time=time)
+    if orders := edited(text, ordered):
+        return Said(seq=message.seq, by="lead", text=orders, time=time)
+    return Said(seq=message.seq, by="user" if message.is_request else "program", text=text, time=time)
+
+
+def _text(found: Scan, said: Said) -> None:
+    found.said.append(said)
+    if said.by == "assistant":
+        _speak(found, said.text, seq=said.seq, voice="assistant")
+    elif said.by in ("user", "lead"):
+        _close_turn(found)
+        found.turns += 1
+    source = "user" if said.by in ("user", "lead") else "assistant" if said.by == "assistant" else "summary"
+    found.sightings.add(Piece(seq=said.seq, source=source, text=said.text))
+
+
+def _speak(found: Scan, text: Redacted, *, seq: int, voice: Voice) -> None:
+    if text.strip():
+        found.spoken.append(Spoken(seq=seq, voice=voice, text=text, turn=found.turns))
+
+
+def _close_turn(found: Scan) -> None:
+    """Mark the words after the last call as those that close the turn."""
+    called = found.calls[-1].seq if found.calls else 0
+    for words in reversed(found.spoken):
+        if words.voice == "assistant" and words.turn == found.turns and words.seq > called:
+            words.voice = "closing"
+        elif words.voice not in ("reasoning", "closing"):
+            break
 
 
 def _call(found: Scan, part: RedactedCall, *, seq: int, place: int) -> Call:
@@ -116,10 +170,17 @@ def _call(found: Scan, part: RedactedCall, *, seq: int, place: int) -> Call:
     return call
 
 
-def _result(found: Scan, part: RedactedResult, *, seq: int, call: Call | None) -> None:
+def _result(found: Scan, part: RedactedResult, *, said: Said, call: Call | None) -> None:
+    """Take in a result; ``said`` is what the user says inside of it."""
     text = edited(part.text, unnumbered)
     if call is not None:
-        call.output, call.is_error, call.answered = part.text, part.is_error, seq
+        call.output, call.is_error, call.answered = part.text, part.is_error, said.seq
         if call.action.command:
             call.outcome = read_outcome(part.text, is_error=part.is_error)
-    found.sightings.add(Piece(seq=seq, source="result", text=text, where=call.subject if call else EMPTY))
+        if call.action.verb == "spawn":
+            _speak(found, text, seq=said.seq, voice="report")
+    if said.text:
+        found.said.append(said)
+    found.sightings.add(
+        Piece(seq=said.seq, source="result", text=text, where=call.subject if call else EMPTY)
+    )

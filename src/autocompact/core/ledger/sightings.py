@@ -27,6 +27,27 @@ class Piece:
     where: Redacted = EMPTY
 
 
+Voice: TypeAlias = Literal["closing", "assistant", "reasoning", "report"]
+"""Where words of an agent stand: an answer that closes a turn, words on the way, thoughts, a sub-agent's report."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Spoken:
+    """A text of the agent.
+
+    Attributes:
+        seq: its message.
+        voice: where it stands.
+        text: the words.
+        turn: number of requests before it.
+    """
+
+    seq: int
+    voice: Voice
+    text: Redacted
+    turn: int
+
+
 @dataclass(slots=True)
 class Sighting:
     """What is known of one name.

@@ -29,6 +29,53 @@ _NUMBERED = re.compile(r"^ *\d+(?:\t|\. )", re.MULTILINE)
 _TASK = re.compile(r"<task-id>([^<]{1,100})</task-id>")
 _STATUS = re.compile(r"<status>([^<]{1,100})</status>")
 
+_LEAD = re.compile(r"\s*<(teammate-message|cross-session-message)\b[^>]{0,500}>")
+_HOOK = re.compile(r"\s*(?:Stop|SubagentStop|UserPromptSubmit|PreToolUse|PostToolUse) hook feedback:\s*")
+_IDLE = re.compile(r"\s*\{\s*\"type\"\s*:")
+_REFUSED = re.compile(
+    r"\s*(?:<tool_use_error>)?The (?:user doesn't want to|tool use was rejected).{0,600}?\bthe user said:\s*",
+    re.DOTALL,
+)
+_ANSWERS = re.compile(r"\s*(?:The )?[Uu]ser has answered your questions?\b")
+_ANSWERED = re.compile(r"\"([^\"\n]{3,300})\"=\"([^\"\n]{1,200})\"")
+_BEGINNING = 4_000
+
+
+def ordered(text: str) -> str:
+    """The orders of a lead agent or of a hook in ``text``, without what the client wraps around them; "" for none.
+
+    A lead's notice in JSON (that it is idle, say) is no order.
+    """
+    if _HOOK.match(text):
+        return _HOOK.sub("", text, count=1).strip()
+    if not _LEAD.match(text):
+        return ""
+    orders: list[str] = []
+    at = 0
+    while opening := _LEAD.match(text, at):
+        closing = f"</{opening[1]}>"
+        end = text.find(closing, opening.end())
+        inside = text[opening.end() : end if end >= 0 else len(text)].strip()
+        if inside and not _IDLE.match(inside):
+            orders.append(inside)
+        if end < 0:
+            break
+        at = end + len(closing)
+    return "\n\n".join(orders)
+
+
+def replied(output: str) -> str:
+    """What the user said inside the result of a tool: why a call was refused, or the answers to questions.
+
+    A tool could write the same, so these words are told as what a result reports, and allow nothing.
+    """
+    beginning = output[:_BEGINNING]
+    if refused := _REFUSED.match(beginning):
+        return output[refused.end() :].strip()
+    if _ANSWERS.match(beginning):
+        return "\n".join(f"{question} → {answer}" for question, answer in _ANSWERED.findall(beginning))
+    return ""
+
 
 def spoken(text: str) -> str:
     """The user's own words in a user message: without what the client wraps around them."""

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 
-from autocompact.core.ledger.decisions import decisions_in
 from autocompact.core.memory.dates import DATE
+from autocompact.core.memory.decisions import decisions_in
 from autocompact.core.memory.meaning import Key, Meanings, key_of
 from autocompact.core.memory.notes import Note
 from autocompact.core.memory.observations import new_note, recording

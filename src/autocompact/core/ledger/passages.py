@@ -1,0 +1,144 @@
+"""Passages: prose cut into pieces that a reader understands alone.
+
+A passage is a sentence or two, a list item, or a row of a table, with the heading or lead-in that says what it is about.
+Code blocks, rules and empty markup give none. Every function here is linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+LONGEST = 360
+"""Characters of a passage; a longer paragraph is cut between sentences."""
+
+_FENCE = re.compile(r"[ \t]*(```|~~~)")
+_HEADING = re.compile(
+    r"[ \t]{0,3}#{1,6}[ \t]+(?P<hash>.+?)[ \t#]*$|[ \t]{0,3}\*\*(?P<bold>[^*\n]{2,80})\*\*[ \t]*[::]?[ \t]*$"
+)
+_ITEM = re.compile(r"(?P<indent>[ \t]*)(?:[-*+•]|\d{1,3}[.)]|[✅❌☑✔✗])[ \t]+(?P<text>\S.*)")
+_ROW = re.compile(r"[ \t]*\|(?P<cells>.*\|.*)\|[ \t]*$")
+_RULE = re.compile(r"[ \t|:+=*_—-]*$")
+_DRAWING = re.compile(r"[│├└┌┐┘┤┬┴┼─▼▲→]{2}|^[ \t]*[│├└┌]")
+_EMPHASIS = re.compile(r"\*\*(?=\S)|(?<=\S)\*\*")
+_BREAK = re.compile(r"(?<=[.!?])[\"')\]]?[ \t]+(?=[A-ZÀ-ÖØ-Þ\"'`(\[*\d¿¡])|(?<=[。！？])")
+_ABBREVIATED = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|Dr|Mr|Mrs|No|Nr|z\.B|d\.h|bzw|ca)\.|\b[A-Z]\.)[\"')\]]?$"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """One piece of prose.
+
+    Attributes:
+        text: the words on one line, emphasis marks removed.
+        about: the heading or lead-in above it, "" if there is none.
+        is_question: True if it asks.
+    """
+
+    text: str
+    about: str = ""
+
+    @property
+    def is_question(self) -> bool:
+        """True if it ends as a question."""
+        return self.text.rstrip("\"')` ").endswith(("?", "？"))
+
+    @property
+    def told(self) -> str:
+        """The passage with what it is about before it."""
+        return f"{self.about}: {self.text}" if self.about else self.text
+
+
+def passages(text: str) -> Iterator[Passage]:
+    """The passages of a Markdown or plain text, in order; short items of one list together."""
+    heading = lead = ""
+    items: list[str] = []
+    for kind, block in (*_blocks(text), ("end", "")):
+        if items and (kind != "item" or sum(map(len, items)) + len(block) > LONGEST):
+            yield from _cut("; ".join(items), about=lead or heading)
+            items = []
+        if kind == "heading":
+            heading, lead = block.rstrip(":： "), ""
+        elif kind == "item":
+            items.append(block.rstrip(";"))
+        elif block.endswith((":", "：")) and len(block) <= LONGEST:
+            lead = block.rstrip(":： ")
+        elif block:
+            lead = ""
+            yield from _cut(block, about=heading)
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a paragraph; text without an end mark is one."""
+    found: list[str] = []
+    for piece in _BREAK.split(text):
+        if found and _ABBREVIATED.search(found[-1]):
+            found[-1] += f" {piece}"
+        elif piece:
+            found.append(piece)
+    return found
+
+
+def _blocks(text: str) -> Iterator[tuple[str, str]]:
+    """Headings, paragraphs, list items and rows of tables, each on one line."""
+    paragraph: list[str] = []
+    kind = "text"
+    for line in (*_outside_of_code(text), ""):
+        starts, words = _line(line)
+        if starts != "text" and paragraph:
+            # The row above a rule is the head of a table: column names say nothing alone.
+            if not (starts == "rule" and kind == "row" and line.strip()):
+                yield "item" if kind == "row" else kind, _plain(" ".join(paragraph))
+            paragraph = []
+        if starts == "heading":
+            yield starts, _plain(words)
+        elif starts in ("item", "row"):
+            kind, paragraph = starts, [words]
+        elif starts == "text":
+            kind = kind if paragraph else "text"
+            paragraph.append(words)
+
+
+def _outside_of_code(text: str) -> Iterator[str]:
+    fence = ""
+    for line in text.split("\n"):
+        mark = _FENCE.match(line)
+        if mark and (not fence or mark[1] == fence):
+            fence = "" if fence else mark[1]
+        elif not fence:
+            yield line
+
+
+def _line(line: str) -> tuple[str, str]:
+    """What a line begins ("text" goes on), and its words."""
+    if _RULE.fullmatch(line) is not None or _DRAWING.search(line) is not None:
+        return "rule", ""
+    if item := _ITEM.match(line):
+        return "item", item["text"]
+    if heading := _HEADING.match(line):
+        return "heading", heading["hash"] or heading["bold"]
+    if row := _ROW.match(line):
+        return "row", " — ".join(filter(None, (cell.strip() for cell in row["cells"].split("|"))))
+    return "text", line.strip()
+
+
+def _plain(text: str) -> str:
+    return _EMPHASIS.sub("", " ".join(text.replace("’", "'").split())).strip()
+
+
+def _cut(block: str, *, about: str) -> Iterator[Passage]:
+    """The block, cut between sentences where it is long."""
+    if len(block) <= LONGEST:
+        yield Passage(text=block, about=about)
+        return
+    piece = ""
+    for sentence in sentences(block):
+        if piece and len(piece) + len(sentence) >= LONGEST:
+            yield Passage(text=piece, about=about)
+            piece = ""
+        piece = f"{piece} {sentence}".strip()
+    if piece:
+        yield Passage(text=piece, about=about)
