@@ -106,9 +106,25 @@ def test_a_record_with_fields_of_a_newer_program_is_read() -> None:
     assert decode_record(_envelope(1, mood="good")) == compaction("c1", 5)
 
 
+def test_the_ledger_of_an_older_record_is_read_with_the_kinds_of_today() -> None:
+    old = {
+        "entries": [
+            {"kind": "decision", "text": "Round per line.", "seq": 2, "key": "d"},
+            {"kind": "file", "text": "src/a.py — edited 2×", "seq": 3, "key": "src/a.py", "state": "done"},
+            {"kind": "file", "text": "src/b.py — read", "seq": 4, "key": "src/b.py"},
+        ]
+    }
+    entries = decode_record(_envelope(2, ledger=old)).ledger.entries
+    assert [(entry.kind, entry.text) for entry in entries] == [
+        ("finding", "Round per line."),
+        ("change", "edited 2×"),
+        ("file", "src/b.py — read"),
+    ]
+
+
 def test_a_record_of_a_newer_version_is_refused() -> None:
     with pytest.raises(StoreTooNew, match="update"):
-        decode_record(_envelope(3))
+        decode_record(_envelope(4))
 
 
 @pytest.mark.parametrize("data", [b"", b"\x00{", b"\x01?", b"\x00{}", _envelope(1, status="on fire")])

@@ -56,8 +56,9 @@ _UNREADABLE = (
 )
 """What decoding of damaged bytes can raise."""
 
-_RECORD_VERSION = 2
-"""1: masks named their result by the id of its call, and are located when the context is folded."""
+_RECORD_VERSION = 3
+"""1: masks named their result by the id of its call, and are located when the context is folded. 1 and 2: the ledger had
+decisions, and told changed files like those that were only read."""
 
 _HALF_SURROGATES = 1
 
@@ -145,7 +146,9 @@ def decode_record(data: bytes) -> Compaction:
     """
     try:
         envelope = msgspec.json.decode(_inflated(data), type=_Envelope)
-        if envelope.version <= _RECORD_VERSION:
+        if envelope.version < _RECORD_VERSION:
+            return msgspec.convert(_with_newer_kinds(msgspec.json.decode(envelope.record)), type=Compaction)
+        if envelope.version == _RECORD_VERSION:
             return msgspec.json.decode(envelope.record, type=Compaction)
     except _UNREADABLE as error:
         raise StoreCorrupt(f"a compaction record cannot be read: {error}") from error
@@ -153,6 +156,16 @@ def decode_record(data: bytes) -> Compaction:
         f"a compaction record has version {envelope.version}, this autocompact knows {_RECORD_VERSION}: "
         "update autocompact"
     )
+
+
+def _with_newer_kinds(record: _Plain) -> _Plain:
+    """A record of version 1 or 2 with the kinds of ledger entries that there are now."""
+    for entry in record["ledger"]["entries"]:
+        if entry["kind"] == "decision":
+            entry["kind"] = "finding"
+        elif entry["kind"] == "file" and entry.get("state") == "done":
+            entry["kind"], entry["text"] = "change", entry["text"].partition(" — ")[2]
+    return record
 
 
 def _derivable(message: Message) -> bool:
