@@ -156,3 +156,15 @@ def test_definitions_of_many_languages_are_named(line: str, name: str) -> None:
 def test_a_constant_is_no_definition_of_its_own() -> None:
     (entry,) = _changes(_edit("", "const limit = 5\nconst other = 6\n", path="a.ts"))
     assert "+ " not in entry.text
+
+
+def test_what_git_took_back_is_no_change_and_what_was_committed_before_is() -> None:
+    edit, other = _edit("a = 1", "currency = 1"), _edit("b = 1", "b = 2", path="src/b.py")
+    restore: tuple[str, dict[str, object]] = (
+        "Bash",
+        {"command": "git diff --stat; git checkout src/a.py && git status"},
+    )
+    assert [entry.key for entry in _changes(edit, other, restore)] == ["src/b.py"]
+    commit: tuple[str, dict[str, object]] = ("Bash", {"command": "git add -A && git commit -m done"})
+    (kept,) = _changes(edit, commit, _edit("currency = 1", "rate = 1"), restore)
+    assert "`a = 1` → `currency = 1`" in kept.text

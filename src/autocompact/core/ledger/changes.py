@@ -19,6 +19,7 @@ from autocompact.core.ledger.entries import Entry
 from autocompact.core.ledger.paths import is_temporary
 from autocompact.core.ledger.scan import Call
 from autocompact.core.ledger.step import clipped
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import EMPTY, RedactedJson
 from autocompact.core.redaction import Redacted
 
@@ -26,8 +27,10 @@ _OLD = ("old_string", "old_str", "oldText", "old_text", "search")
 _NEW = ("new_string", "new_str", "newText", "new_text", "replacement", "replace", "insert_text")
 _WHOLE = ("content", "file_text", "contents", "text")
 _PATCH = ("patch", "input", "diff")
-_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?) *$|^\+\+\+ (?:b/)?(\S+)", re.MULTILINE)
+_PATCHED = LazyPattern(r"^\*\*\* (?:Add|Update|Delete) File: (.+?) *$|^\+\+\+ (?:b/)?(\S+)", re.MULTILINE)
 
+_COMMITS = LazyPattern(r"\bgit (?:-\S+ \S+ )?commit\b")
+_RESTORES = re.compile(r"\bgit (?:checkout|restore) (?:(?:--\S*|-\w|HEAD|--) )*(?P<paths>[^\n;&|<>]+)")
 _DEFINES = re.compile(
     r"^[ \t]*(?:export\s+|default\s+|public\s+|private\s+|protected\s+|internal\s+|static\s+|final\s+|abstract\s+|async\s+|pub(?:\([a-z]+\))?\s+|unsafe\s+|override\s+|virtual\s+|inline\s+|declare\s+)*"
     r"(?:(?:func|function|def|fn|sub|proc|fun)\b\*?\s*(?:\([^)\n]{0,80}\)\s*)?(?P<func>[A-Za-z_$][\w$]*)\s*[(<\[]"
@@ -39,7 +42,7 @@ _DEFINES = re.compile(
     re.MULTILINE,
 )
 _WORDS = re.compile(r"[^\W\d_]{2,}")
-_TRIVIAL = re.compile(
+_TRIVIAL = LazyPattern(
     r"\s*(?:[\W_]*|import\b.*|from .+ import .*|package \w+|use [\w:]+;|return|else|pass|break|continue|end|}? ?else ?{?)\s*$"
 )
 LARGE = 250_000
@@ -64,6 +67,9 @@ class _File:
     effects: dict[Effect, int] = field(default_factory=dict[Effect, int])
     added: Counted[str] = field(default_factory=Counted[str])
     removed: Counted[str] = field(default_factory=Counted[str])
+    committed: tuple[Counted[str], Counted[str]] = field(
+        default_factory=lambda: (Counted[str](), Counted[str]())
+    )
     seqs: list[int] = field(default_factory=list[int])
     said: list[str] = field(default_factory=list[str])
 
@@ -123,6 +129,7 @@ def find_changes(
     for call in calls:
         if call.is_error:
             continue
+        _follow_git(files, call.action.command)
         for path, effect, hunks in _edits(call.action):
             path = same.get(path, path)
             file = files.pop(path, None) or _File()
@@ -138,6 +145,25 @@ def find_changes(
                 else:
                     file.edit(old, new)
     return [_entry(path, file, words=words) for path, file in files.items()]
+
+
+def _follow_git(files: dict[Redacted, _File], command: str) -> None:
+    """Take back what ``git checkout FILE`` or ``git restore FILE`` takes back: everything since the last commit."""
+    if "git " not in command:
+        return
+    if _COMMITS.search(command):
+        for file in files.values():
+            file.committed = Counted(file.added), Counted(file.removed)
+    for match in _RESTORES.finditer(command):
+        named = match["paths"].split()
+        for path in [
+            path for path in files if any(path == name or path.endswith(f"/{name}") for name in named)
+        ]:
+            file = files[path]
+            file.added, file.removed = Counted(file.committed[0]), Counted(file.committed[1])
+            file.said.clear()
+            if not any((*file.committed[0].values(), *file.committed[1].values())):
+                del files[path]
 
 
 def _edits(action: Action) -> Iterator[_Edit]:
@@ -316,8 +342,8 @@ def _definitions(text: str) -> Iterator[str]:
             yield f'section "{match["title"].lstrip("# ")}"'
 
 
-_COMMENT = re.compile(r"\s*(?://+|#+(?!\[)|/?\*+|--|\"{3}|'{3}|;;)\s*(?P<text>.*?)\s*(?:\*/|\"{3})?$")
-_FIELD = re.compile(
+_COMMENT = LazyPattern(r"\s*(?://+|#+(?!\[)|/?\*+|--|\"{3}|'{3}|;;)\s*(?P<text>.*?)\s*(?:\*/|\"{3})?$")
+_FIELD = LazyPattern(
     r"\s*(?:(?:public|private|protected|readonly|static|pub|mut|const|let|var|val|final)\s+)*(?P<name>[A-Za-z_]\w*)\??\s*(?::|\s[\w*\[\]<>.]+\s*(?:`|$|//)|=)"
 )
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from autocompact.core.ledger.entries import Entry
 from autocompact.core.ledger.passages import passages, sentences
 from autocompact.core.ledger.scan import Said
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import filled, own
 from autocompact.core.redaction import Redacted
 from autocompact.core.terms import terms
@@ -37,13 +38,13 @@ _NUMBER = re.compile(
 )
 _NAME = re.compile(r"(?<=[\w,;:–—-] )(?!I\b|I')[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)*")
 _QUOTED = re.compile(r"[\"“‘]([^\"”’]{2,60})[\"”’]")
-_STATES = re.compile(
+_STATES = LazyPattern(
     r"\b(?:i(?:'m| am|'ve| have| had| was| live| work| study| moved| bought| ordered| got| started| prefer| like| love| hate| need| want| plan| decided| chose| use| own| paid| sold| lost| found| met| went| visited| joined| left| learned| adopted| named)"
     r"|my \w+|our \w+|we(?:'re| are|'ve| have| had| went| bought| live| plan)|(?:he|she|they|it) (?:is|was|has|had|said|told|works|lives|costs?|arrived|broke)|called|named"
     r"|ich (?:bin|habe|wohne|arbeite|mag)|mein\w*|je (?:suis|vis|travaille|préfère)|j'ai|ma|mon|mes|soy|tengo|vivo|trabajo|mi|mis)\b|我|私|僕",
     re.IGNORECASE,
 )
-_EMPTY = re.compile(
+_EMPTY = LazyPattern(
     r"\b(?:thanks?|thank you|appreciate|hope (?:you|this|that|all)|hi|hello|hey|sorry|looking forward|let me know|love to (?:know|hear)|wondering|curious|could you|can you|would you|do you|please|danke|merci|gracias)\b",
     re.IGNORECASE,
 )

@@ -20,12 +20,13 @@ from dataclasses import dataclass, field
 from autocompact.core.ledger.entries import Entry
 from autocompact.core.ledger.passages import Passage, passages, sentences
 from autocompact.core.ledger.sightings import Spoken, Voice
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import filled
 from autocompact.core.redaction import Redacted
 from autocompact.core.terms import terms
 
-_CUES: tuple[re.Pattern[str], ...] = tuple(
-    re.compile(pattern, re.IGNORECASE)
+_CUES: tuple[LazyPattern, ...] = tuple(
+    LazyPattern(pattern, re.IGNORECASE)
     for pattern in (
         # cause and reason
         r"\b(?:because|since|due to|caused by|root cause|the (?:real |actual |underlying )?(?:cause|reason|issue|problem|bug|culprit)"
@@ -51,23 +52,23 @@ _CUES: tuple[re.Pattern[str], ...] = tuple(
     )
 )
 _CONCRETE = re.compile(r"`[^`]+`|\b\w+[._/]\w+|\b[a-z]+[A-Z]\w*|\b\w*\d\w*|[\"“«][^\"”»]{3,60}[\"”»]")
-_ANNOUNCES = re.compile(
+_ANNOUNCES = LazyPattern(
     r"(?:(?:ok(?:ay)?|good|great|perfect|excellent|right|alright|sure|now|next|first|then|so|also|and|finally|interesting|hmm)[,!. —-]+)*"
     r"(?:let me|let's|i'll|i will|i'm going to|i am going to|i need to|i should|i want to|i can|we need to|we should|time to|going to|now to|moving on)\b"
     r"|^(?:the user (?:wants|is asking|asked|has|said)|looking at|(?:now|next) (?:update|add|fix|run|check|for|the)\b)|^(?:lass mich|ich werde|ich schaue|je vais|voy a|déjame|我来|让我|では|まず)",
     re.IGNORECASE,
 )
-_UNDERWAY = re.compile(
+_UNDERWAY = LazyPattern(
     r"(?:(?:ok(?:ay)?|now|next|so|and|good|understood)[,.: —-]+)*(?:i'm|i am|we're|still|continuing|waiting|checking|running|reading|fetching)\b(?! (?:not|leaving|treating|assuming|keeping))",
     re.IGNORECASE,
 )
 """What the agent says of the moment: it is over with the next call."""
 
-_LOOKS = re.compile(
+_LOOKS = LazyPattern(
     r"\b(?:check|look|see|read|find|search|view|examine|verify|start|continue|explore|try|run|inspect|investigate|take a look|understand|think|get|list|begin|open|grep|fetch|prüfe|suche|lese)\b",
     re.IGNORECASE,
 )
-_EMPTY = re.compile(r"[^\w]*$")
+_EMPTY = LazyPattern(r"[^\w]*$")
 _MOST = 3_000
 """Passages that are compared; of more the oldest are left out before the choice."""
 

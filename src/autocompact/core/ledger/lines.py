@@ -8,6 +8,7 @@ import re
 from autocompact.core.ledger.entries import Entry
 from autocompact.core.ledger.sightings import Piece, Sighting, Sightings
 from autocompact.core.ledger.weights import LEARNED, Weights, need
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import EMPTY, cut, edited, filled, own
 from autocompact.core.redaction import Redacted
 
@@ -15,12 +16,14 @@ LONGEST = 200
 FEWEST, CHARACTERS_PER_NAME = 700, 400
 LEAST = 0.01
 _SPACE = re.compile(r"\s+")
-_WORD = re.compile(r"[^\W\d_]{3,}|[\u3040-\u9fff\uac00-\ud7af]{2}")
+_WORD = LazyPattern(r"[^\W\d_]{3,}|[\u3040-\u9fff\uac00-\ud7af]{2}")
 LOOK_BACK = 60
-_PROSE = re.compile(r"(?:[^\W\d_]{2,}['’-]?[^\W\d_]*[,;:]? ){3,}[^\W\d_]{2,}|[\u3040-\u9fff\uac00-\ud7af]{8}")
-_CODE = re.compile(
+_PROSE = LazyPattern(
+    r"(?:[^\W\d_]{2,}['’-]?[^\W\d_]*[,;:]? ){3,}[^\W\d_]{2,}|[\u3040-\u9fff\uac00-\ud7af]{8}"
+)
+_CODE = LazyPattern(
     r"[{};]\s*$|^\s*(?:[<{}()\[\]|*/#]|//|\+|-{2,}|import |from |return |if |for |const |let |var |func |def |class |type )"
-    r"|=>|:=|\)\s*\{|\"\s*:\s*|</?\w+[ >]|\\n|\w\(\)?[^ ]*\);?$|\x1b"
+    r"|^The file \S+ has been|^File (?:created|updated|written)|=>|:=|\)\s*\{|\"\s*:\s*|</?\w+[ >]|\\n|\w\(\)?[^ ]*\);?$|\x1b"
 )
 
 

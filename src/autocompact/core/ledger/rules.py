@@ -18,6 +18,7 @@ from autocompact.core.ledger.passages import passages, sentences
 from autocompact.core.ledger.scan import Said, Speaker
 from autocompact.core.ledger.step import clipped
 from autocompact.core.ledger.wrapping import spoken
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import EMPTY, filled, own
 from autocompact.core.redaction import Redacted
 from autocompact.core.references import reference
@@ -32,11 +33,11 @@ MOST = 200
 ENDED, SAID_ANEW = 0.5, 0.7
 """Share of the terms that a rule and what ends it, or says it anew, have in common."""
 
-_INSTRUCTIONS = re.compile(
+_INSTRUCTIONS = LazyPattern(
     r"AGENTS\.md|CLAUDE\.md|GEMINI\.md|copilot-instructions|<user_instructions>|<INSTRUCTIONS>"
 )
 
-_LASTING = re.compile(
+_LASTING = LazyPattern(
     r"\b(?:always|never|from now on|from here on|going forward|in (?:the )?future|at all times|under no circumstances|no matter what"
     r"|whenever|every ?time|each time|any ?time|as a rule|by default|for the rest of|for all (?:future|further|subsequent)|until i (?:say|tell|ask)"
     r"|unless i (?:say|tell|ask)|every(?:thing)?|each|all|any|only|exclusively|without exception|strictly|permanently|throughout|still applies|remember(?: that| to)?"
@@ -51,7 +52,7 @@ _LASTING = re.compile(
     r"|항상|언제나|절대|결코|앞으로|지금부터|매번|마다|모든|모두|만",
     re.IGNORECASE,
 )
-_STRONG = re.compile(
+_STRONG = LazyPattern(
     r"\b(?:always|never|from now on|from here on|going forward|at all times|under no circumstances|whenever|every ?time|until i (?:say|tell|ask)|unless i (?:say|tell|ask)|as a rule"
     r"|immer|niemals|nie|stets|ab (?:jetzt|sofort)|von (?:jetzt|nun) an|künftig|in zukunft|auf keinen fall|unter keinen umständen|grundsätzlich"
     r"|toujours|jamais|désormais|dorénavant|à partir de maintenant|à l'avenir|en aucun cas|siempre|nunca|jamás|de ahora en adelante|a partir de ahora|en ning[uú]n caso"
@@ -59,7 +60,7 @@ _STRONG = re.compile(
     r"|总是|始终|永远|一律|从现在(?:开始|起)|今后|以后(?:都|请|不)|绝不|切勿|务必|每次|常に|必ず|いつも|絶対に|決して|今後|これからは|以降は|毎回|항상|절대|결코|앞으로|지금부터|매번",
     re.IGNORECASE,
 )
-_PROHIBITS = re.compile(
+_PROHIBITS = LazyPattern(
     r"(?:^|[,;:(—–-]\s*|\b(?:and|but|so|please|also|just|then|you|we|agents?|that)\s+)"
     r"(?:(?:please\s+)?(?:do not|don't|dont|never)\s+(?!(?:worry|know|think|mind|forget|hesitate|understand|see|need|have|want|care|get it|believe|remember|recall|be sorry|bother)\b)\w+"
     r"|(?:must|may|should|shall)\s?(?:not|n't)\s+\w+|(?:are|is)\s?(?:not|n't)\s+(?:allowed|permitted|supposed)|cannot\s+\w+|no\s+(?:more\s+)?\w+(?:ing|s)\b[^.!?]{0,60}$|avoid\s+\w+|refrain from\s+\w+|stay away from|keep (?:your )?hands off|hands off|leave\s+[^.!?]{2,60}\s+(?:alone|untouched|as (?:it|they) (?:is|are)))"
@@ -70,7 +71,7 @@ _PROHIBITS = re.compile(
     r"|不要|不准|不许|不能|不得|禁止|别(?!的|人)|请勿|勿|ないで(?:ください)?|しないこと|禁止|てはいけない|てはならない|ては(?:だめ|駄目)|하지 ?마|하지 ?말|금지|안 ?돼",
     re.IGNORECASE,
 )
-_ASKS_FIRST = re.compile(
+_ASKS_FIRST = LazyPattern(
     r"\b(?:ask(?: me)?(?: first)? before|ask (?:me )?first|check with me|confirm with me|(?:get|wait for|needs?|requires?|with(?:out)?) (?:my |our |explicit |prior |the user's |user )*(?:approval|permission|consent|confirmation|sign-?off|go-?ahead|ok(?:ay)?)"
     r"|without (?:asking|telling|checking|being asked|my)|before (?:you )?\w+ing\b[^.!?]{0,60}\b(?:ask|check|confirm|tell)|only (?:when|if|after) i|(?:frag|frage|fragt) (?:mich )?(?:vorher|zuerst|erst|immer|bevor)|erst (?:fragen|rückfragen)|vorher (?:fragen|absprechen)|ohne (?:meine |vorherige |ausdrückliche |zu fragen|rück)\w*|bevor du [^.!?]{2,60} frag\w*"
     r"|demande[zr]?(?:-moi)? (?:toujours )?(?:d'abord |avant)|avant de [^.!?]{2,60},? demande|sans (?:mon|ma|me|demander|accord|autorisation|permission)|pregunta(?:me|r)?(?: siempre)?(?: primero| antes)|antes de [^.!?]{2,60},? pregunta|sin (?:mi|preguntar|permiso|autorizaci[oó]n|aprobaci[oó]n)"
@@ -78,43 +79,43 @@ _ASKS_FIRST = re.compile(
     r"|先(?:问|询问|征求|跟我确认)|(?:之前|前)[^。！？]{0,12}(?:问我|确认|请示)|未经|没有?我的?(?:允许|同意|许可|批准)|前に[^。！？]{0,20}(?:確認|聞い|尋ね|許可)|許可(?:なく|なし)|承認(?:なく|なし)|勝手に|먼저 ?(?:물어|확인)|전에[^.!?]{0,20}(?:물어|확인)|허락 ?없이|승인 ?없이",
     re.IGNORECASE,
 )
-_DEMANDS = re.compile(
+_DEMANDS = LazyPattern(
     r"\b(?:must|have to|has to|shall|make sure|ensure|be sure to|required?|mandatory|not allowed|stick to|insist"
     r"|muss|müssen|musst|soll(?:st|en|te)?|sorge dafür|stelle? sicher|achte darauf|pflicht|gilt|doi(?:t|s|vent)|il faut|veille[zr]?|assure[zr]?-?(?:toi|vous)|obligatoire|debe[ns]?|tiene[ns]? que|hay que|aseg[uú]r\w+|obligatori[oa]|deve(?:m|no)?|bisogna|certifi\w+|assicur\w+|должн\w+|нужно|обязательно|следует)\b"
     r"|必须|须|应该|应当|要求|需要|确保|なければならない|ならない|しなさい|すること|必要(?:が|で)|こと[。.]?$|해야|하세요|하십시오|할 것",
     re.IGNORECASE,
 )
-_PREFERS = re.compile(
+_PREFERS = LazyPattern(
     r"\b(?:i(?:'d| would)? (?:prefer|rather|like (?:my|the|all|to have|it when|short|long|concise)|dislike|hate|want (?:all|every|the|my|you to always|only))|we (?:prefer|only use|always use|use only|never use|don't use|do not use)|my preference|our convention|convention is|house style"
     r"|(?:answer|reply|respond|write|speak|talk|communicate|comment)\b[^.!?]{0,40}\bin (?:english|german|french|spanish|portuguese|italian|chinese|japanese|korean|russian|dutch|polish|plain|british|american|simple)|call me\b|address me\b|keep (?:(?:your|all|the|every|each) )?(?:answers?|replies|responses|commits?|messages?|functions?|it|things|comments?)\b|be (?:brief|concise|terse|formal|polite)"
     r"|ich (?:bevorzuge|möchte|will|hätte gern\w*)|(?:antworte|schreibe?|sprich|rede)\w*\b[^.!?]{0,30}\b(?:auf|in) \w+|nenn mich|duze|sieze|fass dich kurz|je préfère|réponds?\b[^.!?]{0,30}\ben \w+|tutoie|appelle-moi|prefiero|responde\b[^.!?]{0,30}\ben \w+|ll[aá]mame|prefiro|responda\b[^.!?]{0,30}\bem \w+|preferisco|rispondi\b[^.!?]{0,30}\bin \w+|предпочитаю|отвечай)\b"
     r"|(?:用|以)(?:中文|英文|英语|德语|日语|简体|繁体)[^。！？]{0,6}(?:回答|回复|写)|我(?:更)?(?:喜欢|希望|偏好)|叫我|(?:日本語|英語|中国語|ドイツ語|敬語)で|(?:ほうが|方が)(?:いい|好き|よい)|を好み|呼んで|(?:한국어|영어|존댓말)로",
     re.IGNORECASE,
 )
-_PERMITS = re.compile(
+_PERMITS = LazyPattern(
     r"\b(?:you (?:may|can|are allowed to|have (?:my )?permission to|don't (?:need|have) to ask)|feel free to|it(?:'s| is) (?:ok|okay|fine|allowed) (?:to|if you)|(?:is|are) (?:now )?(?:allowed|permitted|ok)|go ahead and|no need to ask"
     r"|du (?:darfst|kannst)|ihr dürft|(?:ist|sind) (?:jetzt )?(?:erlaubt|ok|okay)|tu peux|vous pouvez|(?:est|c'est) permis|puedes|está permitido|tienes permiso|pode(?:s)?|puoi|можешь|разрешено)\b"
     r"|你?(?:现在)?可以|允许|无需(?:再)?问|(?:ても|でも)(?:いい|よい|構いません|大丈夫)|許可します|해도 ?(?:돼|됩니다|좋)",
     re.IGNORECASE,
 )
-_DEADLINE = re.compile(
+_DEADLINE = LazyPattern(
     r"\b(?:deadline|due (?:on|by|date|in|at|today|tomorrow|monday|tuesday|wednesday|thursday|friday)|no later than|(?:by|until|before) (?:the end of |end of |next |this )?(?:today|tonight|tomorrow|monday|tuesday|wednesday|thursday|friday|saturday|sunday|noon|midnight|eod|cob|january|february|march|april|may \d|june|july|august|september|october|november|december|\d{1,2}(?:st|nd|rd|th)?\b|\d{4}-\d\d)"
     r"|(?:freeze|demo|release|launch|meeting|presentation|cutover) (?:is|starts|begins|will be) (?:on|at|in|today|tomorrow|next)|bis (?:spätestens |zum |nächsten |kommenden |heute|morgen|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|ende)\w*|spätestens|frist|abgabe|avant (?:le |lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|demain|ce soir)|d'ici (?:à )?(?:lundi|mardi|mercredi|jeudi|vendredi|demain|la fin|le)|au plus tard|date limite|échéance"
     r"|antes (?:del|de) (?:lunes|martes|miércoles|jueves|viernes|sábado|domingo|mañana|las|\d)|a más tardar|fecha límite|para (?:el )?(?:lunes|martes|miércoles|jueves|viernes|mañana)|prazo|até (?:amanhã|segunda|terça|quarta|quinta|sexta|\d)|entro (?:il|domani|luned|marted|mercoled|gioved|venerd)|scadenza|срок|до (?:понедельника|вторника|среды|четверга|пятницы|завтра|конца))\b"
     r"|截止|(?:之前|以前|前)(?:必须|要|需)?(?:完成|交|提交|上线)|最晚|最迟|期限|締め?切|まで(?:に)|마감|까지",
     re.IGNORECASE,
 )
-_IMPERATIVE = re.compile(
+_IMPERATIVE = LazyPattern(
     r"(?:(?:ok(?:ay)?|please|and|also|then|so|but|just|oh|hey|btw|by the way|important|note|reminder|remember|rule|one more thing|another thing|additionally)\b[,:!. —-]*|\d+[.)]\s*|[-*•]\s*)*"
     r"(?:always|never|only|please|use|write|answer|reply|respond|keep|put|add|run|make|do|call|commit|push|name|format|follow|prefer|treat|mark|sign|end|begin|start|include|exclude|log|test|document|comment|check|ask|tell|show|give|send|store|save|read|stick|work|stay|be|quote|cite|prefix|tag|list|report|update|create|delete|remove|limit|cap|wait|stop|leave|skip|ignore|verify|confirm|review|assume|translate|describe|explain|summari[sz]e|address|speak|talk|round|convert|indent|spell|capitali[sz]e|sort|return|raise|handle|mock|branch|merge|rebase|squash|deploy|install|pin|bump|open|close|link|attach|reference|mention)\b",
     re.IGNORECASE,
 )
-_MUSES = re.compile(
+_MUSES = LazyPattern(
     r"\b(?:i think|i guess|i thought|i wonder|wondering|maybe|perhaps|not sure|in theory|it seems|seems like|looks like|would it|probably|consider whether|if you need specific|feel free to ask)\b"
     r"|\b(?:ich glaube|ich denke|vielleicht|je pense|peut-être|creo que|quizás?|tal vez)\b|我觉得|也许|可能|かもしれ|と思う|と思います",
     re.IGNORECASE,
 )
-_STYLE = re.compile(
+_STYLE = LazyPattern(
     r"(?:(?:ok(?:ay)?|please|and|also|then|so|but|just|btw|by the way|important|note|reminder|remember|rule|one more thing|additionally)\b[,:!. —-]*|\d+[.)]\s*|[-*•]\s*)*"
     r"(?:only \w+|stop \w+ing\b|treat \w+.{0,60}\bas\b|use (?:\S+ ){1,4}(?:instead of|rather than|not|over|only|for (?:all|every|each|any))\b"
     r"|(?:use|write|keep|name|format|follow|prefer|sign|prefix|tag|quote|cite|indent|spell|capitali[sz]e|comment|document|translate|address|round|limit|cap|mock|pin|store|log|put|mark|wrap|sort)\b[^.!?]{0,120}\b(?:all|every(?:where|thing)?|each|any|(?:commit )?messages|comments|names?|identifiers|tests|functions|files|docs|documentation|documents|branches|keywords|dates|numbers|spelling|style)\b"
@@ -124,27 +125,27 @@ _STYLE = re.compile(
     r"|(?:usa|utiliza|escribe|mantén|nombra|prefiere)\b[^.!?]{2,100}\b(?:siempre|tod[oa]s|cada|s[oó]lo|en lugar|en vez)\b|(?:sin|nada de|ning[uú]n\w*) [^.!?]{3,60}$)",
     re.IGNORECASE,
 )
-_GENERIC = re.compile(
+_GENERIC = LazyPattern(
     r"(?:(?:ok(?:ay)?|please|and|also|but|note|rule)\b[,:!. —-]*|\d+[.)]\s*|[-*•]\s*)*(?:(?:all|every|each|any|new|public|our) )*(?!this|these|those|tests? (?:fail|pass)|it|they|things|we|i\b)[a-z-]+(?: [a-z-]+)?s (?:should|must|have to|need to|may|shall|are to|go|live|belong|end|start|use)\b"
     r"|(?:toutes? les|tous les|les) [^.!?]{2,50} doivent\b|(?:tod[oa]s l[oa]s|l[oa]s) [^.!?]{2,50} deben\b|(?:alle|die) [^.!?]{2,50} (?:müssen|sollen|dürfen)\b|\w+ case (?:on|in|for)\b",
     re.IGNORECASE,
 )
-_NOT_A_RULE = re.compile(
+_NOT_A_RULE = LazyPattern(
     r"^(?:i|we|it|this|that|there|they|he|she|what|why|how|when|where|who|is|are|was|were|did|does|do you|do we|can you|could you|would you|will you|have you|has|hmm+|yes|no|nope|thanks|thank you)\b(?!.*\b(?:must|prefer|want you|never|always|need you to|convention|only use|should|without|approval|permission|deadline|due)\b)",
     re.IGNORECASE,
 )
-_WITHDRAWS = re.compile(
+_WITHDRAWS = LazyPattern(
     r"\b(?:no longer|not any ?more|anymore|forget (?:the|that|about|what i said)|scrap|drop the|lift(?:ed)?|ignore (?:the|my|what i said)|(?:rule|restriction|ban) (?:is )?(?:gone|lifted|off|over|withdrawn|no longer)|you (?:may|can) (?:now|again)|now (?:you )?(?:may|can)|is (?:now )?(?:allowed|ok|okay|fine)(?: now| again)?"
     r"|nicht mehr|vergiss|gilt nicht|aufgehoben|du (?:darfst|kannst) (?:jetzt|nun|wieder)|oublie|ne (?:\w+ ){1,3}plus|tu peux (?:maintenant|désormais|à nouveau)|olvida|ya no|ahora puedes|puedes (?:ahora|ya)|esquece|dimentica|забудь|больше не)\b"
     r"|不再|不用再|忘(?:掉|了)|取消|现在可以|もう(?:必要|いい|しなくて)|忘れて|やめて(?:いい|よい)|今は(?:ても)?いい|더 ?이상|이제 ?(?:해도|괜찮)",
     re.IGNORECASE,
 )
-_ONCE = re.compile(
+_ONCE = LazyPattern(
     r"\b(?:this (?:one )?time|just (?:this )?once|only (?:this )?once|for now|this once|diesmal|dieses eine mal|ausnahmsweise|cette fois|esta vez|por esta vez|desta vez|questa volta|в этот раз)\b"
     r"|这(?:一)?次|今回(?:だけ|は)|이번(?:만|에는)",
     re.IGNORECASE,
 )
-_LANGUAGE = re.compile(
+_LANGUAGE = LazyPattern(
     r"\b(?:answer|reply|respond|write|speak|talk|communicate|antworte|schreib|sprich|réponds|écris|responde|escribe|rispondi|scrivi|responda|отвечай)\w*\b[^.!?]{0,40}\b(?:in|auf|en|em|на)\s+\w+|(?:中文|英文|英语|德语|日语|日本語|英語|中国語|ドイツ語|한국어|영어)",
     re.IGNORECASE,
 )
