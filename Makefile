@@ -21,7 +21,7 @@ run: $(SYNCED)  ## Compact the example session, then show a chat on http://127.0
 	@$(BIN)/autocompact compact $(SESSION) --window 64000 --to 12000 --out build/compacted.md
 	@echo
 	@echo 'In short, from the summary:'
-	@grep -E '^> \*\*(Asked|Done|Pending):' build/compacted.md | cut -c3- | fold -s -w 98 | sed 's/^/  /'
+	@sed -n '/^> ## Rules/,/^> ## What was found/p' build/compacted.md | grep -E '^> (##|-)' | grep -v 'What was found' | cut -c3-100 | sed 's/^/  /'
 	@echo
 	@echo 'What to do next:'
 	@echo '  read what the agent would go on with     less build/compacted.md'

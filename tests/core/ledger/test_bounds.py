@@ -10,6 +10,7 @@ from autocompact.core.ladder import Goal, climb_offline
 from autocompact.core.ledger.bounds import LONGEST, MOST, carried
 from autocompact.core.ledger.entries import Entry, Kind, Ledger, State
 from autocompact.core.messages import Message, Text, ToolCall, ToolResult, text_message
+from autocompact.core.redaction import redact
 from autocompact.core.tokens import Estimator
 from autocompact.core.transcript import Transcript, view
 
@@ -33,7 +34,7 @@ STATES: tuple[State, ...] = ("", "open", "done", "superseded", "withdrawn")
 
 
 def entry(kind: Kind, seq: int, *, text: str = "words", state: State = "", need: float = 0.5) -> Entry:
-    return Entry(kind=kind, text=text, seq=seq, key=f"{kind} {seq}", state=state, need=need)
+    return Entry(kind=kind, text=redact(text), seq=seq, key=redact(f"{kind} {seq}"), state=state, need=need)
 
 
 ENTRIES = st.builds(

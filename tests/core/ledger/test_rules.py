@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autocompact.core.ledger.rules import find_rules, is_rule
-from autocompact.core.ledger.scan import Said
+from autocompact.core.ledger.scan import Said, Speaker
 from autocompact.core.redaction import redact
 
 STANDING = {
@@ -89,7 +89,7 @@ I think we should use Redis here
 look at all of the logs and tell me what you see"""
 
 
-def _rules(*texts: str, by: str = "user") -> list[str]:
+def _rules(*texts: str, by: Speaker = "user") -> list[str]:
     said = [Said(seq=seq, by=by, text=redact(text)) for seq, text in enumerate(texts, start=1)]
     return [str(entry.text) for entry in find_rules(said)]
 
