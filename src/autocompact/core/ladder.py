@@ -432,7 +432,10 @@ class _Attempt:
         """The rules in force, each of them, on every rung; shortened where they would take most of a summary."""
         budget = max(RULES_LEAST, int(tokens * RULES_SHARE))
         heading = WORDS[language_of(ledger.entries)]["rules"]
-        return rules_section(ledger.entries, budget=budget, counter=self.log.counter, heading=heading)
+        last = self._cut_request
+        whole = last.message.seq if last is not None and not last.masks else 0  # it stands verbatim anyway
+        rules = (entry for entry in ledger.entries if entry.kind == "rule" and entry.seq != whole)
+        return rules_section(rules, budget=budget, counter=self.log.counter, heading=heading)
 
     def _offline(self, ledger: Ledger, *, tokens: int) -> Redacted:
         return offline_summary(

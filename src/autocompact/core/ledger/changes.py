@@ -75,15 +75,15 @@ class _File:
 
     def edit(self, old: str, new: str) -> None:
         gone, come = _difference(_lines(old), _lines(new))
-        _settle(gone, self.added, self.removed)
-        _settle(come, self.removed, self.added)
+        _settle(gone, undone=self.added, noted=self.removed)
+        _settle(come, undone=self.removed, noted=self.added)
 
     def whole(self, text: str) -> None:
         self.added = Counted(_lines(text))
         self.removed = Counted()
 
 
-def _settle(lines: Iterable[str], undone: Counted[str], noted: Counted[str]) -> None:  # noqa: PLR0917 - a ledger's two sides
+def _settle(lines: Iterable[str], *, undone: Counted[str], noted: Counted[str]) -> None:
     """Note the lines, but for those that only take back what was noted on the other side."""
     for line in lines:
         if undone[line] > 0:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from autocompact.core.ledger.entries import Entry
 from autocompact.core.ledger.passages import passages, sentences
 from autocompact.core.ledger.scan import Said
+from autocompact.core.ledger.step import clipped
 from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import filled, own
 from autocompact.core.redaction import Redacted
@@ -26,7 +27,8 @@ _CLAUSE = re.compile(
     r"|(?<=\w)(?=—)|(?<=[，、；])",
     re.IGNORECASE,
 )
-_SHORTEST = 24
+_SHORTEST, LONGEST = 24, 300
+"""Characters of a clause; a longer one is cut at a word."""
 
 AGAIN = 0.7
 """What each further clause of one message counts: its topic has been told."""
@@ -123,7 +125,7 @@ def _split(sentence: str) -> list[str]:
             found[-1] = f"{found[-1]}, {piece}"
         elif piece:
             found.append(piece)
-    return found
+    return [clipped(clause, LONGEST) for clause in found]
 
 
 def _weight(clause: str) -> float:

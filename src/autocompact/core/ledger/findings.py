@@ -18,8 +18,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from autocompact.core.ledger.entries import Entry
-from autocompact.core.ledger.passages import Passage, passages, sentences
+from autocompact.core.ledger.passages import LONGEST, Passage, passages, sentences
 from autocompact.core.ledger.sightings import Spoken, Voice
+from autocompact.core.ledger.step import clipped
 from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import filled
 from autocompact.core.redaction import Redacted
@@ -130,7 +131,7 @@ def _candidates(spoken: Sequence[Spoken]) -> Iterator[_Candidate]:
 def _lasting(passage: Passage) -> Passage | None:
     """The passage without sentences that only announce what comes next; None if nothing is left."""
     kept = [s for s in sentences(passage.text) if not (_ANNOUNCES.match(s) and _LOOKS.search(s[:90]))]
-    text = " ".join(kept)
+    text = clipped(" ".join(kept), 2 * LONGEST)
     if _EMPTY.match(text) or len(text) < (18 if text.isascii() else 8):
         return None
     about = "" if _ANNOUNCES.match(passage.about) else passage.about

@@ -87,7 +87,7 @@ _DEMANDS = LazyPattern(
 )
 _PREFERS = LazyPattern(
     r"\b(?:i(?:'d| would)? (?:prefer|rather|like (?:my|the|all|to have|it when|short|long|concise)|dislike|hate|want (?:all|every|the|my|you to always|only))|we (?:prefer|only use|always use|use only|never use|don't use|do not use)|my preference|our convention|convention is|house style"
-    r"|(?:answer|reply|respond|write|speak|talk|communicate|comment)\b[^.!?]{0,40}\bin (?:english|german|french|spanish|portuguese|italian|chinese|japanese|korean|russian|dutch|polish|plain|british|american|simple)|call me\b|address me\b|keep (?:(?:your|all|the|every|each) )?(?:answers?|replies|responses|commits?|messages?|functions?|it|things|comments?)\b|be (?:brief|concise|terse|formal|polite)"
+    r"|(?:answer|reply|respond|speak|talk|communicate|comment)\b[^.!?]{0,40}\bin (?:english|german|french|spanish|portuguese|italian|chinese|japanese|korean|russian|dutch|polish|plain|british|american|simple)|call me\b|address me\b|keep (?:(?:your|all|the|every|each) )?(?:answers?|replies|responses|commits?|messages?|functions?|it|things|comments?)\b|be (?:brief|concise|terse|formal|polite)"
     r"|ich (?:bevorzuge|möchte|will|hätte gern\w*)|(?:antworte|schreibe?|sprich|rede)\w*\b[^.!?]{0,30}\b(?:auf|in) \w+|nenn mich|duze|sieze|fass dich kurz|je préfère|réponds?\b[^.!?]{0,30}\ben \w+|tutoie|appelle-moi|prefiero|responde\b[^.!?]{0,30}\ben \w+|ll[aá]mame|prefiro|responda\b[^.!?]{0,30}\bem \w+|preferisco|rispondi\b[^.!?]{0,30}\bin \w+|предпочитаю|отвечай)\b"
     r"|(?:用|以)(?:中文|英文|英语|德语|日语|简体|繁体)[^。！？]{0,6}(?:回答|回复|写)|我(?:更)?(?:喜欢|希望|偏好)|叫我|(?:日本語|英語|中国語|ドイツ語|敬語)で|(?:ほうが|方が)(?:いい|好き|よい)|を好み|呼んで|(?:한국어|영어|존댓말)로",
     re.IGNORECASE,
