@@ -32,7 +32,7 @@ from autocompact.core.references import reference
 from autocompact.core.tokens import Estimator
 from autocompact.errors import InvalidInput
 from autocompact.ports import Key
-from autocompact.recall import EXCERPT_TOKENS, MOST_RESULTS, PAGE_TOKENS, Recall
+from autocompact.recall import EXCERPT_TOKENS, MOST_OPENED, MOST_RESULTS, PAGE_TOKENS, Recall
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.memory_index import MemoryIndex
 from autocompact.testing.records import compaction
@@ -170,7 +170,11 @@ async def test_results_are_bounded() -> None:
 
 async def test_what_repeats_a_result_is_left_out_and_the_newest_stays() -> None:
     text = "\n".join(f"zebra line {number}" for number in range(9))
-    log = [text_message(seq, "user", text + "\nand new" * (seq == 2)) for seq in range(1, 4)]
+    outputs = [text + "\nand new" * (seq == 2) for seq in range(1, 4)]
+    log = [
+        Message(seq=seq, role="tool", parts=(ToolResult(call_id=f"c{seq}", text=output),))
+        for seq, output in enumerate(outputs, 1)
+    ]
     log.append(text_message(4, "user", "a quite different zebra"))
     found = await _references(await _recall(log), "zebra line", scope="conversation")
     assert "m4" in found
@@ -364,6 +368,35 @@ async def test_a_call_opens_with_its_arguments_as_they_were() -> None:
     assert opened.text == '[m3] the assistant\nI look.\n[m3] tool call Read\n{"file_path": "src/tax.py"}'
 
 
+@pytest.mark.requirement("E3")
+async def test_an_edit_opens_as_a_diff_without_its_secrets() -> None:
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    arguments = json.dumps({"file_path": "a.py", "old_string": f"x = '{token}'", "new_string": "x = load()"})
+    log = [Message(seq=1, role="assistant", parts=(ToolCall(id="e", name="Edit", arguments=arguments),))]
+    text = (await (await _recall(log)).expand("m1")).text
+    assert text.startswith("[m1] tool call Edit\nfile_path: a.py\n--- old\n+++ new\n")
+    assert text.endswith("\n+x = load()")
+    assert token not in text
+
+
+@pytest.mark.parametrize("ref", ["m2-m4", "m2–m4", "[m2]–[m4]", " m2 - m4 "])
+async def test_a_range_opens_its_messages(ref: str) -> None:
+    text = (await (await _recall()).expand(ref)).text
+    assert [line[:4] for line in text.split("\n") if line.startswith("[m")] == [
+        "[m2]",
+        "[m3]",
+        "[m3]",
+        "[m4]",
+    ]
+
+
+async def test_a_long_range_opens_its_first_messages() -> None:
+    log = [text_message(seq, "user", f"words {seq}") for seq in range(1, 100)]
+    opened = await (await _recall(log)).expand("m1-m99")
+    assert opened.text.count("the user") == MOST_OPENED
+    assert opened.render().endswith(f'memory_expand("m{MOST_OPENED + 1}-m99") goes on]')
+
+
 async def test_the_messages_around_are_shown_on_demand() -> None:
     recall = await _recall()
     opened = await recall.expand("m2", around=1)
@@ -423,6 +456,7 @@ async def test_a_section_of_a_memory_file_is_opened() -> None:
         ("m99", "there is no message m99: the conversation goes from m1 to m7"),
         ("99", "is not a reference"),
         ("m0", "is not a reference"),
+        ("m5-m2", "ends before it begins"),
         ("older talks:m1", "holds no messages. Near it: 'older talk'"),
         ("zzz:m1", "'zzz' holds no messages"),
         ("MEMORY.md#9", "has sections MEMORY.md#1 to MEMORY.md#2"),

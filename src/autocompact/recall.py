@@ -4,6 +4,7 @@ A search gives bounded excerpts, each with a reference; `Recall.expand` opens a 
 word for word but for secrets, page by page:
 
     m123                 message 123 of this conversation
+    m12-m15              messages 12 to 15 of it
     other:m123           message 123 of the conversation ``other``, where that is allowed
     MEMORY.md#4          section 4 of a memory file
 
@@ -52,9 +53,10 @@ from autocompact.core.messages import (
     ToolResult,
     text_message,
 )
+from autocompact.core.originals import call_text
 from autocompact.core.redacted import redacted_call, without_secrets
 from autocompact.core.redaction import redact
-from autocompact.core.references import parse_reference, reference
+from autocompact.core.references import parse_range, reference
 from autocompact.core.search import Kind, Passage, parse_query, part_kind, part_text, passages
 from autocompact.core.terms import terms
 from autocompact.core.tokens import Counter, Estimator
@@ -78,6 +80,8 @@ GOOD = 0.25
 """Match of the best result below which nothing fits well; chosen with ``benchmarks/recall_answers.py``."""
 PAGE_TOKENS = 4_000
 MOST_AROUND = 10
+MOST_OPENED = 50
+"""Messages of a range such as m12-m299 that are opened at once; the next range goes on."""
 DEPTH, DEPTH_FILTERED = 30, 100
 """Messages that are looked at for the results; with filters or preferences more of them."""
 LISTED = 2_000
@@ -146,6 +150,7 @@ class Expansion:
         offset: first character of the page.
         next_offset: where the next page begins, None at the end.
         characters: length of the whole.
+        rest: what is left of a range that was too long to open at once, "" if nothing.
     """
 
     reference: str
@@ -153,11 +158,13 @@ class Expansion:
     offset: int
     next_offset: int | None
     characters: int
+    rest: str = ""
 
     def render(self) -> str:
         """As the model reads it: the page, and how to go on."""
         if self.next_offset is None:
-            return self.text
+            more = f'\n[memory_expand("{self.rest}") goes on]' if self.rest else ""
+            return self.text + more
         return (
             f"{self.text}\n[characters {self.offset:,} to {self.next_offset:,} of {self.characters:,}; "
             f'memory_expand("{self.reference}", offset={self.next_offset}) goes on]'
@@ -450,7 +457,8 @@ class Recall:
         Raises:
             InvalidInput: there is no such thing; the message says what there is.
         """
-        bare = ref.strip().removeprefix("[").removesuffix("]")
+        bare = ref.strip()
+        bare = bare.removeprefix("[").removesuffix("]") if bare.count("[") == 1 else bare
         if "#" in bare:
             text = self._clean(await self._section(bare))
         else:
@@ -459,7 +467,12 @@ class Recall:
             raise InvalidInput(f"offset {offset} is outside of {ref!r}, which has {len(text):,} characters")
         part = page(text, offset=offset, max_tokens=max(1, max_tokens), counter=self._counter)
         return Expansion(
-            reference=bare, text=part.text, offset=offset, next_offset=part.end, characters=len(text)
+            reference=bare,
+            text=part.text,
+            offset=offset,
+            next_offset=part.end,
+            characters=len(text),
+            rest="" if "#" in bare else _rest(bare),
         )
 
     async def _messages(self, ref: str, *, around: int) -> str:
@@ -467,11 +480,12 @@ class Recall:
         key = Key(conversation=conversation, namespace=self.key.namespace) if conversation else self.key
         if key != self.key and not self._across:
             raise InvalidInput(_SWITCHED_OFF.format(repr(ref)))
-        seq = parse_reference(name)
+        first, last = parse_range(name)
         around = min(max(around, 0), MOST_AROUND)
-        messages = await self._store.read(key, from_seq=max(1, seq - around), through_seq=seq + around)
-        if all(message.seq != seq for message in messages):
-            raise await self._unknown(key, seq)
+        last = min(last, first + MOST_OPENED - 1)
+        messages = await self._store.read(key, from_seq=max(1, first - around), through_seq=last + around)
+        if all(message.seq != first for message in messages):
+            raise await self._unknown(key, first)
         return "\n\n".join([_original(await self._shown(message)) for message in messages])
 
     async def _unknown(self, key: Key, seq: int) -> InvalidInput:
@@ -595,9 +609,12 @@ class SearchArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ExpandArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Show the original, word for word, that a reference such as m123 names."""
+    """Show the original that a reference such as m123 names: word for word, an edit as a diff.
 
-    ref: Annotated[str, msgspec.Meta(description="A reference, e.g. m123 or MEMORY.md#2")]
+    Long ones come in pages; their end says how to go on. around=1 or 2 shows what led to it and what came of it.
+    """
+
+    ref: Annotated[str, msgspec.Meta(description="A reference, e.g. m123, m12-m15 or MEMORY.md#2")]
     around: Annotated[
         int, msgspec.Meta(ge=0, le=MOST_AROUND, description="Messages before and after it to show too")
     ] = 0
@@ -705,6 +722,14 @@ def _source(one: Candidate, *, reveal: bool) -> str:
     return f"{source} of {_call(one.call, reveal=reveal)}"
 
 
+def _rest(ref: str) -> str:
+    """What is left of a range after the `MOST_OPENED` messages that are opened at once."""
+    conversation, colon, name = ref.rpartition(":")
+    first, last = parse_range(name)
+    start = first + MOST_OPENED
+    return f"{conversation}{colon}{reference(start)}-{reference(last)}" if start <= last else ""
+
+
 def _call(call: ToolCall, *, reveal: bool) -> str:
     shown = call if reveal else redacted_call(call)
     text = f"{shown.name} {' '.join(shown.arguments.split())}".strip()
@@ -719,7 +744,7 @@ def _original(message: Message) -> str:
         speaker = _speaker(message, part)
         match part:
             case ToolCall():
-                parts.append(f"{head} {speaker} {part.name}\n{part.arguments}")
+                parts.append(f"{head} {speaker} {part.name}\n{call_text(part)}")
             case Text() | Reasoning() | ToolResult() | Document():
                 parts.append(f"{head} {speaker}\n{part.text}")
             case Image() | Opaque():

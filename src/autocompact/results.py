@@ -27,9 +27,9 @@ OUTDATED = 0.8
 DUMP = 0.85
 """Factor on the score of a file or a listing that was read: what somebody says about it explains more."""
 
-ALIKE, SAID_ALIKE = 0.75, 0.9
-"""Share of a result's words that a result above it shows, from which on it is only named there; of what somebody said more
-is asked for, since a new figure in an old sentence is news."""
+ALIKE = 0.75
+"""Share of an output's words that a result above it shows, from which on it is only named there. What somebody said has to
+be the same: a new figure in an old sentence is news."""
 
 LONG_ENOUGH = 8
 """Distinct words below which only the same words are a repetition."""
@@ -181,7 +181,7 @@ def _is_alike(one: Candidate, words: frozenset[str], *, group: Group) -> bool:
     """Whether a result repeats one above it; a statement never stands behind an output that holds its few words."""
     if one.passage.kind != group.best.passage.kind:
         return False
-    share = SAID_ALIKE if one.passage.kind in ("request", "words") else ALIKE
-    return words == group.words or (
-        len(words) >= LONG_ENOUGH and len(words & group.words) >= share * len(words)
-    )
+    if words == group.words:
+        return True
+    is_said = one.passage.kind in ("request", "words")
+    return not is_said and len(words) >= LONG_ENOUGH and len(words & group.words) >= ALIKE * len(words)

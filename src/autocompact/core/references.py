@@ -18,6 +18,8 @@ _IN_PROSE = re.compile(
 _NUMBER = re.compile(r"m([1-9][0-9]{0,17})", re.ASCII)
 _REFERENCE = re.compile(r"\s*\[?m([1-9][0-9]{0,17})\]?\s*", re.ASCII)
 
+_BETWEEN = re.compile(r"\s*[-–—]\s*(?=\[?m)")
+
 
 def reference(seq: int) -> str:
     """The reference of message ``seq``: ``m123``."""
@@ -67,3 +69,15 @@ def without_references(text: str, wrong: Collection[int]) -> str:
         return f"{match[0]} {NO_SUCH_MESSAGE}" if int(_NUMBER.findall(match[0])[0]) in wrong else match[0]
 
     return _IN_PROSE.sub(marked, _LIST.sub(shortened, text))
+
+
+def parse_range(text: str) -> tuple[int, int]:
+    """First and last ``seq`` of a range (``m12-m15``, ``m12–m15``, ``[m12]–[m15]``) or of one reference.
+
+    Raises:
+        InvalidInput: it is neither, or it ends before it begins.
+    """
+    first, *last = (parse_reference(one) for one in _BETWEEN.split(text, maxsplit=1))
+    if last and last[0] < first:
+        raise InvalidInput(f"{text!r} ends before it begins: turn it round")
+    return first, last[0] if last else first
