@@ -230,6 +230,9 @@ pump:m5  2026-03-01 10:00  the assistant
         "source": "the assistant",
         "excerpt": "It is tight.",
         "time": "2026-03-01T10:00:06.000Z",
+        "match": 0.5,
+        "beside": "",
+        "note": "",
     }
     assert "It is tight." in shelf.said("show", found["reference"])
     assert len(shelf.json("search", "rounding", "-k", 7)["results"]) == 7
