@@ -280,6 +280,13 @@ def test_a_private_key_that_a_limit_cut_off_goes_as_far_as_it_reaches() -> None:
     assert redact(f"{block}\n[output truncated]") == "[secret: private key]\n[output truncated]"
 
 
+def test_words_before_a_cut_private_key_stay() -> None:
+    lines = PEM.split("\n")
+    words = "see abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz"
+    text = "\n".join([words, *lines[:3], "-----END PRIVATE KEY-----"])
+    assert redact(text) == f"{words}\n[secret: private key]"
+
+
 def test_an_armoured_pgp_key_goes_with_its_checksum() -> None:
     block = f"-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: 1\n\n{PEM}\n=aB1x\n-----END PGP PRIVATE KEY BLOCK-----"
     assert redact(f"{block}.") == "[secret: private key]."
@@ -454,10 +461,34 @@ def test_a_shortened_placeholder_stays(value: str) -> None:
         "contrasting=colours99",
         "api_key || default1234567890",
         "x\n\n\nblob0\nblob1\n-----END PRIVATE KEY-----",
+        f"M{'x' * 24}.abcdef.{'x' * 27}",
+        "password: !vault |",
     ],
 )
 def test_what_is_too_short_or_too_plain_for_a_secret_stays(text: str) -> None:
     assert _found(text) == []
+
+
+@pytest.mark.requirement("E1")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Passwort: «MyAutumn_Lantern64!»",
+        "The password is «My-Old-Bridge-19».",
+        "数据库密码是 «MyGreen_Falcon73!»",
+        "Le mot de passe est «lizard-silver-38»",
+        "La password del server è «4tWx#9mmq2rP»",
+        "A senha do servidor é «Vento_Norte_51»",
+        "log in with admin / «OiiitNwOGM9F»",
+        "the pw was «cobalt-heron-6»",
+        "use «Quartz!Lamp12» as the password",
+        '<property name="connection.password">«maple-otter-52»</property>',
+        '{"name": "APP_PASSWORD", "value": "«maple-otter-52»"}',
+    ],
+)
+def test_words_with_a_digit_are_a_secret_where_somebody_states_that_they_are(text: str) -> None:
+    before, secret, after = re.split("[«»]", text)
+    assert redact(before + secret + after) == f"{before}[secret: password]{after}"
 
 
 def test_six_digits_are_a_password_where_a_name_says_so() -> None:

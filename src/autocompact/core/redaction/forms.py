@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from binascii import Error
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
+from autocompact.core.redaction.building import QUOTE, VALUE, dense, form, given, program
 from autocompact.core.redaction.rules import Form
 from autocompact.core.redaction.spans import Source, Span
+from autocompact.core.redaction.statements import STATEMENTS
 from autocompact.core.redaction.values import (
     Trust,
-    entropy,
-    is_default,
     is_password,
     is_placeholder,
     mixed,
@@ -20,50 +20,9 @@ from autocompact.core.redaction.values import (
     stripped,
 )
 
-_Q = r"(?:\\{0,7}[\"'`]|%22|%27|&quot;|&#3[49];)"
-"""A quotation mark, also inside a JSON string, a URL or HTML."""
-_END = r"\x00-\x20\"'`\\<>"
-"""What ends a value wherever it stands."""
-
-
-def _form(
-    kind: str,
-    anchor: str,
-    *,
-    pattern: str,
-    examples: tuple[str, ...],
-    others: tuple[str, ...] = (),
-    back: int = 0,
-    ahead: int = 0,
-    line: str = "",
-    accept: Callable[[str], bool] = bool,
-) -> Form:
-    compiled = re.compile(pattern, re.IGNORECASE)
-    return Form(
-        kind=kind,
-        anchor=anchor,
-        pattern=compiled,
-        examples=examples,
-        others=others,
-        back=back,
-        ahead=ahead or (300 if back else 8000),
-        line=re.compile(line) if line else None,
-        accept=accept,
-    )
-
-
-def _given(value: str) -> bool:
-    """True for what a program is given as a password: nearly anything that is no placeholder."""
-    value = stripped(value)
-    return bool(value) and not is_default(value) and not is_placeholder(value)
-
 
 def _literal(value: str) -> bool:
     return is_password(value, Trust.LITERAL)
-
-
-def _dense(value: str) -> bool:
-    return len(value) >= 16 and mixed(value) and entropy(value) >= 2.8 and not is_placeholder(value)
 
 
 def _basic(value: str) -> bool:
@@ -92,30 +51,12 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$", re.IGNORECAS
 
 
 def _session(value: str) -> bool:
-    return _dense(value) and random_looking(value) and not _UUID.match(value)
+    return dense(value) and random_looking(value) and not _UUID.match(value)
 
 
 _URL_END = r"\s/\"'<>`\\"
-_VALUE = r"(?:(?P<q>[\"'])(?P<s>(?:(?!(?P=q))[^\n]){1,200})(?P=q)|(?P<t>[^\s\"'`|;&<>\\$-][^\s\"'`|;&<>\\]{0,200}))"
-
-
-def _program(
-    names: str, anchor: str, *, option: str, examples: tuple[str, ...], others: tuple[str, ...] = ()
-) -> Form:
-    """A password as an option of one of the programs ``names`` (a pattern), which stands before it on the line."""
-    return Form(
-        kind="password",
-        anchor=anchor,
-        pattern=re.compile(f"{option}{_VALUE}"),
-        line=re.compile(rf"(?<![\w.-])(?:{names})(?![\w-])[^|;&\n]*$"),
-        examples=examples,
-        others=others,
-        accept=_given,
-    )
-
-
 _URLS = (
-    _form(
+    form(
         "password",
         "://",
         pattern=rf"://[^\s/:@?#\"'<>]{{0,80}}:(?!\d{{1,5}}[/?#,])(?P<s>[^{_URL_END}]{{1,200}})@(?=[\w\[$])",
@@ -136,9 +77,17 @@ _URLS = (
             "https://example.com:443,user@example.com",
             "ssh://git@github.com:22/owner/repo",
         ),
-        accept=_given,
+        accept=given,
     ),
-    _form(
+    form(
+        "password",
+        r":\/\/",
+        pattern=rf":\\/\\/[^\s/:@?#\"'<>]{{0,80}}:(?!\d{{1,5}}\\?[/?#,])(?P<s>[^{_URL_END}]{{1,200}})@(?=[\w\[$])",
+        examples=(r"postgres:\/\/app:«<a12>»@db:5432\/x",),
+        others=(r"http:\/\/localhost:8080\/path@1",),
+        accept=given,
+    ),
+    form(
         "token",
         "://",
         pattern=r"://(?P<s>[\w-]{20,200})(?::(?:x-oauth-basic)?)?@(?=[\w\[$])",
@@ -146,69 +95,68 @@ _URLS = (
         others=("https://continuous-integration-bot@example.com/x",),
         accept=_user_of_url,
     ),
-    _form(
+    form(
         "Slack webhook",
-        "hooks.slack.com/",
-        pattern=r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<s>[A-Za-z0-9]{8,}/[A-Za-z0-9]{8,}/[A-Za-z0-9/]{12,})",
-        examples=("https://hooks.slack.com/services/«T0<u9>/B0<u9>/<a24>»",),
+        "hooks.slack.com",
+        pattern=r"hooks\.slack\.com(?:\\{0,3}/|%2F)(?:services|workflows|triggers)(?:\\{0,3}/|%2F)(?P<s>[A-Za-z0-9]{8,}(?:\\{0,3}/|%2F)[A-Za-z0-9]{8,}(?:\\{0,3}/|%2F)[A-Za-z0-9]{12,}(?:/[A-Za-z0-9]{8,})?)",
+        examples=(
+            r"https:\/\/hooks.slack.com\/services\/«T0<u9>\/B0<u9>\/<a24>»",
+            "https://hooks.slack.com/services/«T0<u9>/B0<u9>/<a24>»",
+        ),
         others=(
             "https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX",
             "https://hooks.slack.com/services/",
         ),
-        accept=_dense,
+        accept=dense,
     ),
-    _form(
+    form(
         "Discord webhook",
         "webhook",
-        pattern=r"(?<=/api/)webhooks/\d{15,22}/(?P<s>[\w-]{20,})",
+        pattern=r"(?:(?<=/api/)|(?<=/api\\/))webhooks\\{0,3}/\d{15,22}\\{0,3}/(?P<s>[\w-]{20,})",
         examples=(
+            r"https:\/\/discord.com\/api\/webhooks\/<d18>\/«<w68>»",
             "https://discord.com/api/webhooks/<d18>/«<w68>»",
             "https://discordapp.com/api/webhooks/<d18>/«<w68>»",
         ),
         others=("https://discord.com/api/webhooks/123456789012345678/",),
     ),
-    _form(
+    form(
         "Teams webhook",
         "webhook",
-        pattern=r"webhook\.office\.com/webhookb?2?/(?P<s>[\w@-]{30,}/IncomingWebhook/[\w/-]{20,})",
+        pattern=r"webhook\.office\.com\\{0,3}/webhookb?2?\\{0,3}/(?P<s>[\w@-]{30,}\\{0,3}/IncomingWebhook\\{0,3}/[\w-]{20,}(?:\\{0,3}/[\w-]{20,})?)",
         examples=(
+            r"acme.webhook.office.com\/webhookb2\/«<h8>-<h4>-<h4>-<h4>-<h12>@<h32>\/IncomingWebhook\/<h32>\/<h32>»",
             "https://acme.webhook.office.com/webhookb2/«<h8>-<h4>-<h4>-<h4>-<h12>@<h8>-<h4>-<h4>-<h4>-<h12>/IncomingWebhook/<h32>/<h8>-<h4>-<h4>-<h4>-<h12>»",
         ),
     ),
-    _form(
+    form(
         "webhook",
         "/bot/v2/hook/",
         pattern=r"/bot/v2/hook/(?P<s>[\w-]{16,})",
         examples=("https://open.feishu.cn/open-apis/bot/v2/hook/«<h8>-<h4>-<h4>-<h4>-<h12>»",),
     ),
-    _form(
-        "Azure SAS",
-        "sig=",
-        pattern=r"(?<=[?&;])sig=(?P<s>[A-Za-z0-9%/+_-]{20,}={0,2})",
-        examples=(
-            "https://acc.blob.core.windows.net/c/f?sv=2022-11-02&sp=r&sig=«<a40>%2F<a2>%3D»",
-            "?sv=2021-06-08&se=2026&sig=«<a43>%3D»&x=1",
-        ),
-        others=("?sig=short&x=1",),
-        back=1,
-    ),
-    _form(
-        "signature",
-        "-signature=",
-        pattern=r"-signature=(?P<s>[a-f0-9]{64,})",
-        examples=("?X-Amz-Expires=900&X-Amz-Signature=«<h64>»", "?X-Goog-Signature=«<h256>»&x=1"),
-    ),
-    _form(
+    form(
         "OpenShift token",
         "sha256~",
         pattern=r"(?P<s>sha256~[\w-]{43})(?![\w-])",
         examples=("sha256~<w43>",),
     ),
-    _form("Google token", "1//0", pattern=r"(?<![\w/:])(?P<s>1//0[\w-]{40,})", examples=("1//0<w60>",)),
+    form("Google token", "1//0", pattern=r"(?<![\w/:])(?P<s>1//0[\w-]{40,})", examples=("1//0<w60>",)),
 )
 
 _SHAPES = (
-    _form(
+    *(
+        form(
+            "AWS session token",
+            start.lower(),
+            pattern=rf"(?P<s>{start}[A-Za-z0-9+/]{{40,}}={{0,2}})",
+            examples=(f"aws_session_token: «{start}+/<b200>»",),
+            others=(start,),
+        )
+        # A sign soon after the beginning hides it from the search for runs of letters.
+        for start in ("IQoJb3JpZ2lu", "FwoGZXIvYXdz", "FQoGZXIvYXdz")
+    ),
+    form(
         "Telegram token",
         ":aa",
         pattern=r"(?<![\w])(?:bot)?(?P<s>\d{8,10}:AA[\w-]{32,34})(?![\w-])",
@@ -216,27 +164,27 @@ _SHAPES = (
         others=("12345678:AA", "at 12:AAbc"),
         back=14,
     ),
-    _form(
+    form(
         "Azure secret",
         "q~",
         pattern=r"(?<![\w~.-])(?P<s>[\w~.-]{3}\dQ~[\w~.-]{31,34})(?![\w~-])",
         examples=("<a3>8Q~<a34>",),
         back=4,
     ),
-    _form(
+    form(
         "PayPal token",
         "access_token$",
         pattern=r"(?P<s>access_token\$(?:production|sandbox)\$[a-z0-9]{8,}\$[a-f0-9]{32})",
         examples=("access_token$production$<l16>$<h32>",),
     ),
-    _form(
+    form(
         "Asana token",
         "/1",
         pattern=r"(?<![\w./])(?P<s>[12]/1\d{14,16}(?:/1\d{14,16})?:[a-f0-9]{32})(?!\w)",
         examples=("1/1<d15>:<h32>", "2/1<d15>/1<d15>:<h32>"),
         back=1,
     ),
-    _form(
+    form(
         "password hash",
         "$",
         pattern=r"(?<![\w$])(?P<s>\$(?:2[abxy]\$\d\d\$[./A-Za-z0-9]{50,53}|(?:1|5|6|apr1)\$(?:rounds=\d+\$)?[./A-Za-z0-9]{1,16}\$[./A-Za-z0-9]{20,86}"
@@ -251,27 +199,27 @@ _SHAPES = (
         ),
         others=("$2 and $6$ are prefixes", "echo $1$2"),
     ),
-    _form(
+    form(
         "password hash",
         "sha}",
         pattern=r"(?:(?<=\{)|(?<=\{S))SHA\}(?P<s>[A-Za-z0-9+/]{27,}={0,2})",
         examples=("admin:{SHA}«<a27>=»", "userPassword: {SSHA}«<a32>»"),
     ),
-    _form(
+    form(
         "password",
         ":5432:",
         pattern=r":5432:[\w*-]+:[\w*.@-]+:(?P<s>[^\s\"'`]{3,200})",
         examples=("db.internal:5432:app:svc:«<a14>»",),
-        accept=_given,
+        accept=given,
     ),
-    _form(
+    form(
         "AWS key",
         "akia",
         pattern=r"(?:AKIA|ASIA)[A-Z0-9]{16}[\"']?[\s,;:|/]{1,4}[\"']?(?P<s>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
         examples=("ci-user,AKIAIOSFODNN7EXAMPLE,«<b40>»",),
-        accept=_dense,
+        accept=dense,
     ),
-    _form(
+    form(
         "private key",
         '"kty"',
         pattern=r"\"kty\"[^{}]{0,4000}?\"(?:d|k)\\?\"\s*:\s*\\?\"(?P<s>[\w-]{16,})",
@@ -281,7 +229,7 @@ _SHAPES = (
 )
 
 _HEADERS = (
-    _form(
+    form(
         "token",
         "bearer",
         pattern=r"(?<![A-Za-z])bearer(?:[ \t]{1,3}|%20|\+|:[ \t]?|=)(?P<s>[A-Za-z0-9._~+/=-]{16,})",
@@ -291,13 +239,13 @@ _HEADERS = (
             "Authorization: Bearer <token>",
             "basic understanding of Bearer tokens1",
         ),
-        accept=_dense,
+        accept=dense,
     ),
-    _form(
+    form(
         "credentials",
         "auth",
-        pattern=rf"authorization(?:{_Q})?\]?[ \t]{{0,3}}(?:[:=,]|=>|%3A)[ \t]{{0,3}}(?:%20)?(?:{_Q})?"
-        r"(?:basic|bearer|token|apikey|api-key|key|digest|bot|sso-key|pat|oauth|splunk|klaviyo-api-key|deepl-auth-key|genie(?:key)?|x-api-key)(?:[ \t]{1,3}|%20|=)"
+        pattern=rf"authorization(?:{QUOTE})?\]?[ \t]{{0,3}}(?:[:=,]|=>|%3A)[ \t]{{0,3}}(?:%20)?(?:{QUOTE})?"
+        r"(?:basic|bearer|token|apikey|api-key|key|digest|bot|sso-key|ssws|pat|oauth|splunk|klaviyo-api-key|deepl-auth-key|genie(?:key)?|x-api-key)(?:[ \t]{1,3}|%20|=)"
         r"(?P<s>[A-Za-z0-9._~+/=:-]{8,})",
         examples=(
             '"authorization": "token «<a36>»"',
@@ -308,15 +256,15 @@ _HEADERS = (
         others=("Authorization: Basic authentication", "Authorization: Token <token>"),
         accept=_authorization,
     ),
-    _form(
+    form(
         "credentials",
         "auth",
-        pattern=rf"authorization(?:{_Q})?\]?[ \t]{{0,3}}(?:[:=,]|=>)[ \t]{{0,3}}(?:{_Q})?(?P<s>[A-Za-z0-9._~+/=:-]{{16,}})",
+        pattern=rf"authorization(?:{QUOTE})?\]?[ \t]{{0,3}}(?:[:=,]|=>)[ \t]{{0,3}}(?:{QUOTE})?(?P<s>[A-Za-z0-9._~+/=:-]{{16,}})",
         examples=("Authorization: «<a36>»", '"Authorization": "«<h32>»"'),
         others=("authorization: required-for-this-endpoint-v2", "authorization=authorization_code_flow_v2"),
-        accept=lambda value: _dense(value) and _literal(value),
+        accept=lambda value: dense(value) and _literal(value),
     ),
-    _form(
+    form(
         "credentials",
         "basic ",
         pattern=r"(?<![A-Za-z])basic (?P<s>[A-Za-z0-9+/]{10,}={0,2})(?![A-Za-z0-9+/=-])",
@@ -324,10 +272,10 @@ _HEADERS = (
         others=("basic understanding", "Basic authentication1"),
         accept=_basic,
     ),
-    _form(
+    form(
         "credentials",
         "auth",
-        pattern=rf"(?<![A-Za-z])auth(?:{_Q})?[ \t]{{0,3}}(?:[:=]|=>)[ \t]{{0,3}}(?:{_Q})?(?P<s>[A-Za-z0-9+/]{{8,}}={{0,2}})",
+        pattern=rf"(?<![A-Za-z])auth(?:{QUOTE})?[ \t]{{0,3}}(?:[:=]|=>)[ \t]{{0,3}}(?:{QUOTE})?(?P<s>[A-Za-z0-9+/]{{8,}}={{0,2}})",
         examples=(
             '{"auths": {"ghcr.io": {"auth": "«dXNlcjpnaHBfYWJjMTIz»"}}}',
             "//registry.npmjs.org/:_auth=«dXNlcjpodW50ZXIyeA==»",
@@ -338,7 +286,7 @@ _HEADERS = (
 )
 
 _COOKIES = (
-    _form(
+    form(
         "session id",
         "sessid=",
         pattern=r"sessid=(?P<s>[A-Za-z0-9%._~+/-]{20,}={0,2})",
@@ -347,7 +295,7 @@ _COOKIES = (
         others=(),
         accept=_session,
     ),
-    _form(
+    form(
         "session id",
         "sessionid=",
         pattern=r"sessionid=(?P<s>[A-Za-z0-9%._~+/-]{20,}={0,2})",
@@ -359,7 +307,7 @@ _COOKIES = (
         others=(),
         accept=_session,
     ),
-    _form(
+    form(
         "session id",
         "session=",
         pattern=r"session=(?P<s>[A-Za-z0-9%._~+/-]{20,}={0,2})",
@@ -374,7 +322,7 @@ _COOKIES = (
 )
 
 _PROGRAMS = (
-    _form(
+    form(
         "password",
         "curl ",
         pattern=r"curl [^\n]{0,400}?(?<=[ \t])(?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"'$]{1,64}:(?P<s>[^\s\"'$]{3,})",
@@ -384,9 +332,9 @@ _PROGRAMS = (
             "curl --user 'admin:«swordfish7»' https://h/",
         ),
         others=("curl -u $USER:$PASS https://h", "curl https://h/x:y1"),
-        accept=_given,
+        accept=given,
     ),
-    _program(
+    program(
         r"(?:mysql|mariadb)[a-z-]*|7z[arz]?|unrar|rar|sshpass",
         " -p",
         option="[ ]-p",
@@ -400,8 +348,8 @@ _PROGRAMS = (
         ),
         others=("mysql -u root -p", "mysql -u root -p shop", "mysql -p$PASS", "mkdir -pv a"),
     ),
-    _program(
-        r"sshpass|(?:docker|podman|az|oc|helm|skopeo|buildah|crane|cf)[ ](?:registry[ ])?login|mongo[a-z]*|sqlplus|keytool|vncpasswd|sonar-scanner|kinit",
+    program(
+        r"sshpass|psexec|[\w.-]+(?:[ ](?!run\b)[a-z-]+)?[ ]login|mongo[a-z]*|sqlplus|keytool|vncpasswd|sonar-scanner|kinit",
         " -p",
         option="[ ]-p[ ]+",
         examples=(
@@ -413,23 +361,23 @@ _PROGRAMS = (
         ),
         others=("sshpass -p $PASS ssh h", "docker run -p 8080:80 login", "mkdir -p login/x"),
     ),
-    _form(
+    form(
         "password",
         "redis-cli",
-        pattern=rf"redis-cli[^\n|;&]{{0,200}}?[ ]-a[ ]+{_VALUE}",
-        examples=("redis-cli -h cache -a «<a20>» ping",),
+        pattern=rf"redis-cli[^\n|;&]{{0,200}}?[ ](?:-a|--pass|auth(?:[ ]default)?)[ ]+{VALUE}",
+        examples=("redis-cli -h cache -a «<a20>» ping", "redis-cli -p 6380 AUTH «<l10>x1»"),
         others=("redis-cli -a $REDIS_PASS",),
-        accept=_given,
+        accept=given,
     ),
-    _form(
+    form(
         "password",
         "ldap",
-        pattern=rf"ldap(?:search|add|modify|delete|whoami|passwd)[^\n|;&]{{0,300}}?[ ]-w[ ]+{_VALUE}",
+        pattern=rf"ldap(?:search|add|modify|delete|whoami|passwd)[^\n|;&]{{0,300}}?[ ]-w[ ]+{VALUE}",
         examples=("ldapsearch -x -D cn=admin -w «<a12>» -b dc=x",),
         others=("ldapsearch -W -x",),
-        accept=_given,
+        accept=given,
     ),
-    _program(
+    program(
         "sqlcmd|bcp|ipmitool|zip|unzip|isql|tsql",
         " -p",
         option="[ ]-P[ ]?",
@@ -440,13 +388,13 @@ _PROGRAMS = (
         ),
         others=("xargs -P 4 zip",),
     ),
-    _program(
+    program(
         "smbclient|rpcclient|mount",
         " -u",
         option=r"[ ]-U[ ]?[\"']?[\w\\]+%",
         examples=("smbclient //nas/share -U adm%«<a12>»",),
     ),
-    _program(
+    program(
         "openssl",
         " -p",
         option=r"[ ]-pass(?:in|out)?[ ][\"']?pass:",
@@ -455,32 +403,32 @@ _PROGRAMS = (
             "openssl enc -aes-256-cbc -pass pass:«<a12>»",
         ),
     ),
-    _form(
+    form(
         "password",
         "pass",
         pattern=r"(?<=ht)passwd[ ](?:-[A-Za-z]+[ ])*-[A-Za-z]*b[A-Za-z]*[ ](?:-[A-Za-z]+[ ])*(?:[^\s-]\S*[ ]){1,2}(?P<s>[^\s\"'|;&<>]{3,100})",
         examples=("htpasswd -cb .htpasswd admin «<a12>»", "htpasswd -nb admin «<a12>»"),
         others=("htpasswd -c .htpasswd admin",),
-        accept=_given,
+        accept=given,
     ),
-    _form(
+    form(
         "password",
         "pass",
         pattern=r"(?<=ch)passwd",
         line=r"echo[ ][\"']?[\w.-]+:(?P<s>[^\s\"'|]{3,100})[\"']?[ ]*\|[ ]*(?:sudo )?ch$",
         examples=("echo 'root:«<a12>»' | chpasswd",),
-        accept=_given,
+        accept=given,
     ),
-    _form(
+    form(
         "password",
         "| sudo -",
         pattern=r"\| sudo -",
         line=r"(?:echo|printf)[ ](?:-n |-e )?[\"']?(?P<s>[^\s\"'|]{3,100})[\"']?[ ]*$",
         examples=("echo «<a12>» | sudo -S apt update",),
         others=("echo $PASS | sudo -S ls",),
-        accept=_given,
+        accept=given,
     ),
-    _form(
+    form(
         "password",
         "pass",
         pattern=r"(?<=-)password-stdin",
@@ -490,9 +438,9 @@ _PROGRAMS = (
             "echo $TOKEN | docker login -u ci --password-stdin",
             'echo "${{ secrets.GITHUB_TOKEN }}" | docker login ghcr.io -u x --password-stdin',
         ),
-        accept=_given,
+        accept=given,
     ),
-    _form(
+    form(
         "password",
         "machine ",
         pattern=r"(?<![\w-])machine[ \t]+\S+\s+login[ \t]+\S+\s+password[ \t]+(?P<s>[^\s\"'`\\]+)",
@@ -501,9 +449,9 @@ _PROGRAMS = (
             "machine git.example.org\n  login bob\n  password «swordfish»",
         ),
         others=("the machine will login with a password",),
-        accept=_given,
+        accept=given,
     ),
-    _form(
+    form(
         "password",
         "pass",
         pattern=r"(?<=require)pass[\"']?[ \t:=,]+[\"']?(?P<s>[^\s\"'`\\]{3,})",
@@ -514,19 +462,19 @@ _PROGRAMS = (
         ),
         others=("# requirepass foobared", "requirepass yourpassword"),
         accept=lambda value: (
-            _given(value)
+            given(value)
             and value not in {"foobared", "yourpassword", "is", "and", "option"}
             and len(value) >= 5
         ),
     ),
-    _form(
+    form(
         "password",
         "auth",
         pattern=r"(?<=master)auth[ \t]+[\"']?(?P<s>[^\s\"'`\\]{5,})",
         examples=("masterauth «<a16>»",),
-        accept=lambda value: _given(value) and mixed(value),
+        accept=lambda value: given(value) and mixed(value),
     ),
-    _form(
+    form(
         "password",
         "identified ",
         pattern=r"identified[ ](?:with[ ]\w+[ ])?(?:by|as)[ ](?:password[ ])?['\"](?P<s>[^\s'\"]{3,})['\"]",
@@ -534,23 +482,23 @@ _PROGRAMS = (
             "CREATE USER 'app'@'%' IDENTIFIED BY '«hunter2x»';",
             "ALTER USER root IDENTIFIED WITH mysql_native_password BY '«<a12>»'",
         ),
-        accept=_given,
+        accept=given,
     ),
-    _form(
+    form(
         "password",
         "sqlplus ",
         pattern=r"sqlplus[ ](?:-\w+[ ])*[\w$#]+/(?P<s>[^\s\"'@/]{3,})@",
         examples=("sqlplus system/«<a10>»@db:1521/ORCL",),
-        accept=_given,
+        accept=given,
     ),
-    _form(
+    form(
         "password",
         ":thin:",
         pattern=r":thin:[\w$#]+/(?P<s>[^\s\"'@/]{3,})@",
         examples=("jdbc:oracle:thin:scott/«<a10>»@//db:1521/x",),
-        accept=_given,
+        accept=given,
     ),
-    _form(
+    form(
         "seed phrase",
         "phrase",
         pattern=r"(?<=[a-z_ -])(?:phrase)[\"']?[ \t]{0,3}(?:[:=]|is)[ \t\n]{0,3}[\"'`]?(?P<s>[a-z]{3,8}(?:[ ][a-z]{3,8}){11,23})(?![a-z])",
@@ -558,7 +506,7 @@ _PROGRAMS = (
             "seed phrase: «abandon ability able about above absent absorb abstract absurd abuse access accident»",
         ),
     ),
-    _form(
+    form(
         "seed phrase",
         "mnemonic",
         pattern=r"mnemonic[\"']?[ \t]{0,3}(?:[:=]|is)[ \t\n]{0,3}[\"'`]?(?P<s>[a-z]{3,8}(?:[ ][a-z]{3,8}){11,23})(?![a-z])",
@@ -568,7 +516,7 @@ _PROGRAMS = (
     ),
 )
 
-FORMS: tuple[Form, ...] = (*_URLS, *_SHAPES, *_HEADERS, *_COOKIES, *_PROGRAMS)
+FORMS: tuple[Form, ...] = (*_URLS, *_SHAPES, *_HEADERS, *_COOKIES, *_PROGRAMS, *STATEMENTS)
 
 
 # The search ------------------------------------------------------------------------------------------------
@@ -578,17 +526,15 @@ _LINE = 300
 
 
 def _by_anchor() -> tuple[tuple[bytes, tuple[Form, ...]], ...]:
-    anchors = dict.fromkeys(form.anchor for form in FORMS)
-    return tuple(
-        (anchor.encode(), tuple(form for form in FORMS if form.anchor == anchor)) for anchor in anchors
-    )
+    anchors = dict.fromkeys(row.anchor for row in FORMS)
+    return tuple((anchor.encode(), tuple(row for row in FORMS if row.anchor == anchor)) for anchor in anchors)
 
 
 _BY_ANCHOR = _by_anchor()
 
 
 def find_forms(source: Source) -> Iterator[Span]:
-    """The secrets that a form of the table surrounds."""
+    """The secrets that a row of the table surrounds."""
     find = source.lower.find
     for anchor, forms in _BY_ANCHOR:
         at = find(anchor)
@@ -600,24 +546,24 @@ def find_forms(source: Source) -> Iterator[Span]:
 
 
 def _first(text: str, forms: tuple[Form, ...], *, at: int) -> Span | None:
-    for form in forms:
-        span = _formed(text, form, at=at)
+    for row in forms:
+        span = _formed(text, row, at=at)
         if span is not None:
             return span
     return None
 
 
-def _formed(text: str, form: Form, *, at: int) -> Span | None:
-    end = min(len(text), at + form.ahead)
-    if form.back:
-        match = form.pattern.search(text, max(0, at - form.back), end)
+def _formed(text: str, row: Form, *, at: int) -> Span | None:
+    end = min(len(text), at + row.ahead)
+    if row.back:
+        match = row.pattern.search(text, max(0, at - row.back), end)
     else:
-        match = form.pattern.match(text, at, end)
-    if match is not None and form.line is not None:
+        match = row.pattern.match(text, at, end)
+    if match is not None and row.line is not None:
         line = max(text.rfind("\n", max(0, at - _LINE), at) + 1, at - _LINE, 0)
-        before = form.line.search(text, line, at)
+        before = row.line.search(text, line, at)
         match = match if before is not None and "s" in match.re.groupindex else before
     if match is None:
         return None
     start, end = match.span(match.lastgroup or "s")
-    return Span(start=start, end=end, kind=form.kind) if form.accept(text[start:end]) else None
+    return Span(start=start, end=end, kind=row.kind) if row.accept(text[start:end]) else None

@@ -88,6 +88,20 @@ NAMES: tuple[Name, ...] = (
             "Passwort: «<a10>»",
             "mot de passe : «<a10>»",
             "the password is «hunter22».",
+            "Passwort: «My<l6>_<l6>81!»",
+            "Le mot de passe est «<l6>-<l6>-45»",
+            "La password del server è «<a11>»",
+            "Password do servidor é «<l5>_<l6>#9»",
+            "password for the vpn should be «<l6>-<l5>-2»",
+            "I changed the password to «<a10>!x»",
+            "the admin password's «<a10>»",
+            "pass is «<a10>»",
+            '<property name="connection.password">«<l6>-<l5>-45»</property>',
+            '<entry key="db.password"><value>«<a12>»</value></entry>',
+            "<key>Password</key>\n\t<string>«<a12>»</string>",
+            '{"name": "DB_PASSWORD", "value": "«<a12>»"}',
+            r"{\"name\": \"DB_PASSWORD\", \"value\": \"«<a12>»\"}",
+            "12\t- name: DB_PASSWORD\n13\t  value: «<l6>-<l5>-45»",
             'the password is "«swordfish»"',
             "Das Passwort für den Server lautet «<a10>».",
             "le mot de passe est «<a10>».",
@@ -120,6 +134,20 @@ NAMES: tuple[Name, ...] = (
             "the password is required",
             "the password is wrong.",
             "the password is 8 characters long",
+            "the password hash is a1b2c3d4e5f6",
+            "the password manager is keepass2-x",
+            "a link to reset the password was sent to bob42@example.com",
+            "password: arn:aws:secretsmanager:eu-west-1:123456789012:secret:db-a1B2c3",
+            "<password>__DB_PASSWORD_1__</password>",
+            "<password>%DB_PASSWORD_2%</password>",
+            "<password>DB_PASSWORD_1</password>",
+            '<input name="password">text2023',
+            '<label for="password">Field-no-12345</label>',
+            "Pass them to `WriteCommitted`",
+            "build the set once and pass it to `findBranch2`",
+            "add the token to `request_headers_of_v2_2024`",
+            "the second pass is `fold_constants`",
+            "send the password to smtp-relay-2",
             "PASS: test_login_v2",
             "bypass=route66x",
             "compass: north4west",
@@ -241,6 +269,9 @@ NAMES: tuple[Name, ...] = (
         ),
         others=(
             'os.environ["API_KEY"]',
+            "gpg: using RSA key 4AEE18F83AFDEB234AEE18F83AFDEB234AEE18F8",
+            "signing key: 0x4AEE18F83AFDEB23",
+            "RSA key fingerprint is SHA256:a1B2c3D4e5F6a1B2c3D4e5F6a1B2c3D4e5F6a1B2c3D",
             "api_key = os.environ.get('API_KEY2')",
             "api_key=process.env.OPENAI_API_KEY1",
             'api_key = "your-api-key-123"',
@@ -254,6 +285,30 @@ NAMES: tuple[Name, ...] = (
             "sort_key = <a24>",
         ),
     ),
+    _name(
+        "token",
+        "pat",
+        word=r"pat(?![a-z])",
+        head=r"[_-]$",
+        least=20,
+        examples=("AZURE_DEVOPS_EXT_PAT=«<l52>»", '"azdo_pat": "«<l52>»"', "GH_PAT: «<a40>»"),
+        others=(
+            "file_pat = compile_pattern_number_2024",
+            "url_pat=r'[a-z0-9]{4}-[a-z0-9]{12}-x'",
+            "PAT: see the vault",
+        ),
+    ),
+    _foreign("senord", r"senord", "Lösenord: «<a10>»", "Lösenordet är «<a10>»".replace("ordet", "ord")),
+    _foreign("heslo", r"heslo", "heslo: «<a10>»"),
+    _foreign("has", r"has[łl]o", "hasło: «<a10>»", "hasło to «<a10>»"),
+    _foreign("salasana", r"salasana", "salasana: «<a10>»"),
+    _foreign(
+        "adgangskode",
+        r"adgangskode",
+        "adgangskode: «<a10>»",
+        "Adgangskoden er «<a10>»".replace("koden", "kode"),
+    ),
+    _foreign("ifre", r"(?<=[şsŞS])ifre", "şifre: «<a10>»"),
     _name(
         "credentials",
         "cred",
@@ -282,6 +337,7 @@ _OTHER_TAILS = frozenset(
     " data at by for from in is to of on bits iterations rounds salt salts attempts tries retries manager pool bucket buckets per rate stream streams ized izer"
     " press up down code codes board word words frame frames stroke map pad point points bindings binding space".split()
 ) - {"text?", "code", "test", "store"}
+_PREPOSITIONS = frozenset("at by for from in is of on to".split())
 _OTHER_KEYS = tuple(
     "cache primary sort partition public pub foreign idempotency lookup routing index row object group unique"
     " natural hash range s3 bucket feature translation i18n message event sorting registry hot short shortcut map"
@@ -399,24 +455,27 @@ _SIGN = rf"[ \t.]{{0,24}}(?P<sign>=>|[:?+]=|=(?![=>~])|:-|:(?![:=])|：|＝|->|�
 _CELL = r"[ \t]{0,24}(?P<cell>[|│┃])[ \t]{1,40}"
 _CALL = rf"(?P<call>\()[ \t]{{0,3}}(?={_Q})"
 _COMMA = rf"(?P<comma>,)[ \t]{{0,3}}(?={_Q})"
-_PAIR = (
-    rf"(?P<pair>[ \t]{{0,3}}(?:,|\n|\\n|[ \t])[ \t\n,]{{0,40}}{_Q}?value{_Q}?[ \t]{{0,3}}[:=][ \t]{{0,3}})"
-)
+_PAIR = rf"(?P<pair>[ \t]{{0,3}}(?:,|\r?\n|\\n|[ \t])[ \t\n\r,]{{0,40}}(?:\d{{1,6}}[→|:\t][ \t]{{0,24}})?{_Q}?value{_Q}?[ \t]{{0,3}}[:=][ \t]{{0,3}})"
 _BLOCK = r"(?P<block>:[ \t]{0,3}[|>][-+]?[ \t]{0,3}\n[ \t]{1,24})"
 _BELOW = r"(?P<below>[:：](?:\*{2})?[ \t]{0,3}(?:\n[ \t]{0,8}(?:```\w{0,8})?){1,3}(?:>[ ]|-[ ])?)"
 _SPACE = r"(?P<space>[ \t]{1,8})"
 _LINK = (
-    r"(?P<link>(?:[ ][^\s.:;=!?,\"'`<>]{1,30}){0,6}?[ ](?:is|was|ist|war|lautet|lautete|est|es|era|é|=)"
-    r"(?:[ ](?:now|still|currently|just|jetzt|noch|nun|maintenant|ahora|set[ ]to|changed[ ]to))?[ \t]?[:：]?[ \t\n]{1,2})"
+    r"(?P<link>(?:[ ][^\s.:;=!?,\"'`<>]{1,30}){0,6}?(?:[ ](?:is|was|are|be|becomes|ist|war|bleibt|lautete?t?|est|sera|es|era|fue|foi|ser[áà]|sarà|é|è|e'|är|er|var|jest|=|to)|['’]s)"
+    r"(?:[ ](?:now|still|currently|just|jetzt|noch|nun|maintenant|ahora|agora|adesso|ora|set[ ]to|changed[ ]to|reset[ ]to))?[ \t]?[:：]?[ \t\n]{1,2})"
 )
 _EAST = (
     r"(?P<east>(?:[^\x00-\x7f]{0,12}?[ ]?(?:是|为|為|成|は|는|은)|[^\x00-\x7f]{1,12}?[ ]?[：:＝=])[ \t]{0,3})"
 )
 _BETWEEN = re.compile(
-    rf"{_CLOSED}(?:{_BLOCK}|{_BELOW}|{_TYPE}{_SIGN}|{_CELL}|{_CALL}|{_COMMA}|{_PAIR}|{_LINK}|{_EAST}|{_SPACE})",
+    rf"{_CLOSED}(?:{_BLOCK}|{_BELOW}|{_TYPE}{_SIGN}|{_CELL}|{_CALL}|{_PAIR}|{_COMMA}|{_LINK}|{_EAST}|{_SPACE})",
     re.IGNORECASE,
 )
 _ELEMENT = re.compile(r"(?:[ \t][^<>\n]{0,120})?(?P<element>>)[ \t\n]{0,40}")
+_ATTRIBUTE = re.compile(r"[\"'](?:[ \t][^<>\n]{0,120})?>[ \t\n]{0,40}(?:<(?:value|string)>[ \t\n]{0,40})?")
+_NAMED_ELEMENT = re.compile(
+    r"<(?!input|label|select|button|textarea|form|div|span|meta)[\w:-]{1,40}[ \t][^<>\n]{0,80}?\b(?:name|key|property)=[\"'][\w.-]{0,60}$"
+)
+_PLIST = re.compile(r"</key>[ \t\r\n]{0,40}<string>")
 
 _WRAP = r"(?:(?:Secret\w{0,8}|String|str|bytes|b64decode|Buffer\.from|Some|SecureString)\(|[bBfFrRuU@]{1,2}(?=[\"']))?"
 _QUOTED = re.compile(
@@ -442,6 +501,9 @@ _LINE_START = re.compile(
 )
 
 
+_OF_USER = re.compile(r"[A-Za-z][\w.@+-]{0,40}[:/][^/]")
+_GIVEN_TO = ("pass", "key", "token", "secret", "cred", "creds", "credential", "credentials", "pat")
+_LEAST_OF_OPTION = 10
 _PROSE_END = ".,;:!?)*_"
 
 
@@ -477,14 +539,19 @@ def _named(source: Source, name: Name) -> Iterator[Span]:
 
 
 def _accepted(text: str, name: Name, *, place: _Place) -> Iterator[_Value]:
+    # "creds: user:secret" and "user/password: …" are read by a form, which leaves the user.
+    paired = name.anchor == "cred" or text[place.start - 1 : place.start] == "/"
+    least = min(name.least, _LEAST_OF_OPTION) if place.option else name.least
     for value in _candidates(text, place):
-        if _is_secret(text[value.start : value.end], name, value=value):
+        if paired and value.trust is Trust.STATED and _OF_USER.match(text, value.start, value.end):
+            continue
+        if _is_secret(text[value.start : value.end], value, least=least):
             yield value
 
 
-def _is_secret(text: str, name: Name, *, value: _Value) -> bool:
-    if name.least:
-        return is_key(text, value.trust, least=name.least)
+def _is_secret(text: str, value: _Value, *, least: int) -> bool:
+    if least:
+        return is_key(text, value.trust, least=least)
     return is_password(text, value.trust) or (value.word and is_word_password(text))
 
 
@@ -492,8 +559,22 @@ def _candidates(text: str, place: _Place) -> Iterator[_Value]:
     """What may be the value of the name, the longest reading first."""
     if text[place.start - 1 : place.start] in ("<", ":") and (element := _ELEMENT.match(text, place.end)):
         yield from _bare(text, element.end(), trust=Trust.LITERAL)
-    elif (between := _BETWEEN.match(text, place.end, place.end + 700)) is not None:
+        return
+    if (content := _content(text, place)) is not None:
+        yield from _bare(text, content, trust=Trust.LITERAL)
+    if (between := _BETWEEN.match(text, place.end, place.end + 700)) is not None:
         yield from _after(text, place, between=between)
+
+
+def _content(text: str, place: _Place) -> int | None:
+    """Where the content of an element begins whose attribute or whose neighbour has the name."""
+    form = _PLIST if text[place.end : place.end + 1] == "<" else _ATTRIBUTE
+    found = form.match(text, place.end)
+    if found is None:
+        return None
+    if form is _ATTRIBUTE and not _NAMED_ELEMENT.search(text, max(0, place.start - 200), place.start):
+        return None
+    return found.end()
 
 
 def _after(text: str, place: _Place, *, between: re.Match[str]) -> Iterator[_Value]:
@@ -503,8 +584,10 @@ def _after(text: str, place: _Place, *, between: re.Match[str]) -> Iterator[_Val
     if form in ("cell", "space", "below", "comma") and text[place.start : place.end].lower() == "pass":
         return
     match form:
-        case "link" | "east":
-            yield from _said(text, at)
+        case "link":
+            yield from _linked(text, place, link=between["link"], at=at)
+        case "east":
+            yield from _said(text, at, trust=Trust.STATED)
         case "call":
             yield from _quoted(text, at, trust=Trust.ENVIRONMENT if place.capitals else Trust.LITERAL)
         case "comma":
@@ -518,13 +601,28 @@ def _after(text: str, place: _Place, *, between: re.Match[str]) -> Iterator[_Val
             yield from _assigned(text, place, at=at, sign=between["sign"] or "")
 
 
+def _linked(text: str, place: _Place, *, link: str, at: int) -> Iterator[_Value]:
+    """What a sentence says the name is, unless the sentence is about its hash, length or the like."""
+    subject = link.split(None, 1)[0].lower()
+    if subject in _OTHER_TAILS - _PREPOSITIONS:
+        return
+    # "A pass" may be one of a test or a compiler, and things are passed and keys added to others.
+    own = text[place.start : place.end].lower()
+    goal = link.rstrip().endswith(" to")
+    if goal and own.endswith(_GIVEN_TO):
+        return
+    sure = own != "pass" and not goal
+    yield from _said(text, at, trust=Trust.STATED if sure else Trust.CODE if goal else Trust.LINE, word=sure)
+
+
 def _assigned(text: str, place: _Place, *, at: int, sign: str) -> Iterator[_Value]:
     literal = Trust.ENVIRONMENT if place.capitals else Trust.LITERAL
     yield from _quoted(text, at, trust=literal)
     if sign[:1] == "%":
         yield from _matched(_ENCODED.match(text, at), Trust.LINE)
     elif sign not in ("||", "??"):
-        trust = literal if place.capitals or place.option else Trust.LINE
+        trust = Trust.LINE if sign == "=" else Trust.STATED
+        trust = literal if place.capitals or place.option else trust
         if _LINE_START.search(text, max(0, place.start - 40), place.start):
             whole = _TO_END.match(text, at)
             yield from _matched(whole if whole is None or not _FIELDS.search(whole["value"]) else None, trust)
@@ -565,24 +663,32 @@ def _bare(text: str, at: int, *, trust: Trust) -> Iterator[_Value]:
     following = text[end : end + 1]
     if following in ("(", "[") or (following == ":" and text[end + 1 : end + 2] == ":"):
         return
-    if trust is Trust.LINE and following in (",", ")", " ", "\t"):
+    if (trust is Trust.LINE and following in (",", ")", " ", "\t")) or (
+        trust is Trust.STATED and following in (",", ")")
+    ):
         trust = Trust.CODE
     yield _Value(start, _without_dots(text, start, end=end), trust, more=following in (":", "="))
 
 
-def _said(text: str, at: int) -> Iterator[_Value]:
+def _said(text: str, at: int, *, trust: Trust, word: bool = True) -> Iterator[_Value]:
     """A value in a sentence: quoted, or up to the next blank without the sentence's own signs."""
     close = _OPEN.get(text[at : at + 1])
     if close is not None and (end := text.find(close, at + 1, at + 200)) > 0:
-        yield _Value(at + 1, end, Trust.LITERAL, word=True)
+        yield _Value(at + 1, end, Trust.LITERAL, word=word)
         return
-    yield from _quoted(text, at, trust=Trust.LITERAL, word=True)
+    yield from _quoted(text, at, trust=Trust.LITERAL, word=word)
     match = _PLAIN.match(text, at)
     if match is not None:
         start, end = match.span("value")
         value = stripped(match["value"])
         ascii_only = next((i for i, char in enumerate(value) if ord(char) > 0x2E7F), len(value))
-        yield _Value(start, start + len(value[:ascii_only].rstrip(_PROSE_END)), Trust.LINE)
+        yield _Value(start, start + len(_without_end(value[:ascii_only])), trust)
+
+
+def _without_end(value: str) -> str:
+    """A value without the signs of the sentence; an exclamation mark after a digit is its own."""
+    own = value.rstrip(_PROSE_END)
+    return f"{own}!" if value[len(own) :].startswith("!") and own[-1:].isdigit() else own
 
 
 def _alone(text: str, at: int) -> Iterator[_Value]:
@@ -597,7 +703,7 @@ def _alone(text: str, at: int) -> Iterator[_Value]:
         "\n",
         "\r",
     ):
-        yield from _matched(match, Trust.LINE)
+        yield from _matched(match, Trust.STATED)
 
 
 def _spaced(text: str, place: _Place, *, at: int) -> Iterator[_Value]:

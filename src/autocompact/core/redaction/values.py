@@ -19,9 +19,11 @@ class Trust(IntEnum):
     """Unquoted, and more follows on the line: ``connect(password=x, …)``, a sentence."""
     LINE = 2
     """Unquoted, at the end of a line or of a field: ``password: x``, ``?password=x&…``."""
-    LITERAL = 3
+    STATED = 3
+    """Unquoted, after words that say what it is: ``Passwort: x``, ``the password is x``."""
+    LITERAL = 4
     """Quoted, or the value of a flag."""
-    ENVIRONMENT = 4
+    ENVIRONMENT = 5
     """The value of a name in capitals: ``DB_PASSWORD=x``."""
 
 
@@ -30,6 +32,7 @@ _PLACEHOLDER = re.compile(
     r"(?:^|[^A-Za-z])(?:your|change[_-]?(?:me|it|this)|example|placeholder|redacted|masked|hidden|removed|omitted"
     r"|replace[_-]?(?:me|with|this)?|insert|todo|fixme|tbd|none|null|nil|undefined|true|false|env|getenv|secretref)(?:$|[^A-Za-z])"
     r"|your[_-]|[_-]here$|goes[_-]here|x{4}|X{4}|EXAMPLE|\*{3}|•{2}|\.{3}|…"
+    r"|^!\w+$|^__\w+__$|^%\w+%$|^(?:[A-Z]+_)*(?:PASS(?:WORD|WD)?|PWD|SECRET|TOKEN|KEY)(?:_[A-Z0-9]+)*$"
     r"|^\$+[A-Za-z_({]|\$\{|\$\(|\{\{|^[{<\[]|^%[sdv({A-Z]|%\(|^@[A-Za-z]|://|\[secret|^#[0-9A-Fa-f]{3,8}$|^0+$|^-+$|^\.+$",
     re.IGNORECASE,
 )
@@ -41,6 +44,12 @@ _SOFT = re.compile(
 _NAME = re.compile(
     r"_|pass|word|secret|token|key|value|input|user|admin|arg|field|param|data|text|str|conf|env|cred|hash|auth|base64|utf8|oauth"
 )
+_TALKS_OF = re.compile(
+    r"passw|passp|pwd|secret|token|value|input|user|admin|arg|field|param|string|sample|dummy|fake|mock|test|default|demo|example|config|setting|version"
+    r"|(?:^|[^A-Za-z])(?:foo|bar|name|key|dev|local|pass|v\d+)(?:$|[^A-Za-z])|[-_]v\d+$",
+    re.IGNORECASE,
+)
+"""Words that a made-up name has and a password seldom."""
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)*[?!]?$")
 _CALL = re.compile(r"[A-Za-z_$][\w$.:>-]*(?:\(.*\)?|\[.*\]|<.*>?)[;,)]*$")
 _TECHNICAL = re.compile(
@@ -48,6 +57,11 @@ _TECHNICAL = re.compile(
     re.IGNORECASE,
 )
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]|(?:~|\.{1,2})/|[\w.-]+(?:/[\w.-]+)*/[\w-]+\.[A-Za-z]{1,5}$")
+_FINGERPRINT = re.compile(
+    r"(?:SHA-?\d{1,3}|MD5):|(?:0x)?(?:[0-9A-F]{16}|[0-9A-F]{40})$|(?:[0-9A-Fa-f]{2}:){15,}"
+)
+"""The name of a public key: OpenSSH's digest, GnuPG's capitals, bytes with colons."""
+_ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}$")
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _VOWEL = re.compile(r"[aeiouAEIOU]")
 _CLUSTER = re.compile(r"[b-df-hj-np-tv-xzB-DF-HJ-NP-TV-XZ]{5}")
@@ -144,11 +158,20 @@ def is_placeholder(value: str) -> bool:
 
 def is_reference(value: str) -> bool:
     """True for a path, a file name, a number, a date, or a name in code whose parts are words."""
+    if value.startswith("arn:") or _FINGERPRINT.match(value) or _ADDRESS.match(value):
+        return True
     if _DRIVE.match(value) or _DATE.match(value) or _CALL.match(value):
         return True
     if value[0] == "/":
         return value.count("/") > 1 and wordlike(value) >= 0.4
     if "." in value and _IDENTIFIER.match(value):
+        if (
+            len(value) >= 10
+            and mixed(value)
+            and value not in (value.lower(), value.upper())
+            and wordlike(value) < 0.4
+        ):
+            return False
         return not any(len(part) >= 8 and mixed(part) and random_looking(part) for part in value.split("."))
     return False
 
@@ -160,6 +183,15 @@ def is_ordinary(value: str) -> bool:
     if _WORDS.match(value) and wordlike(value) >= 0.5:
         return True
     return bool(_SOFT.search(value)) and wordlike(value) >= 0.5 and not _STRONG_SYMBOL.search(value)
+
+
+def _is_stated(value: str, trust: Trust) -> bool:
+    """True for words with a digit that somebody states to be a password: ``dragon-copper-45``."""
+    if trust < Trust.STATED and (trust is Trust.CODE or _IDENTIFIER.match(value)):
+        return False
+    if len(value) < 8 or not mixed(value) or is_placeholder(value) or is_reference(value):
+        return False
+    return has_symbol(value) or not ("/" in value or _TALKS_OF.search(value) or _TECHNICAL.match(value))
 
 
 def _is_variable(value: str, trust: Trust) -> bool:
@@ -185,6 +217,8 @@ def is_password(value: str, trust: Trust) -> bool:
         return False
     if trust >= Trust.LITERAL and _PHRASE.match(value) and not _SOFT.search(value):
         return not is_placeholder(value)
+    if _is_stated(value, trust):
+        return True
     if is_ordinary(value) and not (value.isdecimal() and trust >= Trust.LINE and len(value) >= 6):
         return False
     if mixed(value):

@@ -1,0 +1,81 @@
+"""How the rows of the tables of forms are made."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from autocompact.core.redaction.rules import Form
+from autocompact.core.redaction.values import (
+    Trust,
+    entropy,
+    is_default,
+    is_password,
+    is_placeholder,
+    mixed,
+    stripped,
+)
+
+QUOTE = r"(?:\\{0,7}[\"'`]|%22|%27|&quot;|&#3[49];)"
+"""A quotation mark, also inside a JSON string, a URL or HTML."""
+
+
+def form(
+    kind: str,
+    anchor: str,
+    *,
+    pattern: str,
+    examples: tuple[str, ...],
+    others: tuple[str, ...] = (),
+    back: int = 0,
+    ahead: int = 0,
+    line: str = "",
+    accept: Callable[[str], bool] = bool,
+) -> Form:
+    """A row of the table: its pattern reads capitals as small letters."""
+    compiled = re.compile(pattern, re.IGNORECASE)
+    return Form(
+        kind=kind,
+        anchor=anchor,
+        pattern=compiled,
+        examples=examples,
+        others=others,
+        back=back,
+        ahead=ahead or (300 if back else 8000),
+        line=re.compile(line) if line else None,
+        accept=accept,
+    )
+
+
+def given(value: str) -> bool:
+    """True for what a program is given as a password: nearly anything that is no placeholder."""
+    value = stripped(value)
+    return bool(value) and not is_default(value) and not is_placeholder(value)
+
+
+def dense(value: str) -> bool:
+    """True for 16 characters or more that are mixed as in a token."""
+    return len(value) >= 16 and mixed(value) and entropy(value) >= 2.8 and not is_placeholder(value)
+
+
+def stated(value: str) -> bool:
+    """True for a password with a digit or a sign, where a sentence says that it is one."""
+    return is_password(value, Trust.STATED)
+
+
+VALUE = r"(?:(?P<q>[\"'])(?P<s>(?:(?!(?P=q))[^\n]){1,200})(?P=q)|(?P<t>[^\s\"'`|;&<>\\$-][^\s\"'`|;&<>\\]{0,200}))"
+
+
+def program(
+    names: str, anchor: str, *, option: str, examples: tuple[str, ...], others: tuple[str, ...] = ()
+) -> Form:
+    """A password as an option of one of the programs ``names`` (a pattern), which stands before it on the line."""
+    return Form(
+        kind="password",
+        anchor=anchor,
+        pattern=re.compile(f"{option}{VALUE}"),
+        line=re.compile(rf"(?<![\w.-])(?:{names})(?![\w-])[^|;&\n]*$"),
+        examples=examples,
+        others=others,
+        accept=given,
+    )

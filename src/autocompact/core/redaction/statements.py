@@ -1,0 +1,307 @@
+"""Secrets that a parameter of a URL, a command or a sentence gives away without a name right before them, as a table."""
+
+from __future__ import annotations
+
+import re
+
+from autocompact.core.redaction.building import VALUE, dense, form, given, program, stated
+from autocompact.core.redaction.rules import Form
+from autocompact.core.redaction.values import (
+    Trust,
+    has_digit,
+    has_symbol,
+    is_password,
+    is_placeholder,
+    mixed,
+    random_looking,
+    stripped,
+)
+
+_IS = r"(?:=|%3D)"
+_ENCODED = r"(?:[A-Za-z0-9/+._~-]|%(?!26|3B|22|20|27|7D|2C|0A|0D)[0-9A-F]{2})"
+_PARAMETER = r"(?:[?&;]|&amp;|%3F|%26|\\u0026)(?:[\w.-]{0,40}[_.-])?$"
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$", re.IGNORECASE)
+
+
+def _made_up(value: str) -> bool:
+    return len(value) >= 10 and has_digit(value) and random_looking(value) and not is_placeholder(value)
+
+
+def _parameter(value: str) -> bool:
+    return _made_up(value) and not _UUID.match(value)
+
+
+def _signature(value: str) -> bool:
+    return dense(value) and random_looking(value)
+
+
+def _login(value: str) -> bool:
+    return dense(value) and random_looking(value) and not _UUID.match(value)
+
+
+def _pass_of_user(value: str) -> bool:
+    """True for what stands after a user and a sign between: it must not be a word, a path or a number."""
+    value = stripped(value)
+    return stated(value) and mixed(value)
+
+
+def _folds(value: str) -> bool:
+    return len(value) >= 8 and value[1:] not in (value[1:].lower(), value[1:].upper())
+
+
+def _beside_slash(value: str) -> bool:
+    value = stripped(value)
+    return _pass_of_user(value) and (
+        random_looking(value) or has_symbol(value) or "-" in value or _folds(value)
+    )
+
+
+def _phrase(value: str) -> bool:
+    """True for a passphrase of a network, which may have blanks."""
+    return given(value) and (is_password(value, Trust.LITERAL) or (has_digit(value) and " " in value))
+
+
+_PARAMETERS = (
+    form(
+        "signature",
+        "signature=",
+        pattern=rf"signature=[\"']?(?P<s>{_ENCODED}{{20,}}={{0,2}})",
+        examples=(
+            "?X-Amz-Expires=900&X-Amz-Signature=«<h64>»",
+            "?X-Goog-Signature=«<h256>»&x=1",
+            "/f.pdf?Expires=1700000000&Signature=«<a20>%2B<a10>%2F<a12>%3D»&Key-Pair-Id=K1",
+            "SignedHeaders=host;x-amz-date, Signature=«<h64>»",
+        ),
+        others=("signature=compute_signature_of_the_request", "?signature=required-for-private-files"),
+        accept=_signature,
+    ),
+    form(
+        "signature",
+        "signature%3d",
+        pattern=rf"signature%3D(?P<s>{_ENCODED}{{20,}})",
+        examples=("url=https%3A%2F%2Fh%2Ff%3FX-Amz-Signature%3D«<h64>»",),
+        accept=_signature,
+    ),
+    form(
+        "Azure SAS",
+        "sig",
+        pattern=rf"sig{_IS}(?P<s>{_ENCODED}{{16,}}={{0,2}})",
+        line=r"(?:[?&;]|&amp;|%3F|%26|\\u0026)$",
+        examples=(
+            "https://acc.blob.core.windows.net/c/f?sv=2022-11-02&sp=r&sig=«<a40>%2F<a2>%3D»",
+            "?sv=2021-06-08&se=2026&sig=«<a43>%3D»&x=1",
+            "https://h/f?sp=r&amp;sig=«<a24>»",
+            "https%3A%2F%2Fh%2Ff%3Fsp%3Dr%26sig%3D«<a43>%253D»",
+        ),
+        others=("?sig=short&x=1", "?sig=significant-other-things&x=1"),
+        accept=_made_up,
+    ),
+    form(
+        "token",
+        "token",
+        pattern=rf"token{_IS}(?P<s>{_ENCODED}{{10,}}={{0,2}})",
+        line=_PARAMETER,
+        examples=(
+            "https://h/cb?state=x&access_token=«<a14>»&type=bearer",
+            "wss://h/live?token=«<a12>%2F<a8>%3D%3D»",
+            "/download?download_token=«<l12>»",
+        ),
+        others=("?page_token=next-page-of-2024", "?token=your_token_123"),
+        accept=_parameter,
+    ),
+    form(
+        "API key",
+        "key",
+        pattern=rf"key{_IS}(?P<s>{_ENCODED}{{16,}}={{0,2}})",
+        line=r"(?:[?&]|&amp;|%3F|%26|\\u0026)(?:api[_-]?|access[_-]?|auth[_-]?|secret[_-]?|app[_-]?)?$",
+        examples=("https://api.example.com/v1/geo?q=x&key=«<a24>»", "/v2?apikey=«<a16>%2B<a6>»"),
+        others=("?key=homepage-title-2024-long", "?key=123e4567-e89b-12d3-a456-426614174000"),
+        accept=_parameter,
+    ),
+    form(
+        "token",
+        "code=",
+        pattern=rf"code=(?P<s>{_ENCODED}{{24,}})",
+        line=r"(?:[?&]|&amp;)$",
+        examples=("https://fn.azurewebsites.net/api/run?code=«<a40>%3D%3D»",),
+        others=("?code=authorization-code-goes-in-here", "?code=E1234"),
+        accept=_parameter,
+    ),
+)
+
+_COMMANDS = (
+    form(
+        "password",
+        "auth ",
+        pattern=rf"(?<![\w-])(?-i:AUTH)[ ]+(?:(?:PLAIN|LOGIN|default)[ ]+)?{VALUE}",
+        examples=(
+            "127.0.0.1:6379> AUTH «<a12>»",
+            "AUTH default «<l10>!1»",
+            "AUTH PLAIN «AGFwcABodW50ZXIyeHk5»",
+        ),
+        others=("AUTH required by server", "AUTH LOGIN failed: 535"),
+        accept=stated,
+    ),
+    form(
+        "token",
+        " login ",
+        pattern=r" login (?:--?[\w-]+(?:=\S{1,80})?[ ]){0,3}[\"']?(?P<s>[A-Za-z0-9._-]{20,200})(?![\w/@:.-])",
+        examples=("wandb login «<h40>»", "wandb login --relogin «<h40>»", "railway login «<a32>»"),
+        others=("gh login continuous-integration-bot-2024", "az login 123e4567-e89b-12d3-a456-426614174000"),
+        accept=_login,
+    ),
+    form(
+        "password",
+        "net use ",
+        pattern=rf"net use [^\n|&]{{0,200}}?/u(?:ser)?:\S{{1,80}}[ ]+(?!/){VALUE}",
+        examples=(r"net use Z: \\nas\share /user:ACME\bob «<a10>!»", r"net use \\h\c$ /u:adm «<a10>»"),
+        others=(r"net use Z: \\nas\share /user:bob *", r"net use Z: \\nas\share /user:bob /persistent:yes"),
+        accept=lambda value: given(value) and len(value) > 2,
+    ),
+    form(
+        "password",
+        "net use ",
+        pattern=rf"net use (?:[A-Z*]:?[ ]+)?\\\\\S{{1,100}}[ ]+(?!/){VALUE}[ ]+/u",
+        examples=(r"net use Z: \\nas\share «<a10>!» /user:bob",),
+        accept=given,
+    ),
+    program(
+        r"xfreerdp|mstsc|wfreerdp|rdesktop|cmdkey|psexec",
+        " /p",
+        option=r"[ ]/p(?:ass)?:",
+        examples=("xfreerdp /v:host /u:bob /p:«<a10>!»", "cmdkey /add:h /user:bob /pass:«<a12>»"),
+    ),
+    form(
+        "password",
+        "psk",
+        pattern=r"(?<![a-z])psk[ ]?=[ ]?[\"'](?P<s>[^\"'\n]{8,63})[\"']",
+        examples=('psk="«<l6> <l6> 42»"', 'psk="«<a12>»"'),
+        others=('psk="your wifi password 1"',),
+        accept=_phrase,
+    ),
+    form(
+        "password",
+        "psk",
+        pattern=rf"(?<=[._-])psk[ ]+{VALUE}",
+        examples=("nmcli con modify home wifi-sec.psk «<l11>7»",),
+        others=("proto WPA-PSK TKIP", "wpa-psk required"),
+        accept=stated,
+    ),
+    form(
+        "password",
+        "wpa",
+        pattern=rf"(?<![a-z])wpa[23]?(?:[-/ _](?:psk|personal|wpa[23]))*[-_ ]?(?:key|pass(?:phrase|word)?|psk)(?:[ ]?[:=]|[ ]is)[ ]?{VALUE}",
+        examples=("wpa_passphrase=«<l11>7»", "WPA2 key: «<a10>»", "WPA2-PSK passphrase: «blue-<l6>-77»"),
+        others=("wpa_key_mgmt=WPA-PSK", "WPA2 key: required"),
+        accept=stated,
+    ),
+    form(
+        "password",
+        "wifi:",
+        pattern=r"wifi:(?:[TSH]:[^;\n]{0,64};){0,3}P:(?P<s>(?:\\.|[^;\\\n]){8,63});",
+        examples=("WIFI:T:WPA;S:home;P:«<a12>»;;",),
+        accept=given,
+    ),
+    form(
+        "unseal key",
+        "unseal",
+        pattern=r"unseal(?:[ _-]?key)?(?:[ _-]?share)?[ ]?#?\d{0,3}[ ]?(?:\([^)\n]{1,20}\)[ ]?)?[:=][ ]*[\"'`]?(?P<s>[A-Za-z0-9+/]{32,90}={0,2})(?![\w+/=])",
+        examples=("Unseal Key 1: «<b43>=»", "Unseal Key 5: «<b44>»", "unseal key: «<h66>»"),
+        others=("Unseal Progress: 1/3", "Unseal Nonce: 123e4567-e89b-12d3-a456-426614174000"),
+        accept=dense,
+    ),
+    form(
+        "unseal key",
+        "recovery key ",
+        pattern=r"recovery key \d{1,3}:[ ]*(?P<s>[A-Za-z0-9+/]{32,90}={0,2})(?![\w+/=])",
+        examples=("Recovery Key 2: «<b43>=»",),
+        accept=dense,
+    ),
+    form(
+        "unseal key",
+        "keys_",
+        pattern=r"keys_(?:b64|base64|hex)\\{0,3}\"[ ]?:[ \n]*\[[ \n]*(?P<s>\\{0,3}\"[^\]\[{}]{32,2000}\")",
+        examples=('"unseal_keys_b64": [«"<b43>=", "<b43>="»], "t": 3',),
+    ),
+    form(
+        "API key",
+        "ssws ",
+        pattern=r"(?<![A-Za-z])ssws (?P<s>[\w-]{20,})",
+        examples=("-H 'Authorization: SSWS «00<w40>»'", "okta header is SSWS «00<w38>»"),
+        others=("SSWS authentication_scheme_of_okta",),
+        accept=dense,
+    ),
+)
+
+_TICK = r"[\"'`“„«]?"
+_SECRET = r"(?P<s>[^\s\"'`<>/|(){}«»“”，。][^\s\"'`<>|(){}«»“”，。]{3,80}?)"
+_STOP = r"(?=[\"'`«»“”,.;)，。]{0,3}(?:\s|$))"
+_USER = r"[A-Za-z][\w.@+-]{0,40}"
+
+_SENTENCES = (
+    form(
+        "password",
+        "pass",
+        pattern=r"pass(?:word|phrase|wd|code|wort|e)?(?![A-Za-z0-9_-])(?! (?:hash|field|algo|manager|policy|encod|stor|format|type|length|file|backend|provider|input|column|param|variable|name|reset|prompt))",
+        line=r"(?i:(?<!\S)[\"'`“„«(]?(?P<s>[^\s\"'`“”„«»<>()]{6,80})[\"'`“”»)]?,? (?:as|for|is|is now|als|ist|comme|est|con|come|è|como|é)"
+        r"(?: (?:the|your|my|our|its|a|das|le|la|o|new|admin|root|default|initial|temporary|login|database|db|mot|de)){0,4} )$",
+        examples=(
+            "use «<a10>!x» as the password",
+            "Connect with «<a10>» as root password please.",
+            "Nimm «<a12>» als Passwort",
+            "«<l6>-<l6>-42» is the password for staging",
+            "utilise «<a12>» comme mot de passe",
+        ),
+        others=(
+            "use it as the password",
+            "treat user42 as the password field",
+            "bcrypt2 is the default password hash",
+        ),
+        accept=stated,
+    ),
+    form(
+        "password",
+        "cred",
+        pattern=rf"cred(?:ential)?s?(?: \w{{1,20}}){{0,3}}?(?: (?:are|is|were)|[ ]?[:=：])[ ]?{_TICK}(?!https?:|arn:|file:){_USER}[\"'`]?[ ]?(?::|/|,|\band\b)[ ]?{_TICK}{_SECRET}{_STOP}",
+        examples=(
+            "the creds are admin:«<a10>»",
+            "Credentials for the box: root / «<a12>!»",
+            "creds: svc:«blue-<l6>-42»",
+        ),
+        others=(
+            "credentials: file:secrets1.txt",
+            "the creds are in vault: path kv/data2",
+            "credentials: arn:aws:iam::1",
+        ),
+        accept=_pass_of_user,
+    ),
+    *(
+        form(
+            "password",
+            anchor,
+            pattern=rf"{anchor}(?:ged|ging)?(?:[ -]?in)?(?: \w{{1,20}}){{0,4}}?(?: (?:with|as|using|is|via|mit|avec|con|com)|[ ]?[:：])[ ]{_TICK}(?!https?:|arn:|file:){_USER}[\"'`]?(?P<between>[ ]?/[ ]?|:|[ ]and[ ]|,[ ]){_TICK}{_SECRET}{_STOP}",
+            examples=(
+                f"{anchor} with admin / «<a10>!»",
+                f"You can {anchor} to grafana as admin:«<a12>»",
+                f"{anchor}: bob / «<a14>»",
+            ),
+            others=(
+                f"{anchor} with google/oauth2 today",
+                f"{anchor} as alice, then open page-2024",
+                f"{anchor} at https://host:8443/x1",
+            ),
+            accept=_beside_slash,
+        )
+        for anchor in ("log in", "login", "sign in")
+    ),
+    form(
+        "password",
+        "pass",
+        pattern=rf"(?:(?<=/)|(?<=/ ))pass(?:word|wd)?(?:[ ]?[:=]|[ ]is)[ ]?{_TICK}{_USER}[ ]?[/:|][ ]?{_TICK}{_SECRET}{_STOP}",
+        examples=("user/pass: admin/«<a12>»", "username / password: bob / «<a10>!»"),
+        others=("user/pass: see vault", "user/password: required/optional"),
+        accept=_pass_of_user,
+    ),
+)
+
+STATEMENTS: tuple[Form, ...] = (*_PARAMETERS, *_COMMANDS, *_SENTENCES)
