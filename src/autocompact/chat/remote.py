@@ -31,7 +31,7 @@ from pydantic_ai.tools import ToolDefinition
 from autocompact.chat.finding import Access
 from autocompact.chat.responder import Asked, Delta, Piece, Reply
 from autocompact.chat.tools import Tool
-from autocompact.chat.translation import from_pydantic, to_pydantic
+from autocompact.chat.translation import from_pydantic, system_text, to_pydantic
 from autocompact.core.messages import Dialect
 from autocompact.errors import ModelError, ModelUnavailable
 from autocompact.models.failures import Secret, failure
@@ -65,12 +65,11 @@ class RemoteResponder:
 
     async def answer(self, asked: Asked) -> AsyncGenerator[Piece]:
         """See `Responder.answer`."""
-        messages = to_pydantic(
-            asked.messages, dialect=self._dialect, model=self._name, provider=self._model.system
-        )
+        system, rest = system_text(asked.system, asked.messages)
+        messages = to_pydantic(rest, dialect=self._dialect, model=self._name, provider=self._model.system)
         parameters = ModelRequestParameters(
             function_tools=[_definition(tool) for tool in asked.toolbox.tools],
-            instruction_parts=[InstructionPart(asked.system)] if asked.system else None,
+            instruction_parts=[InstructionPart(system)] if system else None,
         )
         settings = _settings(asked, self._dialect)
         if self._extra:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Any, assert_never
 
 import msgspec
@@ -46,6 +46,22 @@ from autocompact.core.messages import (
 
 _FIELDS = ("reasoning_content", "reasoning")
 """Members of a chat completion that hold reasoning; pydantic-ai names a thinking part after its member."""
+
+
+def system_text(prompt: str, messages: Sequence[Message]) -> tuple[str, Sequence[Message]]:
+    """The system text of a request, and the messages that follow it.
+
+    The text is the prompt, then the system messages that the context begins with, such as a summary that is placed
+    there. They become one text because pydantic-ai sends system messages before its instructions, whatever order they
+    are given in.
+
+    Args:
+        prompt: the system prompt, which is not part of the log; "" if there is none.
+        messages: the context.
+    """
+    leading = list(takewhile(lambda message: message.role == "system", messages))
+    texts = (prompt, *(message.text.strip("\n") for message in leading))
+    return "\n\n".join(text for text in texts if text), messages[len(leading) :]
 
 
 def to_pydantic(
