@@ -146,7 +146,7 @@ def test_a_message_is_redacted_once():
 def test_what_is_made_of_redacted_texts_is_what_the_same_would_make_of_any():
     text = redact("  one\n two {} ")
 
-    assert cut(text, 2, 5) == "one"
+    assert cut(text, 2, end=5) == "one"
     assert one_line(text) == "one two {}"
     assert edited(text, str.strip) == "one\n two {}"
     assert list(pieces(text, str.split)) == ["one", "two", "{}"]

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from autocompact.core.memory.context_archive import ArchiveEntry
+from autocompact.core.memory.erasing import Subject, erased
 from autocompact.memory_files import append_to_archive
 from tests.core.memory.test_context_archive import record
 from tests.house.source import ROOT
@@ -45,6 +46,14 @@ def test_a_text_that_was_cut_within_a_character_is_archived(tmp_path: Path):
     cut = replace(record(), summary="Ships \ud83d")
     entry = ArchiveEntry(conversation="invoices", record=cut, peak_tokens=1, transcript="-")
     assert "> Ships ?\n" in append_to_archive(tmp_path, entry).read_text("utf-8")
+
+
+def test_an_archive_stays_readable_whatever_characters_a_summary_holds(tmp_path: Path):
+    said = replace(record(), summary="Ships \0 sail\x1b[31m\n\tat noon")
+    entry = ArchiveEntry(conversation="invoices", record=said, peak_tokens=1, transcript="-")
+    content = append_to_archive(tmp_path, entry).read_bytes()
+    assert "> Ships \ufffd sail\ufffd[31m\n> \tat noon\n" in content.decode()
+    assert erased(content, Subject(conversation="invoices"), name="x").entries == 1
 
 
 def test_a_hand_written_archive_keeps_its_beginning(tmp_path: Path):

@@ -84,7 +84,7 @@ def _pieces(paragraph: Redacted, *, room: int, counter: Counter) -> Iterator[Red
     middle = len(paragraph) // 2
     ends = (paragraph.rfind("\n", 1, middle), paragraph.rfind(" ", middle // 2, middle))
     at = next((end + 1 for end in ends if end > 0), middle)
-    yield from _pieces(cut(paragraph, 0, at), room=room, counter=counter)
+    yield from _pieces(cut(paragraph, end=at), room=room, counter=counter)
     yield from _pieces(cut(paragraph, at), room=room, counter=counter)
 
 

@@ -81,4 +81,4 @@ def _shortened(text: Redacted, tokens: int, *, seq: int, counter: Counter) -> Re
     room = max(0, tokens - counter.count(filled(_MARKER, len(text), seq)))
     head, tail = ends(text, room, counter=counter)
     marker = filled(_MARKER, len(text) - len(head) - len(tail), seq)
-    return joined("", (cut(text, 0, len(head)), marker, cut(text, len(text) - len(tail))))
+    return joined("", (cut(text, end=len(head)), marker, cut(text, len(text) - len(tail))))

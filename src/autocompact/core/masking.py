@@ -307,7 +307,7 @@ def _short_stub(output: _Output) -> Redacted:
 def _main_argument(action: Action) -> Redacted:
     """What the tool was applied to: its command line, file, pattern, address; on one line, cut to size."""
     candidates = (
-        edited(cut(action.command, 0, 10 * _LONGEST_ARGUMENT), normal),
+        edited(cut(action.command, end=10 * _LONGEST_ARGUMENT), normal),
         *(path for path, _ in action.files[:1]),
         *(value for key in _ARGUMENTS if isinstance(value := action.arguments.get(key), str)),
     )
@@ -322,7 +322,7 @@ def _outcome(output: _Output, content: Content) -> Redacted:
     result = output.clean
     if not result.is_error and output.action.verb not in ("run", "poll"):
         return EMPTY
-    ends = joined("\n", (cut(result.text, 0, _HEAD), cut(cut(result.text, _HEAD), -_TAIL)))
+    ends = joined("\n", (cut(result.text, end=_HEAD), cut(cut(result.text, _HEAD), -_TAIL)))
     outcome = read_outcome(ends, is_error=result.is_error)
     shows_words = content not in ("test output", "build log", "other") and not result.is_error
     if not outcome.failed or (shows_words and not outcome.exit):
@@ -336,4 +336,4 @@ def _outcome(output: _Output, content: Content) -> Redacted:
 
 def _cut(text: Redacted, length: int) -> Redacted:
     line = one_line(text)
-    return line if len(line) <= length else filled("{}…", cut(line, 0, length - 1))
+    return line if len(line) <= length else filled("{}…", cut(line, end=length - 1))

@@ -258,9 +258,7 @@ def own(words: LiteralString) -> Redacted:
 EMPTY = own("")
 
 
-def cut(  # noqa: PLR0917 - reads like the slice it is: text, start, end
-    text: Redacted, start: int = 0, end: int | None = None
-) -> Redacted:
+def cut(text: Redacted, start: int = 0, *, end: int | None = None) -> Redacted:
     """``text[start:end]``."""
     return Redacted(text[start:end])
 

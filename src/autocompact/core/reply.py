@@ -7,7 +7,7 @@ where all of the reply stands in one fence, inside of it. ``<details><summary>``
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -219,20 +219,31 @@ def check_reply(
         few = " (there is too little to summarise yet)" if replaced_tokens < FEW else ""
         message = f"it has {tokens:,} tokens, no less than the {replaced_tokens:,} it would replace{few}"
         return Problem(kind="too_large", message=message)
-    missing = [section for section in sections if section.casefold() not in parsed.text.casefold()]
     notes = (
-        "" if parsed.tagged else "the reply had no <summary> tags",
-        "" if parsed.complete else "the closing </summary> tag was missing",
+        *_format_notes(parsed),
         f"the reply was cut off at {asked_tokens:,} tokens: its unfinished end is left out" if cut else "",
-        "the <summary> tags were odd: the outermost, longest block was taken"
-        if parsed.odd and parsed.complete
-        else "",
         f"{tokens:,} tokens where {budget:,} were asked for"
         if budget is not None and tokens > budget
         else "",
-        f"no section {', '.join(missing)}" if missing else "",
+        _missing(sections, parsed.text),
     )
     return Ok(text=parsed.text, notes=tuple(filter(None, notes)))
+
+
+def _format_notes(parsed: ParsedSummary) -> Iterator[str]:
+    """What is not as asked for in the tags."""
+    if not parsed.tagged:
+        yield "the reply had no <summary> tags"
+    if not parsed.complete:
+        yield "the closing </summary> tag was missing"
+    elif parsed.odd:
+        yield "the <summary> tags were odd: the outermost, longest block was taken"
+
+
+def _missing(sections: Iterable[str], text: str) -> str:
+    """A note of the headings that ``text`` does not hold, "" if it holds all."""
+    missing = [section for section in sections if section.casefold() not in text.casefold()]
+    return f"no section {', '.join(missing)}" if missing else ""
 
 
 def _finished(text: str) -> str:

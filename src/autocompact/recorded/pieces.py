@@ -97,8 +97,8 @@ def named(action: Action, *, cwd: str) -> Redacted:
 
 def beginning(text: Redacted) -> Redacted:
     """The beginning of ``text`` on one line."""
-    line = one_line(cut(text, 0, 20 * _LABEL))
-    return line if len(line) <= _LABEL else filled("{}…", cut(line, 0, _LABEL - 1))
+    line = one_line(cut(text, end=20 * _LABEL))
+    return line if len(line) <= _LABEL else filled("{}…", cut(line, end=_LABEL - 1))
 
 
 def short_path(path: Redacted, *, cwd: str) -> Redacted:

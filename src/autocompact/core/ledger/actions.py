@@ -123,7 +123,7 @@ def interpret(call: RedactedCall) -> Action:
     words = frozenset(word.lower() for word in _WORD.findall(call.name))
     if not arguments:
         return _of_text(call, words)
-    path = cut(_first(arguments, _PATHS), 0, LONGEST_PATH)
+    path = cut(_first(arguments, _PATHS), end=LONGEST_PATH)
     command = _command(arguments)
     verb = _verb(words, arguments, path=path, command=command)
     if verb == "run":

@@ -90,7 +90,7 @@ def shortened(requests: Sequence[Entry], budget: int, *, counter: Counter) -> li
 def _cut(entry: Entry, limit: int) -> Entry:
     if len(entry.text) <= limit:
         return entry
-    return replace(entry, text=filled("{}…", edited(cut(entry.text, 0, limit), _to_a_word)))
+    return replace(entry, text=filled("{}…", edited(cut(entry.text, end=limit), _to_a_word)))
 
 
 def _to_a_word(text: str) -> str:

@@ -84,7 +84,7 @@ def _line(piece: Piece, name: str) -> tuple[Piece, Redacted]:
     at = last_place(text, name)
     start = text.rfind("\n", 0, at) + 1
     end = text.find("\n", at)
-    line = cut(text, start, end if end >= 0 else len(text))
+    line = cut(text, start, end=end if end >= 0 else len(text))
     return piece, around(line, at=at - start, length=len(name))
 
 
@@ -109,7 +109,7 @@ def around(line: Redacted, *, at: int, length: int) -> Redacted:
         start = max(0, min(at - (LONGEST - length) // 2, len(line) - LONGEST))
         end = start + max(LONGEST, length + at - start)
         before, after = own("…" if start else ""), own("…" if end < len(line) else "")
-        line = filled("{}{}{}", before, cut(line, start, end), after)
+        line = filled("{}{}{}", before, cut(line, start, end=end), after)
     return edited(line, _plain)
 
 

@@ -69,7 +69,7 @@ def read_outcome(output: Redacted, *, is_error: bool) -> Outcome:
     Only the beginning and the end of a long output are looked at: that is where programs say what came of it.
     """
     if len(output) > HEAD + TAIL:
-        output = joined("\n", (cut(output, 0, HEAD), cut(output, -TAIL)))
+        output = joined("\n", (cut(output, end=HEAD), cut(output, -TAIL)))
     code = _exit_code(output)
     failed = is_error or (code not in (None, 0)) or (code is None and _FAILED.search(output) is not None)
     counts = edited(output, _counts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -15,6 +16,8 @@ ARCHIVE_HEADING = "# Context archive\n\nOne entry per compaction, newest last. T
 USUAL_NAMESPACE = "default"
 NAMED_FILES = 10
 """Files that an entry names; the others are counted."""
+
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +55,9 @@ class ArchiveEntry:
         record, receipt = self.record, self.record.receipt
         facts = "\n".join(f"- {name}: {one_line(value)}" for name, value in self._facts() if value)
         listed = "\n".join(self._tasks()) or f"- {NO_TASKS}"
-        summary = "\n".join(f"> {line}".rstrip() for line in record.summary.splitlines())
+        # A NUL byte would make the whole file one that is not text, which nothing reads again.
+        said = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", record.summary)
+        summary = "\n".join(f"> {line}".rstrip() for line in said.splitlines())
         return f"\n## {receipt.time or 'undated'} {record.id}\n\n{facts}\n\nTasks:\n\n{listed}\n\nSummary:\n\n{summary}\n"
 
     def _facts(self) -> Iterator[tuple[str, str]]:
