@@ -68,6 +68,7 @@ def test_orders_of_a_lead_agent_and_words_inside_a_refusal_are_requests(
     path = tmp_path / "s.jsonl"
     path.write_bytes(jsonl(claude.lines))
     ledger = json.loads(compacted(program, path, "--format", "json"))["ledger"]
-    requests = [entry["text"] for entry in ledger if entry["kind"] == "request"]
+    asked = sorted((entry for entry in ledger if entry["kind"] == "request"), key=lambda entry: entry["seq"])
+    requests = [entry["text"] for entry in asked]
     assert requests == ["Mend the pump. Do not touch the valve.", "use git rm instead"]
     assert [entry["text"] for entry in ledger if entry["kind"] == "rule"] == ["Do not touch the valve."]
