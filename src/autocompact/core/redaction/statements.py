@@ -238,11 +238,23 @@ _SECRET = r"(?P<s>[^\s\"'`<>/|(){}«»“”，。][^\s\"'`<>|(){}«»“”，�
 _STOP = r"(?=[\"'`«»“”,.;)，。]{0,3}(?:\s|$))"
 _USER = r"[A-Za-z][\w.@+-]{0,40}"
 
+_AFTER_WORDS = "(?:{})".format(
+    "|".join(
+        f"(?<= {word} )"
+        for word in (
+            "as for is now als ist comme est con come è como é the your my our its a das le la o new admin root default"
+            " initial temporary login database db de"
+        ).split()
+    )
+)
+"""Cheap to look for: only after one of these is the line before it read."""
+
 _SENTENCES = (
     form(
         "password",
         "pass",
-        pattern=r"pass(?:word|phrase|wd|code|wort|e)?(?![A-Za-z0-9_-])(?! (?:hash|field|algo|manager|policy|encod|stor|format|type|length|file|backend|provider|input|column|param|variable|name|reset|prompt))",
+        pattern=_AFTER_WORDS
+        + r"pass(?:word|phrase|wd|code|wort|e)?(?![A-Za-z0-9_-])(?! (?:hash|field|algo|manager|policy|encod|stor|format|type|length|file|backend|provider|input|column|param|variable|name|reset|prompt))",
         line=r"(?i:(?<!\S)[\"'`“„«(]?(?P<s>[^\s\"'`“”„«»<>()]{6,80})[\"'`“”»)]?,? (?:as|for|is|is now|als|ist|comme|est|con|come|è|como|é)"
         r"(?: (?:the|your|my|our|its|a|das|le|la|o|new|admin|root|default|initial|temporary|login|database|db|mot|de)){0,4} )$",
         examples=(
