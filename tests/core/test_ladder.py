@@ -55,6 +55,27 @@ def test_old_outputs_are_masked_first_and_nothing_is_summarised_if_that_is_enoug
     assert record.receipt.tokens_after <= 4_000
 
 
+class Listening(Estimator):
+    """The estimator, which remembers what it was asked to count."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def count(self, text: str) -> int:
+        self.texts.append(text)
+        return super().count(text)
+
+
+@pytest.mark.parametrize(("limit", "weighed"), [(1_000, False), (100_000, True)])
+def test_no_output_gets_a_stub_where_the_words_alone_are_above_the_limit(limit: int, weighed: bool):
+    counter = Listening()
+    log = Transcript(work(200), counter=counter)
+    record = climb_offline(log, replace(GOAL, limit=limit, target=900, tail_tokens=200))
+    assert record is not None
+    assert record.receipt.rung != "mask"
+    assert any("tax0.py" in text and "memory_expand" in text for text in counter.texts) is weighed
+
+
 def test_the_head_is_summarised_and_a_recent_tail_stays_verbatim():
     log = log_of(work(60))
     record = climb_offline(log, GOAL)

@@ -161,7 +161,7 @@ def climb(log: Transcript, goal: Goal, *, active: Compaction | None = None) -> C
         IncompressibleContext: even the floor is larger than the limit.
     """
     attempt = _Attempt(log, goal, active=active)
-    best = attempt.mask_only() if goal.first_rung == "mask" else None
+    best = attempt.mask_only() if goal.first_rung == "mask" and attempt.masks_may_do() else None
     if best is not None and attempt.fits(best, tokens=attempt.target):
         return best
     if attempt.rests():
@@ -341,6 +341,15 @@ class _Attempt:
         for left, stretch in zip(range(len(before), 0, -1), before, strict=True):
             known = _unfaded(ledger_of(scan(stretch, with_names=left == 1), previous=known))
         return known, scan(last, redactor=self.redactor)
+
+    def masks_may_do(self) -> bool:
+        """True if the context could fit the limit with no tool output in it at all: else masks alone never do."""
+        outputs = sum(
+            tokens
+            for message, tokens in zip(self.context.messages, self.tokens, strict=True)
+            if message.results
+        )
+        return self.before.tokens - outputs <= self.goal.limit
 
     def mask_only(self, masks: tuple[Mask, ...] | None = None) -> Compaction | None:
         """Old tool outputs as stubs, or ``masks``, and nothing summarised; None if that makes nothing smaller."""

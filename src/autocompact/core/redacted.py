@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import groupby
 from typing import LiteralString, TypeAlias, assert_never, cast
 
@@ -190,6 +191,17 @@ class Redactor:
         return known[1]
 
 
+_NAME = 120
+"""Characters of what may come again and again: names of tools and arguments, ids of calls, paths."""
+
+_known_name = lru_cache(maxsize=4_096)(redact)
+
+
+def _name(text: str) -> Redacted:
+    """`redact`, where the same short text is likely to come again."""
+    return _known_name(text) if len(text) <= _NAME else redact(text)
+
+
 def _text(part: Part) -> str:
     return part.text if isinstance(part, Text | Reasoning | ToolResult | Document) else ""
 
@@ -202,9 +214,7 @@ def _part(part: Part, text: Redacted) -> RedactedPart:
             return RedactedReasoning(text=text)
         case ToolResult():
             media = tuple(_label(item) for item in part.media)
-            return RedactedResult(
-                call_id=redact(part.call_id), text=text, is_error=part.is_error, media=media
-            )
+            return RedactedResult(call_id=_name(part.call_id), text=text, is_error=part.is_error, media=media)
         case _:
             return RedactedMedia(label=_label(part), text=text)
 
@@ -230,16 +240,16 @@ def redacted_call(call: ToolCall) -> RedactedCall:
     clean = _redacted_values(values)
     if clean != values:
         arguments = Redacted(json.dumps(clean, ensure_ascii=False))
-    return RedactedCall(id=redact(call.id), name=redact(call.name), arguments=arguments, values=clean)
+    return RedactedCall(id=_name(call.id), name=_name(call.name), arguments=arguments, values=clean)
 
 
 def _redacted_values(values: Mapping[str, object]) -> Mapping[str, RedactedJson]:
-    return {redact(key): _redacted_value(value) for key, value in values.items()}
+    return {_name(key): _redacted_value(value) for key, value in values.items()}
 
 
 def _redacted_value(value: object) -> RedactedJson:
     if isinstance(value, str):
-        return redact(value)
+        return _name(value)
     if isinstance(value, Mapping):
         return _redacted_values(cast("Mapping[str, object]", value))
     if isinstance(value, Sequence):

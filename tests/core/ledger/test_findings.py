@@ -90,3 +90,14 @@ def test_what_the_agent_is_about_to_do_is_told_as_an_order() -> None:
     }
     assert intents(_spoken("Let me look at the file `a.py` first.", "ok")) == {}
     assert intents(_spoken("I'll change `a.py` so that it rounds each line.", voice="report")) == {}
+
+
+def test_of_very_many_passages_the_latest_are_compared_and_keep_their_order() -> None:
+    texts = [
+        f"The lock of `module_{n}.py` fails. It is held by `handler_{n}`, because it returns early."
+        for n in range(3_200)
+    ]
+    found = find_findings(_spoken(*texts), most=5_000)
+    assert {entry.seq for entry in found} == set(range(201, 3_201))
+    places = [entry.state_seq for entry in sorted(found, key=lambda entry: entry.seq)]
+    assert places == sorted(set(places))

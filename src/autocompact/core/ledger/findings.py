@@ -14,8 +14,8 @@ import heapq
 import math
 import re
 from collections import Counter as Counted
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from autocompact.core.ledger.entries import Entry
 from autocompact.core.ledger.passages import LONGEST, Passage, passages, sentences
@@ -82,8 +82,8 @@ class _Candidate:
     passage: Passage
     seq: int
     order: int
-    score: float = 0.0
-    terms: frozenset[str] = field(default_factory=frozenset[str])
+    score: float
+    terms: frozenset[str]
 
 
 def find_findings(spoken: Sequence[Spoken], *, most: int = 400) -> list[Entry]:
@@ -91,7 +91,7 @@ def find_findings(spoken: Sequence[Spoken], *, most: int = 400) -> list[Entry]:
 
     A passage loses worth by what better or later ones already say, so a choice in order of need has little repetition.
     """
-    candidates = list(_candidates(spoken))[-_MOST:]
+    candidates = _candidates(spoken, _MOST)
     seen = Counted(term for candidate in candidates for term in candidate.terms)
     rare = {term: 1 / (1 + math.log(count)) for term, count in seen.items()}
     chosen = _without_repetition(candidates, rare, most=most)
@@ -109,23 +109,26 @@ def find_findings(spoken: Sequence[Spoken], *, most: int = 400) -> list[Entry]:
     ]
 
 
-def _candidates(spoken: Sequence[Spoken]) -> Iterator[_Candidate]:
+def _candidates(spoken: Sequence[Spoken], most: int) -> list[_Candidate]:
+    """The latest passages that could be told, in order; what is older than ``most`` is not even scored."""
     total = sum(len(words.text) for words in spoken) or 1
     last_turn = spoken[-1].turn if spoken else 0
-    so_far = order = 0
-    for words in spoken:
-        so_far += len(words.text)
+    so_far, order = total, 0
+    latest_first: list[_Candidate] = []
+    for words in reversed(spoken):
         recency = 0.2 + 0.4 * math.exp(-4 * (1 - so_far / total)) + 0.4 * 0.75 ** (last_turn - words.turn)
-        for passage in passages(words.text):
-            kept = _lasting(passage)
-            if kept is None:
-                continue
-            order += 1
+        so_far -= len(words.text)
+        for kept in filter(None, map(_lasting, reversed([*passages(words.text)]))):
+            order -= 1
             found = frozenset(terms(kept.text))
-            if len(found) < 3:
-                continue
-            worth = VOICES[words.voice] * recency * _weight(kept)
-            yield _Candidate(kept, words.seq, order, worth, found)
+            if len(found) >= 3:
+                worth = VOICES[words.voice] * recency * _weight(kept)
+                latest_first.append(_Candidate(kept, words.seq, order, worth, found))
+        if len(latest_first) >= most:
+            break
+    for candidate in latest_first:
+        candidate.order += 1 - order
+    return latest_first[:most][::-1]
 
 
 def _lasting(passage: Passage) -> Passage | None:
