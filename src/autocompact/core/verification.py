@@ -38,6 +38,7 @@ _PLACES = 24
 _ANCHORS = 3
 
 _ATOM = re.compile(r"[A-Za-z0-9_]+")
+_RANGE = re.compile(r"(?<![A-Za-z0-9_])m([1-9][0-9]{0,17})–m([1-9][0-9]{0,17})(?![A-Za-z0-9_])")
 _WORD = re.compile(r"[^\W\d_\u3040-\u9fff\uac00-\ud7af]{3,}|[\u3040-\u9fff\uac00-\ud7af]")
 _REFERENCE = re.compile(r"(?<![A-Za-z0-9_])m([1-9][0-9]{0,17})(?![A-Za-z0-9_])")
 _STOP = frozenset(
@@ -90,6 +91,8 @@ class _Statements:
     def __init__(self, text: str, ledger: Ledger) -> None:
         self.text = " ".join(text.split())
         self.references = {int(number) for number in _REFERENCE.findall(self.text)}
+        for first, last in _RANGE.findall(self.text):
+            self.references |= {e.seq for e in ledger.entries if int(first) <= e.seq <= int(last)}
         told = "\n".join(f"{entry.key}\n{entry.text}" for entry in ledger.entries)
         names = set(_ATOM.findall(told))
         self.atoms: dict[str, list[int]] = {}

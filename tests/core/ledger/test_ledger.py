@@ -253,7 +253,7 @@ def test_many_long_requests_shrink_to_their_beginnings_and_to_pointers() -> None
     text = render(choose(talk.ledger, 300, counter=WORDS))
 
     assert WORDS.count(text) <= 300
-    assert all(f"m{2 * number + 1}" in text for number in range(40))
+    assert "- earlier: m1–m" in text
     assert "m79" in text
 
 

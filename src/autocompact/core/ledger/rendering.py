@@ -27,6 +27,9 @@ SECTIONS: tuple[tuple[Kind, str], ...] = (
 )
 _STRUCTURE = re.compile(r"[#>*+|=~`-]|\d+[.)]|\[|m\d")
 _FORGED = re.compile(r"\[[ x-]?\]|m\d|#{1,6} |[-*+>] |\d+[.)] |```")
+FEW = 6
+"""References that are told one by one."""
+
 MARKS: Mapping[str, str] = {"done": "[x]", "withdrawn": "[-]"}
 
 
@@ -81,8 +84,13 @@ def _requests(entries: Sequence[Entry], words: Mapping[str, str]) -> list[str]:
             state = f" [{words['corrected']} {reference(entry.state_seq)} ↓]"
         text = "\n  ".join(entry.text.splitlines())
         lines.append(f"- {reference(entry.seq)}{state}: {text}")
-    earlier = [f"- {words['earlier']}: {', '.join(pointers)}"] if pointers else []
+    earlier = [f"- {words['earlier']}: {_listed(pointers)}"] if pointers else []
     return [*earlier, *lines]
+
+
+def _listed(pointers: Sequence[str]) -> str:
+    """A few references one by one, of many the first and the last: what lies between is found there."""
+    return ", ".join(pointers) if len(pointers) <= FEW else f"{pointers[0]}–{pointers[-1]}"
 
 
 def _state(entry: Entry, words: Mapping[str, str]) -> str:
