@@ -120,6 +120,25 @@ def test_what_cannot_be_used_is_told_on_stderr_with_exit_code_2(
     assert said in done.stderr.decode()
 
 
+@pytest.mark.parametrize("arguments, code", [(["hello"], 0), ([], 2), (["-"], 2)])
+def test_a_question_is_answered_also_where_stdin_is_closed(
+    place: Place, arguments: list[str], code: int
+) -> None:
+    command = [sys.executable, "-m", "autocompact", "chat", "--model", "offline", *arguments]
+    done = subprocess.run(
+        ["sh", "-c", '"$@" <&-', "sh", *command],
+        capture_output=True,
+        check=False,
+        cwd=place.folder,
+        env=place.env,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == code, done.stderr
+    assert b"Traceback" not in done.stderr
+    assert bool(done.stdout) == (code == 0)
+    assert (b"nothing to send in an empty message" in done.stderr) == (code == 2)
+
+
 def test_a_provider_that_refuses_ends_the_pipe_with_exit_code_2_and_without_the_key(place: Place) -> None:
     with providing(provider := FakeProvider(api_key="another one")):
         place.talk_to(provider)
@@ -218,6 +237,26 @@ def test_ctrl_c_stops_the_answer_and_keeps_its_half(place: Place) -> None:
     assert (
         shown.index("m1 > Count.") < shown.index("one") < shown.index("[cancelled:") < shown.index("Go on.")
     )
+
+
+def test_the_history_shows_results_with_their_own_calls_when_every_turn_counts_from_the_same_id(
+    place: Place,
+) -> None:
+    def reads(path: str) -> Answer:
+        return Answer(calls=(ToolCall(id="call_0", name="read_file", arguments=json.dumps({"path": path})),))
+
+    for name in ("bergen", "oslo"):
+        (place.folder / f"{name}.txt").write_text(f"tides of {name}")
+    with providing(provider := FakeProvider([reads("bergen.txt"), "One.", reads("oslo.txt"), "Two."])):
+        place.talk_to(provider)
+        assert place.piped("Read one.").returncode == 0
+        assert place.piped("--resume", "-", words="Read the other.").returncode == 0
+        with place.terminal("--resume") as terminal:
+            shown = terminal.prompt()
+    first, second = shown.split("Read the other.")
+    assert "bergen.txt" in first
+    assert "oslo.txt" not in first
+    assert "oslo.txt" in second
 
 
 def test_a_failure_is_told_and_the_request_can_be_tried_again(place: Place) -> None:

@@ -73,6 +73,25 @@ def test_thinking_and_tools_are_folded_with_results_and_durations_also_parallel_
     assert summary.bounding_box() == place
 
 
+def test_results_stand_with_their_own_calls_when_every_turn_counts_from_the_same_id(
+    visit: Visit, speaker: Speaker
+) -> None:
+    page = visit.page
+    speaker.will_say(Answer(calls=(call("read_file", "call_0", path="tides.txt"),)), "At 06:12.")
+    visit.ask("When is high water in Bergen?")
+    speaker.will_say(Answer(calls=(call("read_file", "call_0", path="none.txt"),)), "There is none.")
+    visit.ask("And in the other file?")
+    for _ in range(2):  # as it happened, and as it is read from the log
+        tools = page.locator(".fold.tool")
+        expect(tools).to_have_count(2)
+        expect(tools.first).to_have_class("fold tool done")
+        expect(tools.last).to_have_class("fold tool failed")
+        expect(tools.first.locator("pre").last).to_contain_text("Bergen 06:12")
+        expect(tools.last.locator("pre").last).to_contain_text("none.txt")
+        page.reload()
+        visit.ready()
+
+
 def test_what_was_opened_stays_open_while_the_turn_goes_on(visit: Visit, speaker: Speaker) -> None:
     page = visit.page
     speaker.will_say(

@@ -13,7 +13,7 @@ import click
 
 from autocompact.cli.defaults import loaded
 from autocompact.cli.running import quieted
-from autocompact.cli.sources import STDIN
+from autocompact.cli.sources import STDIN, can_ask, is_closed, is_piped
 from autocompact.cli.store import db_option, namespace_option
 from autocompact.cli.terminal import progress, tell
 from autocompact.cli.values import count
@@ -81,7 +81,7 @@ def chat(question: str, *, resume: str | None, **options: Unpack[Options]) -> No
         resume, question = _LAST, STDIN
     with _service(**options) as (aside, service):
         session = aside.run(_opened(service, resume=resume, model=options["model"]))
-        if question or not sys.stdin.isatty():
+        if question or not can_ask():
             _ask(aside, session, question=_asked(question))
         else:
             session = _talk(aside, service, session=session, resumed=resume is not None)
@@ -168,8 +168,8 @@ def _ask(aside: Aside, session: ChatSession, *, question: str) -> None:
 def _asked(question: str) -> str:
     """The words of one question: the argument, then what is piped in, in a fence that sets it apart."""
     if question in ("", STDIN):
-        return _read().strip()
-    piped = "" if sys.stdin.isatty() else _read().strip("\r\n")
+        return "" if is_closed() else _read().strip()
+    piped = _read().strip("\r\n") if is_piped() else ""
     if not piped.strip():
         return question
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", piped)), default=0))

@@ -85,6 +85,11 @@ def is_piped() -> bool:
     return _stdin() is not None and not can_ask()
 
 
+def is_closed() -> bool:
+    """True if there is no stdin."""
+    return _stdin() is None
+
+
 def can_ask() -> bool:
     """True if stdin is a terminal, at which somebody can answer."""
     stream = _stdin()

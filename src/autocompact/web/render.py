@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from html import escape
 from typing import cast
@@ -11,8 +10,9 @@ from typing import cast
 import msgspec
 
 from autocompact.chat.markdown import safe_html
-from autocompact.chat.views import Entry, Question, RunningCall
+from autocompact.chat.views import Entry, Question
 from autocompact.core.messages import Document, Image, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+from autocompact.web.calls import Call, LogPlace
 from autocompact.web.icons import Icon, icon
 
 SHOWN = 12_000
@@ -32,57 +32,25 @@ _STANDINGS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """A tool call as it is shown: ``done`` tells a call that is running from one that never got an answer."""
-
-    id: str
-    name: str
-    arguments: str
-    result: str = ""
-    is_error: bool = False
-    seconds: float | None = None
-    done: bool = False
-    seq: int = 0
-    standing: str = "sent"
-
-
-def message_html(entry: Entry, *, calls: Mapping[str, Call], last_seq: int) -> str:
+def message_html(entry: Entry, *, calls: Mapping[LogPlace, Call], last_seq: int) -> str:
     """A message of the log.
 
     Args:
         entry: the message.
-        calls: what is known of its tool calls, by id.
+        calls: what is known of its tool calls, by their place.
         last_seq: number of the last message: references beyond it are no links.
     """
     role = _role(entry)
     step = " step" if entry.message.calls else ""
-    parts = "".join(_part(part, entry, calls=calls, last_seq=last_seq) for part in entry.message.parts)
+    parts = "".join(
+        _part(part, entry, call=calls.get(LogPlace(entry.seq, index)), last_seq=last_seq)
+        for index, part in enumerate(entry.message.parts)
+    )
     cut = f'<p class="note cut">{icon("stop")}{_CUTS[entry.cut]}</p>' if entry.cut else ""
     return (
         f'<article class="message {role}{step} {entry.standing}{" pinned" if entry.pinned else ""}" id="m{entry.seq}" '
         f'tabindex="-1" aria-label="{_speaker(role)}, message {entry.seq}">'
         f"{parts}{cut}{_foot(entry, role)}</article>"
-    )
-
-
-def calls_of(entry: Entry) -> dict[str, Call]:
-    """The calls of a message, without their results."""
-    return {
-        call.id: Call(id=call.id, name=call.name, arguments=call.arguments) for call in entry.message.calls
-    }
-
-
-def running_call(call: RunningCall) -> Call:
-    """A call of the running turn."""
-    return Call(
-        id=call.id,
-        name=call.name,
-        arguments=call.arguments,
-        result=call.result,
-        is_error=call.is_error,
-        seconds=call.seconds,
-        done=call.seconds is not None,
     )
 
 
@@ -97,7 +65,7 @@ def _speaker(role: str) -> str:
     return names.get(role, "Note of the program")
 
 
-def _part(part: Part, entry: Entry, *, calls: Mapping[str, Call], last_seq: int) -> str:
+def _part(part: Part, entry: Entry, *, call: Call | None, last_seq: int) -> str:
     match part:
         case Text():
             own = entry.message.is_request
@@ -105,7 +73,7 @@ def _part(part: Part, entry: Entry, *, calls: Mapping[str, Call], last_seq: int)
         case Reasoning():
             return reasoning_html(part.text, key=f"reasoning-{entry.seq}")
         case ToolCall():
-            return call_html(calls.get(part.id) or Call(id=part.id, name=part.name, arguments=part.arguments))
+            return call_html(call) if call else ""
         case ToolResult():
             return output_html(part.text, seq=entry.seq, label="A tool's answer")
         case Image():
@@ -145,7 +113,7 @@ def call_html(call: Call) -> str:
     masked = f'<p class="note">{escape(note)}</p>' if note else ""
     result = output_html(call.result, seq=call.seq, label="Result") if call.done else ""
     return (
-        f'<details class="fold tool {state}" data-key="call-{escape(call.id)}"{place} tabindex="-1"><summary>'
+        f'<details class="fold tool {state}" data-key="call-{call.place.seq}-{call.place.part}"{place} tabindex="-1"><summary>'
         f'{icon(_STATE_ICONS[state])}<span class="name">{escape(call.name)}</span>'
         f'<code class="brief">{escape(brief(call.arguments))}</code><span class="took">{word}</span></summary>'
         f"{output_html(_pretty(call.arguments), seq=0, label='Arguments')}{masked}{result}</details>"

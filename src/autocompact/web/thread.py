@@ -9,15 +9,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from itertools import count
+from itertools import chain, count
 
 from nicegui import ui
 
 from autocompact.chat import ChatSession
 from autocompact.chat.events import ToolFinished
 from autocompact.chat.views import Divider, Entry, HistoryPage, RunningTurn
+from autocompact.web.calls import LogPlace, ShownCalls
 from autocompact.web.divider import DividerPart
-from autocompact.web.render import Call, calls_of, message_html, running_call
+from autocompact.web.render import message_html
 
 PAGE = 50
 AROUND = 20
@@ -64,7 +65,7 @@ class Thread:
         self._session: ChatSession | None = None
         self._chunks: list[Chunk] = []
         self._dividers: dict[str, DividerPart] = {}
-        self._calls: dict[str, Call] = {}
+        self._calls = ShownCalls()
         self._earlier: int | None = None
         self._changing = asyncio.Lock()
         self._older = self._button("Earlier messages", self.older).props("data-auto")
@@ -103,7 +104,7 @@ class Thread:
         self.body.clear()
         self._chunks.clear()
         self._dividers.clear()
-        self._calls.clear()
+        self._calls = ShownCalls()
         self.last_seq, self._earlier = page.last_seq, page.earlier
         self._place(page, at=0)
         self._mark_ends()
@@ -174,17 +175,23 @@ class Thread:
             return
         self.last_seq = page.last_seq
         fresh = {entry.seq: entry for entry in page.entries}
+        changed: list[Chunk] = []
         for chunk in self._chunks:
             entries = [fresh[entry.seq] for entry in chunk.entries]
             if entries != chunk.entries:
                 chunk.entries = entries
-                self._learn(entries)
-                self._draw(chunk)
+                changed.append(chunk)
+        if changed:
+            self._calls = ShownCalls(page.entries)
+        for chunk in changed:
+            self._draw(chunk)
         self._place_dividers(divider for divider in page.dividers if divider.after_seq >= first)
 
     def _place(self, page: HistoryPage, *, at: int | None) -> None:
         """Put a page before (``at`` 0) or behind (None) what is shown."""
-        self._learn(page.entries)
+        shown = chain.from_iterable(chunk.entries for chunk in self._chunks)
+        order = (page.entries, shown) if at == 0 else (shown, page.entries)
+        self._calls = ShownCalls(chain.from_iterable(order))
         index = count(0 if at == 0 else len(self._chunks))
         ends = {divider.after_seq for divider in page.dividers}
         for entries in _split(page.entries, ends):
@@ -253,69 +260,41 @@ class Thread:
         if behind or (self._chunks and entry.seq <= self._chunks[-1].last):
             self._mark_ends()
             return
-        self._learn([entry])
+        answered = self._calls.push(entry)
         with self.body:
             chunk = Chunk([entry])
         self._chunks.append(chunk)
         self._draw(chunk)
-        for result in entry.message.results:
-            self._draw_call(result.call_id)
+        self._draw_calls(answered)
         self._mark_ends()
 
     def running(self, turn: RunningTurn | None) -> None:
         """What the running turn knows of its calls."""
-        for call in turn.calls if turn else ():
-            known = self._calls.get(call.id)
-            if known is None or not known.done:
-                self._calls[call.id] = running_call(call)
-                self._draw_call(call.id)
+        if turn and self.at_end:
+            self._draw_calls(self._calls.running(turn.calls))
 
     def finished(self, event: ToolFinished) -> None:
         """A tool of the running turn has ended."""
-        known = self._calls.get(event.call_id)
-        if known is not None:
-            self._calls[event.call_id] = replace(
-                known, result=event.text, is_error=event.is_error, seconds=event.seconds, done=True
-            )
-            self._draw_call(event.call_id)
+        if self.at_end:
+            self._draw_calls(self._calls.finished(event))
 
-    def _learn(self, entries: Iterable[Entry]) -> None:
-        """Take in the calls of messages, and the results that belong to them."""
-        for entry in entries:
-            for id, call in calls_of(entry).items():
-                self._calls.setdefault(id, call)
-            for result in entry.message.results:
-                if known := self._calls.get(result.call_id):
-                    self._calls[result.call_id] = replace(
-                        known,
-                        result=result.text,
-                        is_error=result.is_error,
-                        seconds=entry.seconds,
-                        done=True,
-                        seq=entry.seq,
-                        standing=entry.standing,
-                    )
-
-    def _draw_call(self, call_id: str) -> None:
-        for chunk in reversed(self._chunks):
-            if any(call.id == call_id for entry in chunk.entries for call in entry.message.calls):
+    def _draw_calls(self, places: Iterable[LogPlace]) -> None:
+        """Draw the chunks that hold these calls."""
+        for seq in {place.seq for place in places}:
+            chunk = next((each for each in reversed(self._chunks) if each.first <= seq <= each.last), None)
+            if chunk is not None:
                 self._draw(chunk)
-                return
 
     def _draw(self, chunk: Chunk) -> None:
         shown = (entry for entry in chunk.entries if not self._is_folded(entry))
         chunk.element.content = "".join(
-            message_html(entry, calls=self._calls, last_seq=self.last_seq) for entry in shown
+            message_html(entry, calls=self._calls.known, last_seq=self.last_seq) for entry in shown
         )
 
     def _is_folded(self, entry: Entry) -> bool:
         """Whether a message shows only within the call that it answers."""
-        results = entry.message.results
-        return (
-            bool(results)
-            and all(result.call_id in self._calls for result in results)
-            and not entry.message.text
-        )
+        message = entry.message
+        return bool(message.results) and not message.text and self._calls.answers(entry)
 
 
 _WELCOME = """\

@@ -16,6 +16,7 @@ from autocompact.cli.talk.painter import painted
 from autocompact.cli.terminal import is_styled
 from autocompact.core.compaction import Compaction, Receipt
 from autocompact.core.messages import Message, Text, ToolCall, ToolResult
+from autocompact.core.pairing import answered_calls
 from autocompact.core.references import reference
 
 _METER = 10
@@ -93,25 +94,27 @@ def history_lines(page: HistoryPage) -> Iterator[str]:
     if page.earlier is not None:
         hidden = plural(page.earlier - 1, "earlier message")
         yield click.style(f"({hidden}: /search WORDS finds them, /open m1 shows one)", dim=True)
-    calls = {call.id: call for entry in page.entries for call in entry.message.calls}
+    calls: dict[int, dict[int, ToolCall]] = {}
+    for place, call in answered_calls([entry.message for entry in page.entries]).items():
+        calls.setdefault(place.message, {})[place.part] = call
     after = {divider.after_seq: divider for divider in page.dividers}
-    for entry in page.entries:
-        yield from entry_lines(entry, calls=calls)
+    for index, entry in enumerate(page.entries):
+        yield from entry_lines(entry, calls=calls.get(index, {}))
         if entry.seq in after:
             yield divider_line(after[entry.seq])
 
 
-def entry_lines(entry: Entry, *, calls: Mapping[str, ToolCall]) -> Iterator[str]:
-    """A message; ``calls`` are those that its tool results may answer, by id."""
+def entry_lines(entry: Entry, *, calls: Mapping[int, ToolCall]) -> Iterator[str]:
+    """A message; ``calls`` are those that its tool results answer, by the index of the result among the parts."""
     message = entry.message
-    for part in message.parts:
+    for index, part in enumerate(message.parts):
         match part:
             case Text() if message.role == "user" and not message.synthetic:
                 yield click.style(f"{reference(entry.seq)} > {visible(part.text)}", bold=True)
             case Text():
                 yield answer(part.text)
             case ToolResult():
-                yield _result_line(part, entry=entry, calls=calls)
+                yield _result_line(part, entry=entry, call=calls.get(index))
             case _:
                 pass
     if entry.cut and message.role == "assistant":
@@ -120,8 +123,7 @@ def entry_lines(entry: Entry, *, calls: Mapping[str, ToolCall]) -> Iterator[str]
         yield click.style(f"[no answer: {line(entry.failure, most=400)}; /retry asks again]", fg="red")
 
 
-def _result_line(result: ToolResult, *, entry: Entry, calls: Mapping[str, ToolCall]) -> str:
-    call = calls.get(result.call_id)
+def _result_line(result: ToolResult, *, entry: Entry, call: ToolCall | None) -> str:
     return tool_line(
         call.name if call else "tool",
         call.arguments if call else "",
