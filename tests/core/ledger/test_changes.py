@@ -168,3 +168,23 @@ def test_what_git_took_back_is_no_change_and_what_was_committed_before_is() -> N
     commit: tuple[str, dict[str, object]] = ("Bash", {"command": "git add -A && git commit -m done"})
     (kept,) = _changes(edit, commit, _edit("currency = 1", "rate = 1"), restore)
     assert "`a = 1` → `currency = 1`" in kept.text
+
+
+def test_the_first_sentence_of_a_block_comment_says_what_a_definition_is_for() -> None:
+    new = "/**\n * Counts tokens.\n * Slowly.\n */\nfunction count(a) {\n}\n"
+    (entry,) = _changes(_edit("", new, path="src/a.ts"))
+    assert entry.text == "edited — + count(); count(): Counts tokens."
+    (entry,) = _changes(_edit("", "/* Counts tokens. */\nfunction count(a) {\n}\n", path="src/a.ts"))
+    assert entry.text == "edited — + count(); count(): Counts tokens."
+
+
+def test_indented_syntax_is_no_statement() -> None:
+    (entry,) = _changes(_edit("", "        else:\n            limit = 5\n        pass"))
+    assert entry.text == "edited — now `limit = 5`"
+
+
+def test_a_file_of_a_patch_is_known_without_the_blanks_after_its_name() -> None:
+    (entry,) = _changes(
+        ("apply_patch", {"input": "*** Begin Patch\n*** Update File: a.py  \n-x = 1\n+x = 2\n"})
+    )
+    assert (entry.key, entry.text) == ("a.py", "edited — `x = 1` → `x = 2`")

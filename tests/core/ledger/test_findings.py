@@ -101,3 +101,10 @@ def test_of_very_many_passages_the_latest_are_compared_and_keep_their_order() ->
     assert {entry.seq for entry in found} == set(range(201, 3_201))
     places = [entry.state_seq for entry in sorted(found, key=lambda entry: entry.seq)]
     assert places == sorted(set(places))
+
+
+def test_an_intent_leaves_out_the_promise_wherever_it_stands() -> None:
+    (start,) = intents(_spoken("Ok, now let me also add a retry to `load_state()`.")).values()
+    (middle,) = intents(_spoken("The lock leaks: I'll add a release to `load_state()`.")).values()
+    assert start == "add a retry to `load_state()`."
+    assert middle == "The lock leaks: add a release to `load_state()`."

@@ -443,6 +443,7 @@ HOSTILE = [
     " ", "\n", " \n", "a.", "/", "x/", '"', '"aaa"="', "\\", "<<A\n", "cd a && ", "| tail ", "curl ", "token=", "decided ",
     "<system-reminder>", "<command-name>", "<task-notification><task-id>", "*** Add File: ", "1→\n", "https://", "npm -a ",
     "\u2028", "决定", "-----BEGIN PRIVATE KEY-----\n", "python -m ", "[a 1234567", "no ", "forget the ", "**Open",
+    "| a ", "- ;\n", "Mr. ", "ok, ", "ok-", "Never use a, ", "before you ", "und ", "。", "def f(", "export\n", "# ab\n",
 ]  # fmt: skip
 
 
@@ -454,3 +455,23 @@ def test_no_text_takes_more_than_time_in_its_length(piece: str) -> None:
     talk.calls("Edit", {"path": text, "old_string": text}).gets(text)
 
     assert [entry.seq for entry in talk.entries("request")][-1] == 6
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# " + "a" * 30_000 + "\n\n" + "It is so.\n\n" * 3_000,
+        "# ab" + " " * 60_000 + "c\ndef f():",
+        "*** Begin Patch\n*** Add File: a" + " " * 60_000 + "b\n+x",
+        " " * 60_000 + "x",
+        "".join(f"Never use w{at} or x{at}. " for at in range(3_000)),
+        "ok-" * 90 + "x",
+    ],
+)
+def test_no_long_heading_blank_or_list_of_rules_takes_more_than_time_in_its_length(text: str) -> None:
+    """Each took time or memory with the square of its length, the last one exponential time."""
+    talk = Talk().user(text).agent(text).user("Go on")
+    talk.calls("Edit", {"path": "a.py", "old_string": "y", "new_string": text}).gets("")
+    talk.calls("apply_patch", {"input": text}).gets("")
+
+    assert [entry.seq for entry in talk.entries("request")][-1] == 3

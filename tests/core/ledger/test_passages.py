@@ -67,3 +67,24 @@ def test_every_passage_is_one_line_of_words_of_the_text(text: str) -> None:
     for passage in passages(text):
         assert passage.text
         assert "\n" not in passage.told
+
+
+def test_a_heading_is_told_without_its_closing_marks_and_cut_where_it_is_very_long() -> None:
+    assert _told("## Root # cause ##\n\nIt leaks.") == ["Root # cause: It leaks."]
+    (passage,) = passages(f"# {'a' * 5_000}\n\nIt leaks.")
+    assert passage.about == "a" * LONGEST
+
+
+def test_an_item_without_words_says_nothing() -> None:
+    assert _told("- ;\n- one\n- ;;\n- two") == ["one; two"]
+    assert _told("- ;") == []
+
+
+def test_what_stands_between_two_bars_only_is_no_table() -> None:
+    assert _told("|x|") == ["|x|"]
+    assert _told("| a | b |  ") == ["a — b"]
+    assert _told("| a | b") == ["| a | b"]
+
+
+def test_abbreviations_in_a_row_end_no_sentence() -> None:
+    assert sentences("Ask Mr. A. Smith. He knows.") == ["Ask Mr. A. Smith.", "He knows."]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autocompact.core.ledger.rules import find_rules, is_rule
+from autocompact.core.ledger.rules import MOST, find_rules, is_rule
 from autocompact.core.ledger.scan import Said, Speaker
 from autocompact.core.redaction import redact
 
@@ -168,3 +168,22 @@ def test_the_models_own_words_make_no_rule_and_a_file_of_instructions_only_plain
 def test_a_lead_agents_rule_names_its_speaker() -> None:
     (entry,) = find_rules([Said(seq=4, by="lead", text=redact("Never touch the pump driver."))])
     assert (entry.where, entry.seq, entry.kind) == ("lead", 4, "rule")
+
+
+def test_of_too_many_rules_those_of_project_files_go_first_and_then_the_oldest() -> None:
+    file = "# AGENTS.md\n" + "".join(f"\n- Never use tool{at} for step{at}." for at in range(MOST))
+    said = [Said(seq=1, by="user", text=redact("Never push to main."))]
+    said.append(Said(seq=2, by="program", text=redact(file)))
+    kept = find_rules(said)
+    assert len(kept) == MOST
+    assert str(kept[0].text) == "Never push to main."
+    assert f"tool{MOST - 1} " in kept[-1].text
+    assert "tool0 " not in " ".join(entry.text for entry in kept)
+
+    mine = "\n\n".join(f"Never use tool{at} for step{at}." for at in range(MOST + 1))
+    assert "tool0 " not in find_rules([Said(seq=1, by="user", text=redact(mine))])[0].text
+
+
+def test_a_hyphen_after_the_first_words_hides_no_rule() -> None:
+    assert is_rule("ok - use pnpm instead of npm")
+    assert is_rule("also: - name all branches after the ticket")

@@ -8,6 +8,7 @@ use goes to the words of the agent, and what those leave goes to names.
 
 from __future__ import annotations
 
+import heapq
 import re
 from collections import Counter as Counted
 from collections.abc import Iterable, Mapping, Sequence
@@ -180,18 +181,26 @@ def _stands(kinds: Mapping[Kind, list[Entry]], budget: int, *, counter: Counter)
 
 def _fitting(ranked: Sequence[tuple[int, str]], budget: int, *, counter: Counter) -> str:
     """The lines, the longest cut again and again until all fit; then those of the lowest rank go, the first ones first."""
-    kept = list(ranked)
-    sizes = [counter.count(line) + 1 for _, line in kept]
-    while kept and sum(sizes) > budget:
-        index = max(range(len(kept)), key=lambda at: sizes[at])
-        rank, line = kept[index]
-        if len(line) <= _TOO_SHORT:
-            index = min(range(len(kept)), key=lambda at: (kept[at][0], at))
-            del kept[index], sizes[index]
-            continue
-        kept[index] = rank, clipped(line, int(len(line) * 0.8))
-        sizes[index] = counter.count(kept[index][1]) + 1
-    return "\n".join(line for _, line in kept)
+    lines = {at: line for at, (_, line) in enumerate(ranked)}
+    sizes = {at: counter.count(line) + 1 for at, line in lines.items()}
+    total = sum(sizes.values())
+    longest = [(-size, at) for at, size in sizes.items()]
+    heapq.heapify(longest)
+    lowest = iter(sorted(lines, key=lambda at: (ranked[at][0], at)))
+    while lines and total > budget:
+        size, at = longest[0]
+        if at not in lines:
+            heapq.heappop(longest)
+        elif len(lines[at]) <= _TOO_SHORT:
+            least = next(lowest)
+            total -= sizes[least]
+            del lines[least]
+        else:
+            lines[at] = clipped(lines[at], int(len(lines[at]) * 0.8))
+            sizes[at] = counter.count(lines[at]) + 1
+            total += sizes[at] + size
+            heapq.heapreplace(longest, (-sizes[at], at))
+    return "\n".join(lines.values())
 
 
 def _changes(changes: Sequence[Entry], budget: int, *, counter: Counter, base: str) -> str:

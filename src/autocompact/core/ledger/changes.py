@@ -27,12 +27,12 @@ _OLD = ("old_string", "old_str", "oldText", "old_text", "search")
 _NEW = ("new_string", "new_str", "newText", "new_text", "replacement", "replace", "insert_text")
 _WHOLE = ("content", "file_text", "contents", "text")
 _PATCH = ("patch", "input", "diff")
-_PATCHED = LazyPattern(r"^\*\*\* (?:Add|Update|Delete) File: (.+?) *$|^\+\+\+ (?:b/)?(\S+)", re.MULTILINE)
+_PATCHED = LazyPattern(r"^\*\*\* (?:Add|Update|Delete) File: (\S.*)$|^\+\+\+ (?:b/)?(\S+)", re.MULTILINE)
 
 _COMMITS = LazyPattern(r"\bgit (?:-\S+ \S+ )?commit\b")
-_RESTORES = re.compile(r"\bgit (?:checkout|restore) (?:(?:--\S*|-\w|HEAD|--) )*(?P<paths>[^\n;&|<>]+)")
+_RESTORES = re.compile(r"\bgit (?:checkout|restore) (?:(?:--\S*|-\w|HEAD) )*(?P<paths>[^\n;&|<>]+)")
 _DEFINES = re.compile(
-    r"^[ \t]*(?:export\s+|default\s+|public\s+|private\s+|protected\s+|internal\s+|static\s+|final\s+|abstract\s+|async\s+|pub(?:\([a-z]+\))?\s+|unsafe\s+|override\s+|virtual\s+|inline\s+|declare\s+)*"
+    r"^[ \t]*(?:export[ \t]+|default[ \t]+|public[ \t]+|private[ \t]+|protected[ \t]+|internal[ \t]+|static[ \t]+|final[ \t]+|abstract[ \t]+|async[ \t]+|pub(?:\([a-z]+\))?[ \t]+|unsafe[ \t]+|override[ \t]+|virtual[ \t]+|inline[ \t]+|declare[ \t]+)*"
     r"(?:(?:func|function|def|fn|sub|proc|fun)\b\*?\s*(?:\([^)\n]{0,80}\)\s*)?(?P<func>[A-Za-z_$][\w$]*)\s*[(<\[]"
     r"|(?P<what>class|interface|struct|enum|trait|type|module|namespace|object|record|protocol|impl)\s+(?P<type>[A-Za-z_$][\w$]*)"
     r"|(?:const|let|var|val)\s+(?P<const>[A-Za-z_$][\w$]*)\s*(?::[^=\n]{1,80})?=\s*(?P<arrow>(?:async\s*)?(?:\([^)\n]{0,200}\)|[\w$]+)\s*(?::[^=\n]{1,60})?=>|function\b)?"
@@ -43,8 +43,10 @@ _DEFINES = re.compile(
 )
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 _TRIVIAL = LazyPattern(
-    r"\s*(?:[\W_]*|import\b.*|from .+ import .*|package \w+|use [\w:]+;|return|else|pass|break|continue|end|}? ?else ?{?)\s*$"
+    r"(?:[\W_]*|import\b.*|from .+ import .*|package \w+|use [\w:]+;|return|pass|break|continue|end|}? ?else ?[{:]?)$"
 )
+"""Matched against a line without the white space around it: at its beginning each blank would match in two ways."""
+
 LARGE = 250_000
 """Lines before times lines after, above which an edit is compared without regard to order."""
 
@@ -218,7 +220,7 @@ def _patch(patch: str, action: Action) -> Iterator[_Edit]:
         match = _PATCHED.match(line)
         if match:
             yield from done()
-            path, old, new = Redacted(match[1] or match[2]), [], []
+            path, old, new = Redacted((match[1] or match[2]).rstrip()), [], []
         elif line.startswith("+"):
             new.append(line[1:])
         elif line.startswith("-"):
@@ -306,7 +308,7 @@ def _statements(lines: Iterable[str]) -> list[str]:
     kept: list[str] = []
     for line in lines:
         defines = _DEFINES.match(line)
-        if not _TRIVIAL.match(line) and (defines is None or defines["title"]):
+        if not _TRIVIAL.match(line.strip()) and (defines is None or defines["title"]):
             kept.append(line.strip())
     return kept
 
@@ -342,7 +344,7 @@ def _definitions(text: str) -> Iterator[str]:
             yield f'section "{match["title"].lstrip("# ")}"'
 
 
-_COMMENT = LazyPattern(r"\s*(?://+|#+(?!\[)|/?\*+|--|\"{3}|'{3}|;;)\s*(?P<text>.*?)\s*(?:\*/|\"{3})?$")
+_COMMENT = LazyPattern(r"\s*(?://+|#+(?!\[)|/?\*+|--|\"{3}|'{3}|;;)\s*(?P<text>.*)$")
 _FIELD = LazyPattern(
     r"\s*(?:(?:public|private|protected|readonly|static|pub|mut|const|let|var|val|final)\s+)*(?P<name>[A-Za-z_]\w*)\??\s*(?::|\s[\w*\[\]<>.]+\s*(?:`|$|//)|=)"
 )
@@ -366,15 +368,24 @@ def _noted(added: Iterable[str], plus: Sequence[str]) -> Iterator[str]:
 
 def _first_comment(lines: Sequence[str], index: int) -> str:
     """The first sentence of the comment that ends right above line ``index``, or begins right below it."""
-    start = index
-    while start and (match := _COMMENT.match(lines[start - 1])) and match["text"]:
-        start -= 1
-    words = [match["text"] for line in lines[start:index] if (match := _COMMENT.match(line))]
-    if not words and index + 1 < len(lines) and lines[index + 1].lstrip().startswith(('"""', "'''", "///")):
-        words = [match["text"] for line in lines[index + 1 : index + 2] if (match := _COMMENT.match(line))]
-    text = " ".join(words)
-    first = re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0] if text else ""
-    return first[:180]
+    words: list[str] = []
+    for at in range(index - 1, -1, -1):
+        line = lines[at]
+        if line.strip() == "*/":
+            continue
+        if not (text := _comment(line)):
+            break
+        words.append(text)
+    below = lines[index + 1] if index + 1 < len(lines) else ""
+    if not words and below.lstrip().startswith(('"""', "'''", "///")):
+        words.append(_comment(below))
+    return re.split(r"(?<=[.!?])\s", " ".join(reversed(words)), maxsplit=1)[0][:180]
+
+
+def _comment(line: str) -> str:
+    """The words of a line that is a comment, without its marks; "" if it is none."""
+    match = _COMMENT.match(line)
+    return match["text"].rstrip().removesuffix("*/").removesuffix('"""').rstrip() if match else ""
 
 
 def _fields(lines: Sequence[str]) -> list[str]:

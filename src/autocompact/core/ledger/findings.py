@@ -137,8 +137,8 @@ def _lasting(passage: Passage) -> Passage | None:
     text = clipped(" ".join(kept), 2 * LONGEST)
     if _EMPTY.match(text) or len(text) < (18 if text.isascii() else 8):
         return None
-    about = "" if _ANNOUNCES.match(passage.about) else passage.about
-    return Passage(text=text, about=about if len(about) < 120 else "")
+    about = passage.about if len(passage.about) < 120 else ""
+    return Passage(text=text, about="" if _ANNOUNCES.match(about) else about)
 
 
 def _weight(passage: Passage) -> float:
@@ -180,9 +180,11 @@ def _without_repetition(
 
 
 _PROMISE = re.compile(
-    r"(?:(?:ok(?:ay)?|good|great|perfect|now|next|first|then|so|also|and)[,!. —-]+)*(?:let me|let's|i'll|i will|i'm going to|i need to|i should|i want to|we need to)\s+(?:(?:also|now|just|then)\s+)*",
+    r"(?:^(?:(?:ok(?:ay)?|good|great|perfect|now|next|first|then|so|also|and)[,!. —-]+)*)?(?:let me|let's|i'll|i will|i'm going to|i need to|i should|i want to|we need to)\s+(?:(?:also|now|just|then)\s+)*",
     re.IGNORECASE,
 )
+"""What is left out of an intent. Words before it only at the beginning: else each of a row of them would begin a match."""
+
 _INTENT = 220
 """Characters of an intent at most."""
 

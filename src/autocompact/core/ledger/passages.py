@@ -15,10 +15,10 @@ LONGEST = 360
 
 _FENCE = re.compile(r"[ \t]*(```|~~~)")
 _HEADING = re.compile(
-    r"[ \t]{0,3}#{1,6}[ \t]+(?P<hash>.+?)[ \t#]*$|[ \t]{0,3}\*\*(?P<bold>[^*\n]{2,80})\*\*[ \t]*[::]?[ \t]*$"
+    r"[ \t]{0,3}#{1,6}[ \t]+(?P<hash>\S.*)|[ \t]{0,3}\*\*(?P<bold>[^*\n]{2,80})\*\*[ \t]*[::]?[ \t]*$"
 )
 _ITEM = re.compile(r"(?P<indent>[ \t]*)(?:[-*+•]|\d{1,3}[.)]|[✅❌☑✔✗])[ \t]+(?P<text>\S.*)")
-_ROW = re.compile(r"[ \t]*\|(?P<cells>.*\|.*)\|[ \t]*$")
+_ROW = re.compile(r"[ \t]*\|(?P<cells>[^|]*\|.*\|)[ \t]*$")
 _RULE = re.compile(r"[ \t|:+=*_—-]*$")
 _DRAWING = re.compile(r"[│├└┌┐┘┤┬┴┼─▼▲→]{2}|^[ \t]*[│├└┌]")
 _EMPHASIS = re.compile(r"\*\*(?=\S)|(?<=\S)\*\*")
@@ -34,8 +34,7 @@ class Passage:
 
     Attributes:
         text: the words on one line, emphasis marks removed.
-        about: the heading or lead-in above it, "" if there is none.
-        is_question: True if it asks.
+        about: the heading or lead-in above it, at most `LONGEST` characters; "" if there is none.
     """
 
     text: str
@@ -61,9 +60,10 @@ def passages(text: str) -> Iterator[Passage]:
             yield from _cut("; ".join(items), about=lead or heading)
             items = []
         if kind == "heading":
-            heading, lead = block.rstrip(":： "), ""
+            heading, lead = block[:LONGEST].rstrip(":： "), ""
         elif kind == "item":
-            items.append(block.rstrip(";"))
+            # An empty one would not count towards the length of the list.
+            items += filter(None, (block.rstrip(";"),))
         elif block.endswith((":", "：")) and len(block) <= LONGEST:
             lead = block.rstrip(":： ")
         elif block:
@@ -73,13 +73,13 @@ def passages(text: str) -> Iterator[Passage]:
 
 def sentences(text: str) -> list[str]:
     """The sentences of a paragraph; text without an end mark is one."""
-    found: list[str] = []
-    for piece in _BREAK.split(text):
-        if found and _ABBREVIATED.search(found[-1]):
-            found[-1] += f" {piece}"
-        elif piece:
-            found.append(piece)
-    return found
+    found: list[list[str]] = []
+    for piece in filter(None, _BREAK.split(text)):
+        if found and _ABBREVIATED.search(found[-1][-1]):
+            found[-1].append(piece)
+        else:
+            found.append([piece])
+    return [" ".join(parts) for parts in found]
 
 
 def _blocks(text: str) -> Iterator[tuple[str, str]]:
@@ -119,7 +119,7 @@ def _line(line: str) -> tuple[str, str]:
     if item := _ITEM.match(line):
         return "item", item["text"]
     if heading := _HEADING.match(line):
-        return "heading", heading["hash"] or heading["bold"]
+        return "heading", (heading["hash"] or heading["bold"]).rstrip(" \t#")
     if row := _ROW.match(line):
         return "row", " — ".join(filter(None, (cell.strip() for cell in row["cells"].split("|"))))
     return "text", line.strip()

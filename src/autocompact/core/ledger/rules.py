@@ -29,6 +29,7 @@ LONGEST = 280
 """Characters of a rule; a longer sentence is a request that has a rule in it."""
 
 MOST = 200
+"""Rules in force at a time: each new one is compared with all of them."""
 
 ENDED, SAID_ANEW = 0.5, 0.7
 """Share of the terms that a rule and what ends it, or says it anew, have in common."""
@@ -105,8 +106,10 @@ _DEADLINE = LazyPattern(
     r"|截止|(?:之前|以前|前)(?:必须|要|需)?(?:完成|交|提交|上线)|最晚|最迟|期限|締め?切|まで(?:に)|마감|까지",
     re.IGNORECASE,
 )
+# In the three patterns below a hyphen after "ok" is an item's mark and nothing else: read in two ways, "ok-ok-ok ..." would
+# take time exponential in its length.
 _IMPERATIVE = LazyPattern(
-    r"(?:(?:ok(?:ay)?|please|and|also|then|so|but|just|oh|hey|btw|by the way|important|note|reminder|remember|rule|one more thing|another thing|additionally)\b[,:!. —-]*|\d+[.)]\s*|[-*•]\s*)*"
+    r"(?:(?:ok(?:ay)?|please|and|also|then|so|but|just|oh|hey|btw|by the way|important|note|reminder|remember|rule|one more thing|another thing|additionally)\b[,:!. —]*|\d+[.)]\s*|[-*•]\s*)*"
     r"(?:always|never|only|please|use|write|answer|reply|respond|keep|put|add|run|make|do|call|commit|push|name|format|follow|prefer|treat|mark|sign|end|begin|start|include|exclude|log|test|document|comment|check|ask|tell|show|give|send|store|save|read|stick|work|stay|be|quote|cite|prefix|tag|list|report|update|create|delete|remove|limit|cap|wait|stop|leave|skip|ignore|verify|confirm|review|assume|translate|describe|explain|summari[sz]e|address|speak|talk|round|convert|indent|spell|capitali[sz]e|sort|return|raise|handle|mock|branch|merge|rebase|squash|deploy|install|pin|bump|open|close|link|attach|reference|mention)\b",
     re.IGNORECASE,
 )
@@ -116,7 +119,7 @@ _MUSES = LazyPattern(
     re.IGNORECASE,
 )
 _STYLE = LazyPattern(
-    r"(?:(?:ok(?:ay)?|please|and|also|then|so|but|just|btw|by the way|important|note|reminder|remember|rule|one more thing|additionally)\b[,:!. —-]*|\d+[.)]\s*|[-*•]\s*)*"
+    r"(?:(?:ok(?:ay)?|please|and|also|then|so|but|just|btw|by the way|important|note|reminder|remember|rule|one more thing|additionally)\b[,:!. —]*|\d+[.)]\s*|[-*•]\s*)*"
     r"(?:only \w+|stop \w+ing\b|treat \w+.{0,60}\bas\b|use (?:\S+ ){1,4}(?:instead of|rather than|not|over|only|for (?:all|every|each|any))\b"
     r"|(?:use|write|keep|name|format|follow|prefer|sign|prefix|tag|quote|cite|indent|spell|capitali[sz]e|comment|document|translate|address|round|limit|cap|mock|pin|store|log|put|mark|wrap|sort)\b[^.!?]{0,120}\b(?:all|every(?:where|thing)?|each|any|(?:commit )?messages|comments|names?|identifiers|tests|functions|files|docs|documentation|documents|branches|keywords|dates|numbers|spelling|style)\b"
     r"|\w+ [^.!?]{2,80}\b(?:before|after|on|with|for|in|at) (?:each|every)\b|(?:when(?:ever)?|if|before|after|once|each time|wherever) (?:you|we|a|an|the|any)\b[^.!?,]{2,80}, ?(?:please )?(?!i\b|it\b|we\b|what|how|why|should)\w+"
@@ -126,7 +129,7 @@ _STYLE = LazyPattern(
     re.IGNORECASE,
 )
 _GENERIC = LazyPattern(
-    r"(?:(?:ok(?:ay)?|please|and|also|but|note|rule)\b[,:!. —-]*|\d+[.)]\s*|[-*•]\s*)*(?:(?:all|every|each|any|new|public|our) )*(?!this|these|those|tests? (?:fail|pass)|it|they|things|we|i\b)[a-z-]+(?: [a-z-]+)?s (?:should|must|have to|need to|may|shall|are to|go|live|belong|end|start|use)\b"
+    r"(?:(?:ok(?:ay)?|please|and|also|but|note|rule)\b[,:!. —]*|\d+[.)]\s*|[-*•]\s*)*(?:(?:all|every|each|any|new|public|our) )*(?!this|these|those|tests? (?:fail|pass)|it|they|things|we|i\b)[a-z-]+(?: [a-z-]+)?s (?:should|must|have to|need to|may|shall|are to|go|live|belong|end|start|use)\b"
     r"|(?:toutes? les|tous les|les) [^.!?]{2,50} doivent\b|(?:tod[oa]s l[oa]s|l[oa]s) [^.!?]{2,50} deben\b|(?:alle|die) [^.!?]{2,50} (?:müssen|sollen|dürfen)\b|\w+ case (?:on|in|for)\b",
     re.IGNORECASE,
 )
@@ -284,7 +287,15 @@ def find_rules(said: Sequence[Said], *, earlier: Iterable[Entry] = ()) -> list[E
                 where=_SPEAKERS[words.by],
             )
             kept[_key(rule.text)] = _Kept(entry, rule)
-    return [one.entry for one in kept.values()][-MOST:]
+            if len(kept) > MOST:
+                _drop_one(kept)
+    return [one.entry for one in kept.values()]
+
+
+def _drop_one(kept: dict[str, _Kept]) -> None:
+    """Take out the oldest rule of a project file, which the client sends along anyway; where there is none, the oldest."""
+    oldest = next(iter(kept))
+    del kept[next((key for key, one in kept.items() if one.entry.where == "file"), oldest)]
 
 
 FROM: Mapping[str, str] = {"lead": "lead", "reply": "user, while answering a tool", "file": "project file"}

@@ -15,7 +15,7 @@ from autocompact.core.redaction import Redacted
 
 CALLS = 4
 WORDS = 700
-"""Characters of the last words at most; longer ones keep their beginning and their end."""
+"""Characters of the last words at most; longer ones keep their beginning."""
 
 ARGUMENT, RESULT, LINES = 150, 280, 3
 _ENOUGH = 120
@@ -54,7 +54,14 @@ def find_step(spoken: Sequence[Spoken], calls: Sequence[Call]) -> list[Entry]:
 
 def _plain(text: str) -> str:
     """The words without their markup; those of nothing but code as they are."""
-    return " ".join(passage.told for passage in passages(text)) or text
+    told: list[str] = []
+    size = 0
+    for passage in passages(text):
+        told.append(passage.told)
+        size += len(told[-1])
+        if size > WORDS:
+            break
+    return " ".join(told) or text
 
 
 def _last_words(spoken: Sequence[Spoken]) -> list[Spoken]:
