@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from autocompact.core.messages import Message, ToolCall, text_message
@@ -60,3 +62,26 @@ async def test_a_document_in_one_message_is_summarised_too() -> None:
 async def test_tokens_are_counted_with_the_tools() -> None:
     model = OfflineModel()
     assert await model.count(TALK, tools=b'[{"name":"a"}]') > await model.count(TALK) > 20
+
+
+class Noting:
+    """Counts, and notes which threads asked it to."""
+
+    name = "noting"
+
+    def __init__(self) -> None:
+        self.threads: set[int] = set()
+
+    def count(self, text: str) -> int:
+        self.threads.add(threading.get_ident())
+        return Estimator().count(text)
+
+
+@pytest.mark.parametrize("times, beside", [(1, False), (2_000, True)])
+async def test_a_long_conversation_is_summarised_beside_the_event_loop(times: int, beside: bool) -> None:
+    counter = Noting()
+    said = text_message(2, "user", "Please fix the rounding in src/invoice.py. " * times)
+    reply = await OfflineModel(counter=counter).complete([TALK[0], said, ASK], max_tokens=300)
+    assert "src/invoice.py" in reply.text
+    assert counter.threads
+    assert (threading.get_ident() not in counter.threads) is beside

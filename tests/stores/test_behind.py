@@ -10,7 +10,10 @@ from typing import Any
 
 import pytest
 
+from autocompact.core.compaction import Compaction
 from autocompact.core.messages import Message, text_message
+from autocompact.core.tokens import Estimator
+from autocompact.core.transcript import Transcript
 from autocompact.errors import Conflict, StoreError
 from autocompact.ports import Clock, Key
 from autocompact.stores.behind import MOST_IN_ALL, WriteBehind
@@ -127,6 +130,35 @@ async def test_another_program_that_was_faster_is_told_as_a_failure(tmp_path: Pa
         await front.append(KEY, talk("user", "assistant"), after=0)
         assert await front.read(KEY) == tuple(talk("user"))
         assert [type(error) for _, error in failures] == [Conflict]
+
+
+async def test_after_a_conflict_no_record_covers_another_programs_message_in_the_place_of_its_own(
+    tmp_path: Path,
+) -> None:
+    path, said = tmp_path / "chats.db", tuple(talk("user", "assistant", "user", "assistant"))
+    theirs = text_message(3, "user", "What another program was told.")
+
+    def made_from(*messages: Message) -> Compaction:
+        log = Transcript(messages, counter=Estimator())
+        return replace(compaction("c1", 3), masks=(), prefix=log.prefix(3))
+
+    async with SqliteStore(path) as one, SqliteStore(path) as other:
+        front, failures = behind(one)
+        await front.append(KEY, said[:2], after=0)
+        await front.settled(KEY)
+        await other.append(KEY, [theirs], after=2)
+        await front.append(KEY, said[2:], after=2)
+        await front.settled(KEY)
+        assert [type(error) for _, error in failures] == [Conflict]
+        with pytest.raises(Conflict, match="other messages than this compaction was made from"):
+            await front.commit(KEY, records=[made_from(*said)], active="c1", expected=None, fence=0)
+        assert (await front.load(KEY)).active is None
+        stored = made_from(*said[:2], theirs)
+        await front.commit(KEY, records=[stored], active="c1", expected=None, fence=0)
+        assert (await front.load(KEY)).active == stored
+        undone = replace(made_from(*said), status="undone")
+        await front.commit(KEY, records=[undone], active=None, expected="c1", fence=0)
+        assert (await front.load(KEY)).active is None
 
 
 async def test_a_compaction_that_another_program_moved_is_told_with_the_next_messages(tmp_path: Path) -> None:

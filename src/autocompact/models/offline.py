@@ -8,6 +8,7 @@ from autocompact.core.ledger.extraction import extract
 from autocompact.core.messages import Message
 from autocompact.core.summary import offline_summary
 from autocompact.core.tokens import Counter, Estimator, message_cost
+from autocompact.off_loop import LARGE, off_loop_if
 from autocompact.ports import ModelReply
 
 DEFAULT_TOKENS = 2_000
@@ -38,7 +39,11 @@ class OfflineModel:
         told = list(messages)
         if len(told) > 1 and told[-1].synthetic:
             told.pop()
-        text = offline_summary(extract(told), budget=max_tokens or DEFAULT_TOKENS, counter=self._counter)
+        budget, counter = max_tokens or DEFAULT_TOKENS, self._counter
+        large = sum(len(message.text) + sum(len(r.text) for r in message.results) for message in told) > LARGE
+        text = await off_loop_if(
+            large, lambda: offline_summary(extract(told), budget=budget, counter=counter)
+        )
         return ModelReply(text=f"<summary>\n{text}\n</summary>", stop_reason="stop", model=self.name)
 
     async def count(self, messages: Sequence[Message], *, tools: bytes | None = None) -> int:

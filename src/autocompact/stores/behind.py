@@ -14,7 +14,10 @@ from dataclasses import dataclass, field
 
 from autocompact.core.compaction import Compaction
 from autocompact.core.messages import Message
+from autocompact.core.tokens import Estimator
+from autocompact.core.transcript import Transcript
 from autocompact.errors import Conflict, StoreError
+from autocompact.off_loop import LARGE_BODY, off_loop_if
 from autocompact.ports import ConversationInfo, ConversationStore, Key, Lease, Snapshot
 from autocompact.stores.rules import check_end, check_numbers
 
@@ -206,6 +209,7 @@ class WriteBehind:
 
         Raises:
             StoreError: a record covers messages that could not be stored.
+            Conflict: other messages are stored in their place.
         """
         await self.settled(key)
         if key in self._lossy:
@@ -222,6 +226,26 @@ class WriteBehind:
                 raise StoreError(
                     f"message {last} of conversation {key.conversation!r} could not be stored: load it again"
                 )
+        # The message of that number may be another program's, which the record was not made from.
+        covering = [record for record in records if record.through_seq and record.status != "undone"]
+        if covering:
+            await self._check_same(key, covering)
+
+    async def _check_same(self, key: Key, records: Sequence[Compaction]) -> None:
+        """Check that the stored log begins with the messages that the records were made from."""
+        snapshot = await self.store.load(key)
+        active, messages = snapshot.active, snapshot.messages
+        log = Transcript(
+            counter=Estimator(),
+            first=active.through_seq + 1 if active else 1,
+            prefix=active.prefix if active else "",
+        )
+        log.extend(messages)
+        large = sum(len(message.raw or b"") for message in messages) > LARGE_BODY
+        if not await off_loop_if(large, lambda: all(map(log.admits, records))):
+            raise Conflict(
+                f"conversation {key.conversation!r} has other messages than this compaction was made from: load it again"
+            )
 
     async def compactions(self, key: Key) -> tuple[Compaction, ...]:
         """See `Store.compactions`."""
