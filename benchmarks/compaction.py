@@ -144,7 +144,7 @@ def phases(source: Source, counter: Counter, *, record: Compaction) -> dict[str,
         "choose from it": milliseconds(lambda: choose(ledger, GOAL.summary_tokens, counter=counter)),
         "render it": milliseconds(lambda: render(chosen)),
         "offline summary (choose and render within)": milliseconds(
-            lambda: offline_summary(head, ledger, budget=GOAL.summary_tokens, counter=counter)
+            lambda: offline_summary(ledger, budget=GOAL.summary_tokens, counter=counter)
         ),
         "fold the context": milliseconds(lambda: view(log, record)),
         "verify it": milliseconds(lambda: verify(text, ledger)),

@@ -115,10 +115,8 @@ def floor(cases: Sequence[Case], *, counter: Counter) -> dict[str, float]:
     for case in cases:
         ledger = ledger_of(case)
         text = offline(case, counter)
-        for name, kind in zip(totals, ("request", "file"), strict=True):
-            wanted = tuple(
-                e for e in ledger.entries if e.kind == kind and (kind == "request" or e.state == "done")
-            )
+        for name, kind in zip(totals, ("request", "change"), strict=True):
+            wanted = tuple(entry for entry in ledger.entries if entry.kind == kind)
             totals[name][0] += len(verify(text, Ledger(entries=wanted)).kept)
             totals[name][1] += len(wanted)
     return {name: kept / max(1, wanted) for name, (kept, wanted) in totals.items()}

@@ -37,7 +37,7 @@ def ledger_alone(case: Case, counter: Counter) -> str:
 
 def offline(case: Case, counter: Counter) -> str:
     """The whole offline summary: prose and ledger."""
-    return offline_summary(case.history, ledger_of(case), budget=case.budget, counter=counter)
+    return offline_summary(ledger_of(case), budget=case.budget, counter=counter)
 
 
 def beside_tail(case: Case, counter: Counter) -> str:
@@ -48,9 +48,8 @@ def beside_tail(case: Case, counter: Counter) -> str:
         if left < 0:
             through = message.seq
             break
-    head = [message for message in case.history if message.seq <= through]
     ledger = extract(case.history, through=through)
-    return offline_summary(head, ledger, budget=case.budget, counter=counter)
+    return offline_summary(ledger, budget=case.budget, counter=counter)
 
 
 def recorded(case: Case, _counter: Counter) -> str:

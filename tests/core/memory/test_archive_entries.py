@@ -102,6 +102,17 @@ def test_tasks_of_the_session_go_before_those_of_the_ledger_and_files_are_artifa
     assert "- Artifacts: 1 file: `f1.py`\n" in replace(entry, record=one).render()
 
 
+def test_changed_files_are_artifacts_before_those_that_were_only_read_and_each_is_named_once():
+    entries = tuple(
+        Entry(kind=kind, text=redact("…"), seq=seq, key=redact(path))
+        for seq, (kind, path) in enumerate(
+            (("file", "read.py"), ("change", "both.py"), ("file", "both.py"), ("change", "made.py")), start=1
+        )
+    )
+    text = replace(ENTRY, record=replace(RECORD, ledger=Ledger(entries=entries))).render()
+    assert "- Artifacts: 3 files: `both.py`, `made.py`, `read.py`\n" in text
+
+
 def test_figures_can_be_left_out():
     (found,) = read(replace(ENTRY, metrics=False))
     assert (found.tokens_before, found.peak, found.kept, found.recovered, found.seconds) == (

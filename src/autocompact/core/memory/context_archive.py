@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from autocompact.core.compaction import Compaction
+from autocompact.core.ledger.entries import Kind
 from autocompact.core.memory.archive_entries import NO_TASKS, ArchivedTask
 from autocompact.core.memory.requests import is_task
 from autocompact.core.memory.wording import one_line
@@ -16,6 +17,7 @@ ARCHIVE_HEADING = "# Context archive\n\nOne entry per compaction, newest last. T
 USUAL_NAMESPACE = "default"
 NAMED_FILES = 10
 """Files that an entry names; the others are counted."""
+_OF_FILES: tuple[Kind, ...] = ("change", "file")
 
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f]")
 
@@ -88,8 +90,9 @@ class ArchiveEntry:
         yield "Artifacts", self._artifacts()
 
     def _artifacts(self) -> str:
-        """The files that the session had to do with."""
-        files = [entry.key for entry in self.record.ledger.entries if entry.kind == "file"]
+        """The files that the session changed or read, the changed ones first."""
+        entries = self.record.ledger.entries
+        files = list(dict.fromkeys(e.key for kind in _OF_FILES for e in entries if e.kind == kind))
         if not files:
             return ""
         named = ", ".join(f"`{file}`" for file in files[:NAMED_FILES])
