@@ -7,13 +7,15 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from inline_snapshot import snapshot
 from jsonschema import Draft202012Validator
 
 import autocompact.cli
+from autocompact.core.ladder import RULES_LEAST, SMALLEST_LEDGER
+from autocompact.core.ledger.entries import Kind
 from autocompact.core.messages import Message
 from autocompact.core.transcript import Transcript, view
 from autocompact.sessions import read_session
@@ -85,6 +87,11 @@ def test_the_json_has_the_fields_of_the_contract_and_no_others(program: Program)
     assert document["source"] == {"format": "claude_code", "messages": 279, "skipped_lines": 0}
 
 
+def test_the_schema_knows_the_kinds_of_the_ledger() -> None:
+    kinds = SCHEMA["properties"]["ledger"]["items"]["properties"]["kind"]["enum"]
+    assert set(kinds) == set(get_args(Kind))
+
+
 def test_the_schema_refuses_what_is_not_the_contract(program: Program) -> None:
     document = compacted(program, OPENAI)
     for broken in (
@@ -110,7 +117,7 @@ def test_every_recorded_session_gives_valid_json_within_its_target(program: Prog
 
 
 @pytest.mark.requirement("D6")
-@pytest.mark.parametrize("tokens", [64, 500, 1_000, 3_000])
+@pytest.mark.parametrize("tokens", [500, 1_000, 3_000])
 @pytest.mark.parametrize("path", EXAMPLES)
 def test_the_summary_takes_no_more_than_it_may(program: Program, path: Path, tokens: int) -> None:
     document = compacted(program, path, "--tail-tokens", 0, "--summary-tokens", tokens)
@@ -118,10 +125,14 @@ def test_the_summary_takes_no_more_than_it_may(program: Program, path: Path, tok
     assert load_counter().count(document["summary"]) <= tokens
 
 
-@pytest.mark.parametrize("tokens", [1, 7, 20])
-def test_a_summary_can_be_next_to_nothing(program: Program, tokens: int) -> None:
+@pytest.mark.parametrize("tokens", [1, 20, 64])
+def test_a_summary_can_be_next_to_nothing_beside_the_rules(program: Program, tokens: int) -> None:
     document = compacted(program, CODING, "--tail-tokens", 0, "--summary-tokens", tokens)
-    assert load_counter().count(document["summary"]) <= tokens
+    counter = load_counter()
+    rules, _, rest = document["summary"].partition("\n\n")
+    assert "don't touch the schema in storage.py" in rules
+    assert counter.count(rules) <= RULES_LEAST
+    assert counter.count(rest) <= SMALLEST_LEDGER
 
 
 def texts_of(messages: list[dict[str, Any]], *, role: str = "") -> list[str]:
@@ -166,7 +177,9 @@ def test_a_given_summary_is_taken_without_its_tags_checked_and_repaired(
         program, CODING, "--summary", str(path), "--summary-tokens", 1_200, "--tail-tokens", 0
     )
     summary = document["summary"]
-    assert summary.startswith("We fixed the rounding.")
+    rules, _, rest = summary.partition("\n\n")
+    assert rules.startswith("## Rules in force\n")
+    assert rest.startswith("We fixed the rounding.")
     assert "<summary>" not in summary
     assert "sk_live_9aX2" not in summary
     assert "money.py" in summary
@@ -184,7 +197,7 @@ def test_a_pinned_message_stays_and_a_pinned_text_stands_in_the_summary(program:
 
 
 def test_a_focus_brings_what_matches_it(program: Program) -> None:
-    options = ("--tail-tokens", "0", "--summary-tokens", "800")
+    options = ("--tail-tokens", "0", "--summary-tokens", "1500")
     plain = compacted(program, CODING, *options)["summary"]
     focused = compacted(program, CODING, *options, "--focus", "stripe_sync credit_note")["summary"]
     assert focused.count("stripe_sync") > plain.count("stripe_sync")
@@ -323,7 +336,7 @@ def test_the_report_of_the_coding_session(program: Program, monkeypatch: pytest.
     )
     assert told["before"].endswith("64,478 tokens 101%")
     assert "your last request (m226)" in told["verbatim"]
-    assert told["kept"].startswith("requests 6 of 6, errors ")
+    assert told["kept"].startswith("rules 7 of 7, requests 6 of 6, errors ")
     assert told["receipt"].endswith("offline summary, 0.00 s, counted with o200k_base")
     assert max(map(len, ended.report.splitlines()[1:])) <= 80
 
@@ -376,13 +389,13 @@ FOLDER/pump.jsonl: Claude Code, claude-x, 18 messages
 Compacted before, through m9: what follows starts from that summary.
 
 before      █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   2,326 tokens    1%
-after       █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░     164 tokens    0%
+after       █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░     322 tokens    0%
             of a window of 200,000 tokens
 
 verbatim    your last request (m10)
-summarised  8 messages, m11 to m18, in 75 tokens with the ledger
-checked     2 things found: 2 kept, 0 recoverable from the session, 0 lost
-kept        requests 2 of 2
+summarised  8 messages, m11 to m18, in 233 tokens with the ledger
+checked     24 things found: 24 kept, 0 recoverable from the session, 0 lost
+kept        requests 2 of 2, facts 19 of 19, identifiers 2 of 2
 secrets     1 still in what stays verbatim: treat it like the session itself
 skipped     1 line that could not be used (line 22: not JSON:
             '{"type":"user","uuid":')

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autocompact.core.compaction import Compaction, Receipt
-from autocompact.core.ledger.entries import Entry, Ledger
+from autocompact.core.ledger.entries import Entry, Kind, Ledger
 from autocompact.core.memory.archive_entries import Archived, ArchivedTask, entries_in
 from autocompact.core.memory.context_archive import ARCHIVE_HEADING, ArchiveEntry
 from autocompact.core.redaction import redact
@@ -103,11 +103,15 @@ def test_tasks_of_the_session_go_before_those_of_the_ledger_and_files_are_artifa
 
 
 def test_changed_files_are_artifacts_before_those_that_were_only_read_and_each_is_named_once():
+    seen: tuple[tuple[Kind, str], ...] = (
+        ("file", "read.py"),
+        ("change", "both.py"),
+        ("file", "both.py"),
+        ("change", "made.py"),
+    )
     entries = tuple(
         Entry(kind=kind, text=redact("…"), seq=seq, key=redact(path))
-        for seq, (kind, path) in enumerate(
-            (("file", "read.py"), ("change", "both.py"), ("file", "both.py"), ("change", "made.py")), start=1
-        )
+        for seq, (kind, path) in enumerate(seen, start=1)
     )
     text = replace(ENTRY, record=replace(RECORD, ledger=Ledger(entries=entries))).render()
     assert "- Artifacts: 3 files: `both.py`, `made.py`, `read.py`\n" in text
