@@ -1,8 +1,8 @@
 """How many secrets the redactor finds, how often it is wrong, how fast it is, and whether its work grows linearly.
 
 Run ``python -m benchmarks.redaction [--set tuning|held-out] [--misses] [TEXT_FILE ...]``. The texts are in
-`benchmarks.redaction_cases`; each is filled five times with other secrets. A secret counts as found if every character
-of it is replaced. ``over`` counts texts in which anything else was replaced as well. Files given as arguments are
+`benchmarks.redaction_tuning` and `benchmarks.redaction_held_out`; each is filled five times with other secrets. A secret
+counts as found if every character of it is replaced. ``over`` counts texts in which anything else was replaced as well. Files given as arguments are
 scanned instead, and what is found in them is counted by kind for each MB.
 
 Speed is CPU time relative to one pass of ``re.finditer(r"\\w+")`` over the same text in the same run. Growth is the time
@@ -20,7 +20,9 @@ from pathlib import Path
 from time import process_time
 
 from autocompact.core.redaction import find_secrets
-from benchmarks.redaction_cases import HELD_OUT, HELD_OUT_LOOKALIKES, LOOKALIKES, TUNING, filled
+from benchmarks.redaction_cases import filled
+from benchmarks.redaction_held_out import HELD_OUT, HELD_OUT_LOOKALIKES
+from benchmarks.redaction_tuning import LOOKALIKES, TUNING
 
 SEEDS = range(5)
 SETS = {"tuning": (TUNING, LOOKALIKES), "held-out": (HELD_OUT, HELD_OUT_LOOKALIKES)}
