@@ -24,10 +24,10 @@ from autocompact.core.compaction import Compaction, Mask, Placement, Receipt, Ru
 from autocompact.core.cuts import DEFAULT, LogOrder, Rule, Unseen, legal_cuts, tail_cut
 from autocompact.core.language import WORDS
 from autocompact.core.ledger.entries import Entry, Ledger
-from autocompact.core.ledger.extraction import ledger_of
+from autocompact.core.ledger.extraction import Reading
 from autocompact.core.ledger.rendering import language_of
 from autocompact.core.ledger.rules import rules_section
-from autocompact.core.ledger.scan import Scan, scan
+from autocompact.core.ledger.scan import scan
 from autocompact.core.ledger.stretches import STRETCH_TOKENS, stretches
 from autocompact.core.long_request import LEAST_REQUEST, CutRequest, cut_request
 from autocompact.core.masking import cut_results, mask_old_results
@@ -317,8 +317,7 @@ class _Attempt:
         """Everything worth keeping through ``through_seq``, earlier ledgers merged in."""
         if through_seq not in self._ledgers:
             # the tail is evidence (what was done, settled, or stays verbatim), though it has no entries
-            known, found = self._read
-            self._ledgers[through_seq] = ledger_of(found, previous=known, through=through_seq)
+            self._ledgers[through_seq] = self._read.ledger(through_seq)
         return self._ledgers[through_seq]
 
     @cached_property
@@ -327,8 +326,8 @@ class _Attempt:
         return kept_steps(self.log, self.goal.pins)
 
     @cached_property
-    def _read(self) -> tuple[Ledger | None, Scan]:
-        """What is known before the last stretch of what is new, and the reading of that stretch.
+    def _read(self) -> Reading:
+        """The last stretch of what is new, read with what is known before it.
 
         Names of earlier stretches but the one before fade until none is left, so they are not looked for.
         """
@@ -339,8 +338,8 @@ class _Attempt:
         )  # every head that is tried ends within the last one
         *before, last = stretches(new, tokens=lambda message: self.log.cost(message.seq).tokens, least=least)
         for left, stretch in zip(range(len(before), 0, -1), before, strict=True):
-            known = _unfaded(ledger_of(scan(stretch, with_names=left == 1), previous=known))
-        return known, scan(last, redactor=self.redactor)
+            known = _unfaded(Reading(scan(stretch, with_names=left == 1), previous=known).ledger())
+        return Reading(scan(last, redactor=self.redactor), previous=known)
 
     def masks_may_do(self) -> bool:
         """True if the context could fit the limit with no tool output in it at all: else masks alone never do."""

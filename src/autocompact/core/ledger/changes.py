@@ -153,7 +153,7 @@ def _follow_git(files: dict[Redacted, _File], command: str) -> None:
     """Take back what ``git checkout FILE`` or ``git restore FILE`` takes back: everything since the last commit."""
     if "git " not in command:
         return
-    if _COMMITS.search(command):
+    if _COMMITS.found_in(command):
         for file in files.values():
             file.committed = Counted(file.added), Counted(file.removed)
     for match in _RESTORES.finditer(command):
@@ -308,7 +308,7 @@ def _statements(lines: Iterable[str]) -> list[str]:
     kept: list[str] = []
     for line in lines:
         defines = _DEFINES.match(line)
-        if not _TRIVIAL.match(line.strip()) and (defines is None or defines["title"]):
+        if not _TRIVIAL.begins(line.strip()) and (defines is None or defines["title"]):
             kept.append(line.strip())
     return kept
 

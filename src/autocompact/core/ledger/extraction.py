@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import cached_property
 
 from autocompact.core.language import WORDS, detect
 from autocompact.core.ledger.bounds import carried
@@ -48,42 +49,78 @@ def extract(
             there is not open, a name that stands there need not be kept), but give no entries.
         weights: how the need for a name is foreseen.
     """
-    return ledger_of(scan(messages), previous=previous, through=through, weights=weights)
+    return Reading(scan(messages), previous=previous, weights=weights).ledger(through)
 
 
-def ledger_of(
-    found: Scan, *, previous: Ledger | None = None, through: int | None = None, weights: Weights = LEARNED
-) -> Ledger:
-    """`extract` of messages that were read already: the heads that a ladder tries are told from one reading."""
-    end = found.last_seq if through is None else through
-    earlier = carried(previous) if previous else ()
-    requests = find_requests(found, earlier=_of_kind(earlier, "request"))
-    words = WORDS[detect(entry.text for entry in requests)]
-    calls = [call for call in found.calls if call.seq <= end]
-    touched = (path for call in calls for path, _ in call.action.files)
-    known_paths = (entry.key for kind in ("file", "change") for entry in _of_kind(earlier, kind))
-    same = spellings((*touched, *known_paths))
-    entries = [
-        *find_rules(found.said, earlier=_of_kind(earlier, "rule")),
-        *requests,
-        *find_errors(found.calls, earlier=_faded(_of_kind(earlier, "error"))),
-        *find_todos(found.calls, earlier=_of_kind(earlier, "todo")),
-        *find_running(found.calls, found.said, earlier=_of_kind(earlier, "running")),
-        *find_changes(calls, words=words, same=same, said=intents(found.spoken)),
-        *find_files(calls, words=words, same=same),
-        *find_commands(found.calls, words=words),
-        *find_step(found.spoken, found.calls),
-        *_account(found),
-    ]
-    clean = [_plain(entry) for entry in entries if entry.seq <= end]
-    files = {entry.key for entry in (*clean, *earlier) if entry.kind in ("file", "change")}
-    identifiers = [
-        replace(entry, where=where if (where := same.get(entry.where, entry.where)) in files else EMPTY)
-        for entry in find_identifiers(found.sightings, through=end, weights=weights)
-    ]
-    found_now = [*_weighed(clean, identifiers), *identifiers]
-    merged = _merged(found_now, earlier, same=same)
-    return Ledger(entries=tuple(sorted(merged, key=lambda entry: (-entry.need, -entry.seq, entry.key))))
+class Reading:
+    """Messages that were read once, and the ledgers of the heads that a ladder tries among them.
+
+    Args:
+        found: the reading.
+        previous: what an earlier compaction kept.
+        weights: how the need for a name is foreseen.
+    """
+
+    def __init__(self, found: Scan, *, previous: Ledger | None = None, weights: Weights = LEARNED) -> None:
+        self._found, self._weights = found, weights
+        self._earlier = carried(previous) if previous else ()
+
+    def ledger(self, through: int | None = None) -> Ledger:
+        """All entries up to message ``through``, by default all."""
+        found, earlier = self._found, self._earlier
+        end = found.last_seq if through is None else through
+        calls = [call for call in found.calls if call.seq <= end]
+        touched = (path for call in calls for path, _ in call.action.files)
+        known_paths = (entry.key for kind in ("file", "change") for entry in _of_kind(earlier, kind))
+        same = spellings((*touched, *known_paths))
+        intended = self._intents if any(call.action.files for call in calls) else {}
+        entries = [
+            *self._before_changes,
+            *find_changes(calls, words=self._words, same=same, said=intended),
+            *find_files(calls, words=self._words, same=same),
+            *self._after_changes,
+        ]
+        clean = [_plain(entry) for entry in entries if entry.seq <= end]
+        files = {entry.key for entry in (*clean, *earlier) if entry.kind in ("file", "change")}
+        identifiers = [
+            replace(entry, where=where if (where := same.get(entry.where, entry.where)) in files else EMPTY)
+            for entry in find_identifiers(found.sightings, through=end, weights=self._weights)
+        ]
+        found_now = [*_weighed(clean, identifiers), *identifiers]
+        merged = _merged(found_now, earlier, same=same)
+        return Ledger(entries=tuple(sorted(merged, key=lambda entry: (-entry.need, -entry.seq, entry.key))))
+
+    @cached_property
+    def _requests(self) -> list[Entry]:
+        return find_requests(self._found, earlier=_of_kind(self._earlier, "request"))
+
+    @cached_property
+    def _words(self) -> Mapping[str, Redacted]:
+        return WORDS[detect(entry.text for entry in self._requests)]
+
+    @cached_property
+    def _intents(self) -> dict[int, str]:
+        return intents(self._found.spoken)
+
+    @cached_property
+    def _before_changes(self) -> tuple[Entry, ...]:
+        found, earlier = self._found, self._earlier
+        return (
+            *find_rules(found.said, earlier=_of_kind(earlier, "rule")),
+            *self._requests,
+            *find_errors(found.calls, earlier=_faded(_of_kind(earlier, "error"))),
+            *find_todos(found.calls, earlier=_of_kind(earlier, "todo")),
+            *find_running(found.calls, found.said, earlier=_of_kind(earlier, "running")),
+        )
+
+    @cached_property
+    def _after_changes(self) -> tuple[Entry, ...]:
+        found = self._found
+        return (
+            *find_commands(found.calls, words=self._words),
+            *find_step(found.spoken, found.calls),
+            *_account(found),
+        )
 
 
 def _account(found: Scan) -> list[Entry]:

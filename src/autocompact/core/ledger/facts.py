@@ -131,5 +131,5 @@ def _split(sentence: str) -> list[str]:
 def _weight(clause: str) -> float:
     numbers = len(_NUMBER.findall(clause))
     names = len(_NAME.findall(clause)) + len(_QUOTED.findall(clause))
-    weight = 0.45 + 0.55 * min(2, numbers) + 0.5 * min(2, names) + (0.5 if _STATES.search(clause) else 0.0)
-    return weight * (0.45 if _EMPTY.search(clause) else 1.0)
+    weight = 0.45 + 0.55 * min(2, numbers) + 0.5 * min(2, names) + (0.5 if _STATES.found_in(clause) else 0.0)
+    return weight * (0.45 if _EMPTY.found_in(clause) else 1.0)

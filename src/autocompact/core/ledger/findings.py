@@ -133,21 +133,21 @@ def _candidates(spoken: Sequence[Spoken], most: int) -> list[_Candidate]:
 
 def _lasting(passage: Passage) -> Passage | None:
     """The passage without sentences that only announce what comes next; None if nothing is left."""
-    kept = [s for s in sentences(passage.text) if not (_ANNOUNCES.match(s) and _LOOKS.search(s[:90]))]
+    kept = [s for s in sentences(passage.text) if not (_ANNOUNCES.begins(s) and _LOOKS.found_in(s[:90]))]
     text = clipped(" ".join(kept), 2 * LONGEST)
-    if _EMPTY.match(text) or len(text) < (18 if text.isascii() else 8):
+    if _EMPTY.begins(text) or len(text) < (18 if text.isascii() else 8):
         return None
     about = passage.about if len(passage.about) < 120 else ""
-    return Passage(text=text, about="" if _ANNOUNCES.match(about) else about)
+    return Passage(text=text, about="" if _ANNOUNCES.begins(about) else about)
 
 
 def _weight(passage: Passage) -> float:
     """What a passage is worth by its own words: about 0.2 to 3."""
     text = passage.told
-    cues = sum(cue.search(text) is not None for cue in _CUES)
+    cues = sum(cue.found_in(text) for cue in _CUES)
     concrete = min(4, len(_CONCRETE.findall(text)))
     weight = 0.5 + 0.4 * min(cues, 4) + 0.12 * concrete
-    if _ANNOUNCES.match(passage.text) or _UNDERWAY.match(passage.text):
+    if _ANNOUNCES.begins(passage.text) or _UNDERWAY.begins(passage.text):
         weight *= 0.5
     return weight * (1.0 if len(text) > (50 if text.isascii() else 18) else 0.6)
 
@@ -196,7 +196,7 @@ def intents(spoken: Sequence[Spoken]) -> dict[int, str]:
         if words.voice == "report":
             continue
         for sentence in reversed(sentences(" ".join(words.text.split()))):
-            if _ANNOUNCES.match(sentence) and _LOOKS.search(sentence[:90]):
+            if _ANNOUNCES.begins(sentence) and _LOOKS.found_in(sentence[:90]):
                 continue
             intent = _PROMISE.sub("", sentence, count=1).rstrip(": ")
             if len(intent) > 24 and _CONCRETE.search(intent):

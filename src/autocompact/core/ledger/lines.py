@@ -119,4 +119,4 @@ def _plain(line: str) -> str:
 
 def is_sentence(line: str) -> bool:
     """True if ``line`` explains something to a reader; a line of code or markup does not, whatever it names."""
-    return _PROSE.search(line) is not None and _CODE.search(line) is None
+    return _PROSE.found_in(line) and _CODE.search(line) is None

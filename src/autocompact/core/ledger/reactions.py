@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from autocompact.core.ledger.entries import State
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.terms import terms
 
 OPENING = 1_500
@@ -26,7 +27,7 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 _END = r"(?=\W{0,3}(?:$|[,，.。!！]|please|then|for now|again|instead|after all|bitte|doch|wieder|stp|por favor)|\s+(?:i|we|let|and|but)\b)"
-_TAKES_BACK = re.compile(
+_TAKES_BACK = LazyPattern(
     rf"(?:never ?mind(?! the)|(?:forget|scrap|cancel|drop|skip|abandon) (?:about )?(?:it|that|this|(?:all )?of that|everything){_END}"
     rf"|vergiss (?:das|es)\b{_END}|lass (?:das|es)\b|abbrechen|laisse tomber{_END}|oublie (?:ça|cela)|olvídalo|olvida eso|déjalo"
     rf"|esquece{_END}|deixa pra lá|lascia perdere{_END}|lascia stare|забудь(?: об этом)?{_END}|отмена|отменяется"
@@ -54,7 +55,7 @@ _CORRECTS_A_THING = re.compile(
     rf"|\bfinalement pas (?:de |d')?{_NAMED.format('fr')}{_CUT}|\bal final no\s+{_NAMED.format('es')}{_CUT}|改为不用{_NAMED.format('zh')}(?=$|[，。])",
     re.IGNORECASE,
 )
-_CORRECTS = re.compile(
+_CORRECTS = LazyPattern(
     r"(?:no\b(?!w| problem| worries| rush| need| idea| matter| hurry| doubt| objection| question)|nope\b|actually\b|instead\b"
     r"|wait\b(?! for| until| till)|sorry\b(?! for| to)|i meant\b|not (?:as|like|in|the)\b|rather\b|hmm,? no\b|that(?:'s| is) (?:wrong|not)"
     r"|don't\b(?! forget| worry| mind| hesitate)|nein\b|doch\b|stattdessen\b|falsch\b|eigentlich\b|non\b|plutôt\b|en fait\b"
@@ -62,24 +63,24 @@ _CORRECTS = re.compile(
     r"|[^?？\n]{0,120}\b(?:instead\b(?! of)|change of plan|i changed my mind|changed requirement|correction\b)(?![^.!\n]{0,80}\?)",
     re.IGNORECASE,
 )
-_APPROVES = re.compile(
+_APPROVES = LazyPattern(
     r"(?:thanks|thank you|thx|perfect|great|awesome|nice|looks good|lgtm|works|that works|success\b(?!\S*\?)|yes,? that (?:was|is) it"
     r"|danke|super|passt|merci|parfait|gracias|perfecto|obrigad|grazie|perfetto|спасибо|отлично|谢谢|很好|ありがとう|完璧|감사)"
     r"(?![^.!?\n]{0,80}\b(?:but|however|except|although|aber|jedoch|mais|sauf|pero|salvo|mas|ma|però|но)\b|[^。！？\n]{0,40}(?:但|不过|けど|でも|하지만))",
     re.IGNORECASE,
 )
-_COMPLETES = re.compile(
+_COMPLETES = LazyPattern(
     r"\b(?:done|complete[d]?|implemented|fixed|finished|all (?:\d+ )?tests? pass|committed|pushed|created|updated|added"
     r"|merged|works now|resolved|removed|renamed|erledigt|fertig|abgeschlossen|umgesetzt|behoben|terminé|ajouté|corrigé"
     r"|listo|hecho|completado|feito|concluíd|fatto|completato|готово|выполнено|исправлено)|✅|完了|完成|已经|修复|しました|완료",
     re.IGNORECASE,
 )
-_LEAVES_OPEN = re.compile(
+_LEAVES_OPEN = LazyPattern(
     r"\?\s*$|\b(?:should i|shall i|would you like|do you want|want me to|let me know (?:if|which|how)|not yet|still (?:need|fail|to)"
     r"|remaining\b(?!\W{0,4}(?:none|nothing))|couldn't|could not|unable|blocked|soll ich|möchtest du|noch nicht|voulez-vous|¿)",
     re.IGNORECASE,
 )
-_LISTS_OPEN = re.compile(
+_LISTS_OPEN = LazyPattern(
     r"^[ \t>*_#-]{0,8}(?:(?:still |left )?open(?: (?:points?|items?|questions?|issues?|tasks?))?|to ?-?do|remaining(?: \w+)?|pending|not (?:yet )?done"
     r"|missing|unfinished|what(?:'s| is) left|(?:noch )?offen(?:e punkte)?|ausstehend|fehlt noch|reste(?: à faire)?|en attente|pendientes?|falta"
     r"|pendentes?|in sospeso|da fare|осталось|не сделано|未完成|待办|剩余|残り|未対応|남은 (?:일|작업)|미완료)"
@@ -113,7 +114,7 @@ class Reaction:
 def reactions(text: str) -> tuple[Reaction, ...]:
     """What the user's words ``text`` make of earlier requests: at most one thing each is taken back or corrected."""
     opening = text[:OPENING]
-    corrects = _CORRECTS.match(opening) is not None
+    corrects = _CORRECTS.begins(opening)
     taken_back = next(_taken_back(opening, corrects=corrects), None)
     if taken_back is not None:
         return (taken_back,)
@@ -122,15 +123,15 @@ def reactions(text: str) -> tuple[Reaction, ...]:
         return (Reaction(state="superseded", about=about, else_previous=corrects),)
     if corrects:
         return (Reaction(state="superseded"),)
-    return (Reaction(state="done"),) if _APPROVES.match(opening) else ()
+    return (Reaction(state="done"),) if _APPROVES.begins(opening) else ()
 
 
 def finishes(reply: str) -> bool:
     """Whether a reply that ends a turn says that its task is done, and leaves nothing open."""
     beginning, end = reply[:OPENING], reply[-OPENING:]
-    if _LEAVES_OPEN.search(reply[-600:]) or _LISTS_OPEN.search(beginning) or _LISTS_OPEN.search(end):
+    if _LEAVES_OPEN.found_in(reply[-600:]) or _LISTS_OPEN.found_in(beginning) or _LISTS_OPEN.found_in(end):
         return False
-    return bool(_COMPLETES.search(reply[-600:]) or _COMPLETES.search(beginning))
+    return _COMPLETES.found_in(reply[-600:]) or _COMPLETES.found_in(beginning)
 
 
 def _taken_back(opening: str, *, corrects: bool) -> Iterator[Reaction]:
@@ -140,7 +141,7 @@ def _taken_back(opening: str, *, corrects: bool) -> Iterator[Reaction]:
         said = clause[lead.end() if lead else 0 :].strip()
         if said.endswith(("?", "？")):
             continue
-        if _TAKES_BACK.match(said):
+        if _TAKES_BACK.begins(said):
             yield Reaction(state="withdrawn")
         elif thing := _TAKES_BACK_A_THING.match(said):
             about = _about(thing)

@@ -185,7 +185,7 @@ def rules_in(text: str, *, strict: bool = False) -> Iterator[Rule]:
         strict: take only sentences that say plainly that they last, as for a long file of instructions.
     """
     for passage in passages(text):
-        about = passage.about if len(passage.about) < 80 and _LASTING.search(passage.about) else ""
+        about = passage.about if len(passage.about) < 80 and _LASTING.found_in(passage.about) else ""
         for sentence in (piece for part in passage.text.split("; ") for piece in sentences(part)):
             said = sentence.strip(' -*#>\t|"')
             whole = f"{about}: {said}" if about else said
@@ -201,42 +201,42 @@ def _permits(sentence: str) -> bool:
     """True if the sentence allows something, or says that something no longer holds."""
     if sentence.rstrip("\"')` ").endswith(("?", "？")):
         return False
-    if _ONCE.search(sentence):
+    if _ONCE.found_in(sentence):
         return False
-    allows = _PERMITS.search(sentence) is not None and not _PROHIBITS.search(sentence)
-    return allows or _WITHDRAWS.search(sentence) is not None
+    allows = _PERMITS.found_in(sentence) and not _PROHIBITS.found_in(sentence)
+    return allows or _WITHDRAWS.found_in(sentence)
 
 
 def is_rule(sentence: str, *, strict: bool = False) -> bool:
     """True if the sentence has the form of a standing instruction."""
     if sentence.rstrip("\"')` ").endswith(("?", "？")) or len(sentence) < (9 if sentence.isascii() else 4):
         return False
-    if _MUSES.search(sentence):
+    if _MUSES.found_in(sentence):
         return False
-    if _ASKS_FIRST.search(sentence) or (_STRONG.search(sentence) and _is_order(sentence)):
+    if _ASKS_FIRST.found_in(sentence) or (_STRONG.found_in(sentence) and _is_order(sentence)):
         return True
-    prohibits = _PROHIBITS.search(sentence) is not None
+    prohibits = _PROHIBITS.found_in(sentence)
     if strict:
-        return prohibits and _LASTING.search(sentence) is not None
-    if prohibits or (_DEADLINE.search(sentence) and not _NOT_A_RULE.match(sentence)):
+        return prohibits and _LASTING.found_in(sentence)
+    if prohibits or (_DEADLINE.found_in(sentence) and not _NOT_A_RULE.begins(sentence)):
         return True
-    if _PREFERS.search(sentence) or (_PERMITS.search(sentence) and _LASTING.search(sentence)):
+    if _PREFERS.found_in(sentence) or (_PERMITS.found_in(sentence) and _LASTING.found_in(sentence)):
         return True
-    if _STYLE.match(sentence) or _GENERIC.match(sentence):
+    if _STYLE.begins(sentence) or _GENERIC.begins(sentence):
         return True
-    lasting = _LASTING.search(sentence) is not None
-    return lasting and (_DEMANDS.search(sentence) is not None) and not _NOT_A_RULE.match(sentence)
+    lasting = _LASTING.found_in(sentence)
+    return lasting and _DEMANDS.found_in(sentence) and not _NOT_A_RULE.begins(sentence)
 
 
 def _is_order(sentence: str) -> bool:
     """True unless it only reports ("it never worked", "I always get an error")."""
     if not sentence.isascii():
         return True
-    return not _NOT_A_RULE.match(sentence) and (
-        _IMPERATIVE.match(sentence) is not None
-        or _DEMANDS.search(sentence) is not None
-        or _PROHIBITS.search(sentence) is not None
-        or _PREFERS.search(sentence) is not None
+    return not _NOT_A_RULE.begins(sentence) and (
+        _IMPERATIVE.begins(sentence)
+        or _DEMANDS.found_in(sentence)
+        or _PROHIBITS.found_in(sentence)
+        or _PREFERS.found_in(sentence)
         or re.search(
             r"\b(?:from now on|going forward|under no circumstances|until i|unless i|you|ab jetzt|künftig)\b",
             sentence,
@@ -269,7 +269,7 @@ def find_rules(said: Sequence[Said], *, earlier: Iterable[Entry] = ()) -> list[E
         )
     for words in said:
         strict = words.by == "program"
-        if words.by == "assistant" or (strict and not _INSTRUCTIONS.search(words.text[:400])):
+        if words.by == "assistant" or (strict and not _INSTRUCTIONS.found_in(words.text[:400])):
             continue
         text = words.text if strict else spoken(words.text)
         for rule in rules_in(text, strict=strict):
@@ -356,14 +356,14 @@ def _key(text: str) -> str:
 def _replace(kept: dict[str, _Kept], rule: Rule) -> bool:
     """Take out what ``rule`` ends or says anew; True if there was any."""
     before = len(kept)
-    language = _LANGUAGE.search(rule.text) is not None
+    language = _LANGUAGE.found_in(rule.text)
     for key, one in list(kept.items()):
         shared = len(rule.about & one.rule.about)
         smaller = min(len(rule.about), len(one.rule.about)) or 1
         larger = max(len(rule.about), len(one.rule.about)) or 1
         if (
             (rule.permits and shared / smaller >= ENDED)
-            or (language and _LANGUAGE.search(one.rule.text) is not None and shared and not rule.permits)
+            or (language and _LANGUAGE.found_in(one.rule.text) and shared and not rule.permits)
             or shared / larger >= SAID_ANEW
         ):
             del kept[key]
