@@ -340,7 +340,7 @@ def _definitions(text: str) -> Iterator[str]:
                 yield f"{match['const']}()"
         elif test := match["test"] or match["gotest"]:
             yield f'test "{test}"'
-        elif match["title"]:
+        else:
             yield f'section "{match["title"].lstrip("# ")}"'
 
 

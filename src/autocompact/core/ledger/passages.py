@@ -140,5 +140,4 @@ def _cut(block: str, *, about: str) -> Iterator[Passage]:
             yield Passage(text=piece, about=about)
             piece = ""
         piece = f"{piece} {sentence}".strip()
-    if piece:
-        yield Passage(text=piece, about=about)
+    yield Passage(text=piece, about=about)
