@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from autocompact.core.ledger.wrapping import spoken, task_notices, unnumbered
+from autocompact.core.ledger.wrapping import ordered, replied, spoken, task_notices, unnumbered
 
 
 @pytest.mark.parametrize(
@@ -51,3 +51,18 @@ def test_notices_name_tasks_with_their_status() -> None:
         ("a1", "completed")
     ]
     assert task_notices("<task-id>a1</task-id><status>completed</status>") == []
+
+
+def test_orders_of_a_hook_and_of_a_lead_are_read_without_their_wrapping() -> None:
+    assert ordered("Stop hook feedback: Run the tests.") == "Run the tests."
+    assert ordered("Fix it.") == ""
+    lead = '<teammate-message teammate_id="lead">{}</teammate-message>'
+    assert ordered(lead.format("Fix it.") + lead.format('{"type": "idle"}')) == "Fix it."
+    assert ordered('<teammate-message teammate_id="lead">Fix it.') == "Fix it."
+
+
+def test_what_the_user_said_inside_a_result_is_read() -> None:
+    refused = "The user doesn't want to proceed with this tool use. To tell you how, the user said:\nuse pnpm"
+    assert replied(refused) == "use pnpm"
+    assert replied('User has answered your questions: "Which one?"="the first"') == "Which one? → the first"
+    assert replied("ok") == ""
