@@ -276,7 +276,7 @@ class Execution:
         """Remember that an automatic compaction failed at ``used`` tokens; several in a row open the breaker."""
         of = self._of
         before = of.state.breaker
-        breaker = before.failed(reason, tokens=used)
+        breaker = before.failed(reason, tokens=used, fixed=of.meter.overhead.tokens)
         of.state = msgspec.structs.replace(of.state, breaker=breaker)
         expected = of.active_id or None
         try:

@@ -191,14 +191,16 @@ class Breaker:
         failures: in a row.
         reason: of the last one.
         tokens: of the context at the last one.
+        fixed: of these, what every request carries whatever was said (tools, system prompt): it does not grow.
         most: failures in a row that open it.
-        growth: share of ``tokens`` that makes another attempt worth it.
+        growth: share of what can grow that makes another attempt worth it.
         useful: least share of the context that a compaction must free to count as a success.
     """
 
     failures: int = 0
     reason: str = ""
     tokens: int = 0
+    fixed: int = 0
     most: int = 3
     growth: float = 0.1
     useful: float = 0.1
@@ -208,19 +210,22 @@ class Breaker:
         """Whether it holds compactions back until the context has grown."""
         return self.failures >= self.most
 
-    def failed(self, reason: str, *, tokens: int) -> Breaker:
-        """After an attempt that failed, at a context of that many tokens."""
-        return replace(self, failures=self.failures + 1, reason=reason, tokens=tokens)
+    def failed(self, reason: str, *, tokens: int, fixed: int = 0) -> Breaker:
+        """After an attempt that failed, at a context of that many tokens, ``fixed`` of them in every request."""
+        return replace(
+            self, failures=self.failures + 1, reason=reason, tokens=tokens, fixed=min(fixed, tokens)
+        )
 
     def succeeded(self, *, before: int, after: int) -> Breaker:
         """After a compaction from ``before`` to ``after`` tokens; one that freed next to nothing is a failure."""
         if before - after < self.useful * before:
             return self.failed(f"freed only {before - after:,} of {before:,} tokens", tokens=after)
-        return replace(self, failures=0, reason="", tokens=0)
+        return replace(self, failures=0, reason="", tokens=0, fixed=0)
 
     def allows(self, tokens: int) -> bool:
         """Whether to attempt one at a context of that many tokens."""
-        return not self.is_open or tokens >= math.ceil(self.tokens * (1 + self.growth)) + 1
+        grown = self.growth * (self.tokens - self.fixed)
+        return not self.is_open or tokens >= math.ceil(self.tokens + grown) + 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
