@@ -16,6 +16,7 @@ from autocompact.testing import Answer, Received
 from tests.gateway.test_compaction import words
 
 FACT = "Somebody remarked that the caterer wants to be paid in herons"
+TOLD = f"```\n{FACT}\n```"  # in a block, which no account of a chat quotes
 SEARCH = ToolCall(id="call_mem1", name="memory_search", arguments='{"query":"caterer paid"}')
 READ = ToolCall(id="call_read1", name="read", arguments='{"path":"a.txt"}')
 SCHEMA: Any = {"type": "object", "properties": {"path": {"type": "string"}}}
@@ -32,7 +33,7 @@ def history(turns: int = 50) -> list[Any]:
     """More than the window holds, with the fact in what an early reply says."""
     said: list[Any] = [{"role": "user", "content": "Start"}]
     for turn in range(turns):
-        fact = f" {FACT}." if turn == 4 else ""
+        fact = f"\n{TOLD}\n" if turn == 4 else ""
         said += [
             {"role": "assistant", "content": f"{words(turn)}{fact} {words(turn + 100)}"},
             {"role": "user", "content": f"Go on with step {turn}, please."},

@@ -374,7 +374,8 @@ class _Attempt:
             checked = verify(text, stated)
             text = repair_summary(text, stated, verification=checked, budget=room, counter=self.log.counter)
         else:
-            text = self._offline(stated, tokens=room)
+            replaced = sum(self.tokens[min(self.prompt, head.index) : head.index])
+            text = self._offline(stated, tokens=min(room, max(SMALLEST_LEDGER, replaced // 2)))
         text = self._with_fixed_words(text, head, rules=rules)
         masks = _merged(self._tail_masks(rung, head), cut)
         record = self._record(

@@ -177,10 +177,7 @@ def part_text(part: Part) -> str:
 
 def _values(arguments: str) -> list[str]:
     """Every string and number inside the JSON of a call's arguments, in order; none if it is not an object."""
-    try:
-        waiting: list[object] = [decoded(arguments)]
-    except RecursionError:
-        return []
+    waiting: list[object] = [decoded(arguments)]
     values: list[str] = []
     while waiting:
         value = waiting.pop()
