@@ -94,7 +94,7 @@ def test_an_empty_pin_is_refused(program: Program) -> None:
 def test_a_target_below_the_floor_is_refused_with_figures(program: Program, tmp_path: Path) -> None:
     said = refused(program, CODING, "--to", 150, "--out", tmp_path / "out.md")
     assert "only 150 fit" in said
-    assert "last request 116" in said
+    assert "last request 65" in said
     assert list(tmp_path.iterdir()) == []
 
 

@@ -392,7 +392,7 @@ DATABASES: dict[str, tuple[Callable[[Path], object], str]] = {
     "no database": (lambda path: path.write_bytes(b"\x07" * 8_000), "is not a database"),
     "another program's": (another_program, "of another program"),
     "of a newer version": (newer, "update autocompact"),
-    "damaged": (damaged, "conversations"),
+    "damaged": (damaged, "no such table"),
 }
 
 

@@ -215,7 +215,7 @@ def test_a_month_that_is_none_is_2(folder: Path, compress: Compress, arguments: 
 def test_a_session_is_compacted_from_the_command_line(folder: Path, compress: Compress):
     done = compress("--dir", folder, "--session-now", CODING)
     assert done.code == 0
-    assert done.out.startswith(b"## Summary\n")
+    assert done.out.startswith(b"## Rules in force\n")
     assert "compacted and archived" in done.err
     assert "noted Forget about the --currency flag" in done.err
     again = compress("--dir", folder, "--session-now", CODING, "--json")
