@@ -210,6 +210,12 @@ def _is_variable(value: str, trust: Trust) -> bool:
     )
 
 
+def _begins_a_path(value: str, trust: Trust) -> bool:
+    """True for a password behind which a path goes on: no folder is called like that."""
+    first, slash, _ = value.partition("/")
+    return bool(slash) and random_looking(first) and is_password(first, trust)
+
+
 def is_password(value: str, trust: Trust) -> bool:
     """True if it can be the value of a password at a place of this trust."""
     value = stripped(value)
@@ -217,7 +223,7 @@ def is_password(value: str, trust: Trust) -> bool:
         return False
     if trust >= Trust.LITERAL and _PHRASE.match(value) and not _SOFT.search(value):
         return not is_placeholder(value)
-    if _is_stated(value, trust):
+    if _is_stated(value, trust) or _begins_a_path(value, trust):
         return True
     if is_ordinary(value) and not (value.isdecimal() and trust >= Trust.LINE and len(value) >= 6):
         return False
