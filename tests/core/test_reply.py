@@ -166,6 +166,10 @@ def test_what_is_not_as_asked_for_is_noted() -> None:
     assert _check("<summary>It was fixed.", stop_reason="stop") == Ok(
         text="It was fixed.", notes=("the closing </summary> tag was missing",)
     )
+    assert _check("<summary>The tag </summary>\nends it.</summary>", stop_reason="stop") == Ok(
+        text="The tag \nends it.",
+        notes=("the <summary> tags were odd: the outermost, longest block was taken",),
+    )
 
 
 def test_a_summary_that_is_complete_is_taken_although_the_rest_was_cut_off() -> None:
