@@ -245,7 +245,7 @@ async def test_failing_closed_refuses_instead() -> None:
 
 @pytest.mark.parametrize(
     "member",
-    [{"context_management": {"edits": []}}, {"previous_response_id": "resp_1"}],
+    [{"context_management": [{"type": "compaction"}]}, {"previous_response_id": "resp_1"}],
 )
 async def test_a_conversation_that_the_provider_manages_is_left_alone(member: dict[str, Any]) -> None:
     body = json.dumps({"model": "m", "max_tokens": 100, "messages": big(60)} | member).encode()

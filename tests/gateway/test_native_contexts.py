@@ -19,18 +19,33 @@ WINDOW = 8_000
 CHAT, RESPONSES, MESSAGES = SPEAKERS
 
 EDITS: Json = {"edits": [{"type": "clear_tool_uses_20250919", "keep": {"type": "tool_uses", "value": 3}}]}
+THINKING: Json = {"edits": [{"type": "clear_thinking_20251015", "keep": "all"}]}
+"""What Claude Code 2.1 sends with every request."""
+
 COMPACT: Json = {"edits": [{"type": "compact_20260112", "trigger": {"type": "input_tokens", "value": 50000}}]}
 SUMMARY: Json = {"role": "assistant", "content": [{"type": "compaction", "content": "What was said so far."}]}
 ITEM: Json = {"type": "compaction", "id": "cmp_1", "encrypted_content": "gAAAAB=="}
 
 MEMBERS: Sequence[tuple[Speaker, Json]] = (
-    (CHAT, {"context_management": {"edits": []}}),
+    (CHAT, {"context_management": [{"type": "compaction"}]}),
     (RESPONSES, {"context_management": [{"type": "compaction", "compact_threshold": 100_000}]}),
     (RESPONSES, {"conversation": "conv_1"}),
     (RESPONSES, {"conversation": {"id": "conv_1"}}),
     (RESPONSES, {"prompt": {"id": "pmpt_1", "version": "2"}}),
     (MESSAGES, {"context_management": EDITS}),
     (MESSAGES, {"context_management": COMPACT}),
+    (MESSAGES, {"context_management": {"edits": [*THINKING["edits"], *EDITS["edits"]]}}),
+    (MESSAGES, {"compaction": {"type": "summarize"}}),
+)
+
+LEFT_LONG: Sequence[tuple[Speaker, Json]] = (
+    (MESSAGES, {"context_management": THINKING}),
+    (MESSAGES, {"context_management": {"edits": []}}),
+    (MESSAGES, {"context_management": {"edits": [{"type": "some_edit_20270101"}]}}),
+    (MESSAGES, {"context_management": {"edits": [{"type": 1}, {}]}}),
+    (MESSAGES, {"context_management": "odd"}),
+    (RESPONSES, {"context_management": []}),
+    (RESPONSES, {"context_management": [{"type": "something_else"}]}),
 )
 
 BLOCKS: Sequence[tuple[Speaker, Json]] = ((RESPONSES, ITEM), (MESSAGES, SUMMARY))
@@ -116,9 +131,29 @@ async def test_words_about_compaction_are_no_compaction(speaker: Speaker) -> Non
     assert (status, headers["x-autocompact-action"]) == (200, "compacted")
 
 
+@pytest.mark.parametrize(
+    "speaker, members", [pytest.param(*each, id=encoded(each[1]).decode()[:70]) for each in LEFT_LONG]
+)
+async def test_an_edit_that_leaves_the_history_as_long_as_it_is_keeps_nobody_from_compacting(
+    speaker: Speaker, members: Json
+) -> None:
+    body = encoded(speaker.request(long_history(speaker, 80)) | members)
+    async with (
+        FakeProvider("Fine.", window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW) as url,
+        aiohttp.ClientSession() as session,
+    ):
+        status, headers, _ = await Wire(session, url, path=speaker.path).post(body)
+    assert (status, headers["x-autocompact-action"]) == (200, "compacted")
+    (asked,) = provider.requests
+    assert encoded(members)[1:-1] in asked.raw
+
+
 @pytest.mark.parametrize("speaker", SPEAKERS, ids=lambda speaker: speaker.dialect)
 async def test_members_that_are_null_manage_nothing(speaker: Speaker) -> None:
-    nothing = dict.fromkeys(("context_management", "previous_response_id", "conversation", "prompt"))
+    nothing = dict.fromkeys(
+        ("context_management", "previous_response_id", "conversation", "prompt", "compaction")
+    )
     body = encoded(speaker.request(long_history(speaker, 80)) | nothing)
     async with (
         FakeProvider("Fine.", window=WINDOW) as provider,

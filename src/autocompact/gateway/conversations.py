@@ -8,7 +8,6 @@ very bytes that this request brought, cache marks included; the log itself holds
 from __future__ import annotations
 
 import asyncio
-import re
 import uuid
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
@@ -22,6 +21,7 @@ from autocompact.core.messages import Message
 from autocompact.errors import Conflict, StoreUnavailable
 from autocompact.gateway.chain import Known, chain, common, seed, without_marks
 from autocompact.gateway.foresight import Foresight
+from autocompact.gateway.native import holds_compaction
 from autocompact.off_loop import LARGE_BODY, off_loop_if
 from autocompact.ports import Key
 from autocompact.stores.fork import copy_conversation
@@ -33,7 +33,6 @@ MOST_SIBLINGS = 64
 _LARGE_NEWS = 100_000
 """Bytes of new messages that are parsed on the loop at most, which takes 1 ms."""
 
-_NATIVE_BLOCK = re.compile(rb'"type"\s*:\s*"compaction')
 _TRIES = 8
 
 
@@ -90,10 +89,7 @@ class Incoming:
     @property
     def is_native(self) -> bool:
         """Whether the provider compacted this history; none that is remembered was."""
-        return any(
-            b'"compaction' in raw and _NATIVE_BLOCK.search(raw) is not None
-            for raw in self.raws[self.remembered :]
-        )
+        return any(map(holds_compaction, self.raws[self.remembered :]))
 
     async def logged(self, start: int) -> list[Message]:
         """The messages after the first ``start`` as the log holds them; many or large ones are parsed off the loop."""

@@ -23,6 +23,7 @@ from autocompact.gateway.foresight import UNKNOWN, Foreseen
 from autocompact.gateway.learned import LearnedWindows
 from autocompact.gateway.memory_tools import LEAST_ROOM, Memory, index_of, may_offer, offered_tools
 from autocompact.gateway.metrics import Metrics
+from autocompact.gateway.native import is_managed
 from autocompact.models.overflow import Overflow
 from autocompact.ports import Key, Model
 from autocompact.stores.behind import WriteBehind
@@ -32,7 +33,6 @@ from autocompact.wire import Renderer, Request
 
 Action: TypeAlias = Literal["forwarded", "compacted", "retried"]
 
-_NATIVE_MEMBERS = ("context_management", "previous_response_id", "conversation", "prompt")
 _FIRST_BYTES = 8_000
 """Of a request that is worth sending first: what is to be done for a smaller one takes no longer than that does."""
 
@@ -192,7 +192,7 @@ class Turns:
         compactor = self.compactor(request.model, namespace=namespace, max_output=request.max_output)
         if (
             self._surely_fits(request, compactor, namespace=namespace)
-            or _is_managed(request)
+            or is_managed(request)
             or not request.messages.listed
         ):
             return None
@@ -235,7 +235,7 @@ class Turns:
         self, request: Request, *, namespace: str, overflow: Overflow, sent: bytes
     ) -> Turn | None:
         """A smaller request after the provider said that ``sent`` was too large; None if nothing can be gained."""
-        if _is_managed(request) or not request.messages.listed:
+        if is_managed(request) or not request.messages.listed:
             return None
         self._learned.learn(namespace, model=request.model, overflow=overflow)
         compactor = self.compactor(request.model, namespace=namespace, max_output=request.max_output)
@@ -390,11 +390,6 @@ def _foreseen(kept: Kept, incoming: Incoming, *, compactor: Compactor) -> Forese
     if kept.lock.locked() or not is_as_known:
         return UNKNOWN
     return kept.foresight.of(conversation, incoming.raws[len(conversation) :])
-
-
-def _is_managed(request: Request) -> bool:
-    """Whether the provider is asked to manage this context itself; then it is left alone."""
-    return any(request.fields.get(name, b"null") != b"null" for name in _NATIVE_MEMBERS)
 
 
 def _rendered(request: Request, conversation: Conversation, *, renderer: Renderer) -> bytes:
