@@ -151,6 +151,26 @@ async def test_a_request_that_offers_another_protocol_is_answered_in_this_one_wi
     assert not {"upgrade", "http2-settings"} & provider.requests[0].headers.keys()
 
 
+UPGRADE = (
+    b"GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+)
+"""What Codex asks for before it sends a request by HTTP."""
+
+
+@pytest.mark.parametrize("path", [b"/v1/responses", b"/responses?model=m", b"/v1/realtime", b"/elsewhere"])
+async def test_a_web_socket_is_refused_at_once_with_the_status_after_which_clients_go_on_with_http(
+    path: bytes,
+) -> None:
+    async with FakeProvider() as provider, gateway_before(provider) as url, wire_to(url) as wire:
+        await wire.send(UPGRADE % path)
+        head, _, body = (await wire.rest()).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 426 Upgrade Required\r\n")
+    assert b"upgrade: HTTP/1.1" in head
+    assert "by HTTP" in json.loads(body)["error"]["message"]
+    assert provider.requests == []
+
+
 async def test_a_body_that_keeps_its_rate_takes_as_long_as_it_takes() -> None:
     limits = Limits(head_seconds=0.5, body_seconds=0.1, body_rate=0)
     async with (

@@ -58,7 +58,7 @@ async def test_the_page_has_what_is_not_the_gateways_and_its_lifespan() -> None:
         for path in ("/", "/v1x", "/static/a.js"):
             async with session.get(url + path) as response:
                 assert await response.text() == f"the page at {path}"
-        for path in ("/autocompact/health", "/v1/models", "/metrics"):
+        for path in ("/autocompact/health", "/v1/models", "/models", "/metrics"):
             async with session.get(url + path) as response:
                 assert response.status == 200
                 assert "the page" not in await response.text()
@@ -72,6 +72,14 @@ async def test_a_page_is_not_shown_under_a_name_that_is_not_known() -> None:
         session.get(url, headers={"Host": "evil.example"}) as response,
     ):
         assert (response.status, "see --allow-host" in await response.text()) == (403, True)
+
+
+@pytest.mark.parametrize("path", ["/v1/responses", "/responses?model=m"])
+async def test_a_web_socket_at_a_path_of_the_gateway_is_refused_with_426_beside_a_page_too(path: str) -> None:
+    async with both(Page()) as url, aiohttp.ClientSession() as session:
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            await session.ws_connect(url + path)
+    assert refused.value.status == 426
 
 
 async def test_a_web_socket_is_for_pages_of_the_same_origin() -> None:

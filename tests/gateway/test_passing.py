@@ -41,6 +41,35 @@ async def test_what_is_not_changed_goes_upstream_byte_for_byte() -> None:
     assert headers["x-autocompact-action"] == "forwarded"
 
 
+@pytest.mark.requirement("E7")
+@pytest.mark.parametrize("path", ["/messages", "/messages?beta=true", "/chat/completions", "/responses"])
+async def test_a_client_that_leaves_the_version_out_of_the_path_is_served_as_with_it(path: str) -> None:
+    body = b'{"model":"m","max_tokens":9,"%s":[{"role":"user","content":"Hi"}]}'
+    body %= b"input" if path == "/responses" else b"messages"
+    version = {"anthropic-version": "2023-06-01"}
+    async with FakeProvider("Fine.") as provider, gateway_before(provider) as url:
+        without = await post(url + path, body, **version)
+        given = await post(f"{url}/v1{path}", body, **version)
+    assert (without[0], given[0]) == (200, 200)
+    assert json.loads(without[2]).keys() == json.loads(given[2]).keys()
+    assert b"Fine." in without[2]
+    assert [asked.path for asked in provider.requests] == [f"/v1{path.partition('?')[0]}"] * 2
+    assert [asked.raw for asked in provider.requests] == [body] * 2
+
+
+async def test_what_is_asked_beside_an_answer_is_passed_on_without_the_version_too() -> None:
+    async with (
+        FakeProvider() as provider,
+        gateway_before(provider) as url,
+        aiohttp.ClientSession() as session,
+    ):
+        for path, status in (("/models", 200), ("/v1/models", 200), ("/files", 404)):
+            async with session.get(url + path, headers=JSON) as response:
+                assert response.status == status
+        status, _, _ = await post(f"{url}/messages/count_tokens", ODD, **{"anthropic-version": "2023-06-01"})
+    assert status == 200
+
+
 async def test_a_body_of_many_megabytes_goes_upstream_whole() -> None:
     picture = b"A" * 5_000_000
     body = b'{"model":"m","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"%b"}}]}]}'

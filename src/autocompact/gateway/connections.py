@@ -11,7 +11,8 @@ in a span, the connection is broken off. Closing waits for the same bytes, so it
 
 And its parser drops the body of a request that offers to change to another protocol, and takes it for the next request.
 Java's HTTP client offers HTTP/2 with the first request of each connection. Nobody has to accept such an offer (RFC 9110,
-7.8), so the head is read once more without it.
+7.8), so the head is read once more without it. An offer of a web socket is different: Codex, which makes one, waits for an
+answer in that protocol, and goes on with HTTP at once when it gets the status 426.
 """
 
 from __future__ import annotations
@@ -27,14 +28,17 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from autocompact.gateway.client import CLIENT, Client
 from autocompact.gateway.config import Limits
-from autocompact.gateway.exchange import answered_by_models
+from autocompact.gateway.exchange import answered_by_models, is_ours
 from autocompact.gateway.refusals import Refusal
 
 if TYPE_CHECKING:
     from autocompact.gateway.config import Provider
 
-_ANTHROPIC = b"/v1/messages"
+_ANTHROPIC = (b"/v1/messages", b"/messages")
+_NO_WEB_SOCKET = "web sockets are not served here: send the request by HTTP"
 _LINGER = 2
+_CLOSING = {426: "connection: close, upgrade\r\nupgrade: HTTP/1.1"}
+"""The protocol to change to belongs to a 426 (RFC 9110, 15.5.22)."""
 
 
 class Connection(HttpToolsProtocol):
@@ -92,6 +96,8 @@ class Connection(HttpToolsProtocol):
         try:
             self._reading.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
+            if self._closed:
+                return
             if self._should_upgrade():
                 self.handle_websocket_upgrade()
             elif self._is_offer:
@@ -122,6 +128,9 @@ class Connection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """A head is here."""
+        if self._get_upgrade() == b"websocket" and not self._has_web_socket:
+            self._refuse(426, _NO_WEB_SOCKET)
+            return
         self._is_offer = (
             self._reading.should_upgrade()
             and not self._should_upgrade()
@@ -294,6 +303,12 @@ class Connection(HttpToolsProtocol):
         return not cycle.response_started and not self.pipeline
 
     @property
+    def _has_web_socket(self) -> bool:
+        """Whether something serves web sockets at this path: the page does, beside the gateway's own paths."""
+        path = self.url.partition(b"?")[0].decode("latin-1")
+        return self._should_upgrade_to_ws() and not is_ours(path)
+
+    @property
     def _provider(self) -> Provider:
         return "anthropic" if self.url.startswith(_ANTHROPIC) else "openai"
 
@@ -341,6 +356,6 @@ def _answer(status: int, message: str, *, provider: Provider) -> bytes:
     body = Refusal(status=status, message=message).body(provider)
     head = (
         f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\ncontent-type: application/json\r\n"
-        f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
+        f"content-length: {len(body)}\r\n{_CLOSING.get(status, 'connection: close')}\r\n\r\n"
     )
     return head.encode() + body

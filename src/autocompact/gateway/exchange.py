@@ -21,6 +21,10 @@ GENERATING: Mapping[str, Dialect] = {
 }
 """The paths of requests that a model answers; the others are only forwarded."""
 
+_VERSION = "/v1"
+_UNVERSIONED = ("/messages", "/chat/completions", "/responses", "/completions", "/embeddings", "/models")
+_OURS_BELOW = (_VERSION, "/autocompact", "/metrics", *_UNVERSIONED)
+
 CREDENTIALS = (b"authorization", b"x-api-key", b"api-key")
 
 _HOP = frozenset(
@@ -42,8 +46,8 @@ class Exchange:
 
     Attributes:
         method: of HTTP.
-        path: decoded, without query.
-        raw_path: as it came, without query.
+        path: decoded, without query, with the version that the client may have left out.
+        raw_path: the same as it came.
         target: path and query as they came.
         headers: names in lower case, in the order in which they came.
         provider: whom it is for.
@@ -61,8 +65,11 @@ class Exchange:
     @classmethod
     def of(cls, scope: Scope, *, configured: Collection[Provider]) -> Exchange:
         """What the ASGI scope describes."""
-        path: str = scope["path"]
-        raw: bytes = scope.get("raw_path") or path.encode()
+        given: str = scope["path"]
+        path = versioned(given)
+        raw: bytes = scope.get("raw_path") or given.encode()
+        if path != given:
+            raw = _VERSION.encode() + raw
         query: bytes = scope["query_string"]
         headers = tuple((bytes(name), bytes(value)) for name, value in scope["headers"])
         method: str = scope["method"]
@@ -94,7 +101,21 @@ class Exchange:
 
 def answered_by_models(method: str, path: str) -> Dialect | None:
     """The API of a request that a model answers, None for any other."""
-    return GENERATING.get(path) if method == "POST" else None
+    return GENERATING.get(versioned(path)) if method == "POST" else None
+
+
+def versioned(path: str) -> str:
+    """The path with ``/v1`` before it, which clients leave out that append ``/messages`` to the base URL they were given."""
+    return f"{_VERSION}{path}" if _is_below(path, _UNVERSIONED) else path
+
+
+def is_ours(path: str) -> bool:
+    """Whether the gateway itself answers at ``path``."""
+    return _is_below(path, _OURS_BELOW)
+
+
+def _is_below(path: str, prefixes: Iterable[str]) -> bool:
+    return any(path == prefix or path.startswith(f"{prefix}/") for prefix in prefixes)
 
 
 def malformed(method: str, raw_path: bytes, *, hosts: int) -> tuple[int, str] | None:

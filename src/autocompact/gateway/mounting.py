@@ -1,7 +1,7 @@
 """Another ASGI application beside the gateway, on the same port: the chat page.
 
-What the gateway answers stays its own (``/v1``, ``/autocompact``, ``/metrics``); every other path, and every web socket,
-is the page's. A browser only reaches the page under a name that the gateway is known by (DNS rebinding), and a web
+What the gateway answers stays its own (``/v1``, ``/autocompact``, ``/metrics``, ``/messages`` and others that stand for
+``/v1/messages``); every other path is the page's. A browser only reaches the page under a name that the gateway is known by (DNS rebinding), and a web
 socket only from a page of the same origin.
 """
 
@@ -12,17 +12,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
 
 from autocompact.gateway.app import Gateway
-from autocompact.gateway.exchange import malformed
+from autocompact.gateway.exchange import is_ours, malformed
 from autocompact.gateway.relay import Event, Receive, Send
 
 Application: TypeAlias = Callable[..., Awaitable[None]]
-
-_OURS = ("/v1", "/autocompact", "/metrics")
-
-
-def is_ours(path: str) -> bool:
-    """Whether the gateway itself answers at ``path``."""
-    return any(path == prefix or path.startswith(f"{prefix}/") for prefix in _OURS)
 
 
 class Beside:
