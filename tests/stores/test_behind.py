@@ -100,6 +100,46 @@ async def test_after_a_lost_append_a_record_that_only_masks_is_stored_if_what_it
         await front.commit(KEY, records=[beyond], active="c2", expected="c1", fence=0)
 
 
+async def test_after_a_conflict_no_record_masks_another_programs_message_in_the_place_of_its_own(
+    tmp_path: Path,
+) -> None:
+    """A record that only masks has no hash of a log: whether there was a message at its place was all that was asked."""
+    path, said = tmp_path / "chats.db", tuple(talk("user", "assistant"))
+    theirs, masks = text_message(2, "assistant", "What the model told another program."), compaction("c1", 0)
+    async with SqliteStore(path) as one, SqliteStore(path) as other:
+        front, failures = behind(one)
+        await front.append(KEY, said[:1], after=0)
+        await front.settled(KEY)
+        await other.append(KEY, [theirs], after=1)
+        await front.append(KEY, said[1:], after=1)
+        await front.settled(KEY)
+        assert [type(error) for _, error in failures] == [Conflict]
+        with pytest.raises(Conflict, match="other messages than this compaction was made from"):
+            await front.commit(KEY, records=[masks], active="c1", expected=None, fence=0)
+        assert (await front.load(KEY)).messages == (
+            *said[:1],
+            theirs,
+        )  # so from here on its masks are of these
+        await front.commit(KEY, records=[masks], active="c1", expected=None, fence=0)
+        assert (await front.load(KEY)).active == masks
+
+
+async def test_a_record_masks_what_was_lost_once_it_is_stored_after_all() -> None:
+    store = SlowStore(room=1)
+    front, failures = behind(store)
+    said = tuple(talk("user", "assistant"))
+    store.go.set()
+    await front.append(KEY, said, after=0)
+    await front.settled(KEY)
+    assert len(failures) == 1
+    store.room = 1000
+    changed = text_message(2, "assistant", "Another answer.")
+    await front.append(KEY, (said[0], changed), after=0)
+    masks = compaction("c1", 0)
+    await front.commit(KEY, records=[masks], active="c1", expected=None, fence=0)
+    assert (await store.load(KEY)).active == masks
+
+
 async def test_what_cannot_be_stored_is_told_with_all_that_follows_it_and_no_record_covers_it() -> None:
     store = SlowStore(room=2)
     front, failures = behind(store)

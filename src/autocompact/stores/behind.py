@@ -8,6 +8,7 @@ history brings it back. For a log that is the only copy this is the wrong store.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -77,7 +78,7 @@ class WriteBehind:
         self._most_bytes = most_bytes
         self._unwritten: dict[Key, _Unwritten] = {}
         self._queue: dict[Key, None] = {}
-        self._lossy: set[Key] = set()
+        self._lost: dict[Key, dict[int, bytes]] = {}
         self._bytes = 0
         self._writer: asyncio.Task[None] | None = None
         self._gather_seconds = gather_seconds
@@ -148,12 +149,16 @@ class WriteBehind:
         try:
             active = await self.store.append(key, batch, after=unwritten.end - len(batch))
         except Exception as error:  # noqa: BLE001 - whatever it is, nobody waits for this append to hear of it
+            lost = self._lost.setdefault(key, {})
+            lost.update((message.seq, _digest(message)) for message in (*batch, *unwritten.messages))
             self._drop_weight(unwritten, unwritten.messages)
             unwritten.messages = []
             self._queue.pop(key, None)
-            self._lossy.add(key)
             self._failed(key, error)
         else:
+            if (lost := self._lost.get(key)) is not None:
+                for message in batch:
+                    lost.pop(message.seq, None)
             # No commit of the caller's own is under way: it waits until this is stored.
             if unwritten.told and active != unwritten.active:
                 self._failed(key, _moved(key, active, known=unwritten.active))
@@ -184,9 +189,11 @@ class WriteBehind:
                 await self._stored(unwritten)
 
     async def load(self, key: Key) -> Snapshot:
-        """See `Store.load`."""
+        """See `Store.load`. Whoever loads sees what is stored: what was lost before does not count any more."""
         await self.settled(key)
-        return await self.store.load(key)
+        snapshot = await self.store.load(key)
+        self._lost.get(key, {}).clear()
+        return snapshot
 
     async def read(
         self, key: Key, *, from_seq: int = 1, through_seq: int | None = None
@@ -212,20 +219,24 @@ class WriteBehind:
             Conflict: other messages are stored in their place.
         """
         await self.settled(key)
-        if key in self._lossy:
+        if key in self._lost:
             await self._check_stored(key, records)
         await self.store.commit(
             key, records=records, active=active, expected=expected, fence=fence, state=state
         )
 
     async def _check_stored(self, key: Key, records: Sequence[Compaction]) -> None:
-        # A record that only masks covers nothing: it stands for the messages up to the last result that it masks.
-        lasts = {max((mask.seq for mask in record.masks), default=0) for record in records}
-        for last in {record.through_seq for record in records} | lasts:
-            if last and not await self.store.read(key, from_seq=last, through_seq=last):
+        """Check that the log holds what ``records`` were made from; `Compaction.prefix` does not reach their masks."""
+        lost = self._lost[key]
+        masked = {mask.seq for record in records for mask in record.masks if mask.seq > record.through_seq}
+        for seq in sorted({record.through_seq for record in records if record.through_seq} | masked):
+            stored = await self.store.read(key, from_seq=seq, through_seq=seq)
+            if not stored:
                 raise StoreError(
-                    f"message {last} of conversation {key.conversation!r} could not be stored: load it again"
+                    f"message {seq} of conversation {key.conversation!r} could not be stored: load it again"
                 )
+            if seq in masked and lost.get(seq, digest := _digest(stored[0])) != digest:
+                raise _changed(key)
         # The message of that number may be another program's, which the record was not made from.
         covering = [record for record in records if record.through_seq and record.status != "undone"]
         if covering:
@@ -243,9 +254,7 @@ class WriteBehind:
         log.extend(messages)
         large = sum(len(message.raw or b"") for message in messages) > LARGE_BODY
         if not await off_loop_if(large, lambda: all(map(log.admits, records))):
-            raise Conflict(
-                f"conversation {key.conversation!r} has other messages than this compaction was made from: load it again"
-            )
+            raise _changed(key)
 
     async def compactions(self, key: Key) -> tuple[Compaction, ...]:
         """See `Store.compactions`."""
@@ -262,7 +271,7 @@ class WriteBehind:
     async def delete(self, key: Key) -> bool:
         """See `Store.delete`."""
         await self.settled(key)
-        self._lossy.discard(key)
+        self._lost.pop(key, None)
         return await self.store.delete(key)
 
     async def aclose(self) -> None:
@@ -307,6 +316,17 @@ def _moved(key: Key, active: str | None, *, known: str | None) -> Conflict:
     return Conflict(
         f"conversation {key.conversation!r} has compaction {active!r} in force, not {known!r}: load it again"
     )
+
+
+def _changed(key: Key) -> Conflict:
+    return Conflict(
+        f"conversation {key.conversation!r} has other messages than this compaction was made from: load it again"
+    )
+
+
+def _digest(message: Message) -> bytes:
+    content = message.raw if message.raw is not None else repr((message.role, message.parts)).encode()
+    return hashlib.blake2b(content, digest_size=16).digest()
 
 
 def _weight(messages: Sequence[Message]) -> int:
