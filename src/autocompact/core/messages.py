@@ -15,6 +15,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, Self, TypeAlias
 
+from autocompact.core.spoken import is_spoken
+
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 Dialect: TypeAlias = Literal["openai_chat", "openai_responses", "anthropic"]
 
@@ -154,12 +156,12 @@ class Message:
 
     @property
     def is_request(self) -> bool:
-        """Whether the person who uses the program said this."""
+        """Whether the person who uses the program said this; a client's notes, beside results say, are not theirs."""
         return (
             self.role == "user"
             and not self.synthetic
             and any(
-                isinstance(part, Image | Document) or (isinstance(part, Text) and part.text.strip())
+                isinstance(part, Image | Document) or (isinstance(part, Text) and is_spoken(part.text))
                 for part in self.parts
             )
         )

@@ -1,41 +1,12 @@
 from __future__ import annotations
 
-import pytest
-
-from autocompact.core.ledger.wrapping import ordered, replied, spoken, task_notices, unnumbered
+from autocompact.core.ledger.wrapping import ordered, replied, task_notices, unnumbered
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("<system-reminder>note</system-reminder>Fix it", "Fix it"),
-        ("<command-name>/review</command-name>\n<command-args>42</command-args>", "/review 42"),
-        ("<command-name>/review</command-name>", "/review"),
-        (
-            "# Context from my IDE setup:\n\n## Open tabs:\n- a.py\n\n## My request for Codex:\nfix it\n",
-            "fix it",
-        ),
-        ("quote this:\n## My request for Codex:\nfix it", "quote this:\n## My request for Codex:\nfix it"),
-        ("# Context from my IDE setup:\n- a.py", "# Context from my IDE setup:\n- a.py"),
-        ("<command-name>/exit</command-name>\n<command-args></command-args>", ""),
-        ("<local-command-stdout>Bye</local-command-stdout>", ""),
-        ("a < b", "a < b"),
-    ],
-)
-def test_what_the_client_wraps_around_is_not_the_users_words(text: str, words: str) -> None:
-    assert spoken(text) == words
+def test_a_note_that_is_never_closed_is_part_of_the_output() -> None:
+    text = "<system-reminder>one " * 9
 
-
-@pytest.mark.parametrize("text", ["<system-reminder>one " * 9, "<ide_selection><system-reminder>"])
-def test_a_note_that_is_never_closed_is_taken_for_words(text: str) -> None:
-    assert spoken(text) == text.strip()
     assert unnumbered(text) == text
-
-
-def test_a_note_inside_a_note_goes_with_it() -> None:
-    text = "<ide_selection>a<system-reminder>b</system-reminder>c</ide_selection>d<system-reminder>e"
-
-    assert spoken(text) == "d<system-reminder>e"
 
 
 def test_line_numbers_and_reminders_are_no_part_of_an_output() -> None:

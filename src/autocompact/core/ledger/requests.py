@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from autocompact.core.ledger.entries import Entry, State
 from autocompact.core.ledger.reactions import OPENING, finishes, reactions
 from autocompact.core.ledger.scan import Said, Scan
-from autocompact.core.ledger.wrapping import spoken
 from autocompact.core.redacted import EMPTY, edited, filled, joined, own
 from autocompact.core.redaction import Redacted
+from autocompact.core.spoken import spoken
 from autocompact.core.terms import terms
 
 MENTIONED = 0.6

@@ -17,11 +17,11 @@ from autocompact.core.ledger.entries import Entry
 from autocompact.core.ledger.passages import passages, sentences
 from autocompact.core.ledger.scan import Said, Speaker
 from autocompact.core.ledger.step import clipped
-from autocompact.core.ledger.wrapping import spoken
 from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import EMPTY, filled, own
 from autocompact.core.redaction import Redacted
 from autocompact.core.references import reference
+from autocompact.core.spoken import spoken
 from autocompact.core.terms import terms
 from autocompact.core.tokens import Counter
 

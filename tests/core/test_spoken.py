@@ -1,0 +1,72 @@
+"""What of a user message a person said."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autocompact.core.messages import Message, Text, ToolResult, text_message
+from autocompact.core.spoken import is_spoken, spoken
+
+NOTE = "<system-reminder>\nThe list of tasks is empty.\n</system-reminder>"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("<system-reminder>note</system-reminder>Fix it", "Fix it"),
+        ("<command-name>/review</command-name>\n<command-args>42</command-args>", "/review 42"),
+        ("<command-name>/review</command-name>", "/review"),
+        (
+            "# Context from my IDE setup:\n\n## Open tabs:\n- a.py\n\n## My request for Codex:\nfix it\n",
+            "fix it",
+        ),
+        ("quote this:\n## My request for Codex:\nfix it", "quote this:\n## My request for Codex:\nfix it"),
+        ("# Context from my IDE setup:\n- a.py", "# Context from my IDE setup:\n- a.py"),
+        ("<command-name>/exit</command-name>\n<command-args></command-args>", ""),
+        ("<local-command-stdout>Bye</local-command-stdout>", ""),
+        ("a < b", "a < b"),
+    ],
+)
+def test_what_the_client_wraps_around_is_not_the_users_words(text: str, words: str) -> None:
+    assert spoken(text) == words
+
+
+@pytest.mark.parametrize("text", ["<system-reminder>one " * 9, "<ide_selection><system-reminder>"])
+def test_a_note_that_is_never_closed_is_taken_for_words(text: str) -> None:
+    assert spoken(text) == text.strip()
+
+
+def test_a_note_inside_a_note_goes_with_it() -> None:
+    text = "<ide_selection>a<system-reminder>b</system-reminder>c</ide_selection>d<system-reminder>e"
+
+    assert spoken(text) == "d<system-reminder>e"
+
+
+_PIECES = st.sampled_from(
+    [
+        *("Fix it", " ", "\n", "<", "[", "[Request interrupted by user]", "</system-reminder>"),
+        *(
+            "<system-reminder>",
+            NOTE,
+            "<ide_selection>a</ide_selection>",
+            "<command-name>/exit</command-name>",
+        ),
+        *("<command-name>/review</command-name>", "<command-args>42</command-args>", "<user_query>", "<b>"),
+    ]
+)
+
+
+@given(st.lists(_PIECES, max_size=6).map("".join))
+def test_there_are_words_where_any_are_left_without_what_the_client_writes(text: str) -> None:
+    assert is_spoken(text) is bool(spoken(text))
+
+
+def test_a_message_of_a_clients_notes_is_no_request_whatever_stands_beside_them() -> None:
+    result = ToolResult(call_id="a", text="ok")
+
+    assert not text_message(1, "user", f"{NOTE}\n{NOTE}").is_request
+    assert not Message(seq=1, role="user", parts=(result, Text(text=NOTE))).is_request
+    assert Message(seq=1, role="user", parts=(Text(text=NOTE), Text(text="Fix it."))).is_request
+    assert text_message(1, "user", f"{NOTE}\nFix it.").is_request
