@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from autocompact.testing.clock import FakeClock
     from autocompact.testing.provider import Answer, FakeProvider, Received, Recorded
+    from autocompact.testing.provider_instructions import SameInstructions
     from autocompact.testing.stores import StoreConformance
 
 _WHERE = {
@@ -19,10 +20,19 @@ _WHERE = {
     "FakeProvider": "provider",
     "Received": "provider",
     "Recorded": "provider",
+    "SameInstructions": "provider_instructions",
     "StoreConformance": "stores",
 }
 
-__all__ = ["Answer", "FakeClock", "FakeProvider", "Received", "Recorded", "StoreConformance"]
+__all__ = [
+    "Answer",
+    "FakeClock",
+    "FakeProvider",
+    "Received",
+    "Recorded",
+    "SameInstructions",
+    "StoreConformance",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -45,7 +45,7 @@ from autocompact.testing.provider_refusals import (
     unknown_model,
 )
 from autocompact.testing.provider_responses import Responses
-from autocompact.testing.provider_script import Answer, Json, Received, Recorded, Reply, Script, within
+from autocompact.testing.provider_script import Answer, Json, Received, Recorded, Reply, Rule, Script, within
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -96,7 +96,10 @@ class FakeProvider:
         api_key: the key that is asked for; None asks for none, as local servers do.
         counter: counts the tokens.
         refuses: members of a request that are refused as unknown (``max_tokens``, ``stream_options``…).
+        rules: further rules: each is called with a valid request and returns why it is refused, or None
+            (`SameInstructions`).
         counts: whether there are endpoints that count tokens.
+        output_counts: whether the tokens asked for as output count against the window, besides the prompt.
         max_output: tokens that an answer takes at most.
         max_bytes: of a request's body.
         cache_minimum: tokens from which on a prompt is cached; real providers begin at 1,024, 0 caches everything.
@@ -117,7 +120,9 @@ class FakeProvider:
         api_key: str | None = None,
         counter: Counter | None = None,
         refuses: Collection[str] = (),
+        rules: Collection[Rule] = (),
         counts: bool = True,
+        output_counts: bool = True,
         max_output: int = 32_000,
         max_bytes: int | None = None,
         cache_minimum: int = 1_024,
@@ -130,7 +135,9 @@ class FakeProvider:
         self._api_key = api_key
         self._counter = counter or Estimator()
         self._refuses = tuple(refuses)
+        self._rules = tuple(rules)
         self._counts = counts
+        self._output_counts = output_counts
         self._max_output = max_output
         self._max_bytes = max_bytes
         self._cache = PromptCache(self._counter, minimum=cache_minimum)
@@ -280,7 +287,14 @@ class FakeProvider:
         refused = next((name for name in self._refuses if asked.body.get(name) not in (None, False)), None)
         if refused is not None:
             return refused_member(api.dialect, refused)
-        return next(api.check(asked.body, counting=asked.counting), None)
+        return next(api.check(asked.body, counting=asked.counting), None) or self._against_rules(asked)
+
+    def _against_rules(self, asked: Received) -> Refusal | None:
+        reason = next(filter(None, (rule(asked) for rule in self._rules)), None)
+        if reason is None:
+            return None
+        types = ("invalid_request_error", "invalid_request_error")
+        return error(asked.dialect, f"FakeProvider: {reason}", status=400, types=types)
 
     def _overflow(self, api: Api, asked: Received) -> Refusal | None:
         if self._window is None or asked.counting:
@@ -290,7 +304,7 @@ class FakeProvider:
             self._flavour,
             window=self._window,
             prompt=asked.tokens,
-            output=asked.max_output or 0,
+            output=(asked.max_output or 0) if self._output_counts else 0,
         )
 
     def _figures(self, api: Api, asked: Received, *, segments: list[Segment]) -> Figures:

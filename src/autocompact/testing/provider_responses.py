@@ -105,7 +105,7 @@ class Responses:
         return self._begun(asked, number) | {
             "status": "incomplete" if cut else "completed",
             "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
-            "output": _output(answer, number),
+            "output": _output(answer, asked, number=number),
             "usage": self.usage(figures, answer),
         }
 
@@ -136,7 +136,7 @@ def _listed(given: Any) -> list[Any]:
     return [{"role": "user", "content": given}] if isinstance(given, str) else given
 
 
-def _output(answer: Answer, number: int) -> list[Json]:
+def _output(answer: Answer, asked: Received, *, number: int) -> list[Json]:
     items: list[Json] = []
     if answer.reasoning:
         summary = [{"type": "summary_text", "text": answer.reasoning}]
@@ -154,12 +154,37 @@ def _output(answer: Answer, number: int) -> list[Json]:
                 "content": [block],
             }
         )
+    tools = {tool.get("name"): (tool, namespace) for tool, namespace in listed_tools(asked.body)}
     for index, call in enumerate(answer.calls):
-        members = {"call_id": call.id, "name": call.name, "arguments": call.arguments}
-        items.append(
-            {"id": f"fc_{number}_{index}", "type": "function_call", "status": "completed", **members}
-        )
+        tool, namespace = tools.get(call.name, ({}, ""))
+        custom = tool.get("type") == "custom"
+        item: Json = {
+            "id": f"{'ctc' if custom else 'fc'}_{number}_{index}",
+            "type": "custom_tool_call" if custom else "function_call",
+            "status": "completed",
+            "call_id": call.id,
+            "name": call.name,
+            "input" if custom else "arguments": call.arguments,
+        }
+        items.append(item | ({"namespace": namespace} if namespace else {}))
     return items
+
+
+def listed_tools(body: Json) -> Iterator[tuple[Json, str]]:
+    """Each tool that the request offers, with its namespace or "": in ``tools`` or in an item ``additional_tools``."""
+    lists = [body.get("tools")]
+    given = body.get("input")
+    lists += [
+        item.get("tools")
+        for item in (given if is_array(given) else ())
+        if is_object(item) and item.get("type") == "additional_tools"
+    ]
+    for tool in (tool for tools in lists if is_array(tools) for tool in tools if is_object(tool)):
+        members = tool.get("tools")
+        if tool.get("type") == "namespace" and is_array(members):
+            yield from ((each, str(tool.get("name"))) for each in members if is_object(each))
+        else:
+            yield tool, ""
 
 
 def _empty(item: Json) -> Json:
@@ -168,6 +193,7 @@ def _empty(item: Json) -> Json:
         "reasoning": {"summary": []},
         "message": {"content": []},
         "function_call": {"arguments": ""},
+        "custom_tool_call": {"input": ""},
     }
     return item | empty[item["type"]] | ({} if item["type"] == "reasoning" else {"status": "in_progress"})
 
@@ -179,6 +205,10 @@ def _growth(item: Json) -> Iterator[tuple[str, Json]]:
             for piece in pieces(item["arguments"]):
                 yield "function_call_arguments.delta", {"delta": piece}
             yield "function_call_arguments.done", {"arguments": item["arguments"]}
+        case "custom_tool_call":
+            for piece in pieces(item["input"]):
+                yield "custom_tool_call_input.delta", {"delta": piece}
+            yield "custom_tool_call_input.done", {"input": item["input"]}
         case "reasoning":
             yield from _texts(item["summary"][0], "reasoning_summary", place="summary_index", key="text")
         case _:

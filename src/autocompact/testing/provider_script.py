@@ -116,6 +116,9 @@ class Received:
 
 Script: TypeAlias = str | Sequence[Reply] | Callable[[Received], Reply | Awaitable[Reply]] | None
 
+Rule: TypeAlias = Callable[[Received], str | None]
+"""Why a request is refused; None if it is not."""
+
 
 def is_object(value: Any) -> TypeGuard[Json]:
     """Whether this JSON value is an object."""
