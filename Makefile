@@ -5,6 +5,8 @@ UV_VERSION := >=0.10,<1
 
 BIN := .venv/bin
 SYNCED := .venv/.synced
+# What decides without I/O: all of it is covered by its own tests, and only there coverage costs its time.
+PURE := core ledger compaction memory wire
 SESSION := examples/sessions/fix-invoice-rounding.jsonl
 
 export UV_PYTHON_DOWNLOADS := never
@@ -32,10 +34,11 @@ run: $(SYNCED)  ## Compact the example session, then show a chat on http://127.0
 	@echo 'A chat with an example in it, until Ctrl-C:'
 	@AUTOCOMPACT_CHAT_DB=build/chat.db AUTOCOMPACT_CHAT_WORKSPACE=examples AUTOCOMPACT_GATEWAY_DB=:memory: $(BIN)/autocompact serve
 
-test: $(SYNCED) browser  ## Run all tests; core and wire must be covered branch by branch
+test: $(SYNCED) browser  ## Run all tests; the pure packages must be covered branch by branch
 	$(BIN)/coverage erase
-	$(BIN)/pytest -n 2 --cov --cov-report=
-	$(BIN)/coverage report --include='src/autocompact/core/*,src/autocompact/wire/*' --fail-under=100
+	$(BIN)/pytest -n 2 --dist worksteal $(PURE:%=tests/%) --cov --cov-report=
+	$(BIN)/coverage report --fail-under=100
+	$(BIN)/pytest -n 2 --dist worksteal $(PURE:%=--ignore=tests/%)
 
 browser:  ## Install Chromium, for the tests of the page, where it is missing (Debian, as root)
 	@command -v chromium >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } \

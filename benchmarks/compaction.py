@@ -22,17 +22,17 @@ from dataclasses import dataclass, replace
 from itertools import cycle, islice
 from pathlib import Path
 
-from autocompact.core.compaction import Compaction
-from autocompact.core.ladder import Goal, climb_offline
-from autocompact.core.ledger.choice import choose
-from autocompact.core.ledger.extraction import extract
-from autocompact.core.ledger.rendering import render
-from autocompact.core.masking import mask_old_results
+from autocompact.compaction.ladder import Goal, climb_offline
+from autocompact.compaction.masking import mask_old_results
+from autocompact.compaction.record import Compaction
+from autocompact.compaction.transcript import Transcript, view
 from autocompact.core.messages import Message, Part, ToolCall, ToolResult
-from autocompact.core.summary import offline_summary
 from autocompact.core.tokens import Counter
-from autocompact.core.transcript import Transcript, view
-from autocompact.core.verification import verify
+from autocompact.ledger.choice import choose
+from autocompact.ledger.extraction import extract
+from autocompact.ledger.rendering import render
+from autocompact.ledger.summary import offline_summary
+from autocompact.ledger.verification import verify
 from autocompact.sessions import read_session
 from autocompact.stores.encoding import encode_record
 from autocompact.vocabulary import load_counter

@@ -1,4 +1,4 @@
-"""Learn the numbers of `autocompact.core.ledger.weights`, and say how well they do on sessions that were left out.
+"""Learn the numbers of `autocompact.ledger.weights`, and say how well they do on sessions that were left out.
 
     python -m benchmarks.learn_weights [--data DIR] [--folds N]
 
@@ -17,15 +17,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
-from autocompact.core.ledger.choice import choose
-from autocompact.core.ledger.extraction import extract
-from autocompact.core.ledger.identifiers import Shape
-from autocompact.core.ledger.rendering import render
-from autocompact.core.ledger.scan import scan
-from autocompact.core.ledger.sightings import Piece, Sightings
-from autocompact.core.ledger.weights import FACTS, Weights, facts
 from autocompact.core.messages import Message, ToolCall
 from autocompact.core.redaction import redact
+from autocompact.ledger.choice import choose
+from autocompact.ledger.extraction import extract
+from autocompact.ledger.identifiers import Shape
+from autocompact.ledger.rendering import render
+from autocompact.ledger.scan import scan
+from autocompact.ledger.sightings import Piece, Sightings
+from autocompact.ledger.weights import FACTS, Weights, facts
 from autocompact.vocabulary import load_counter
 from benchmarks.retention import averages
 from benchmarks.retention_cases import CALLS, DATA, ENDLESS, boundaries, calls_of, real_cases, segments

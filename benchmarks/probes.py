@@ -15,7 +15,7 @@ import json
 import sys
 from pathlib import Path
 
-from autocompact.core.summary import frame
+from autocompact.ledger.summary import frame
 from autocompact.ports import SystemClock
 from autocompact.recorded import Options, compact_session
 from autocompact.sessions import read_session

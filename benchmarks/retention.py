@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from autocompact.core.ledger.entries import Ledger
 from autocompact.core.tokens import Counter
-from autocompact.core.verification import verify
+from autocompact.ledger.entries import Ledger
+from autocompact.ledger.verification import verify
 from autocompact.vocabulary import load_counter
 from benchmarks.retention_cases import DATA, OTHERS, Case, artificial_cases, real_cases
 from benchmarks.retention_measure import DEFINITIONS, Rate, needs, older_lines, rate

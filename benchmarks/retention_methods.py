@@ -8,15 +8,15 @@ import re
 from collections import Counter as Counted
 from collections.abc import Callable, Iterable, Mapping
 
-from autocompact.core.ledger.choice import choose
-from autocompact.core.ledger.entries import Ledger
-from autocompact.core.ledger.extraction import extract
-from autocompact.core.ledger.rendering import render
 from autocompact.core.messages import Message, ToolResult
 from autocompact.core.redaction import redact
-from autocompact.core.summary import offline_summary
 from autocompact.core.tokens import Counter
-from autocompact.core.verification import repair_summary, verify
+from autocompact.ledger.choice import choose
+from autocompact.ledger.entries import Ledger
+from autocompact.ledger.extraction import extract
+from autocompact.ledger.rendering import render
+from autocompact.ledger.summary import offline_summary
+from autocompact.ledger.verification import repair_summary, verify
 from benchmarks.retention_cases import Case
 from benchmarks.retention_measure import content
 

@@ -23,11 +23,11 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 
-from autocompact.core.compaction import Compaction, Receipt
-from autocompact.core.ledger.entries import Ledger
+from autocompact.compaction.record import Compaction, Receipt
 from autocompact.core.messages import Message, text_message
 from autocompact.core.redaction import redact
 from autocompact.errors import UnreadableSession
+from autocompact.ledger.entries import Ledger
 from autocompact.ports import Key
 from autocompact.sessions.read import read_session
 from autocompact.stores.sqlite import SqliteStore

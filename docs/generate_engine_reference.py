@@ -16,12 +16,12 @@ from typing import Any, get_args
 
 import msgspec
 
+from autocompact.compaction.modes import MODES, Mode
+from autocompact.compaction.record import Placement, Receipt
 from autocompact.compactor import Compactor
 from autocompact.core.budget import HIGHEST_RATIO, LOWEST_RATIO, PRESETS, Policy
-from autocompact.core.compaction import Placement, Receipt
-from autocompact.core.modes import MODES, Mode
-from autocompact.core.prompts import BUILT_IN
 from autocompact.events import Event
+from autocompact.ledger.prompts import BUILT_IN
 from autocompact.settings import Setting, all_settings, made_schema
 from autocompact.skills import load_skill
 

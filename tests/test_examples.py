@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from autocompact.compaction.transcript import Transcript, view
 from autocompact.core.messages import Image, Reasoning, ToolResult
 from autocompact.core.redaction import redact
-from autocompact.core.transcript import Transcript, view
 from autocompact.sessions.read import read_session
 from autocompact.sessions.session import Session
 from autocompact.vocabulary import load_counter

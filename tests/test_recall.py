@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autocompact.core.compaction import Compaction, Mask
-from autocompact.core.memory.context_archive import ARCHIVE_HEADING, ArchiveEntry
+from autocompact.compaction.record import Compaction, Mask
 from autocompact.core.messages import (
     Dialect,
     Document,
@@ -31,6 +30,7 @@ from autocompact.core.redaction import redact
 from autocompact.core.references import reference
 from autocompact.core.tokens import Estimator
 from autocompact.errors import InvalidInput
+from autocompact.memory.context_archive import ARCHIVE_HEADING, ArchiveEntry
 from autocompact.ports import Key
 from autocompact.recall import EXCERPT_TOKENS, MOST_OPENED, MOST_RESULTS, PAGE_TOKENS, Recall
 from autocompact.stores.memory import MemoryStore

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from autocompact.compaction.modes import DEFAULT, MODES, Mode
+from autocompact.compaction.record import Compaction, Mask
 from autocompact.compactor import Compactor
 from autocompact.compactor.compactor import ConversationStore
 from autocompact.core.budget import Policy
-from autocompact.core.compaction import Compaction, Mask
 from autocompact.core.messages import Message, Usage, text_message
-from autocompact.core.modes import DEFAULT, MODES, Mode
 from autocompact.core.redaction import redact
 from autocompact.core.tokens import Estimator, message_cost
 from autocompact.errors import InvalidInput

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from autocompact.compaction.cuts import legal_cuts, tail_cut
+from autocompact.compaction.ladder import RULES, Goal, climb_offline
+from autocompact.compaction.record import Compaction
+from autocompact.compaction.transcript import Transcript, View
 from autocompact.core.budget import Budget, Compact, Policy, State, decide
-from autocompact.core.compaction import Compaction
-from autocompact.core.cuts import legal_cuts, tail_cut
-from autocompact.core.ladder import RULES, Goal, climb_offline
 from autocompact.core.messages import Message, Part, Role, Text, ToolCall, ToolResult, Usage
 from autocompact.core.tokens import Cost, message_cost
-from autocompact.core.transcript import Transcript, View
 from autocompact.core.usage import Gauge, Load
 from benchmarks.peers.bench import Case, Count, Said, main
 

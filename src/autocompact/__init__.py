@@ -14,10 +14,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from autocompact.compaction.modes import MODES, Mode
     from autocompact.compactor import Compactor, Conversation
     from autocompact.core.budget import Policy
     from autocompact.core.messages import Message
-    from autocompact.core.modes import MODES, Mode
     from autocompact.errors import AutocompactError
     from autocompact.models.anthropic import Anthropic
     from autocompact.models.openai_compatible import OpenAICompatible
@@ -41,14 +41,14 @@ __all__ = [
 ]
 
 _WHERE = {
-    "MODES": "core.modes",
+    "MODES": "compaction.modes",
     "Anthropic": "models.anthropic",
     "AutocompactError": "errors",
     "Compactor": "compactor",
     "Conversation": "compactor",
     "MemoryStore": "stores.memory",
     "Message": "core.messages",
-    "Mode": "core.modes",
+    "Mode": "compaction.modes",
     "OpenAICompatible": "models.openai_compatible",
     "Policy": "core.budget",
     "SqliteStore": "stores.sqlite",

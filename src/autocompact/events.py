@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from autocompact.core.compaction import Receipt, Trigger
+from autocompact.compaction.record import Receipt, Trigger
 
 log = logging.getLogger("autocompact")
 

@@ -31,9 +31,9 @@ from autocompact.chat import events as chat_events
 from autocompact.chat.aside import Aside
 from autocompact.chat.markdown import safe_html
 from autocompact.chat.views import HistoryPage, MeterReading
+from autocompact.compaction.modes import USAGE_DRIVEN, Mode
+from autocompact.compaction.record import Compaction, Receipt
 from autocompact.compactor import CompactionResult
-from autocompact.core.compaction import Compaction, Receipt
-from autocompact.core.modes import USAGE_DRIVEN, Mode
 from autocompact.errors import AutocompactError, InvalidInput, ModelError
 from autocompact.events import CompactionCompleted, CompactionStarted
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol, runtime_checkable
 
-from autocompact.core.compaction import Compaction
+from autocompact.compaction.record import Compaction
 from autocompact.core.messages import Message, Usage
 from autocompact.core.search import Kind, Passage
 from autocompact.core.tokens import Counter

@@ -23,7 +23,7 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 
-from autocompact.core.compaction import Compaction
+from autocompact.compaction.record import Compaction
 from autocompact.core.excerpts import excerpt, marked, page
 from autocompact.core.filters import (
     Asked,
@@ -36,10 +36,6 @@ from autocompact.core.filters import (
     make_filters,
     read_query,
 )
-from autocompact.core.memory.archive_entries import Archived
-from autocompact.core.memory.archive_recall import archived_in, full_references, words_of
-from autocompact.core.memory.context_archive import CONTEXT_ARCHIVE
-from autocompact.core.memory.erasing import Subject
 from autocompact.core.messages import (
     Dialect,
     Document,
@@ -61,6 +57,10 @@ from autocompact.core.search import Kind, Passage, parse_query, part_kind, part_
 from autocompact.core.terms import terms
 from autocompact.core.tokens import Counter, Estimator
 from autocompact.errors import InvalidInput, StoreCorrupt
+from autocompact.memory.archive_entries import Archived
+from autocompact.memory.archive_recall import archived_in, full_references, words_of
+from autocompact.memory.context_archive import CONTEXT_ARCHIVE
+from autocompact.memory.erasing import Subject
 from autocompact.off_loop import LARGE, off_loop, off_loop_if
 from autocompact.ports import Hit, Index, Key, Snapshot, Store
 from autocompact.results import Candidate, Group, candidate, grouped, ranked

@@ -20,12 +20,12 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from autocompact.compaction.record import Compaction
+from autocompact.compaction.repair import problems
+from autocompact.compaction.transcript import Transcript, View
 from autocompact.compactor import Compactor, Conversation
-from autocompact.core.compaction import Compaction
 from autocompact.core.messages import Message
-from autocompact.core.repair import problems
 from autocompact.core.tokens import message_cost
-from autocompact.core.transcript import Transcript, View
 from autocompact.core.windows import window_for
 from autocompact.errors import IncompressibleContext, InvalidInput
 from autocompact.events import BreakerOpened, CompactionCompleted, Event

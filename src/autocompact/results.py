@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from autocompact.core.actions import Action, interpret
 from autocompact.core.content import content_of
 from autocompact.core.filters import Filters, is_on
-from autocompact.core.ledger.actions import Action, interpret
 from autocompact.core.messages import Message, Text, ToolCall, ToolResult
 from autocompact.core.pairing import Place, answered_calls
 from autocompact.core.redacted import redacted_call

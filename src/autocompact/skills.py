@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib import resources
 from pathlib import Path
 
-from autocompact.core.prompts import BUILT_IN, Skill, parse_skill
 from autocompact.errors import InvalidInput
+from autocompact.ledger.prompts import BUILT_IN, Skill, parse_skill
 
 _WORDS = 3
 
@@ -22,7 +22,7 @@ def load_skill(name_or_path: str | Path) -> Skill:
         InvalidInput: there is no such prompt, it cannot be read, or it is no skill file.
     """
     if name_or_path in BUILT_IN:
-        file = resources.files("autocompact.core.prompts") / name_or_path / "SKILL.md"
+        file = resources.files("autocompact.ledger.prompts") / name_or_path / "SKILL.md"
         return parse_skill(file.read_text("utf-8"), source=f"the built-in skill {name_or_path!r}")
     if isinstance(name_or_path, str) and is_text(name_or_path):
         if name_or_path.lstrip().startswith("---"):

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from autocompact.chat import ChatConfig
-from autocompact.core.memory.context_archive import ARCHIVE_HEADING, ArchiveEntry
 from autocompact.core.messages import text_message
+from autocompact.memory.context_archive import ARCHIVE_HEADING, ArchiveEntry
 from autocompact.ports import Key
 from autocompact.testing.records import compaction
 from tests.chat.chatting import asked, chatting

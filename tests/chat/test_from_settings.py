@@ -9,7 +9,7 @@ import pytest
 
 from autocompact.chat import ChatConfig, CommandRules
 from autocompact.chat.from_settings import chat_place
-from autocompact.core.modes import MODES
+from autocompact.compaction.modes import MODES
 from autocompact.settings import Settings, memory_folder_of
 from autocompact.testing import FakeProvider
 from autocompact.upkeep import memory_folder

@@ -10,8 +10,8 @@ import pytest
 
 from autocompact.chat import ChatConfig, opened
 from autocompact.chat import events as chat
+from autocompact.compaction.modes import DATABASE_CHAT
 from autocompact.core.messages import Message
-from autocompact.core.modes import DATABASE_CHAT
 from autocompact.errors import InvalidInput
 from autocompact.events import CompactionCompleted, CompactionStarted
 from autocompact.ports import SystemClock

@@ -8,8 +8,8 @@ import pytest
 
 from autocompact.chat import ChatConfig
 from autocompact.chat.translation import system_text
+from autocompact.compaction.modes import DATABASE_CHAT
 from autocompact.core.messages import text_message
-from autocompact.core.modes import DATABASE_CHAT
 from autocompact.testing import FakeProvider
 from autocompact.testing.provider import Received
 from autocompact.testing.provider_script import text_of

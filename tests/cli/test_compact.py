@@ -14,10 +14,10 @@ from inline_snapshot import snapshot
 from jsonschema import Draft202012Validator
 
 import autocompact.cli
-from autocompact.core.ladder import RULES_LEAST, SMALLEST_LEDGER
-from autocompact.core.ledger.entries import Kind
+from autocompact.compaction.ladder import RULES_LEAST, SMALLEST_LEDGER
+from autocompact.compaction.transcript import Transcript, view
 from autocompact.core.messages import Message
-from autocompact.core.transcript import Transcript, view
+from autocompact.ledger.entries import Kind
 from autocompact.sessions import read_session
 from autocompact.vocabulary import load_counter
 from tests.cli.program import ANTHROPIC, CODING, DATA, EXAMPLES, OPENAI, Program, environment, started
@@ -413,7 +413,7 @@ def test_no_color_reaches_a_pipe_and_none_a_terminal_that_wants_none(program: Pr
 def test_help_is_there_for_every_command_and_fast_to_load() -> None:
     script = (
         "import sys; from autocompact.cli import main; main(['compact', '--help']);"
-        "print(sorted({'tiktoken', 'msgspec', 'autocompact.core.ledger', 'autocompact.sessions'} & set(sys.modules)))"
+        "print(sorted({'tiktoken', 'msgspec', 'autocompact.ledger', 'autocompact.sessions'} & set(sys.modules)))"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment()

@@ -18,7 +18,7 @@ from inline_snapshot import snapshot
 
 from autocompact.cli.replay import chosen_mode
 from autocompact.cli.tape import Tape
-from autocompact.core.modes import DEFAULT, MODES
+from autocompact.compaction.modes import DEFAULT, MODES
 from autocompact.errors import InvalidInput
 from autocompact.replay import Invalid, Place, Refused, Totals
 from autocompact.testing import FakeProvider

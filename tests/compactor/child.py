@@ -11,10 +11,10 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from autocompact.compaction.modes import DEFAULT
 from autocompact.compactor import Compactor
 from autocompact.core.budget import Policy
 from autocompact.core.messages import Message, Text
-from autocompact.core.modes import DEFAULT
 from autocompact.core.tokens import Estimator
 from autocompact.ports import Clock, ModelReply
 from autocompact.stores.sqlite import SqliteStore

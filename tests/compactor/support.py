@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from autocompact.compaction.modes import DEFAULT, Mode
 from autocompact.compactor import Compactor, Conversation
 from autocompact.core.messages import Message, Text, ToolCall, ToolResult
-from autocompact.core.modes import DEFAULT, Mode
 from autocompact.core.tokens import Estimator, message_cost
 from autocompact.ports import ModelReply
 from autocompact.stores.memory import MemoryStore

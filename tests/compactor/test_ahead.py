@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from autocompact.compaction.modes import DEFAULT
 from autocompact.compactor import Compactor, Conversation
 from autocompact.core.budget import Policy, Prepare
 from autocompact.core.messages import Message, Text
-from autocompact.core.modes import DEFAULT
 from autocompact.core.tokens import Estimator
 from autocompact.errors import ModelUnavailable
 from autocompact.events import (

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from autocompact.compaction.modes import DEFAULT
+from autocompact.compaction.repair import problems
 from autocompact.core.budget import Policy
 from autocompact.core.messages import Message, Text, Usage, text_message
-from autocompact.core.modes import DEFAULT
-from autocompact.core.repair import problems
 from autocompact.errors import Conflict, IncompressibleContext, ModelOverflow, ModelRefused
 from autocompact.events import (
     BreakerOpened,

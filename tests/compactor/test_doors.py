@@ -10,9 +10,9 @@ from typing import Any, cast
 
 import pytest
 
+from autocompact.compaction.repair import problems
 from autocompact.compactor import Compactor, Conversation
 from autocompact.core.messages import Dialect, Message, Text, ToolCall, Usage
-from autocompact.core.repair import problems
 from autocompact.core.tokens import Estimator
 from autocompact.errors import InvalidInput
 from autocompact.stores.memory import MemoryStore

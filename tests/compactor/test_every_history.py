@@ -21,13 +21,13 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from autocompact.compaction.modes import MODES, Mode
+from autocompact.compaction.record import Compaction
+from autocompact.compaction.repair import problems
+from autocompact.compaction.transcript import Context
 from autocompact.compactor import Compactor, Conversation
-from autocompact.core.compaction import Compaction
 from autocompact.core.messages import Message, Text, ToolCall, ToolResult
-from autocompact.core.modes import MODES, Mode
-from autocompact.core.repair import problems
 from autocompact.core.tokens import Estimator
-from autocompact.core.transcript import Context
 from autocompact.errors import AutocompactError, Conflict, IncompressibleContext, InvalidInput, ModelRefused
 from autocompact.events import CompactionCompleted, CompactionStarted, Event
 from autocompact.ports import ModelReply

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from autocompact.compaction.modes import DEFAULT
+from autocompact.compaction.repair import problems
 from autocompact.compactor import Compactor, Conversation
 from autocompact.core.budget import Breaker, Policy
 from autocompact.core.messages import Message, Text
-from autocompact.core.modes import DEFAULT
-from autocompact.core.repair import problems
 from autocompact.core.tokens import Estimator
 from autocompact.errors import StoreUnavailable
 from autocompact.events import CompactionCompleted, CompactionStarted, Event

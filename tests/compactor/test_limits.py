@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
+from autocompact.compaction.modes import DEFAULT
+from autocompact.compaction.record import Compaction, Placement
 from autocompact.compactor import Compactor
 from autocompact.core.budget import Compact, Policy
-from autocompact.core.compaction import Compaction, Placement
 from autocompact.core.messages import Image, Message, Text, Usage, text_message
-from autocompact.core.modes import DEFAULT
 from autocompact.core.tokens import Estimator
 from autocompact.errors import IncompressibleContext, ModelOverflow
 from autocompact.ports import Key, ModelReply, Snapshot

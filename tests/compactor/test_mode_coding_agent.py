@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from autocompact.compaction.modes import CODING_AGENT, Mode
+from autocompact.compaction.repair import problems
 from autocompact.compactor import Compactor, Conversation
 from autocompact.core.budget import Compact, Continue
 from autocompact.core.messages import Message, Text, ToolCall, ToolResult, Usage
-from autocompact.core.modes import CODING_AGENT, Mode
-from autocompact.core.repair import problems
 from autocompact.core.tokens import Estimator
 from autocompact.models.openai_compatible import OpenAICompatible
 from autocompact.stores.memory import MemoryStore

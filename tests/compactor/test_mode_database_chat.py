@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from autocompact.compaction.modes import DATABASE_CHAT, Mode
 from autocompact.compactor import Compactor, Conversation
 from autocompact.core.budget import Policy
 from autocompact.core.messages import Message, Text, ToolCall, ToolResult
-from autocompact.core.modes import DATABASE_CHAT, Mode
 from autocompact.core.tokens import Estimator
 from autocompact.events import CompactionCompleted, CompactionStarted, Event
 from autocompact.models.openai_compatible import OpenAICompatible

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from autocompact.compaction.modes import SESSION_LAYER, at_preset
 from autocompact.compactor import Compactor, Conversation
 from autocompact.core.budget import Continue
-from autocompact.core.memory.context_archive import CONTEXT_ARCHIVE
-from autocompact.core.modes import SESSION_LAYER, at_preset
 from autocompact.core.tokens import Estimator
 from autocompact.errors import InvalidInput
+from autocompact.memory.context_archive import CONTEXT_ARCHIVE
 from autocompact.models.openai_compatible import OpenAICompatible
 from autocompact.stores.memory import MemoryStore
 from autocompact.testing import FakeClock, FakeProvider

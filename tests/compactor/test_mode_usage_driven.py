@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from autocompact.compaction.ladder import LAST_REQUEST
+from autocompact.compaction.modes import USAGE_DRIVEN, Mode
 from autocompact.compactor import Compactor, Conversation
-from autocompact.core.ladder import LAST_REQUEST
 from autocompact.core.messages import Usage
-from autocompact.core.modes import USAGE_DRIVEN, Mode
 from autocompact.core.reply import strip_summary_tags
 from autocompact.core.tokens import Estimator
 from autocompact.models.openai_compatible import OpenAICompatible

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from autocompact.compaction.modes import DEFAULT
+from autocompact.compaction.repair import problems
 from autocompact.compactor import Compactor, Conversation
-from autocompact.core.modes import DEFAULT
-from autocompact.core.repair import problems
 from autocompact.core.tokens import Estimator
 from autocompact.errors import InvalidInput
 from autocompact.stores.sqlite import SqliteStore

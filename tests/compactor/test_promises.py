@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import pytest
 
+from autocompact.compaction.modes import DEFAULT
 from autocompact.compactor import Compactor, Conversation
 from autocompact.core.budget import Compact, Policy
 from autocompact.core.messages import Image, Message, Text, Usage
-from autocompact.core.modes import DEFAULT
 from autocompact.core.tokens import Estimator
 from autocompact.errors import IncompressibleContext, ModelError
 from autocompact.events import BreakerOpened, Event

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from autocompact.compaction.modes import DEFAULT
+from autocompact.compaction.repair import problems
 from autocompact.compactor import Conversation
 from autocompact.core.budget import Policy
 from autocompact.core.messages import Message, Text
-from autocompact.core.modes import DEFAULT
-from autocompact.core.repair import problems
 from autocompact.errors import CompactionRunning, Conflict, InvalidInput
 from autocompact.events import CompactionCompleted, CompactionStarted, CompactionUndone, Event
 from autocompact.stores.memory import MemoryStore

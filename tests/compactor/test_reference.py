@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 
-from autocompact.core.modes import MODES
+from autocompact.compaction.modes import MODES
 from tests.house.source import ROOT
 
 

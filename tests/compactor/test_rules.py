@@ -8,7 +8,7 @@ import pytest
 
 from autocompact import MODES, Compactor, MemoryStore, Mode
 from autocompact.compactor.conversation import Conversation
-from autocompact.core.ledger.entries import Entry
+from autocompact.ledger.entries import Entry
 
 pytestmark = pytest.mark.anyio
 

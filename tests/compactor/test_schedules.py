@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autocompact.compaction.modes import CODING_AGENT, DEFAULT, MODES, Mode
+from autocompact.compaction.record import Compaction
 from autocompact.compactor import Compactor, Conversation
 from autocompact.core.budget import Policy
-from autocompact.core.compaction import Compaction
 from autocompact.core.messages import Message, Text
-from autocompact.core.modes import CODING_AGENT, DEFAULT, MODES, Mode
 from autocompact.core.tokens import Estimator
 from autocompact.errors import AutocompactError
 from autocompact.ports import Key, Lease, ModelReply, Snapshot

@@ -11,9 +11,9 @@ from typing import TypeVar
 
 import pytest
 
+from autocompact.compaction.modes import DEFAULT
 from autocompact.compactor import Compactor
 from autocompact.core.messages import text_message
-from autocompact.core.modes import DEFAULT
 from autocompact.core.tokens import Estimator
 from autocompact.errors import IncompressibleContext
 from autocompact.stores.sqlite import SqliteStore

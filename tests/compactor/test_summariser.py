@@ -9,9 +9,9 @@ from dataclasses import replace
 import msgspec
 import pytest
 
+from autocompact.compaction.modes import DEFAULT
 from autocompact.compactor import Compactor, Conversation
 from autocompact.core.messages import Message, text_message
-from autocompact.core.modes import DEFAULT
 from autocompact.core.tokens import Estimator, message_cost
 from autocompact.errors import ModelOverflow
 from autocompact.models.openai_compatible import OpenAICompatible

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 
+from autocompact.compaction.modes import DEFAULT
 from autocompact.compactor.state import EngineState
 from autocompact.compactor.work import leased
 from autocompact.core.budget import Policy
 from autocompact.core.messages import Message, Text
-from autocompact.core.modes import DEFAULT
 from autocompact.errors import ModelOverflow, StoreCorrupt, StoreUnavailable
 from autocompact.events import CompactionDiscarded, Event
 from autocompact.ports import Key, Lease, ModelReply

@@ -8,8 +8,8 @@ from typing import Literal
 
 from hypothesis import strategies as st
 
-from autocompact.core.compaction import Compaction, Mask, Placement, Receipt
-from autocompact.core.ledger.entries import Ledger
+from autocompact.compaction.record import Compaction, Mask, Placement, Receipt
+from autocompact.compaction.transcript import Transcript
 from autocompact.core.messages import (
     Image,
     Message,
@@ -23,7 +23,7 @@ from autocompact.core.messages import (
     text_message,
 )
 from autocompact.core.redaction import redact
-from autocompact.core.transcript import Transcript
+from autocompact.ledger.entries import Ledger
 
 ROLES: tuple[Role, ...] = ("system", "user", "assistant", "tool")
 PLACEMENTS: tuple[Placement, ...] = ("system", "user", "assistant")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Self
 
-from autocompact.core.ledger.entries import Entry, Kind, Ledger
-from autocompact.core.ledger.extraction import extract
 from autocompact.core.messages import Message, Part, Reasoning, Role, Text, ToolCall, ToolResult
+from autocompact.ledger.entries import Entry, Kind, Ledger
+from autocompact.ledger.extraction import extract
 
 
 class Words:

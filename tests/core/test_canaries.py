@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autocompact.compaction.ladder import Goal, SummaryReply, answer, climb
+from autocompact.compaction.transcript import Transcript
 from autocompact.core.chunks import document
-from autocompact.core.ladder import Goal, SummaryReply, answer, climb
 from autocompact.core.messages import Document, Message, Part, Reasoning, Text, ToolCall, ToolResult
 from autocompact.core.redaction import redact
 from autocompact.core.tokens import Estimator
-from autocompact.core.transcript import Transcript
 from autocompact.stores.encoding import encode_record
 from autocompact.stores.rules import title_of
 

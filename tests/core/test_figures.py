@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from autocompact.compaction.modes import Mode
 from autocompact.core.budget import Budget, Policy
 from autocompact.core.figures import check_windows
-from autocompact.core.modes import Mode
 from autocompact.core.windows import budget_for
 from autocompact.errors import InvalidInput
 

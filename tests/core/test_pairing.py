@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 
+from autocompact.compaction.repair import NO_RESPONSE, repair
 from autocompact.core.messages import Message, Reasoning, ToolCall, ToolResult
 from autocompact.core.pairing import Place, answered_calls, pairs
-from autocompact.core.repair import NO_RESPONSE, repair
 from tests.core.strategies import call, histories, id_histories, numbered, result, said
 
 ASK = said("user", "go on")

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autocompact.core.ledger import changes, facts, findings, lines, reactions, rules
 from autocompact.core.patterns import LazyPattern
+from autocompact.ledger import changes, facts, findings, lines, reactions, rules
 
 
 def _of(module: ModuleType) -> list[LazyPattern]:

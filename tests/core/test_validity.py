@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autocompact.compaction.transcript import Transcript, view
 from autocompact.core.messages import Document, Image, Message, Opaque, Text, ToolCall, ToolResult, Usage
 from autocompact.core.tokens import Estimator, message_cost
-from autocompact.core.transcript import Transcript, view
 from autocompact.core.validity import check_message, mended
 from autocompact.errors import InvalidInput
 from autocompact.wire import export_messages

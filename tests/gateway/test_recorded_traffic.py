@@ -15,8 +15,8 @@ import aiohttp
 import msgspec
 import pytest
 
+from autocompact.compaction.repair import repair
 from autocompact.core.messages import Dialect
-from autocompact.core.repair import repair
 from autocompact.gateway.chain import without_marks
 from autocompact.ports import Key
 from autocompact.sessions import read_session

@@ -13,7 +13,7 @@ import pytest
 from tests.house.source import ROOT
 
 _LAYERS = "upper layers may import lower ones, never the other way"
-_PURE = "core and wire hold values and decisions: no event loop, network, disk, process, clock or log"
+_PURE = "what decides is pure: no event loop, network, disk, process, clock or log"
 
 
 def _broken_contracts(folder: Path) -> list[str]:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
+from autocompact.compaction.repair import problems
 from autocompact.core.messages import Message, text_message
-from autocompact.core.repair import problems
 from autocompact.library.archive import Archive
 from autocompact.library.incoming import read_incoming
 from autocompact.library.outgoing import ExportFormat, render, valid

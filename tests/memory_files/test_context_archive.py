@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from autocompact.core.memory.context_archive import ArchiveEntry
-from autocompact.core.memory.erasing import Subject, erased
+from autocompact.memory.context_archive import ArchiveEntry
+from autocompact.memory.erasing import Subject, erased
 from autocompact.memory_files import append_to_archive
-from tests.core.memory.test_context_archive import record
 from tests.house.source import ROOT
+from tests.memory.test_context_archive import record
 
 
 @pytest.mark.requirement("C9")
@@ -29,8 +29,8 @@ def test_an_entry_that_does_not_fit_on_the_disk_leaves_no_half(tmp_path: Path):
     before = append_to_archive(tmp_path, entry).read_bytes()
     script = (
         "import resource, sys; from pathlib import Path; from autocompact.memory_files import append_to_archive;"
-        "from autocompact.core.memory.context_archive import ArchiveEntry;"
-        "from tests.core.memory.test_context_archive import record;"
+        "from autocompact.memory.context_archive import ArchiveEntry;"
+        "from tests.memory.test_context_archive import record;"
         f"resource.setrlimit(resource.RLIMIT_FSIZE, ({len(before) + 100}, {len(before) + 100}));"
         "entry = ArchiveEntry(conversation='invoices', record=record(), peak_tokens=1, transcript='-');"
         "append_to_archive(Path(sys.argv[1]), entry)"

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autocompact.compaction.repair import problems
 from autocompact.core.messages import Message
-from autocompact.core.repair import problems
 from autocompact.core.tokens import Estimator
 from autocompact.errors import IncompressibleContext, InvalidInput
 from autocompact.recorded import Compacted, Options, compact_session

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from autocompact.core.compaction import Compaction, Mask, Receipt
-from autocompact.core.ledger.entries import Ledger
+from autocompact.compaction.record import Compaction, Mask, Receipt
 from autocompact.core.messages import text_message
 from autocompact.core.redaction import redact
 from autocompact.core.tokens import Estimator
 from autocompact.errors import InvalidInput
+from autocompact.ledger.entries import Ledger
 from autocompact.recorded.moment import moment
 from autocompact.sessions import Session
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from autocompact.compaction.transcript import Transcript, view
 from autocompact.core.messages import Document, Image, Opaque, Reasoning, Text, Usage
 from autocompact.core.tokens import Estimator
-from autocompact.core.transcript import Transcript, view
 from autocompact.sessions.claude_log import CLEARED
 from tests.sessions.claude_lines import Claude, Line, call, jsonl, result, spoken, text
 

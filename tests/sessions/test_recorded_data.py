@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from autocompact.core.compaction import Compaction, Mask, Receipt
-from autocompact.core.ledger.entries import Ledger
+from autocompact.compaction.record import Compaction, Mask, Receipt
+from autocompact.compaction.transcript import Transcript, view
 from autocompact.core.messages import Reasoning, Text, ToolCall, ToolResult
 from autocompact.core.redaction import redact
-from autocompact.core.transcript import Transcript, view
 from autocompact.errors import UnreadableSession
+from autocompact.ledger.entries import Ledger
 from autocompact.sessions import read_session, write_claude_code
 from autocompact.vocabulary import load_counter
 

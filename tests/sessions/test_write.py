@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from autocompact.core.compaction import Compaction, Mask, Receipt
-from autocompact.core.ledger.entries import Ledger
+from autocompact.compaction.record import Compaction, Mask, Receipt
+from autocompact.compaction.transcript import Transcript, view
 from autocompact.core.messages import (
     Dialect,
     Document,
@@ -26,8 +26,8 @@ from autocompact.core.messages import (
 )
 from autocompact.core.redaction import redact
 from autocompact.core.tokens import Estimator
-from autocompact.core.transcript import Transcript, view
 from autocompact.errors import UnreadableSession
+from autocompact.ledger.entries import Ledger
 from autocompact.sessions import (
     Session,
     codex,

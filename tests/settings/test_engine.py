@@ -5,8 +5,8 @@ from typing import get_args
 import msgspec
 import pytest
 
+from autocompact.compaction.modes import MODES
 from autocompact.core.budget import PRESETS, Policy
-from autocompact.core.modes import MODES
 from autocompact.settings import Settings, mode_of, policy_of, threshold_of
 from autocompact.settings.values import ModeName, Preset
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from autocompact.core.compaction import Compaction
+from autocompact.compaction.record import Compaction
+from autocompact.compaction.transcript import Transcript
 from autocompact.core.messages import Message, text_message
 from autocompact.core.tokens import Estimator
-from autocompact.core.transcript import Transcript
 from autocompact.errors import Conflict, StoreError
 from autocompact.ports import Clock, Key
 from autocompact.stores.behind import MOST_IN_ALL, WriteBehind

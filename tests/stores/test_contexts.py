@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from autocompact.core.compaction import Compaction
+from autocompact.compaction.record import Compaction
+from autocompact.compaction.transcript import Transcript, view
 from autocompact.core.messages import Message
-from autocompact.core.transcript import Transcript, view
 from autocompact.ports import Key, Snapshot, Store
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.sqlite import SqliteStore

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autocompact.core.compaction import Mask
+from autocompact.compaction.record import Mask
 from autocompact.core.messages import Message, ToolCall, ToolResult, text_message
 from autocompact.core.redaction import redact
 from autocompact.errors import InvalidInput

@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import pytest
 
+from autocompact.compaction.repair import problems
 from autocompact.compactor import Compactor
 from autocompact.core.messages import Message, Opaque, Text, ToolCall, Usage, text_message
-from autocompact.core.repair import problems
 from autocompact.core.tokens import Estimator
 from autocompact.errors import InvalidInput
 from autocompact.library import opened

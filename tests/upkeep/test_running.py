@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from autocompact.core.memory.pages import NAMES
-from autocompact.core.memory.policy import ObservationPolicy, TaskPolicy, UpkeepPolicy
 from autocompact.errors import InvalidInput, MemoryInUse
+from autocompact.memory.pages import NAMES
+from autocompact.memory.policy import ObservationPolicy, TaskPolicy, UpkeepPolicy
 from autocompact.testing.clock import FakeClock
 from autocompact.upkeep import memory_folder, observe, run_upkeep
 from tests.upkeep.child import NOW

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from autocompact.core.modes import DEFAULT, Mode
+from autocompact.compaction.modes import DEFAULT, Mode
 from autocompact.errors import InvalidInput
 
 OFFLINE_WINDOW = 16_000

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from autocompact.chat.views import Divider, Entry, HistoryPage, UsagePoint
-from autocompact.core.compaction import Compaction
+from autocompact.compaction.record import Compaction
 from autocompact.core.messages import Message
 
 if TYPE_CHECKING:

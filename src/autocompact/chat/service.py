@@ -33,7 +33,6 @@ from autocompact.chat.tools.workspace import Workspace
 from autocompact.chat.views import ConversationLine
 from autocompact.compactor.compactor import ConversationStore
 from autocompact.compactor.deletion import Traces, delete_conversation, find_traces
-from autocompact.core.memory.erasing import Subject
 from autocompact.core.redaction import redact
 from autocompact.errors import AutocompactError, InvalidInput, StoreError, log_data
 from autocompact.events import Event
@@ -41,6 +40,7 @@ from autocompact.files import make_folder
 from autocompact.library.archive import Archive
 from autocompact.library.outgoing import ExportFormat, render
 from autocompact.library.place import database_path
+from autocompact.memory.erasing import Subject
 from autocompact.memory_files.erasing import erase_entries
 from autocompact.ports import Clock, ConversationInfo, Index, Key, SystemClock
 from autocompact.recall import RESULTS, Found, Recall

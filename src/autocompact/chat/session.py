@@ -29,9 +29,9 @@ from autocompact.chat.views import (
     WaitingRequest,
 )
 from autocompact.chat.waiting import Waiting
+from autocompact.compaction.record import Compaction
 from autocompact.compactor import CompactionResult
 from autocompact.compactor.records import Comparison
-from autocompact.core.compaction import Compaction
 from autocompact.core.messages import Message, text_message
 from autocompact.errors import InvalidInput
 from autocompact.events import CompactionCompleted, CompactionStarted, Event

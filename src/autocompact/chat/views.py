@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from autocompact.core.compaction import Compaction
+from autocompact.compaction.record import Compaction
 from autocompact.core.messages import Message
 
 Standing: TypeAlias = Literal["sent", "summarised", "masked", "replaced"]

@@ -10,11 +10,11 @@ import click
 
 from autocompact.cli.report import plural
 from autocompact.cli.shelf import visible
-from autocompact.core.memory.observations import ObservationRun, Observed
-from autocompact.core.memory.rules import Contradiction, Rule
-from autocompact.core.memory.tasks import TaskRun
-from autocompact.core.memory.unread import Unread
 from autocompact.library.archive import encode
+from autocompact.memory.observations import ObservationRun, Observed
+from autocompact.memory.rules import Contradiction, Rule
+from autocompact.memory.tasks import TaskRun
+from autocompact.memory.unread import Unread
 from autocompact.upkeep import FileChange, UpkeepReport
 from autocompact.upkeep.monthly import WrittenReport
 from autocompact.upkeep.monthly.telling import facts_of

@@ -22,8 +22,8 @@ from autocompact.cli.values import count
 from autocompact.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from autocompact.compaction.modes import Mode
     from autocompact.compactor import Compactor
-    from autocompact.core.modes import Mode
     from autocompact.ports import Model
     from autocompact.replay import Step
     from autocompact.sessions import Session
@@ -119,8 +119,8 @@ def chosen_mode(name: str | None, threshold: str | None) -> Mode:
     Raises:
         InvalidInput: there is no such mode, or the threshold is none.
     """
+    from autocompact.compaction.modes import at_preset
     from autocompact.core.budget import PRESETS
-    from autocompact.core.modes import at_preset
 
     mode = _mode(name)
     if threshold is None:
@@ -141,7 +141,7 @@ def chosen_mode(name: str | None, threshold: str | None) -> Mode:
 
 
 def _mode(name: str | None) -> Mode:
-    from autocompact.core.modes import MODES
+    from autocompact.compaction.modes import MODES
     from autocompact.settings import mode_of
 
     if name is None:

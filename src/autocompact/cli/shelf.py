@@ -12,8 +12,9 @@ import msgspec
 from autocompact.cli.charts import bar
 from autocompact.cli.report import plural
 from autocompact.cli.terminal import visible
+from autocompact.compaction.record import Compaction, Receipt
+from autocompact.compaction.transcript import Context
 from autocompact.compactor.deletion import STAYS, Traces
-from autocompact.core.compaction import Compaction, Receipt
 from autocompact.core.excerpts import marked
 from autocompact.core.messages import (
     Document,
@@ -28,7 +29,6 @@ from autocompact.core.messages import (
 )
 from autocompact.core.references import reference
 from autocompact.core.search import parse_query
-from autocompact.core.transcript import Context
 from autocompact.library import Excerpt, Restored, TakenIn, Undone
 from autocompact.library.archive import encode, message_document
 from autocompact.ports import ConversationInfo

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from autocompact.core.modes import MODES, Mode
+from autocompact.compaction.modes import MODES, Mode
 from autocompact.core.tokens import Counter
 from autocompact.errors import InvalidInput
 from autocompact.models.function import Function, FunctionModel

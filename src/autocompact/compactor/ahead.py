@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from autocompact.compaction.ladder import Goal
+from autocompact.compaction.receipts import weigh
+from autocompact.compaction.record import Compaction
 from autocompact.compactor.work import Work, finished
-from autocompact.core.compaction import Compaction
-from autocompact.core.ladder import Goal
-from autocompact.core.receipts import weigh
 from autocompact.errors import AutocompactError, CompactionRunning, Conflict, log_data
 from autocompact.events import CompactionDiscarded, CompactionPrepared
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol, Self, runtime_checkable
 
+from autocompact.compaction.modes import DEFAULT, Mode
 from autocompact.compactor.accepted import (
     check_name,
     checked_clock,
@@ -23,7 +24,6 @@ from autocompact.compactor.guarded import GuardedModel
 from autocompact.compactor.summariser import Summariser
 from autocompact.core.figures import check_whole, check_windows
 from autocompact.core.messages import Message, text_message
-from autocompact.core.modes import DEFAULT, Mode
 from autocompact.core.redacted import EMPTY
 from autocompact.core.redaction import Redacted, redact
 from autocompact.core.tokens import Counter

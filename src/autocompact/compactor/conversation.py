@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING, Self
 
 import msgspec
 
+from autocompact.compaction.ladder import Goal
+from autocompact.compaction.record import Compaction, Trigger
+from autocompact.compaction.transcript import Context, Transcript, View
 from autocompact.compactor.ahead import Ahead
 from autocompact.compactor.execution import Execution
 from autocompact.compactor.guarded import GuardedModel
@@ -25,12 +28,9 @@ from autocompact.compactor.records import Records
 from autocompact.compactor.state import EngineState
 from autocompact.compactor.work import CompactionResult, finished, numbered
 from autocompact.core.budget import Compact, Continue, Decision, Prepare, Pressure, Refuse, State, decide
-from autocompact.core.compaction import Compaction, Trigger
-from autocompact.core.ladder import Goal
 from autocompact.core.messages import Dialect, Message, Role, Text, Usage
 from autocompact.core.redaction import redact
 from autocompact.core.tokens import Cost, breakdown, message_cost, size
-from autocompact.core.transcript import Context, Transcript, View
 from autocompact.core.usage import Reading
 from autocompact.core.validity import check_message
 from autocompact.errors import (
@@ -309,7 +309,7 @@ class Conversation:
         return record.parent == self.active_id and self.transcript.admits(record)
 
     def context(self, *, closed: bool = False) -> Context:
-        """What the model is sent now. See `autocompact.core.transcript.View.context`."""
+        """What the model is sent now. See `autocompact.compaction.transcript.View.context`."""
         return self._view.context(closed=closed)
 
     def messages(self, *, dialect: Dialect = "openai_chat") -> list[dict[str, object]]:

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from autocompact.core.compaction import Compaction
-from autocompact.core.memory.erasing import Subject
+from autocompact.compaction.record import Compaction
+from autocompact.memory.erasing import Subject
 from autocompact.memory_files.erasing import Archives, erase_entries, find_entries
 from autocompact.ports import Key, Store
 from autocompact.stores.companions import archive_folders, archives_key, companions

@@ -16,18 +16,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from autocompact.compaction.ladder import LAST_REQUEST, Goal
+from autocompact.compaction.pins import with_pins
+from autocompact.compaction.record import Compaction, Trigger
+from autocompact.compaction.transcript import View
 from autocompact.compactor.deletion import delete_conversation
 from autocompact.compactor.state import EngineState, Settled
 from autocompact.compactor.work import LEASE_SECONDS, Work, finished, leased
 from autocompact.core.budget import Breaker
-from autocompact.core.compaction import Compaction, Trigger
-from autocompact.core.ladder import LAST_REQUEST, Goal
-from autocompact.core.memory.context_archive import ArchiveEntry
-from autocompact.core.memory.session import tasks_in_summary
 from autocompact.core.messages import Message, Text
-from autocompact.core.pins import with_pins
-from autocompact.core.summary import frame
-from autocompact.core.transcript import View
 from autocompact.errors import (
     AutocompactError,
     Conflict,
@@ -37,6 +34,9 @@ from autocompact.errors import (
     log_data,
 )
 from autocompact.events import BreakerOpened, CompactionCompleted, CompactionStarted
+from autocompact.ledger.summary import frame
+from autocompact.memory.context_archive import ArchiveEntry
+from autocompact.memory.session import tasks_in_summary
 from autocompact.memory_files import append_to_archive
 from autocompact.ports import Lease
 from autocompact.stores.companions import note_archive_folder

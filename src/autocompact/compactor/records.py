@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from autocompact.compaction.pins import kept_steps, with_pins
+from autocompact.compaction.receipts import weigh
+from autocompact.compaction.record import Compaction
+from autocompact.compaction.transcript import Transcript
 from autocompact.compactor.state import EngineState, Settled
 from autocompact.compactor.work import finished
-from autocompact.core.compaction import Compaction
-from autocompact.core.ledger.entries import Entry
-from autocompact.core.pins import kept_steps, with_pins
-from autocompact.core.receipts import weigh
 from autocompact.core.redaction import redact
-from autocompact.core.transcript import Transcript
 from autocompact.errors import Conflict, InvalidInput
 from autocompact.events import CompactionUndone
+from autocompact.ledger.entries import Entry
 from autocompact.ports import Key
 from autocompact.stores.fork import copy_conversation
 

@@ -12,16 +12,16 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from autocompact.compaction.ladder import SummaryReply, SummaryRequest
 from autocompact.core.chunks import chunks, document
-from autocompact.core.ladder import SummaryReply, SummaryRequest
 from autocompact.core.language import detect
 from autocompact.core.messages import Message, text_message
-from autocompact.core.prompts import Skill, compaction_instruction
 from autocompact.core.redacted import EMPTY
 from autocompact.core.redaction import Redacted, redact
 from autocompact.core.reply import Problem, check_reply
 from autocompact.core.tokens import Counter, message_cost
 from autocompact.errors import ModelOverflow
+from autocompact.ledger.prompts import Skill, compaction_instruction
 from autocompact.ports import Model, ModelReply
 
 ROLLING = 4

@@ -9,13 +9,13 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from autocompact.compaction.ladder import Climb, Goal, SummaryReply, SummaryRequest, climb
+from autocompact.compaction.record import Compaction
+from autocompact.compaction.transcript import Transcript
 from autocompact.compactor.summariser import Summariser
-from autocompact.core.compaction import Compaction
-from autocompact.core.ladder import Climb, Goal, SummaryReply, SummaryRequest, climb
 from autocompact.core.messages import Message
 from autocompact.core.redacted import EMPTY
 from autocompact.core.redaction import redact
-from autocompact.core.transcript import Transcript
 from autocompact.errors import (
     AutocompactError,
     CompactionRunning,

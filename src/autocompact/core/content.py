@@ -1,6 +1,6 @@
 """What kind of content a tool result is: the kinds that can leave a context, since a re-run or the archive has them.
 
-Three witnesses, the plainest first: what the tool does (`autocompact.core.ledger.actions`), the program that the command
+Three witnesses, the plainest first: what the tool does (`autocompact.core.actions`), the program that the command
 line runs, and, where neither says it, what the output looks like.
 """
 
@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Literal, TypeAlias, cast
 
-from autocompact.core.ledger.actions import Action
+from autocompact.core.actions import Action
 
 Content: TypeAlias = Literal[
     "file read", "search", "api reply", "test output", "build log", "git output", "listing", "other"

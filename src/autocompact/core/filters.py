@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Literal, TypeAlias, get_args
 
-from autocompact.core.ledger.actions import interpret
+from autocompact.core.actions import interpret
 from autocompact.core.messages import Message, ToolCall
 from autocompact.core.redacted import redacted_call
 from autocompact.core.search import Kind

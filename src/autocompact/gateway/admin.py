@@ -17,7 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from autocompact import compactor
-from autocompact.core.compaction import Compaction
+from autocompact.compaction.record import Compaction
 from autocompact.core.references import parse_reference
 from autocompact.errors import AutocompactError, CompactionRunning, Conflict, InvalidInput, StoreError
 from autocompact.gateway import endpoints as told

@@ -9,8 +9,8 @@ from hashlib import sha256
 from typing import Literal, Self, TypeAlias
 from urllib.parse import urlsplit
 
+from autocompact.compaction.modes import DEFAULT, Mode
 from autocompact.core.figures import check_whole, check_windows
-from autocompact.core.modes import DEFAULT, Mode
 from autocompact.errors import InvalidInput
 
 Provider: TypeAlias = Literal["openai", "anthropic"]

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
-from autocompact.core.compaction import Receipt
+from autocompact.compaction.record import Receipt
 from autocompact.recall import MOST_RESULTS, RESULTS
 
 MOST_LISTED = 1_000

@@ -9,10 +9,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from autocompact.compaction.ladder import Goal
 from autocompact.compactor import Compactor, Conversation
 from autocompact.compactor.compactor import ConversationStore
 from autocompact.core.budget import Budget
-from autocompact.core.ladder import Goal
 from autocompact.core.messages import Usage
 from autocompact.core.usage import MARGIN, Load
 from autocompact.core.windows import DEFAULT_WINDOW, budget_for, default_reserve, window_for

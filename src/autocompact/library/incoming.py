@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from autocompact.core.compaction import Compaction
+from autocompact.compaction.record import Compaction
+from autocompact.compaction.transcript import Transcript
 from autocompact.core.messages import Message
 from autocompact.core.tokens import Estimator
-from autocompact.core.transcript import Transcript
 from autocompact.errors import UnreadableSession
 from autocompact.library.archive import BEGINNING, FORMAT, is_archive, read_archive
 from autocompact.sessions import Session, read_session

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from autocompact.compaction.record import Compaction
+from autocompact.compaction.transcript import Context
 from autocompact.compactor import Compactor, Conversation
 from autocompact.compactor.deletion import Traces, delete_conversation, find_traces
-from autocompact.core.compaction import Compaction
 from autocompact.core.messages import Message
 from autocompact.core.references import parse_reference, reference
 from autocompact.core.tokens import Counter
-from autocompact.core.transcript import Context
 from autocompact.errors import InvalidInput, StoreUnavailable
 from autocompact.files import make_folder
 from autocompact.library.archive import Archive

@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias, assert_never
 
 import msgspec
 
+from autocompact.compaction.repair import repair
 from autocompact.core.messages import Message
-from autocompact.core.repair import repair
 from autocompact.library.archive import Archive, write_archive
 from autocompact.sessions import render_chat_json, render_markdown
 from autocompact.wire import export_messages

@@ -7,9 +7,9 @@ import os
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from autocompact.core.memory.context_archive import ARCHIVE_HEADING, CONTEXT_ARCHIVE, ArchiveEntry
 from autocompact.errors import MemoryInUse
 from autocompact.files import PRIVATE_FILE
+from autocompact.memory.context_archive import ARCHIVE_HEADING, CONTEXT_ARCHIVE, ArchiveEntry
 from autocompact.memory_files.changes import locked
 
 

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from autocompact.core.memory.context_archive import CONTEXT_ARCHIVE
-from autocompact.core.memory.erasing import Erased, Subject, erased
 from autocompact.errors import InvalidInput, MemoryInUse, StoreUnavailable
 from autocompact.files import replace_file
+from autocompact.memory.context_archive import CONTEXT_ARCHIVE
+from autocompact.memory.erasing import Erased, Subject, erased
 from autocompact.memory_files.changes import BACKUPS, locked
 
 _TRIES = 8

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from autocompact.core.ledger.extraction import extract
 from autocompact.core.messages import Message
-from autocompact.core.summary import offline_summary
 from autocompact.core.tokens import Counter, Estimator, message_cost
+from autocompact.ledger.extraction import extract
+from autocompact.ledger.summary import offline_summary
 from autocompact.off_loop import LARGE, off_loop_if
 from autocompact.ports import ModelReply
 

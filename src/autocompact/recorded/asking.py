@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from autocompact.compaction.ladder import SummaryReply, SummaryRequest
+from autocompact.compaction.modes import DEFAULT, Mode
 from autocompact.compactor.summariser import Summariser
-from autocompact.core.ladder import SummaryReply, SummaryRequest
-from autocompact.core.modes import DEFAULT, Mode
 from autocompact.core.redacted import EMPTY
 from autocompact.core.redaction import redact
 from autocompact.core.tokens import Counter

@@ -12,20 +12,20 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from autocompact.compaction.ladder import SMALLEST_LEDGER, Climb, Goal, SummaryReply, SummaryRequest, climb
+from autocompact.compaction.long_request import LEAST_REQUEST
+from autocompact.compaction.record import Compaction, Receipt
+from autocompact.compaction.transcript import Context, Transcript, view
 from autocompact.core.budget import Budget
-from autocompact.core.compaction import Compaction, Receipt
-from autocompact.core.ladder import SMALLEST_LEDGER, Climb, Goal, SummaryReply, SummaryRequest, climb
-from autocompact.core.ledger.entries import Ledger
-from autocompact.core.long_request import LEAST_REQUEST
 from autocompact.core.messages import Message, Text, ToolCall, ToolResult
 from autocompact.core.redacted import EMPTY, filled
 from autocompact.core.redaction import Redacted, redact
 from autocompact.core.reply import parse_summary
 from autocompact.core.tokens import Counter, message_cost
-from autocompact.core.transcript import Context, Transcript, view
-from autocompact.core.verification import Verification, verify
 from autocompact.core.windows import budget_for, window_for
 from autocompact.errors import IncompressibleContext, InvalidInput
+from autocompact.ledger.entries import Ledger
+from autocompact.ledger.verification import Verification, verify
 from autocompact.ports import Clock
 from autocompact.recorded.moment import Moment, moment
 from autocompact.recorded.pieces import Piece, largest, weighed

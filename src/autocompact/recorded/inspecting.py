@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from autocompact.core.compaction import Compaction
-from autocompact.core.ledger.actions import Action, Effect
+from autocompact.compaction.record import Compaction
+from autocompact.compaction.transcript import Context, Transcript, view
+from autocompact.core.actions import Action, Effect
 from autocompact.core.redacted import EMPTY, RedactedCall, RedactedResult, filled, joined, own
 from autocompact.core.redaction import Redacted, redact
-from autocompact.core.summary import frame
 from autocompact.core.tokens import MESSAGE_TOKENS, Counter, breakdown
-from autocompact.core.transcript import Context, Transcript, view
 from autocompact.core.windows import budget_for
+from autocompact.ledger.summary import frame
 from autocompact.recorded.moment import Moment, moment
 from autocompact.recorded.pieces import Piece, Weighed, called, largest, named, short_path, weighed
 from autocompact.sessions import Session

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from autocompact.core.compaction import Compaction
+from autocompact.compaction.record import Compaction
+from autocompact.compaction.transcript import Transcript
 from autocompact.core.tokens import Counter
-from autocompact.core.transcript import Transcript
 from autocompact.errors import InvalidInput
 from autocompact.sessions import Session
 

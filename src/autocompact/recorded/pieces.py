@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import LiteralString, NamedTuple
 
-from autocompact.core.ledger.actions import Action, interpret
+from autocompact.core.actions import Action, interpret
 from autocompact.core.messages import Document, Image, Message, Opaque, Part, Reasoning
 from autocompact.core.pairing import Place, pairs
 from autocompact.core.redacted import (

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from autocompact.core.compaction import Compaction, Receipt, Status
-from autocompact.core.ledger.entries import Ledger
+from autocompact.compaction.record import Compaction, Receipt, Status
 from autocompact.core.messages import Message, Part, Role, Text, Usage
 from autocompact.core.redaction import redact
+from autocompact.ledger.entries import Ledger
 
 _text = msgspec.json.Decoder(str).decode
 

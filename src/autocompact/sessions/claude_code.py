@@ -23,9 +23,9 @@ from functools import partial
 
 import msgspec
 
-from autocompact.core.compaction import Mask
+from autocompact.compaction.record import Mask
 from autocompact.core.messages import Image, Part, Text, ToolResult, Usage
-from autocompact.core.summary import HEADING
+from autocompact.ledger.summary import HEADING
 from autocompact.sessions.building import kind_of
 from autocompact.sessions.claude_blocks import parse_content
 from autocompact.sessions.claude_log import Boundary, Event, Micro, Record, assemble

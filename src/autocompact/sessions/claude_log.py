@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from autocompact.core.compaction import Compaction, Mask, Receipt, Rung
-from autocompact.core.ledger.entries import Ledger
+from autocompact.compaction.record import Compaction, Mask, Receipt, Rung
 from autocompact.core.messages import Message, Part, Role, ToolCall, ToolResult, Usage
 from autocompact.core.redacted import EMPTY, own
 from autocompact.core.redaction import redact
+from autocompact.ledger.entries import Ledger
 
 # What Claude Code shows the model in place of a tool output that a micro-compaction cleared.
 CLEARED: Final = "[Old tool result content cleared]"

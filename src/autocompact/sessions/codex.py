@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import msgspec
 
-from autocompact.core.compaction import Compaction
+from autocompact.compaction.record import Compaction
 from autocompact.core.messages import (
     Image,
     Message,

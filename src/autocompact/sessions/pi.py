@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from autocompact.core.compaction import Compaction
+from autocompact.compaction.record import Compaction
 from autocompact.core.messages import Image, Part, Reasoning, Role, Text, ToolCall, ToolResult, Usage
 from autocompact.sessions.building import Log, as_text, imported, kind_of, string
 from autocompact.sessions.jsonl import Lines

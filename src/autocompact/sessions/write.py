@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from autocompact.core.compaction import Compaction
+from autocompact.compaction.record import Compaction
 from autocompact.core.messages import (
     Document,
     Image,
@@ -22,8 +22,8 @@ from autocompact.core.messages import (
     ToolCall,
     ToolResult,
 )
-from autocompact.core.summary import frame
 from autocompact.errors import UnreadableSession
+from autocompact.ledger.summary import frame
 from autocompact.sessions import claude_code
 from autocompact.wire.request import export_messages
 

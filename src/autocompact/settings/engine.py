@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from autocompact.compaction.modes import MODES, Mode
 from autocompact.core.budget import Policy, preset
-from autocompact.core.modes import MODES, Mode
 from autocompact.settings.values import Settings
 
 _OF_POLICY = ("target", "tail_tokens", "on_overflow")

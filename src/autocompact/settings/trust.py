@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import assert_never, cast
 
-from autocompact.core.prompts import BUILT_IN
+from autocompact.ledger.prompts import BUILT_IN
 from autocompact.settings.fields import Setting
 from autocompact.skills import is_text
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from autocompact.core.memory.policy import ObservationPolicy, TaskPolicy, UpkeepPolicy
 from autocompact.core.prices import Price
 from autocompact.errors import InvalidInput
 from autocompact.library.place import data_folder, database_path
+from autocompact.memory.policy import ObservationPolicy, TaskPolicy, UpkeepPolicy
 from autocompact.ports import Clock, SystemClock
 from autocompact.settings.values import Settings
 from autocompact.upkeep.place import memory_folder

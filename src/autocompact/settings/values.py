@@ -11,7 +11,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct, field
 
-from autocompact.core.compaction import Placement
+from autocompact.compaction.record import Placement
 
 Preset: TypeAlias = Literal["50k", "100k", "150k", "200k", "never"]
 ModeName: TypeAlias = Literal["default", "database-chat", "usage-driven", "session-layer", "coding-agent"]

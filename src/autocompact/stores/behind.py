@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from autocompact.core.compaction import Compaction
+from autocompact.compaction.record import Compaction
+from autocompact.compaction.transcript import Transcript
 from autocompact.core.messages import Message
 from autocompact.core.tokens import Estimator
-from autocompact.core.transcript import Transcript
 from autocompact.errors import Conflict, StoreError
 from autocompact.off_loop import LARGE_BODY, off_loop_if
 from autocompact.ports import ConversationInfo, ConversationStore, Key, Lease, Snapshot

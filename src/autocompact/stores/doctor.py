@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, cast
 from zlib import crc32
 
-from autocompact.core.compaction import Compaction
+from autocompact.compaction.record import Compaction
 from autocompact.core.search import KINDS, passages
 from autocompact.errors import StoreError, StoreUnavailable
 from autocompact.stores.checksums import message_checksum, row_checksum

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias, cast
 
 import msgspec
 
-from autocompact.core.compaction import Compaction
+from autocompact.compaction.record import Compaction
 from autocompact.core.messages import (
     Document,
     Image,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from itertools import takewhile
 
-from autocompact.core.compaction import Compaction
+from autocompact.compaction.record import Compaction
 from autocompact.core.messages import Message
 from autocompact.errors import Conflict, InvalidInput
 from autocompact.ports import Key, Store

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from autocompact.core.compaction import Compaction
+from autocompact.compaction.record import Compaction
 from autocompact.core.messages import Message
 from autocompact.ports import Clock, ConversationInfo, Key, Lease, Snapshot, SystemClock
 from autocompact.stores.indexing import MemoryIndexer

@@ -15,7 +15,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Literal, Self, TypeVar
 
-from autocompact.core.compaction import Compaction
+from autocompact.compaction.record import Compaction
 from autocompact.core.messages import Message
 from autocompact.errors import InvalidInput, StoreCorrupt, StoreError
 from autocompact.ports import Clock, ConversationInfo, Key, Lease, Snapshot, SystemClock

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 from weakref import WeakSet
 
-from autocompact.core.compaction import Compaction
+from autocompact.compaction.record import Compaction
 from autocompact.core.messages import Message, Role
 from autocompact.errors import StoreCorrupt
 from autocompact.ports import ConversationInfo, Key

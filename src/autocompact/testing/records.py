@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from autocompact.core.compaction import Compaction, Mask, Receipt, Status
-from autocompact.core.ledger.entries import Entry, Ledger
+from autocompact.compaction.record import Compaction, Mask, Receipt, Status
 from autocompact.core.messages import Message, Role, text_message
 from autocompact.core.redacted import own
 from autocompact.core.redaction import redact
+from autocompact.ledger.entries import Entry, Ledger
 from autocompact.ports import Key
 
 KEY = Key(conversation="talk")

@@ -4,7 +4,7 @@
     observe(folder, "Tests of the importer need TZ=UTC", why="they failed in October")
     report = run_upkeep(folder, layers=("observations", "tasks"))
 
-`autocompact.core.memory` decides; here the folder is found, locked, read and changed.
+`autocompact.memory` decides; here the folder is found, locked, read and changed.
 """
 
 from __future__ import annotations

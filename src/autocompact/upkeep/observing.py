@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import date
 from pathlib import Path
 
-from autocompact.core.memory.observations import Observed, plan_observe
-from autocompact.core.memory.pages import OBSERVATION_ARCHIVE, OBSERVATIONS, RULES, Pages
 from autocompact.errors import MemoryInUse
+from autocompact.memory.observations import Observed, plan_observe
+from autocompact.memory.pages import OBSERVATION_ARCHIVE, OBSERVATIONS, RULES, Pages
 from autocompact.memory_files.changes import Change, Failpoint, locked, read_files, write
 from autocompact.ports import Clock, SystemClock
 

@@ -10,15 +10,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
-from autocompact.core.memory.context_archive import CONTEXT_ARCHIVE
-from autocompact.core.memory.document import read_document
-from autocompact.core.memory.index import plan_index
-from autocompact.core.memory.observations import ObservationRun, plan_observations
-from autocompact.core.memory.pages import DONE, NAMES, OBSERVATIONS, Pages
-from autocompact.core.memory.policy import UpkeepPolicy
-from autocompact.core.memory.session import plan_noting
-from autocompact.core.memory.tasks import TaskRun, plan_tasks
 from autocompact.errors import InvalidInput, MemoryInUse
+from autocompact.memory.context_archive import CONTEXT_ARCHIVE
+from autocompact.memory.document import read_document
+from autocompact.memory.index import plan_index
+from autocompact.memory.observations import ObservationRun, plan_observations
+from autocompact.memory.pages import DONE, NAMES, OBSERVATIONS, Pages
+from autocompact.memory.policy import UpkeepPolicy
+from autocompact.memory.session import plan_noting
+from autocompact.memory.tasks import TaskRun, plan_tasks
 from autocompact.memory_files.changes import Change, Failpoint, locked, read_files, write
 from autocompact.ports import Clock, SystemClock
 from autocompact.upkeep.observing import TRIES, today

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 
 from autocompact.chat.views import MeterReading, UsagePoint
-from autocompact.core.compaction import Compaction
+from autocompact.compaction.record import Compaction
 
 WIDTH, HEIGHT = 640, 200
 _LEFT, _TOP, _BOTTOM = 48, 12, 24

@@ -10,7 +10,7 @@ from nicegui import ui
 
 from autocompact.chat import ChatSession
 from autocompact.chat.views import Divider
-from autocompact.core.compaction import Compaction
+from autocompact.compaction.record import Compaction
 from autocompact.core.references import reference
 from autocompact.web.icons import icon
 from autocompact.web.record import RecordSections, Section

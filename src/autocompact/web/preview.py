@@ -11,7 +11,7 @@ from nicegui import ui
 from nicegui.events import GenericEventArguments, ValueChangeEventArguments
 
 from autocompact.chat import ChatSession
-from autocompact.core.compaction import Compaction
+from autocompact.compaction.record import Compaction
 from autocompact.core.references import reference
 from autocompact.errors import AutocompactError
 from autocompact.web.icons import icon

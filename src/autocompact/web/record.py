@@ -9,11 +9,11 @@ from nicegui import ui
 
 from autocompact.chat import ChatSession
 from autocompact.chat.markdown import reference_link, safe_html
-from autocompact.core.compaction import Compaction, Receipt
-from autocompact.core.ledger.entries import Entry, Kind
+from autocompact.compaction.record import Compaction, Receipt
 from autocompact.core.messages import Message
 from autocompact.core.redacted import without_secrets
 from autocompact.core.references import reference
+from autocompact.ledger.entries import Entry, Kind
 from autocompact.web.render import duration
 
 Section: TypeAlias = Literal["Summary", "Ledger", "Receipt", "What left"]

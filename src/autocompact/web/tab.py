@@ -18,7 +18,7 @@ from autocompact import events as engine
 from autocompact.chat import ChatService, ChatSession, events
 from autocompact.chat.events import ChatEvent
 from autocompact.chat.views import ConversationLine, Divider
-from autocompact.core.compaction import Compaction
+from autocompact.compaction.record import Compaction
 from autocompact.core.references import parse_reference
 from autocompact.errors import AutocompactError, InvalidInput
 from autocompact.web.addresses import page_address

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from autocompact.core.compaction import Compaction, Receipt
-from autocompact.core.ledger.entries import Entry, Ledger
-from autocompact.core.memory.context_archive import ARCHIVE_HEADING, CONTEXT_ARCHIVE, ArchiveEntry
+from autocompact.compaction.record import Compaction, Receipt
 from autocompact.core.messages import Message, Text, Usage
 from autocompact.core.redaction import redact
+from autocompact.ledger.entries import Entry, Ledger
+from autocompact.memory.context_archive import ARCHIVE_HEADING, CONTEXT_ARCHIVE, ArchiveEntry
 from autocompact.ports import Key
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.testing.clock import FakeClock

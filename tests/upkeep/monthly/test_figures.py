@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from autocompact.core.compaction import Compaction
+from autocompact.compaction.record import Compaction
 from autocompact.core.messages import Message, Text
 from autocompact.core.prices import Price
 from autocompact.core.tokens import Estimator, message_cost

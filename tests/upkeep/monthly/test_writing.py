@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from autocompact.core.memory.context_archive import CONTEXT_ARCHIVE
 from autocompact.errors import InvalidInput
+from autocompact.memory.context_archive import CONTEXT_ARCHIVE
 from autocompact.testing.clock import FakeClock
 from autocompact.upkeep.monthly import Month, write_report
 from autocompact.upkeep.monthly.charts import short

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from autocompact.core.memory.archive_entries import Archived, entries_in
 from autocompact.errors import InvalidInput, ModelError, UnreadableSession
+from autocompact.memory.archive_entries import Archived, entries_in
 from autocompact.models.openai_compatible import OpenAICompatible
 from autocompact.ports import Key
 from autocompact.sessions import read_session

@@ -11,8 +11,8 @@ from typing import Annotated
 import msgspec
 
 from autocompact.chat.tools.box import Asking, Tool, ToolError, tool
-from autocompact.core.prompts import Skill
 from autocompact.errors import InvalidInput
+from autocompact.ledger.prompts import Skill
 from autocompact.skills import load_skill
 
 FILE = "SKILL.md"

@@ -14,7 +14,7 @@ from autocompact.cli.report import plural
 from autocompact.cli.shelf import visible
 from autocompact.cli.talk.painter import painted
 from autocompact.cli.terminal import is_styled
-from autocompact.core.compaction import Compaction, Receipt
+from autocompact.compaction.record import Compaction, Receipt
 from autocompact.core.messages import Message, Text, ToolCall, ToolResult
 from autocompact.core.pairing import answered_calls
 from autocompact.core.references import reference

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import date
 from pathlib import Path
 
-from autocompact.core.compaction import Compaction
+from autocompact.compaction.record import Compaction
 from autocompact.core.messages import Message
 from autocompact.core.tokens import Counter, Estimator, message_cost
 from autocompact.ports import ConversationInfo, ConversationStore

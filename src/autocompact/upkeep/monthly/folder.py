@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import date
 
-from autocompact.core.memory.archive_entries import Archived, entries_in
-from autocompact.core.memory.context_archive import CONTEXT_ARCHIVE
-from autocompact.core.memory.dates import find_dates
-from autocompact.core.memory.notes import Note
-from autocompact.core.memory.pages import (
+from autocompact.memory.archive_entries import Archived, entries_in
+from autocompact.memory.context_archive import CONTEXT_ARCHIVE
+from autocompact.memory.dates import find_dates
+from autocompact.memory.notes import Note
+from autocompact.memory.pages import (
     DONE,
     OBSERVATION_ARCHIVE,
     OBSERVATIONS,
@@ -18,8 +18,8 @@ from autocompact.core.memory.pages import (
     TASK_ARCHIVE,
     Pages,
 )
-from autocompact.core.memory.task_table import rows_in
-from autocompact.core.memory.tasks import row_of
+from autocompact.memory.task_table import rows_in
+from autocompact.memory.tasks import row_of
 from autocompact.upkeep.monthly.records import CompactionRecord, Month, Records
 
 _FIELD = re.compile(r"[\s>]*(?:[-*+] )?\**(archived|rule since)\**:\**\s*(.*)", re.IGNORECASE)

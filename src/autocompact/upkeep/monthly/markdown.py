@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from autocompact.core.memory.wording import one_line
+from autocompact.memory.wording import one_line
 from autocompact.upkeep.monthly.figures import MonthlyReport
 from autocompact.upkeep.monthly.telling import Part, Table, facts_of, opening_of, parts_of, title_of
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from autocompact.core.memory.pages import NAMES
 from autocompact.core.prices import Price
 from autocompact.errors import InvalidInput, MemoryInUse
+from autocompact.memory.pages import NAMES
 from autocompact.memory_files.changes import Change, Failpoint, locked, read_files, write
 from autocompact.ports import Clock, SystemClock
 from autocompact.upkeep.monthly.conversations import records_of_file

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
-from autocompact.core.memory.archive_entries import entries_in
-from autocompact.core.memory.context_archive import CONTEXT_ARCHIVE
-from autocompact.core.memory.document import read_document
-from autocompact.core.memory.policy import UpkeepPolicy
 from autocompact.core.prices import Price
+from autocompact.memory.archive_entries import entries_in
+from autocompact.memory.context_archive import CONTEXT_ARCHIVE
+from autocompact.memory.document import read_document
+from autocompact.memory.policy import UpkeepPolicy
 from autocompact.memory_files.changes import read_files
 from autocompact.ports import Clock, SystemClock
 from autocompact.upkeep.monthly import Month, write_report

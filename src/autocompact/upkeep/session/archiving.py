@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from autocompact.core.compaction import Compaction
-from autocompact.core.memory.archive_entries import entries_in
-from autocompact.core.memory.context_archive import ARCHIVE_HEADING, CONTEXT_ARCHIVE, ArchiveEntry
-from autocompact.core.memory.index import plan_index
-from autocompact.core.memory.pages import DECISIONS, NAMES, Pages
-from autocompact.core.memory.session import plan_noting
+from autocompact.compaction.record import Compaction
 from autocompact.errors import MemoryInUse
+from autocompact.memory.archive_entries import entries_in
+from autocompact.memory.context_archive import ARCHIVE_HEADING, CONTEXT_ARCHIVE, ArchiveEntry
+from autocompact.memory.index import plan_index
+from autocompact.memory.pages import DECISIONS, NAMES, Pages
+from autocompact.memory.session import plan_noting
 from autocompact.memory_files.changes import Change, Failpoint, locked, read_files, write
 from autocompact.ports import Clock, SystemClock
 from autocompact.upkeep.observing import TRIES, today

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from autocompact.compaction.modes import SESSION_LAYER, Mode
+from autocompact.compaction.record import Compaction
+from autocompact.compaction.transcript import view
 from autocompact.compactor import Compactor
-from autocompact.core.compaction import Compaction
-from autocompact.core.memory.archive_entries import Archived
-from autocompact.core.memory.context_archive import ArchiveEntry
-from autocompact.core.memory.session import tasks_in_summary
-from autocompact.core.modes import SESSION_LAYER, Mode
-from autocompact.core.transcript import view
+from autocompact.memory.archive_entries import Archived
+from autocompact.memory.context_archive import ArchiveEntry
+from autocompact.memory.session import tasks_in_summary
 from autocompact.ports import Clock, Model
 from autocompact.recorded import Compacted, Options, compact_session, compact_with
 from autocompact.recorded.compacting import SUMMARY_LEAST

@@ -1,0 +1,684 @@
+"""The ladder: from a context that is too large to one that fits, in steps that never fail silently.
+
+    mask        old tool outputs become one-line stubs
+    summarise   the head becomes summary + ledger, a recent tail stays verbatim
+    tighten     smaller tail, smaller ledger; the summary's text is not asked for again
+    floor       system prompt, pins, last request, and as much ledger as fits
+    refuse      `IncompressibleContext`, with what fills the window
+
+(Repair is not a step: every context is folded through `autocompact.compaction.repair`.) Each step's result is accepted
+if it fits the target and is strictly smaller than the context before. The first accepted one wins.
+
+`climb` decides and does no I/O: where it needs a summary it yields a `SummaryRequest` and is sent a `SummaryReply`,
+or None for "make it without a model". It asks at most once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Final, TypeAlias
+
+from autocompact.compaction.cuts import DEFAULT, LogOrder, Rule, Unseen, legal_cuts, tail_cut
+from autocompact.compaction.long_request import LEAST_REQUEST, CutRequest, cut_request
+from autocompact.compaction.masking import cut_results, mask_old_results
+from autocompact.compaction.pins import Kept, kept_steps
+from autocompact.compaction.receipts import weigh
+from autocompact.compaction.record import Compaction, Mask, Placement, Receipt, Rung, Trigger
+from autocompact.compaction.transcript import Transcript, masked, view
+from autocompact.core.language import WORDS
+from autocompact.core.messages import Document, Message, Part, Reasoning, Text, ToolCall, ToolResult
+from autocompact.core.redacted import EMPTY, Redactor, edited, filled, joined, own
+from autocompact.core.redaction import Redacted
+from autocompact.core.references import false_references, without_references
+from autocompact.core.tokens import Cost, message_cost
+from autocompact.errors import IncompressibleContext
+from autocompact.ledger.entries import Entry, Ledger
+from autocompact.ledger.extraction import Reading
+from autocompact.ledger.rendering import language_of
+from autocompact.ledger.rules import rules_section
+from autocompact.ledger.scan import scan
+from autocompact.ledger.shortening import shortened_text
+from autocompact.ledger.stretches import STRETCH_TOKENS, stretches
+from autocompact.ledger.summary import frame, offline_summary
+from autocompact.ledger.verification import repair_summary, verify
+
+RULES: tuple[Rule, ...] = (*DEFAULT, LogOrder())
+WITHOUT_UNSEEN: tuple[Rule, ...] = (*RULES, Unseen())
+
+SMALLEST_LEDGER = 64
+"""Tokens below which a summary says nothing useful: with less room than this the floor is refused."""
+
+RULES_LEAST, RULES_SHARE = 200, 0.35
+"""Tokens that rules may take whole: so many, or this share of a larger summary."""
+
+FADED = 0.005
+"""Expected need below which an identifier of an earlier compaction is left to recall: the ledger must not grow with
+the conversation."""
+
+FRAMING = 12
+"""Tokens of the message around a summary, and what its text takes more than its parts do."""
+
+LAST_REQUEST: Final = "Last request from user was: "
+"""Goes before the request that stands inside the summary message (requirement D4)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """What a compaction has to reach.
+
+    Attributes:
+        limit: tokens that the context may take at most, overhead included (window less output reserve).
+        target: tokens that it should take, at most the limit; a step that only fits the limit is taken when none fits
+            the target.
+        summary_tokens: size of summary plus ledger.
+        cap_tokens: of a model's summary; a longer one is shortened by sentences. 0 if nothing but ``summary_tokens``
+            limits it.
+        request_tokens: of the last request; a longer one is shown by its beginning and end. 0 if it stays whole.
+        tail_tokens: recent messages that stay verbatim, and at least the results that the model has not seen yet, which
+            may exceed the target; 0 folds everything but a request that nobody answered.
+        max_bytes: of the request on the wire; 0 if nothing limits it.
+        max_images: in the request; 0 if nothing limits them.
+        overhead: what the request holds besides the messages (tool schemas, a system prompt outside of the log).
+        pins: messages (``seq``) that must stay verbatim.
+        notes: texts that must stand in the summary verbatim, whatever its budget.
+        placement: where the summary goes.
+        focus: what the summary should concentrate on.
+        first_rung: the step to begin with; a person who asks for a compaction wants at least a summary.
+        inline_request: the last request stands inside the summary message instead of after it (the coding
+            agent's form: system prompt plus one user message).
+        request: the last request where an earlier compaction put it inside its summary message, so that the
+            context does not show it any more. It stands inside of this summary as well.
+        trigger: why it runs, for the receipt.
+    """
+
+    limit: int
+    target: int
+    summary_tokens: int
+    tail_tokens: int
+    cap_tokens: int = 0
+    request_tokens: int = 0
+    max_bytes: int = 0
+    max_images: int = 0
+    overhead: Cost = field(default_factory=Cost)
+    pins: frozenset[int] = frozenset()
+    notes: tuple[Redacted, ...] = ()
+    placement: Placement = "user"
+    focus: Redacted = EMPTY
+    first_rung: Rung = "mask"
+    inline_request: bool = False
+    request: Message | None = None
+    trigger: Trigger = "threshold"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "target", min(self.target, self.limit))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryRequest:
+    """Asks for the summary of ``messages``: a prefix of the live context, so a provider's cache can serve it.
+
+    Attributes:
+        messages: what is to be summarised, an earlier summary included, as it was sent before.
+        previous: the earlier summary's text, "" if none.
+        focus: what to concentrate on.
+        tokens: size that the summary may have.
+        replaced_tokens: tokens of what it stands for: a larger summary is of no use.
+    """
+
+    messages: Sequence[Message]
+    previous: Redacted
+    focus: Redacted
+    tokens: int
+    replaced_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryReply:
+    """A summary from wherever it came. With empty ``text`` the offline one is used and ``problem`` says why.
+
+    ``notes`` say what of it is not as it was asked for.
+    """
+
+    text: Redacted
+    model: str
+    problem: Redacted = EMPTY
+    cost: float | None = None
+    notes: tuple[Redacted, ...] = ()
+
+
+Climb: TypeAlias = Generator[SummaryRequest, SummaryReply | None, Compaction | None]
+
+
+def climb(log: Transcript, goal: Goal, *, active: Compaction | None = None) -> Climb:
+    """Compact ``log``, which is shown under ``active`` so far.
+
+    Returns (as the generator's value):
+        the record to activate, or None if there is nothing to gain: all fits the tail, or no step would shrink it.
+
+    Raises:
+        IncompressibleContext: even the floor is larger than the limit.
+    """
+    attempt = _Attempt(log, goal, active=active)
+    best = attempt.mask_only() if goal.first_rung == "mask" and attempt.masks_may_do() else None
+    if best is not None and attempt.fits(best, tokens=attempt.target):
+        return best
+    if attempt.rests():
+        return None
+    reply: SummaryReply | None = None
+    asked = False
+    for rung, tail_tokens, summary_tokens in _steps(goal):
+        head = attempt.head(tail_tokens)
+        if head is None or (tail_tokens and not attempt.may_reach(rung, head)):
+            continue  # a later step leaves less verbatim
+        if not asked:
+            reply = yield attempt.request(head, summary_tokens)
+            asked = True
+        candidate = attempt.summarised(rung, head, reply=reply, tokens=summary_tokens)
+        best = attempt.smaller(candidate, best)
+        if best is candidate and attempt.fits(candidate, tokens=attempt.target):
+            return candidate
+    return attempt.floor(reply, best)
+
+
+def climb_offline(log: Transcript, goal: Goal, *, active: Compaction | None = None) -> Compaction | None:
+    """`climb` with no model: every summary is the extractive one."""
+    return answer(climb(log, goal, active=active), None)
+
+
+def answer(climbing: Climb, reply: SummaryReply | None) -> Compaction | None:
+    """Run ``climbing`` to its end, with ``reply`` as the summary."""
+    try:
+        next(climbing)
+        climbing.send(reply)
+    except StopIteration as end:
+        return end.value
+    raise RuntimeError("a climb asks once")  # pragma: no cover - climb() keeps this
+
+
+def _steps(goal: Goal) -> Iterator[tuple[Rung, int, int]]:
+    yield "summarise", goal.tail_tokens, goal.summary_tokens
+    for share in (2, 4, 8):
+        yield "tighten", goal.tail_tokens // share, max(SMALLEST_LEDGER, goal.summary_tokens // share)
+    if goal.tail_tokens:
+        yield "tighten", 0, max(SMALLEST_LEDGER, goal.summary_tokens // 8)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Head:
+    """The part of the context that a summary would stand for: messages before ``index``, without the prompt."""
+
+    messages: tuple[Message, ...]
+    index: int
+    through_seq: int
+
+
+class _Attempt:
+    """What the steps of one climb share: the context before, its weights, and the ledger of each head."""
+
+    def __init__(self, log: Transcript, goal: Goal, *, active: Compaction | None) -> None:
+        self.log, self.goal = log, goal
+        self.redactor = Redactor()
+        self.context = view(log, _located(log, active))
+        self.active = self.context.compaction
+        self.before = self.context.cost + goal.overhead
+        shown = next((m for m in reversed(self.context.messages) if m.is_request), None)
+        self.last_request = max(filter(None, (shown, goal.request)), key=lambda m: m.seq, default=None)
+        self._cut_request = self._cut_last_request()
+        self.tokens = [self._tokens(message) for message in self.context.messages]
+        self.prompt = next(
+            i for i, m in enumerate((*self.context.messages, None)) if m is None or m.role != "system"
+        )
+        self.rules = WITHOUT_UNSEEN if goal.tail_tokens else RULES
+        self._legal: dict[tuple[Rule, ...], tuple[int, ...]] = {}
+        self.unseen = self._cuts(self.rules)[-1]
+        extra = max(0, sum(self.tokens[self.unseen :]) - goal.tail_tokens)
+        self.target = min(goal.limit, goal.target + extra)
+        self._ledgers: dict[int, Ledger] = {}
+
+    def _cuts(self, rules: tuple[Rule, ...]) -> tuple[int, ...]:
+        """The cuts that ``rules`` allow, worked out once."""
+        if rules not in self._legal:
+            self._legal[rules] = legal_cuts(self.context.messages, rules=rules)
+        return self._legal[rules]
+
+    def _cut_last_request(self) -> CutRequest | None:
+        """The last request as it is shown."""
+        last = self.last_request
+        if last is None:
+            return None
+        source = self.log[last.seq] if last.seq and self.log.holds(last.seq) else last
+        return cut_request(source, self.goal.request_tokens, counter=self.log.counter, redactor=self.redactor)
+
+    def _tokens(self, message: Message) -> int:
+        cut = self._cut_request
+        if cut is not None and cut.masks and message.seq == cut.message.seq and message.is_request:
+            return message_cost(cut.message, self.log.counter).tokens
+        whole = message.seq and not message.changed
+        return (self.log.cost(message.seq) if whole else message_cost(message, self.log.counter)).tokens
+
+    @property
+    def _quotes(self) -> bool:
+        """Whether the last request stands inside the summary message once it is folded."""
+        last = self.last_request
+        return last is not None and (self.goal.inline_request or not self.log.holds(last.seq))
+
+    @property
+    def _covered(self) -> int:
+        return self.active.through_seq if self.active else 0
+
+    @property
+    def _previous(self) -> Redacted:
+        """The earlier summary, without the request that was the last one then."""
+        return edited(self.active.summary, _without_request) if self.active else EMPTY
+
+    def fits(self, record: Compaction, *, tokens: int) -> bool:
+        """Whether the request under ``record`` keeps to so many tokens, and to the limits on bytes and images."""
+        goal, receipt = self.goal, record.receipt
+        after = Cost(tokens=receipt.tokens_after, bytes=receipt.bytes_after, images=receipt.images_after)
+        return _within(after, goal, tokens=tokens)
+
+    def rests(self) -> bool:
+        """Whether the tail that is asked for holds everything, and nothing presses for less."""
+        enough = _within(self.before, self.goal, tokens=self.target)
+        return enough and self.head(self.goal.tail_tokens) is None
+
+    def smaller(self, candidate: Compaction | None, best: Compaction | None) -> Compaction | None:
+        """``candidate`` if it is strictly smaller than the context before and than ``best``, else ``best``."""
+        if candidate is None:
+            return best
+        bound = self.before.tokens if best is None else best.receipt.tokens_after
+        return candidate if candidate.receipt.tokens_after < bound else best
+
+    def head(self, tail_tokens: int, *, rules: tuple[Rule, ...] | None = None) -> _Head | None:
+        """What a summary would stand for if ``tail_tokens`` stay verbatim; None if that is nothing new."""
+        messages = self.context.messages
+        index = tail_cut(messages, self.tokens, tail_tokens=tail_tokens, cuts=self._cuts(rules or self.rules))
+        if index == len(messages) and messages and messages[-1].is_request:
+            index -= 1
+        folded = tuple(messages[min(self.prompt, index) : index])
+        stays = None if self._quotes else self.last_request
+        if not any(message.seq > self._covered for message in folded if message is not stays):
+            return None
+        return _Head(messages=folded, index=index, through_seq=max(message.seq for message in folded))
+
+    def request(self, head: _Head, tokens: int) -> SummaryRequest:
+        """The question to a model: the live context up to the cut, so that its cache still holds it."""
+        return SummaryRequest(
+            messages=self.context.messages[: head.index],
+            previous=self._previous,
+            focus=self.goal.focus,
+            tokens=tokens,
+            replaced_tokens=sum(self.tokens[: head.index]),
+        )
+
+    def ledger(self, through_seq: int) -> Ledger:
+        """Everything worth keeping through ``through_seq``, earlier ledgers merged in."""
+        if through_seq not in self._ledgers:
+            # the tail is evidence (what was done, settled, or stays verbatim), though it has no entries
+            self._ledgers[through_seq] = self._read.ledger(through_seq)
+        return self._ledgers[through_seq]
+
+    @cached_property
+    def _pinned(self) -> Kept:
+        """The pins with their whole steps."""
+        return kept_steps(self.log, self.goal.pins)
+
+    @cached_property
+    def _read(self) -> Reading:
+        """The last stretch of what is new, read with what is known before it.
+
+        Names of earlier stretches but the one before fade until none is left, so they are not looked for.
+        """
+        known = _unfaded(self.active.ledger) if self.active and self.active.ledger.entries else None
+        new = tuple(self.log.live(self._covered + 1 if known else 1))
+        least = max(
+            STRETCH_TOKENS, 4 * self.goal.tail_tokens
+        )  # every head that is tried ends within the last one
+        *before, last = stretches(new, tokens=lambda message: self.log.cost(message.seq).tokens, least=least)
+        for left, stretch in zip(range(len(before), 0, -1), before, strict=True):
+            known = _unfaded(Reading(scan(stretch, with_names=left == 1), previous=known).ledger())
+        return Reading(scan(last, redactor=self.redactor), previous=known)
+
+    def masks_may_do(self) -> bool:
+        """True if the context could fit the limit with no tool output in it at all: else masks alone never do."""
+        outputs = sum(
+            tokens
+            for message, tokens in zip(self.context.messages, self.tokens, strict=True)
+            if message.results
+        )
+        return self.before.tokens - outputs <= self.goal.limit
+
+    def mask_only(self, masks: tuple[Mask, ...] | None = None) -> Compaction | None:
+        """Old tool outputs as stubs, or ``masks``, and nothing summarised; None if that makes nothing smaller."""
+        masks = self._masks(0, protect_tokens=self.goal.tail_tokens) if masks is None else masks
+        if not masks:
+            return None
+        ledger = self.active.ledger if self.active else Ledger()
+        summary = self.active.summary if self.active else EMPTY
+        record = self._record("mask", through_seq=self._covered, summary=summary, ledger=ledger, masks=masks)
+        return self.smaller(record, None)
+
+    def summarised(
+        self, rung: Rung, head: _Head, *, reply: SummaryReply | None, tokens: int, cut: tuple[Mask, ...] = ()
+    ) -> Compaction:
+        """Summary and ledger of the head in ``tokens``; the tail stays, but for ``cut`` and old outputs from `tighten` on."""
+        ledger = self.ledger(head.through_seq)
+        rules = self._rules(ledger, tokens)
+        room = max(SMALLEST_LEDGER, tokens - self.log.counter.count(rules))
+        stated = self._stated_in_summary(ledger)
+        notes: tuple[Redacted, ...] = ()
+        if reply is not None and reply.text:
+            text, notes = self._usable(reply.text, stated)
+            checked = verify(text, stated)
+            text = repair_summary(text, stated, verification=checked, budget=room, counter=self.log.counter)
+        else:
+            replaced = sum(self.tokens[min(self.prompt, head.index) : head.index])
+            text = self._offline(stated, tokens=min(room, max(SMALLEST_LEDGER, replaced // 2)))
+        text = self._with_fixed_words(text, head, rules=rules)
+        masks = _merged(self._tail_masks(rung, head), cut)
+        record = self._record(
+            rung, through_seq=head.through_seq, summary=text, ledger=ledger, masks=masks, reply=reply
+        )
+        return replace(record, receipt=replace(record.receipt, notes=(*record.receipt.notes, *notes)))
+
+    def _stated_in_summary(self, ledger: Ledger) -> Ledger:
+        """The ledger without the rules, which stand before the summary, and without what the last request says.
+
+        That stands after the summary or in it: a reference to it stays.
+        """
+        last = self._cut_request.message if self._cut_request else None
+        entries: list[Entry] = []
+        for entry in ledger.entries:
+            if entry.kind == "rule":
+                continue
+            if last is None or entry.seq != last.seq:
+                entries.append(entry)
+            elif entry.kind == "request":
+                entries.append(replace(entry, text=own("…")))
+            elif entry.kind not in ("identifier", "fact") or entry.text not in self.redactor(last).text:
+                entries.append(entry)
+        return Ledger(entries=tuple(entries))
+
+    def _usable(self, summary: Redacted, ledger: Ledger) -> tuple[Redacted, tuple[Redacted, ...]]:
+        """A model's summary without references to what is not there and cut to the cap, and notes on both."""
+        wrong = false_references(summary, self._exists)
+        text = edited(summary, partial(without_references, wrong=wrong)) if wrong else summary
+        notes: list[Redacted] = []
+        if wrong:
+            listed = joined(", ", (filled("m{}", seq) for seq in wrong))
+            notes.append(filled("references to messages that do not exist: {}", listed))
+        cap, tokens = self.goal.cap_tokens, self.log.counter.count(text)
+        if cap and tokens > cap:
+            text = shortened_text(text, cap, counter=self.log.counter, ledger=ledger).text
+            note = "the summary had {:,} tokens where {:,} were asked for: it was shortened"
+            notes.append(filled(note, tokens, cap))
+        return text, tuple(notes)
+
+    def _exists(self, seq: int) -> bool:
+        """Whether a reference to ``seq`` can be right: there is that message, or its name is used for something else."""
+        return seq <= len(self.log) or any(f"m{seq}" in name for name in self._words)
+
+    @cached_property
+    def _words(self) -> tuple[str, ...]:
+        """Everything that the summary is made of, for names that look like references."""
+        texts = (_spoken(part) for message in self.context.messages for part in message.parts)
+        return (self._previous, *texts)
+
+    def may_reach(self, rung: Rung, head: _Head) -> bool:
+        """Whether what this step leaves verbatim is below the target: the cheap question before the summary."""
+        masks = self._tail_masks(rung, head)
+        bare = self._shape(rung, through_seq=head.through_seq, summary=EMPTY, ledger=Ledger(), masks=masks)
+        return _within(view(self.log, bare).cost + self.goal.overhead, self.goal, tokens=self.target)
+
+    def _tail_masks(self, rung: Rung, head: _Head) -> tuple[Mask, ...]:
+        return (
+            () if rung == "summarise" else self._masks(head.index, protect_tokens=self.goal.tail_tokens // 4)
+        )
+
+    def _rules(self, ledger: Ledger, tokens: int) -> Redacted:
+        """The rules in force, each of them, on every rung; shortened where they would take most of a summary."""
+        budget = max(RULES_LEAST, int(tokens * RULES_SHARE))
+        heading = WORDS[language_of(ledger.entries)]["rules"]
+        last = self._cut_request
+        whole = last.message.seq if last is not None and not last.masks else 0  # it stands verbatim anyway
+        rules = (entry for entry in ledger.entries if entry.kind == "rule" and entry.seq != whole)
+        return rules_section(rules, budget=budget, counter=self.log.counter, heading=heading)
+
+    def _offline(self, ledger: Ledger, *, tokens: int) -> Redacted:
+        return offline_summary(
+            ledger,
+            budget=tokens,
+            counter=self.log.counter,
+            focus=self.goal.focus,
+            previous=self._previous,
+        )
+
+    def floor(self, reply: SummaryReply | None, best: Compaction | None) -> Compaction | None:
+        """System prompt, pins, last request and as much ledger as fits; or the best step that fits the limit.
+
+        What the model has not seen yet stays whole where it can, else it is cut. It is folded if that does not do either.
+
+        Raises:
+            IncompressibleContext: not even that fits.
+        """
+        everything = self.head(0, rules=RULES)
+        for candidate in (
+            lambda: self._floored(self.head(0), reply),
+            lambda: self._cut(reply),
+            lambda: self._floored(everything, reply),
+        ):
+            best = self.smaller(candidate(), best)
+            if best is not None and self.fits(best, tokens=self.goal.limit):
+                return best
+            if _within(self.before, self.goal, tokens=self.goal.limit):
+                return None
+        if (shorter := self._with_shorter_request(everything)) is not None:
+            return shorter.floor(reply, best)
+        raise IncompressibleContext(self._fixed(everything), limit=self.goal.limit)
+
+    def _with_shorter_request(self, head: _Head | None) -> _Attempt | None:
+        """The same climb with the last request cut, if the model has seen it and it is what does not fit."""
+        last, messages = self.last_request, self.context.messages
+        answered = any(m.role == "assistant" and last is not None and m.seq > last.seq for m in messages)
+        if last is None or self.goal.request_tokens or not answered:
+            return None
+        fixed = self._fixed(head)
+        room = self.goal.limit - sum(fixed.values()) + fixed["last request"]
+        if room < 2 * LEAST_REQUEST:
+            return None
+        return _Attempt(self.log, replace(self.goal, request_tokens=room // 2), active=self.active)
+
+    def _floored(self, head: _Head | None, reply: SummaryReply | None) -> Compaction | None:
+        """The head in a ledger as large as there is room for."""
+        fixed = sum(self._fixed(head).values())
+        room = self.goal.limit - fixed
+        if head is None or room < 0:
+            return None
+        wanted = min(self.goal.summary_tokens, self.target - fixed + SMALLEST_LEDGER)
+        tokens = min(SMALLEST_LEDGER + room, max(SMALLEST_LEDGER, wanted))
+        return self.summarised("floor", head, reply=reply, tokens=tokens)
+
+    def _cut(self, reply: SummaryReply | None) -> Compaction | None:
+        """The results that the model has not seen yet cut so far that there is room for a summary and for work."""
+        head = self.head(0)
+        tokens = max(SMALLEST_LEDGER, self.goal.summary_tokens // 2)
+        excess = sum(self._fixed(head).values()) - (self.goal.target + self.goal.limit) // 2
+        unseen = self.context.messages[self.unseen :]
+        cut = cut_results(
+            unseen,
+            counter=self.log.counter,
+            save_tokens=excess + tokens,
+            pinned=self.goal.pins,
+            redactor=self.redactor,
+        )
+        if not cut:
+            return None
+        if head is None:
+            return self.mask_only(_merged(self.active.masks if self.active else (), cut))
+        return self.summarised("floor", head, reply=reply, tokens=tokens, cut=cut)
+
+    def _fixed(self, head: _Head | None) -> dict[str, int]:
+        """Tokens by what the floor cannot give up."""
+        index = head.index if head else self.prompt
+        kept = {seq: self._kept_tokens(seq) for seq in self._keep(head.through_seq if head else 0)}
+        for message, tokens in zip(self.context.messages[index:], self.tokens[index:], strict=True):
+            kept[message.seq] = kept.get(message.seq, 0) + tokens
+        rules = self._rules(self.ledger(head.through_seq), SMALLEST_LEDGER) if head else EMPTY
+        words = self.log.counter.count(self._with_fixed_words(EMPTY, head, rules=EMPTY)) if head else 0
+        last = self.last_request.seq if self.last_request else 0
+        summary = self.log.counter.count(frame("", placement=self.goal.placement)) + FRAMING + SMALLEST_LEDGER
+        return {
+            "system prompt": sum(self.tokens[: self.prompt]),
+            "tools": self.goal.overhead.tokens,
+            "last request": kept.pop(last, 0),
+            "rules": self.log.counter.count(rules),
+            "pins": words + sum(tokens for seq, tokens in kept.items() if seq in self.goal.pins),
+            "what cannot be folded": sum(tokens for seq, tokens in kept.items() if seq not in self.goal.pins),
+            "the smallest summary": summary if head else 0,
+        }
+
+    def _masks(self, start: int, *, protect_tokens: int) -> tuple[Mask, ...]:
+        messages = self.context.messages[start:]
+        new = mask_old_results(
+            messages,
+            self.tokens[start:],
+            counter=self.log.counter,
+            protect_tokens=protect_tokens,
+            pinned=self.goal.pins,
+            redactor=self.redactor,
+        )
+        return _merged(self.active.masks if self.active else (), new)
+
+    def _keep(self, through_seq: int) -> tuple[int, ...]:
+        """What stays verbatim of what is covered: pins with their whole step, and the last request."""
+        seqs = {seq for seq in self._pinned.seqs if seq <= through_seq}
+        last = self.last_request
+        if last is not None and last.seq <= through_seq and not self._quotes:
+            seqs.add(last.seq)
+        return tuple(sorted(seqs))
+
+    def _kept_tokens(self, seq: int) -> int:
+        """What message ``seq`` weighs where it stays beside the summary."""
+        request = self._cut_request.masks if self._cut_request else ()
+        masks = [mask for mask in (*self._pinned.masks, *request) if mask.seq == seq]
+        return (
+            message_cost(masked(self.log[seq], masks), self.log.counter).tokens
+            if masks
+            else self.log.cost(seq).tokens
+        )
+
+    def _with_fixed_words(self, text: Redacted, head: _Head, *, rules: Redacted) -> Redacted:
+        """The summary with what must stand in it verbatim: rules first, then pins, and the last request at its end."""
+        sections = [text] if text else []
+        if self.goal.notes:
+            pinned = (filled("- {}", note) for note in self.goal.notes)
+            sections.insert(0, joined("\n", (own("## Pinned\n"), *pinned)))
+        if rules:
+            sections.insert(0, rules)
+        last = self._cut_request.message if self._cut_request else None
+        if (
+            last is not None
+            and self._quotes
+            and last.seq <= head.through_seq
+            and last.seq not in self._pinned.seqs
+        ):
+            sections.append(filled("{}{}", own(LAST_REQUEST), self.redactor(last).text))
+        return joined("\n\n", sections)
+
+    def _record(
+        self,
+        rung: Rung,
+        *,
+        through_seq: int,
+        summary: Redacted,
+        ledger: Ledger,
+        masks: tuple[Mask, ...],
+        reply: SummaryReply | None = None,
+    ) -> Compaction:
+        """The record, weighed and verified against the context it gives."""
+        record = self._shape(rung, through_seq=through_seq, summary=summary, ledger=ledger, masks=masks)
+        weighed = weigh(record, self.log, before=self.before, overhead=self.goal.overhead)
+        return replace(
+            weighed,
+            receipt=replace(
+                weighed.receipt,
+                model=reply.model if reply is not None and reply.text else "offline",
+                trigger=self.goal.trigger,
+                cost=reply.cost if reply is not None else None,
+                problem=reply.problem if reply is not None else EMPTY,
+                notes=self._notes(reply),
+            ),
+        )
+
+    def _notes(self, reply: SummaryReply | None) -> tuple[Redacted, ...]:
+        """What is not as it was asked for, whatever the step."""
+        cut = (self._cut_request.note,) if self._cut_request and self._cut_request.note else ()
+        return (*(reply.notes if reply is not None and reply.text else ()), *cut)
+
+    def _shape(
+        self, rung: Rung, *, through_seq: int, summary: Redacted, ledger: Ledger, masks: tuple[Mask, ...]
+    ) -> Compaction:
+        """The record before anybody weighed it."""
+        keep = self._keep(through_seq)
+        request = self._cut_request.masks if self._cut_request else ()
+        masks = _merged(
+            (mask for mask in masks if mask.seq not in self.goal.pins), (*self._pinned.masks, *request)
+        )
+        return Compaction(
+            id=f"c{self._covered}-{through_seq}",
+            from_seq=self._covered + 1,
+            through_seq=through_seq,
+            summary=summary,
+            ledger=ledger,
+            masks=tuple(mask for mask in masks if mask.seq > through_seq or mask.seq in keep),
+            keep=keep,
+            placement=self.goal.placement,
+            prefix=self.log.prefix(through_seq),
+            focus=self.goal.focus,
+            receipt=Receipt(tokens_before=0, tokens_after=0, bytes_before=0, bytes_after=0, rung=rung),
+        )
+
+
+def _without_request(summary: str) -> str:
+    return summary.split(f"\n\n{LAST_REQUEST}", 1)[0]
+
+
+def _spoken(part: Part) -> str:
+    """What a part says."""
+    match part:
+        case Text() | ToolResult() | Reasoning() | Document():
+            return part.text
+        case ToolCall():
+            return part.arguments
+        case _:
+            return ""
+
+
+def _unfaded(ledger: Ledger) -> Ledger:
+    """What is worth carrying from one compaction to the next: each halves the need of what it takes over."""
+    kept = (entry for entry in ledger.entries if entry.kind != "identifier" or entry.need >= FADED)
+    return Ledger(entries=tuple(kept))
+
+
+def _merged(earlier: Iterable[Mask], later: Iterable[Mask]) -> tuple[Mask, ...]:
+    """The masks of both, in order; of two for the same result the later one."""
+    masks = {(mask.seq, mask.part): mask for mask in (*earlier, *later)}
+    return tuple(masks[place] for place in sorted(masks))
+
+
+def _located(log: Transcript, active: Compaction | None) -> Compaction | None:
+    """``active`` with masks that name their place, also where an older version named them by the id of the call."""
+    if active is None or not active.masks:
+        return active
+    masks = (mask.located(log[mask.seq]) for mask in active.masks if log.holds(mask.seq))
+    return replace(active, masks=tuple(mask for mask in masks if mask is not None))
+
+
+def _within(cost: Cost, goal: Goal, *, tokens: int) -> bool:
+    return (
+        cost.tokens <= tokens
+        and (not goal.max_bytes or cost.bytes <= goal.max_bytes)
+        and (not goal.max_images or cost.images <= goal.max_images)
+    )

@@ -1,0 +1,84 @@
+"""A last request that is larger than what there is room for: its beginning and end stay, and the way to all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from autocompact.compaction.record import Mask
+from autocompact.compaction.transcript import masked
+from autocompact.core.messages import Message, Text
+from autocompact.core.redacted import (
+    EMPTY,
+    RedactedMessage,
+    RedactedText,
+    cut,
+    filled,
+    joined,
+    redacted,
+)
+from autocompact.core.redaction import Redacted
+from autocompact.core.tokens import Counter, ends, message_cost
+
+_MARKER: Final = '\n[… {:,} characters left out: memory_expand("m{}") shows all of it]\n'
+
+LEAST_REQUEST = 64
+"""Tokens to which a request is cut at least: less says nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CutRequest:
+    """A request with the middle of its text left out.
+
+    Attributes:
+        message: as it is shown.
+        masks: what makes the log's message that one; empty if it is shown whole.
+        note: a sentence for the receipt, "" if it is shown whole.
+    """
+
+    message: Message
+    masks: tuple[Mask, ...] = ()
+    note: Redacted = EMPTY
+
+
+def cut_request(
+    message: Message,
+    tokens: int,
+    *,
+    counter: Counter,
+    redactor: Callable[[Message], RedactedMessage] = redacted,
+) -> CutRequest:
+    """The request in about ``tokens``, by head and tail of its longest text; whole if it fits, or is no text.
+
+    Args:
+        message: the log's message.
+        tokens: what it may take; 0: whatever it takes.
+        counter: measures it.
+        redactor: gives a message without secrets: half a secret has no shape.
+    """
+    whole = message_cost(message, counter).tokens
+    texts = [(len(part.text), index) for index, part in enumerate(message.parts) if isinstance(part, Text)]
+    if not tokens or whole <= tokens or not texts:
+        return CutRequest(message=message)
+    _, longest = max(texts)
+    clean = redactor(message).parts[longest]
+    assert isinstance(clean, RedactedText), "a text stays a text"
+    room = max(LEAST_REQUEST, tokens - (whole - counter.count(clean.text)))
+    mask = Mask(
+        seq=message.seq, part=longest, stub=_shortened(clean.text, room, seq=message.seq, counter=counter)
+    )
+    shown = masked(message, [mask])
+    after = message_cost(shown, counter).tokens
+    if after >= whole:
+        return CutRequest(message=message)
+    note = filled("the last request (m{}) was cut from {:,} to {:,} tokens", message.seq, whole, after)
+    return CutRequest(message=shown, masks=(mask,), note=note)
+
+
+def _shortened(text: Redacted, tokens: int, *, seq: int, counter: Counter) -> Redacted:
+    """Head and tail of ``text``, and between them how much is left out and what shows it."""
+    room = max(0, tokens - counter.count(filled(_MARKER, len(text), seq)))
+    head, tail = ends(text, room, counter=counter)
+    marker = filled(_MARKER, len(text) - len(head) - len(tail), seq)
+    return joined("", (cut(text, end=len(head)), marker, cut(text, len(text) - len(tail))))

@@ -1,0 +1,89 @@
+"""Pins: messages that stay verbatim whatever is compacted, with what an API needs beside them.
+
+A pinned call needs its results, a pinned result its call, and that call, where it is one of several in a message, the
+results of the others. Those others stay as stubs: the user did not ask for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+
+from autocompact.compaction.masking import stub_results
+from autocompact.compaction.record import Compaction, Mask
+from autocompact.compaction.transcript import Transcript, masked
+from autocompact.core.pairing import pairs
+from autocompact.core.tokens import message_cost
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What stays for some pins.
+
+    Attributes:
+        seqs: the messages, pinned or tied to a pinned one.
+        masks: stubs for the results in them that nobody pinned.
+    """
+
+    seqs: frozenset[int] = frozenset()
+    masks: tuple[Mask, ...] = ()
+
+    def tokens(self, log: Transcript) -> int:
+        """Tokens of these messages as they stay."""
+        return sum(
+            message_cost(
+                masked(log[seq], [mask for mask in self.masks if mask.seq == seq]), log.counter
+            ).tokens
+            for seq in self.seqs
+        )
+
+
+def kept_steps(log: Transcript, pins: Collection[int]) -> Kept:
+    """What stays for ``pins`` (by ``seq``); those that the log does not hold or that were replaced are left out. O(log)."""
+    held = {seq for seq in pins if log.holds(seq) and not log.is_replaced(seq)}
+    if not held:
+        return Kept()
+    messages = list(log.live())
+    tied: dict[int, set[int]] = {}
+    asked_for = set(held)
+    for pair in pairs(messages):
+        call, result = messages[pair.call.message].seq, messages[pair.result.message].seq
+        tied.setdefault(call, set()).add(result)
+        tied.setdefault(result, set()).add(call)
+        if call in held:
+            asked_for.add(result)
+    seqs = _closure(held, tied)
+    steps = [message for message in messages if message.seq in seqs]
+    return Kept(seqs=frozenset(seqs), masks=stub_results(steps, counter=log.counter, without=asked_for))
+
+
+def _closure(seqs: Iterable[int], tied: dict[int, set[int]]) -> set[int]:
+    """Everything that hangs together with ``seqs``."""
+    found: set[int] = set()
+    waiting = list(seqs)
+    while waiting:
+        seq = waiting.pop()
+        if seq not in found:
+            found.add(seq)
+            waiting += tied.get(seq, ())
+    return found
+
+
+def with_pins(record: Compaction, pins: Collection[int], *, log: Transcript) -> Compaction:
+    """``record`` with ``pins`` in its context: what it covers of them stays beside its summary.
+
+    Args:
+        record: a compaction of ``log``.
+        pins: by ``seq``; the others that it keeps stay as well.
+        log: holds the pinned messages.
+    """
+    missing = [seq for seq in pins if seq <= record.through_seq and seq not in record.keep]
+    kept = kept_steps(log, missing)
+    new = kept.seqs - set(record.keep)
+    stubs = [mask for mask in kept.masks if mask.seq in new]
+    unmasked = [mask for mask in record.masks if mask.seq not in pins]
+    return replace(
+        record,
+        keep=tuple(sorted({*record.keep, *new})),
+        masks=tuple(sorted((*unmasked, *stubs), key=lambda mask: (mask.seq, mask.part))),
+    )

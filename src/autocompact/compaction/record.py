@@ -1,0 +1,141 @@
+"""The record of one compaction: what it covers, what stands in its place, and what it did.
+
+A compaction never edits the log. It says: everything through ``through_seq`` is told to the model as ``summary``,
+except the messages in ``keep``, which stay verbatim; and the tool results named in ``masks`` are shown as a stub.
+`autocompact.compaction.transcript.view` folds log and record into the context.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from autocompact.core.messages import Message, Text, ToolResult
+from autocompact.core.redacted import EMPTY
+from autocompact.core.redaction import Redacted
+from autocompact.ledger.entries import Ledger
+
+Status: TypeAlias = Literal["prepared", "active", "undone"]
+Rung: TypeAlias = Literal["none", "repair", "mask", "summarise", "tighten", "floor"]
+Placement: TypeAlias = Literal["system", "user", "assistant"]
+Trigger: TypeAlias = Literal["manual", "threshold", "prepared", "overflow", "import"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mask:
+    """One tool result, or one text of a request that is too large, shown as ``stub`` instead of what it says.
+
+    Attributes:
+        seq: the message of the log that holds it.
+        part: its index among the parts of that message; -1 in a record of a version that named a result by
+            ``call_id``.
+        stub: what is shown instead.
+        call_id: the id by which such a record names the result; "" in all others.
+    """
+
+    seq: int
+    part: int = -1
+    stub: Redacted
+    call_id: str = ""
+
+    def located(self, message: Message) -> Mask | None:
+        """This mask with the part of ``message``, the log's message ``seq``, that it names; None if it names none.
+
+        Older records name the result by its id as the context had it: where ids repeat, with a number at its end.
+        """
+        if not self.call_id:
+            there = 0 <= self.part < len(message.parts)
+            return self if there and isinstance(message.parts[self.part], ToolResult | Text) else None
+        results = {i: part.call_id for i, part in enumerate(message.parts) if isinstance(part, ToolResult)}
+        named = [i for i, id in results.items() if self.call_id == id]
+        renamed = [i for i, id in results.items() if _COPY.sub("", self.call_id) == id]
+        only = list(results) if len(results) == 1 else []
+        found = (*named, *renamed, *only)
+        return Mask(seq=self.seq, part=found[0], stub=self.stub) if found else None
+
+
+_COPY = re.compile(r"_\d+\Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What one compaction did.
+
+    Attributes:
+        tokens_before: tokens of the context before, by ``counter``.
+        tokens_after: tokens of the context after.
+        bytes_before: bytes of the context on the wire before (JSON, images included).
+        bytes_after: bytes on the wire after.
+        images_before: images in the context before.
+        images_after: images in it after.
+        rung: the step of the ladder whose result was accepted.
+        kept: ledger entries that the new context states.
+        recoverable: entries that left the context, but stand in the log and are found by recall.
+        lost: entries whose source is not in the log (it began after them): nobody can get them back.
+        masked: tool results shown as a stub.
+        seconds: how long it took, by the caller's clock; 0.0 where nobody measured.
+        counter: name of the token counter.
+        model: the summary's author: a model name, "offline", or "given".
+        trigger: why it ran.
+        time: ISO 8601 stamp (UTC), empty where the caller has no clock.
+        cost: price in US dollars where known.
+        problem: what went wrong on the way, e.g. why the model's summary was not used; empty if nothing.
+        notes: what is not as it was asked for, a sentence each: a summary that was shortened, a request that was cut.
+    """
+
+    tokens_before: int
+    tokens_after: int
+    bytes_before: int
+    bytes_after: int
+    rung: Rung
+    images_before: int = 0
+    images_after: int = 0
+    kept: int = 0
+    recoverable: int = 0
+    lost: int = 0
+    masked: int = 0
+    seconds: float = 0.0
+    counter: str = ""
+    model: str = "offline"
+    trigger: Trigger = "manual"
+    time: str = ""
+    cost: float | None = None
+    problem: Redacted = EMPTY
+    notes: tuple[Redacted, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compaction:
+    """A record over the log; `seq` numbers bound it.
+
+    Attributes:
+        id: unique within the conversation.
+        from_seq: first message it covers that an earlier compaction did not.
+        through_seq: last message that is told through the summary; 0 for a compaction that only masks.
+        summary: the text the model sees, ledger included, without the framing that the view puts around it.
+        ledger: the entries it was checked against, chosen ones first in order of need.
+        masks: tool results shown as stubs, and texts of a request that is cut.
+        keep: messages at or before ``through_seq`` that stay verbatim, ascending.
+        placement: where the summary goes.
+        prefix: hash of the log through ``through_seq``; a log that no longer has it (edited, regenerated) cannot
+            use this compaction. Empty: not checked.
+        focus: what the user asked to concentrate on.
+        parent: id of the compaction that was in force when this one was made, "" if none.
+        status: prepared, active or undone.
+        receipt: what it did.
+    """
+
+    id: str
+    from_seq: int
+    through_seq: int
+    summary: Redacted
+    ledger: Ledger
+    masks: tuple[Mask, ...] = ()
+    keep: tuple[int, ...] = ()
+    placement: Placement = "user"
+    prefix: str = ""
+    focus: Redacted = EMPTY
+    parent: str = ""
+    status: Status = "active"
+    receipt: Receipt

@@ -1,0 +1,268 @@
+"""The account: a ledger written for a reader who has to go on from it.
+
+In the order that a reader needs: what was asked and what became of it; where the work stands; what was found, decided and
+done, in the agent's own words; what changed in each file; how it is built and tested, with the last outcome; what is still
+broken or running; and last the names that nothing above explains. Each part has a share of the budget; what one does not
+use goes to the words of the agent, and what those leave goes to names.
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections import Counter as Counted
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from autocompact.core.language import WORDS
+from autocompact.core.redacted import EMPTY
+from autocompact.core.redaction import Redacted
+from autocompact.core.references import reference
+from autocompact.core.tokens import Counter
+from autocompact.ledger.choice import shortened
+from autocompact.ledger.entries import Entry, Kind, Ledger
+from autocompact.ledger.lines import is_sentence
+from autocompact.ledger.paths import is_temporary
+from autocompact.ledger.rendering import inert, language_of, render
+from autocompact.ledger.step import clipped
+
+SHARES: Mapping[str, float] = {
+    "requests": 0.24, "stands": 0.17, "before": 0.2, "changes": 0.22, "commands": 0.06, "errors": 0.05, "running": 0.04,
+}  # fmt: skip
+"""What a part may take of the budget at most; the rest goes to the words of the agent, of that `DETAILS` to names."""
+
+SMALL, SMALL_SHARES = 250, {**SHARES, "requests": 0.45, "stands": 0.35, "changes": 0.2}
+"""Below so many tokens what was asked and where the work stands has to be enough."""
+
+IN_A_CHAT = 0.1
+"""What the requests of a chat may take: what people say in it is told as facts."""
+
+DETAILS = 0.12
+PER_LINE = 5
+"""Tokens that a reference and an item's mark take."""
+
+ORDER = (
+    "requests",
+    "stands",
+    "before",
+    "account",
+    "said",
+    "changes",
+    "commands",
+    "errors",
+    "running",
+    "details",
+)
+_TOO_SHORT = 90
+_LITTLE = 40
+_LONGEST_ITEM = 200
+_SHARED, _LONG_FOLDER = 0.7, 12
+_NAME = re.compile(r"\w[\w./-]*\w")
+_FOCUS_WORD = re.compile(r"[^\s,;:!?\"'`()]{3,}|[\u3040-\u9fff\uac00-\ud7af]{2}")
+
+
+def account(
+    ledger: Ledger, *, budget: int, counter: Counter, previous: Redacted = EMPTY, focus: str = ""
+) -> Redacted:
+    """The ledger as Markdown sections in at most about ``budget`` tokens.
+
+    Args:
+        ledger: what there is to tell; rules are left out, they stand before the account.
+        budget: tokens of the whole.
+        counter: measures it.
+        previous: what stays of an earlier account that is not ours.
+        focus: words whose lines are worth more.
+    """
+    return Redacted(
+        _account(focused(ledger, focus), previous, budget=budget, counter=counter)
+    )  # all redacted
+
+
+def _account(ledger: Ledger, previous: str, *, budget: int, counter: Counter) -> str:
+    kinds = _by_kind(ledger.entries)
+    words = WORDS[language_of(kinds.get("request", ()))]
+    base = _base(entry.key for entry in (*kinds.get("change", ()), *kinds.get("file", ())))
+
+    shares = SHARES if budget >= SMALL else SMALL_SHARES
+
+    def share(name: str) -> int:
+        return int(budget * shares[name])
+
+    chat = "fact" in kinds and "finding" not in kinds
+    parts = {
+        "requests": _requests(kinds, int(budget * IN_A_CHAT) if chat else share("requests"), counter=counter),
+        "stands": _stands(kinds, share("stands"), counter=counter),
+        "before": previous,
+        "changes": _changes(
+            [entry for entry in kinds.get("change", ()) if not is_temporary(entry.key)],
+            share("changes"),
+            counter=counter,
+            base=base,
+        ),
+        "commands": _items(kinds.get("command", ()), share("commands"), counter=counter, least=0.2),
+        "errors": _items(kinds.get("error", ()), share("errors"), counter=counter, least=0.3),
+        "running": _items(kinds.get("running", ()), share("running"), counter=counter),
+    }
+    if base and parts["stands"]:
+        parts["stands"] = f"{words['below']} {base}\n{parts['stands']}"
+    parts = {name: _relative(text, base) for name, text in parts.items() if text}
+    room = budget - sum(counter.count(text) + 8 for text in parts.values()) - 16
+    last_words = "\n".join(entry.text for entry in kinds.get("step", ()))
+    kinds_told: tuple[tuple[str, Kind], ...] = (("account", "finding"), ("said", "fact"))
+    for name, kind in kinds_told:
+        new = [entry for entry in kinds.get(kind, ()) if entry.text not in last_words]
+        parts[name] = _relative(_findings(new, int(room * (1 - DETAILS)), counter=counter), base)
+        room -= counter.count(parts[name])
+    told = "\n".join(parts.values())
+    parts["details"] = _relative(
+        _details(kinds.get("identifier", ()), room, counter=counter, told=told), base
+    )
+    return "\n\n".join(f"## {words[name]}\n{parts[name]}" for name in ORDER if parts.get(name))
+
+
+def focused(ledger: Ledger, focus: str) -> Ledger:
+    """The ledger with more need where the words of ``focus`` occur, the more of them the more."""
+    wanted = set(_FOCUS_WORD.findall(focus.lower()))
+    if not wanted:
+        return ledger
+    entries: list[Entry] = []
+    for entry in ledger.entries:
+        text = f"{entry.key} {entry.text}".lower()
+        share = sum(word in text for word in wanted) / len(wanted)
+        entries.append(replace(entry, need=entry.need + (1 - entry.need) * share))
+    return Ledger(entries=tuple(sorted(entries, key=lambda entry: -entry.need)))
+
+
+def _by_kind(entries: Iterable[Entry]) -> dict[Kind, list[Entry]]:
+    kinds: dict[Kind, list[Entry]] = {}
+    for entry in sorted(entries, key=lambda entry: (entry.seq, entry.key)):
+        kinds.setdefault(entry.kind, []).append(entry)
+    return kinds
+
+
+def _base(paths: Iterable[str]) -> str:
+    """The deepest folder in which most absolute paths lie, with its slash; "" where naming it saves nothing."""
+    absolute = [path for path in paths if path.startswith("/") and not is_temporary(path)]
+    counts = Counted(path[: at + 1] for path in absolute for at, sign in enumerate(path) if sign == "/")
+    shared = [folder for folder, count in counts.items() if count >= max(2, _SHARED * len(absolute))]
+    folder = max(shared, key=len, default="")
+    return folder if len(folder) > _LONG_FOLDER else ""
+
+
+def _relative(text: str, base: str) -> str:
+    """``text`` with paths below ``base`` told from there; where it says what the base is, it stays."""
+    if not base:
+        return text
+    first, line_end, rest = text.partition("\n")
+    if first.endswith(f" {base}"):
+        return first + line_end + rest.replace(base, "")
+    return text.replace(base, "")
+
+
+def _requests(kinds: Mapping[Kind, list[Entry]], budget: int, *, counter: Counter) -> str:
+    kept = shortened(kinds.get("request", []), budget, counter=counter)
+    return render(kept).partition("\n")[2]
+
+
+def _stands(kinds: Mapping[Kind, list[Entry]], budget: int, *, counter: Counter) -> str:
+    """The plan, then the last words and calls; of a long plan what is done goes into one line."""
+    todos = [entry for entry in kinds.get("todo", ()) if entry.state != "withdrawn"]
+    todos.sort(key=lambda entry: entry.key)
+    ranked = [(3, f"- [ ] {entry.text}") for entry in todos if entry.state != "done"]
+    if done := [entry.text for entry in todos if entry.state == "done"]:
+        ranked.append((1, f"- [x] {clipped('; '.join(done), 500)}"))
+    steps = kinds.get("step", [])
+    said = [entry for entry in steps if entry.key.startswith("step words")]
+    calls = [entry for entry in steps if not entry.key.startswith("step words")]
+    ranked += [(2, f"- {reference(entry.seq)} “{entry.text}”") for entry in said]
+    ranked += [(0, f"- {reference(entry.seq)} {entry.text}") for entry in calls]
+    return _fitting(ranked, budget, counter=counter)
+
+
+def _fitting(ranked: Sequence[tuple[int, str]], budget: int, *, counter: Counter) -> str:
+    """The lines, the longest cut again and again until all fit; then those of the lowest rank go, the first ones first."""
+    lines = {at: line for at, (_, line) in enumerate(ranked)}
+    sizes = {at: counter.count(line) + 1 for at, line in lines.items()}
+    total = sum(sizes.values())
+    longest = [(-size, at) for at, size in sizes.items()]
+    heapq.heapify(longest)
+    lowest = iter(sorted(lines, key=lambda at: (ranked[at][0], at)))
+    while lines and total > budget:
+        size, at = longest[0]
+        if at not in lines:
+            heapq.heappop(longest)
+        elif len(lines[at]) <= _TOO_SHORT:
+            least = next(lowest)
+            total -= sizes[least]
+            del lines[least]
+        else:
+            lines[at] = clipped(lines[at], int(len(lines[at]) * 0.8))
+            sizes[at] = counter.count(lines[at]) + 1
+            total += sizes[at] + size
+            heapq.heapreplace(longest, (-sizes[at], at))
+    return "\n".join(lines.values())
+
+
+def _changes(changes: Sequence[Entry], budget: int, *, counter: Counter, base: str) -> str:
+    paths = [_relative(entry.key, base) for entry in changes]
+    lines = [
+        (0, f"- {path} — {entry.text} [{reference(entry.seq)}]")
+        for path, entry in zip(paths, changes, strict=True)
+    ]
+    return _fitting(lines, budget, counter=counter)
+
+
+def _items(entries: Iterable[Entry], budget: int, *, counter: Counter, least: float = 0.0) -> str:
+    """The latest of the entries that fit, in order."""
+    kept: list[str] = []
+    for entry in sorted(entries, key=lambda entry: -entry.seq):
+        line = f"- {clipped(entry.text, _LONGEST_ITEM)} ({reference(entry.seq)})"
+        size = counter.count(line) + 1
+        if entry.need >= least and size <= budget:
+            budget -= size
+            kept.append(line)
+    return "\n".join(reversed(kept))
+
+
+def _findings(findings: Sequence[Entry], budget: int, *, counter: Counter) -> str:
+    """Those worth most that fit, in order; what one message says under one heading stands together."""
+    chosen: list[Entry] = []
+    for entry in sorted(findings, key=lambda entry: (-entry.need, -entry.seq)):
+        size = counter.count(entry.text) + PER_LINE
+        if size <= budget:
+            budget -= size
+            chosen.append(entry)
+        elif budget < _LITTLE:
+            break
+    lines: list[str] = []
+    before: Entry | None = None
+    for entry in sorted(chosen, key=lambda entry: (entry.seq, entry.state_seq)):
+        same = before is not None and before.seq == entry.seq
+        if same and entry.where and before is not None and before.where == entry.where:
+            told = inert(entry.text.removeprefix(f"{entry.where}: "))
+            lines[-1] += f"; {told}" if entry.kind == "fact" else f"\n  · {told}"
+        else:
+            speaker = f"{entry.where}: " if entry.kind == "fact" else ""
+            lines.append(f"{'  ' if same else f'- {reference(entry.seq)} '}{speaker}{inert(entry.text)}")
+        before = entry
+    return "\n".join(lines)
+
+
+def _details(entries: Iterable[Entry], budget: int, *, counter: Counter, told: str) -> str:
+    """Names that nothing above states, each with a sentence that explains it; a line of code explains nothing."""
+    known = set(_NAME.findall(told))
+    lines: dict[str, int] = {}
+    for entry in sorted(entries, key=lambda entry: (-entry.need, -entry.seq, entry.key)):
+        text = entry.text
+        if entry.key in known or text in lines or not is_sentence(text):
+            continue
+        size = counter.count(text) + PER_LINE
+        if size <= budget:
+            budget -= size
+            known.update(_NAME.findall(text))
+            lines[text] = entry.seq
+        elif budget < _LITTLE // 2:
+            break
+    return "\n".join(
+        f"- {reference(seq)} {text}" for text, seq in sorted(lines.items(), key=lambda pair: pair[1])
+    )

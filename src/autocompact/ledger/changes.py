@@ -1,0 +1,398 @@
+"""Changes: what the edits of each file amount to, in its newest state.
+
+An edit says what was there and what is there now. Lines that a later edit removes are no change any more, so the lines
+that were added and still stand are what a file's edits amount to. They are told as what a reader looks for: the functions,
+types, tests and settings that were added, removed or renamed, a short replacement word for word, and else the first lines.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import Counter as Counted
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias, cast
+
+from autocompact.core.actions import Action, Effect
+from autocompact.core.patterns import LazyPattern
+from autocompact.core.redacted import EMPTY, RedactedJson
+from autocompact.core.redaction import Redacted
+from autocompact.ledger.entries import Entry
+from autocompact.ledger.paths import is_temporary
+from autocompact.ledger.scan import Call
+from autocompact.ledger.step import clipped
+
+_OLD = ("old_string", "old_str", "oldText", "old_text", "search")
+_NEW = ("new_string", "new_str", "newText", "new_text", "replacement", "replace", "insert_text")
+_WHOLE = ("content", "file_text", "contents", "text")
+_PATCH = ("patch", "input", "diff")
+_PATCHED = LazyPattern(r"^\*\*\* (?:Add|Update|Delete) File: (\S.*)$|^\+\+\+ (?:b/)?(\S+)", re.MULTILINE)
+
+_COMMITS = LazyPattern(r"\bgit (?:-\S+ \S+ )?commit\b")
+_RESTORES = re.compile(r"\bgit (?:checkout|restore) (?:(?:--\S*|-\w|HEAD) )*(?P<paths>[^\n;&|<>]+)")
+_DEFINES = re.compile(
+    r"^[ \t]*(?:export[ \t]+|default[ \t]+|public[ \t]+|private[ \t]+|protected[ \t]+|internal[ \t]+|static[ \t]+|final[ \t]+|abstract[ \t]+|async[ \t]+|pub(?:\([a-z]+\))?[ \t]+|unsafe[ \t]+|override[ \t]+|virtual[ \t]+|inline[ \t]+|declare[ \t]+)*"
+    r"(?:(?:func|function|def|fn|sub|proc|fun)\b\*?\s*(?:\([^)\n]{0,80}\)\s*)?(?P<func>[A-Za-z_$][\w$]*)\s*[(<\[]"
+    r"|(?P<what>class|interface|struct|enum|trait|type|module|namespace|object|record|protocol|impl)\s+(?P<type>[A-Za-z_$][\w$]*)"
+    r"|(?:const|let|var|val)\s+(?P<const>[A-Za-z_$][\w$]*)\s*(?::[^=\n]{1,80})?=\s*(?P<arrow>(?:async\s*)?(?:\([^)\n]{0,200}\)|[\w$]+)\s*(?::[^=\n]{1,60})?=>|function\b)?"
+    r"|(?:describe|it|test|context|scenario)\(\s*['\"`](?P<test>[^'\"`\n]{3,90})"
+    r"|t\.Run\(\s*\"(?P<gotest>[^\"\n]{3,90})\""
+    r"|(?P<title>#{1,4} \S[^\n]{2,80})$)",
+    re.MULTILINE,
+)
+_WORDS = re.compile(r"[^\W\d_]{2,}")
+_TRIVIAL = LazyPattern(
+    r"(?:[\W_]*|import\b.*|from .+ import .*|package \w+|use [\w:]+;|return|pass|break|continue|end|}? ?else ?[{:]?)$"
+)
+"""Matched against a line without the white space around it: at its beginning each blank would match in two ways."""
+
+LARGE = 250_000
+"""Lines before times lines after, above which an edit is compared without regard to order."""
+
+CHANGED_NEED, TEMPORARY_NEED = 0.9, 0.1
+
+DOCUMENTS = (".md", ".mdx", ".markdown", ".rst", ".txt", ".adoc", ".org")
+
+LINE = 110
+"""Characters of a line that is shown."""
+
+
+_Edit: TypeAlias = "tuple[Redacted, Effect, list[tuple[str | None, str]]]"
+"""Path, effect, and what was there before with what is there now; None for a whole file."""
+
+
+@dataclass(slots=True)
+class _File:
+    """What happened to one file: added lines that still stand, removed ones, in order."""
+
+    effects: dict[Effect, int] = field(default_factory=dict[Effect, int])
+    added: Counted[str] = field(default_factory=Counted[str])
+    removed: Counted[str] = field(default_factory=Counted[str])
+    committed: tuple[Counted[str], Counted[str]] = field(
+        default_factory=lambda: (Counted[str](), Counted[str]())
+    )
+    seqs: list[int] = field(default_factory=list[int])
+    said: list[str] = field(default_factory=list[str])
+
+    def edit(self, old: str, new: str) -> None:
+        gone, come = _difference(_lines(old), _lines(new))
+        _settle(gone, undone=self.added, noted=self.removed)
+        _settle(come, undone=self.removed, noted=self.added)
+
+    def whole(self, text: str) -> None:
+        self.added = Counted(_lines(text))
+        self.removed = Counted()
+
+
+def _settle(lines: Iterable[str], *, undone: Counted[str], noted: Counted[str]) -> None:
+    """Note the lines, but for those that only take back what was noted on the other side."""
+    for line in lines:
+        if undone[line] > 0:
+            undone[line] -= 1
+        else:
+            noted[line] += 1
+
+
+def _difference(before: list[str], after: list[str]) -> tuple[list[str], list[str]]:
+    """The lines that are gone and those that came; of a very large edit without regard to their order."""
+    if len(before) * len(after) > LARGE:
+        kept = set(before) & set(after)
+        return [line for line in before if line not in kept], [line for line in after if line not in kept]
+    gone: list[str] = []
+    come: list[str] = []
+    for tag, a0, a1, b0, b1 in difflib.SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():
+        if tag != "equal":
+            gone += before[a0:a1]
+            come += after[b0:b1]
+    return gone, come
+
+
+def _lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.split("\n") if line.strip()]
+
+
+def find_changes(
+    calls: Sequence[Call],
+    *,
+    words: Mapping[str, Redacted],
+    same: Mapping[Redacted, Redacted],
+    said: Mapping[int, str],
+) -> list[Entry]:
+    """One entry a changed file, in order of its last change.
+
+    Args:
+        calls: in order; calls that failed changed nothing.
+        words: the words for what happens to a file.
+        same: other spellings of a path.
+        said: by message, the agent's last sentence before it acts.
+    """
+    files: dict[Redacted, _File] = {}
+    for call in calls:
+        if call.is_error:
+            continue
+        _follow_git(files, call.action.command)
+        for path, effect, hunks in _edits(call.action):
+            path = same.get(path, path)
+            file = files.pop(path, None) or _File()
+            files[path] = file
+            file.effects[effect] = file.effects.get(effect, 0) + 1
+            file.seqs.append(call.seq)
+            sentence = said.get(call.seq, "")
+            if sentence and sentence not in file.said:
+                file.said.append(sentence)
+            for old, new in hunks:
+                if old is None:
+                    file.whole(new)
+                else:
+                    file.edit(old, new)
+    return [_entry(path, file, words=words) for path, file in files.items()]
+
+
+def _follow_git(files: dict[Redacted, _File], command: str) -> None:
+    """Take back what ``git checkout FILE`` or ``git restore FILE`` takes back: everything since the last commit."""
+    if "git " not in command:
+        return
+    if _COMMITS.found_in(command):
+        for file in files.values():
+            file.committed = Counted(file.added), Counted(file.removed)
+    for match in _RESTORES.finditer(command):
+        named = match["paths"].split()
+        for path in [
+            path for path in files if any(path == name or path.endswith(f"/{name}") for name in named)
+        ]:
+            file = files[path]
+            file.added, file.removed = Counted(file.committed[0]), Counted(file.committed[1])
+            file.said.clear()
+            if not any((*file.committed[0].values(), *file.committed[1].values())):
+                del files[path]
+
+
+def _edits(action: Action) -> Iterator[_Edit]:
+    """Path, effect and (old, new) pairs of a call; old None is a whole file."""
+    arguments = action.arguments
+    patch = next((str(arguments[key]) for key in _PATCH if isinstance(arguments.get(key), str)), "") or (
+        "" if arguments else action.text
+    )
+    if "*** " in patch:
+        yield from _patch(patch, action)
+        return
+    for path, effect in action.files:
+        if effect == "read":
+            continue
+        yield path, effect, _hunks(arguments, effect)
+
+
+def _hunks(arguments: Mapping[str, RedactedJson], effect: Effect) -> list[tuple[str | None, str]]:
+    edits = arguments.get("edits")
+    if isinstance(edits, list):
+        pairs = [
+            _pair(cast("Mapping[str, RedactedJson]", one))
+            for one in cast("list[object]", edits)
+            if isinstance(one, dict)
+        ]
+        return [pair for pair in pairs if pair != ("", "")]
+    pair = _pair(arguments)
+    if pair != ("", ""):
+        return [pair]
+    whole = next((value for key in _WHOLE if isinstance(value := arguments.get(key), str)), None)
+    return [(None, whole)] if whole is not None and effect != "deleted" else []
+
+
+def _pair(arguments: Mapping[str, RedactedJson]) -> tuple[str, str]:
+    def first(keys: Iterable[str]) -> str:
+        return next((str(arguments[key]) for key in keys if isinstance(arguments.get(key), str)), "")
+
+    return first(_OLD), first(_NEW)
+
+
+def _patch(patch: str, action: Action) -> Iterator[_Edit]:
+    effects = dict(action.files)
+    path = EMPTY
+    old: list[str] = []
+    new: list[str] = []
+
+    def done() -> Iterator[_Edit]:
+        if path:
+            yield path, effects.get(path, "edited"), [("\n".join(old), "\n".join(new))]
+
+    for line in patch.split("\n"):
+        match = _PATCHED.match(line)
+        if match:
+            yield from done()
+            path, old, new = Redacted((match[1] or match[2]).rstrip()), [], []
+        elif line.startswith("+"):
+            new.append(line[1:])
+        elif line.startswith("-"):
+            old.append(line[1:])
+        elif line.startswith(" "):
+            old.append(line[1:])
+            new.append(line[1:])
+    yield from done()
+
+
+def _entry(path: Redacted, file: _File, *, words: Mapping[str, Redacted]) -> Entry:
+    last = file.seqs[-1]
+    return Entry(
+        kind="change",
+        text=Redacted(
+            " ".join(filter(None, (_effect(file, words), _gist(path, file))))
+        ),  # made of what was redacted
+        seq=last,
+        key=path,
+        state="done",
+        state_seq=file.seqs[0],
+        need=TEMPORARY_NEED if is_temporary(path) else CHANGED_NEED,
+    )
+
+
+EARLIER = 240
+"""Characters that stay of what an earlier ledger said of a file that was changed again."""
+
+
+def changed_again(earlier: Entry, later: Entry) -> Entry:
+    """One entry for a file that was changed before and after a compaction."""
+    before = clipped(earlier.text, EARLIER)
+    return replace(later, text=Redacted(f"{later.text}; before that: {before}"), state_seq=earlier.state_seq)
+
+
+def _effect(file: _File, words: Mapping[str, Redacted]) -> str:
+    parts = [
+        words[name] + (f" {count}×" if name == "edited" and count > 1 else "")
+        for name, count in sorted(
+            file.effects.items(), key=lambda pair: ("created", "edited", "deleted").index(pair[0])
+        )
+    ]
+    return ", ".join(parts)
+
+
+def _gist(path: str, file: _File) -> str:
+    """What the edits amount to: definitions that came, went or changed, what they are for, and the agent's words."""
+    added, removed = [*+file.added], [*+file.removed]
+    new, old = _defined(path, added), _defined(path, removed)
+    plus = [name for name in new if name not in old]
+    minus = [name for name in old if name not in new]
+    parts = [
+        *([f"+ {_listed(plus)}"] if plus else ()),
+        *([f"− {_listed(minus)}"] if minus else ()),
+        *([f"changed {_listed(both)}"] if (both := [name for name in new if name in old]) else ()),
+        *_replaced(added, removed, names=bool(plus)),
+        *_noted(added, plus[:6]),
+    ]
+    if file.said:
+        parts.append("; ".join(f"“{sentence}”" for sentence in file.said[-2:]))
+    return "— " + "; ".join(parts) if parts else ""
+
+
+def _defined(path: str, lines: Iterable[str]) -> list[str]:
+    """The names that the lines define, each once; a title only in a document."""
+    titles = path.endswith(DOCUMENTS)
+    names = dict.fromkeys(_definitions("\n".join(lines)))
+    return [name for name in names if titles or not name.startswith("section ")]
+
+
+def _replaced(added: Sequence[str], removed: Sequence[str], *, names: bool) -> list[str]:
+    """A short replacement word for word; where nothing was defined, the lines that say most."""
+    now, was = _statements(added), _statements(removed)
+    if len(now) == len(was) == 1:
+        return [f"`{_short(was[0])}` → `{_short(now[0])}`"]
+    if names:
+        return []
+    if now:
+        return ["now `" + "`, `".join(_short(line) for line in _telling(now)) + "`"]
+    return ["without `" + "`, `".join(_short(line) for line in was[:2]) + "`"] if was else []
+
+
+def _statements(lines: Iterable[str]) -> list[str]:
+    """The lines that neither define anything nor are mere syntax."""
+    kept: list[str] = []
+    for line in lines:
+        defines = _DEFINES.match(line)
+        if not _TRIVIAL.begins(line.strip()) and (defines is None or defines["title"]):
+            kept.append(line.strip())
+    return kept
+
+
+def _telling(lines: Sequence[str]) -> list[str]:
+    """The three lines that say most to a reader, in order: those with the most words."""
+    best = sorted(range(len(lines)), key=lambda at: (-min(12, len(_WORDS.findall(lines[at]))), at))[:3]
+    return [lines[at] for at in sorted(best)]
+
+
+def _listed(names: Sequence[str], most: int = 8) -> str:
+    more = f" (+{len(names) - most} more)" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def _short(line: str) -> str:
+    return line if len(line) <= LINE else line[: LINE - 1].rsplit(" ", 1)[0] + "…"
+
+
+def _definitions(text: str) -> Iterator[str]:
+    """Names that the lines define, as a reader would call them."""
+    for match in _DEFINES.finditer(text):
+        if match["func"]:
+            yield f"{match['func']}()"
+        elif match["type"]:
+            yield f"{match['what']} {match['type']}"
+        elif match["const"]:
+            if match["arrow"]:
+                yield f"{match['const']}()"
+        elif test := match["test"] or match["gotest"]:
+            yield f'test "{test}"'
+        else:
+            yield f'section "{match["title"].lstrip("# ")}"'
+
+
+_COMMENT = LazyPattern(r"\s*(?://+|#+(?!\[)|/?\*+|--|\"{3}|'{3}|;;)\s*(?P<text>.*)$")
+_FIELD = LazyPattern(
+    r"\s*(?:(?:public|private|protected|readonly|static|pub|mut|const|let|var|val|final)\s+)*(?P<name>[A-Za-z_]\w*)\??\s*(?::|\s[\w*\[\]<>.]+\s*(?:`|$|//)|=)"
+)
+
+
+def _noted(added: Iterable[str], plus: Sequence[str]) -> Iterator[str]:
+    """What the comment before, or the members inside, say of definitions that were added."""
+    lines = list(added)
+    for index, line in enumerate(lines):
+        match = _DEFINES.match(line)
+        name = next(_definitions(line), "") if match else ""
+        if not match or name not in plus:
+            continue
+        comment = _first_comment(lines, index)
+        fields = _fields(lines[index + 1 : index + 14]) if match["type"] else []
+        if fields:
+            yield f"{name} {{{', '.join(fields)}}}"
+        if comment:
+            yield f"{name}: {comment}"
+
+
+def _first_comment(lines: Sequence[str], index: int) -> str:
+    """The first sentence of the comment that ends right above line ``index``, or begins right below it."""
+    words: list[str] = []
+    for at in range(index - 1, -1, -1):
+        line = lines[at]
+        if line.strip() == "*/":
+            continue
+        if not (text := _comment(line)):
+            break
+        words.append(text)
+    below = lines[index + 1] if index + 1 < len(lines) else ""
+    if not words and below.lstrip().startswith(('"""', "'''", "///")):
+        words.append(_comment(below))
+    return re.split(r"(?<=[.!?])\s", " ".join(reversed(words)), maxsplit=1)[0][:180]
+
+
+def _comment(line: str) -> str:
+    """The words of a line that is a comment, without its marks; "" if it is none."""
+    match = _COMMENT.match(line)
+    return match["text"].rstrip().removesuffix("*/").removesuffix('"""').rstrip() if match else ""
+
+
+def _fields(lines: Sequence[str]) -> list[str]:
+    found: list[str] = []
+    for line in lines:
+        if line.lstrip().startswith(("}", ")")) or _DEFINES.match(line):
+            break
+        if match := _FIELD.match(line):
+            found.append(match["name"])
+    return found[:10]

@@ -1,0 +1,97 @@
+"""Command lines: which ones only look, which ones check, and whether one checks all that another did."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+LONGEST = 160
+"""Characters of a command that are shown."""
+
+_LOOKS = re.compile(
+    r"(?:ls|cat|head|tail|nl|sed -n|grep|rg|find|fd|wc|pwd|echo|which|type|command -v|file|stat|xxd|md5|jq|tree|test -"
+    r"|git (?:-C \S+ )?(?:status|diff|log|show|branch|fetch|rev-parse|config(?: --global)?(?: --get)?|cat-file|ls-files|ls-tree"
+    r"|rev-list|worktree list|stash list|blame)|gh (?:pr|issue|run) (?:view|list|diff|checks))(?= |$)"
+)
+_CHECKS = re.compile(
+    r"\b(?:test|tests|pytest|jest|vitest|mocha|rspec|phpunit|fmt|format|lint|eslint|ruff|golangci-lint|mypy|pyright|tsc|vet|clippy|check"
+    r"|build|compile|make|cargo|gradle|mvn|npm|pnpm|yarn|bun|tox|nox|deploy|migrate|install|docker|terraform|kubectl"
+    r"|commit|push|merge|rebase|cherry-pick|release|publish|pr create)\b"
+)
+_SETTING = re.compile(r"[A-Za-z_]\w*=\S*\Z")
+_PLACE = re.compile(r".*[/.:]")
+_JOINT = re.compile(r" ?(?:&&|\|\|?|;) ?")
+_COMMIT = re.compile(r"(\bgit commit\b).*", re.DOTALL)
+_EVERYWHERE = frozenset({"", ".", "..."})
+_RUNNERS = frozenset("uv poetry pipenv python python3 -m npx bunx run exec env time sudo bundle".split())
+_NARROWING = frozenset(
+    "-k -m -run --run -t -g -E --grep --filter --tests --testNamePattern --lf --last-failed --ff --sw --stepwise --ignore"
+    " --deselect --exclude --skip --only --collect-only --dry-run -n --no-run --fix --help --version -h".split()
+)
+
+
+def is_look(command: str) -> bool:
+    """Whether it only looks at something, so that its failure is an answer and its success no news."""
+    return _LOOKS.match(command) is not None
+
+
+def is_check(command: str) -> bool:
+    """Whether it tests, builds, delivers: what came of it matters."""
+    return _CHECKS.search(command) is not None
+
+
+def short(command: str) -> str:
+    """The command, cut to what is shown."""
+    return command if len(command) <= LONGEST else command[: LONGEST - 1] + "…"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """A check, taken apart, so that two runs of it can be compared whatever their flags and runners.
+
+    Attributes:
+        words: the program and what it is told, without the runners before it, settings and flags.
+        places: the files and folders it is told to look at; none: all of them.
+        narrowing: flags that make it look at less, with their values.
+    """
+
+    words: frozenset[str]
+    places: frozenset[str]
+    narrowing: frozenset[str]
+
+    def covers(self, other: Check) -> bool:
+        """Whether it looked at all that ``other`` looked at."""
+        mine = self.places | (self.words - other.words)
+        everything = not mine or (bool(other.places) and all(_is_in(place, mine) for place in other.places))
+        return everything and self.narrowing <= other.narrowing
+
+
+def _is_in(place: str, folders: frozenset[str]) -> bool:
+    return any(place == one or place.startswith((one.rstrip("/") + "/", one + "::")) for one in folders)
+
+
+def parse_checks(command: str) -> frozenset[Check]:
+    """The checks in a command line (`autocompact.ledger.outcomes.normal`), one for each command that is one."""
+    parts = _JOINT.split(_COMMIT.sub(r"\1", command))
+    return frozenset(_check(part.split()) for part in parts if is_check(part) and not is_look(part))
+
+
+def _check(line: list[str]) -> Check:
+    words: set[str] = set()
+    places: set[str] = set()
+    narrowing: set[str] = set()
+    before = ""
+    for word in line:
+        flag = word.partition("=")[0]
+        if flag in _NARROWING and before not in ("python", "python3"):
+            narrowing.add(word)
+        elif before in _NARROWING:
+            narrowing.add(f"{before} {word}")
+        elif words and _PLACE.match(word) and not word.startswith("-"):
+            places.add(word.removeprefix("./"))
+        elif not (word.startswith("-") or _SETTING.match(word) or word in _RUNNERS):
+            words.add(word)
+        before = word if word != "-m" or before not in ("python", "python3") else ""
+    return Check(
+        words=frozenset(words), places=frozenset(places - _EVERYWHERE), narrowing=frozenset(narrowing)
+    )

@@ -1,0 +1,228 @@
+"""What the agent did: files, commands, the plan, and what is still running."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from autocompact.core.actions import todo_items
+from autocompact.core.redacted import EMPTY, RedactedJson, edited, filled, own
+from autocompact.core.redaction import Redacted
+from autocompact.ledger.commands import is_check, is_look, short
+from autocompact.ledger.entries import Entry, State
+from autocompact.ledger.outcomes import Outcome, normal
+from autocompact.ledger.scan import Call, Said
+from autocompact.ledger.wrapping import task_notices
+
+_BACKGROUND = re.compile(
+    r"running in (?:the )?background with ID: ?(?P<id>[\w-]+)|agentId: ?(?P<agent>[\w-]+)"
+    r"|(?:session|process) (?:running with (?:session )?)?ID:? (?P<session>\d+)|\bshellId: (?P<shell>\d+) (?:is )?(?:still )?running"
+    r"|Background PIDs: (?P<pid>\d+)",
+    re.IGNORECASE,
+)
+_ENDED = re.compile(
+    r"<status>(?:completed|failed|killed|stopped)</status>|exited with code|completed with exit code|with exit code"
+    r"|\b(?:killed|terminated|stopped|has finished|completed successfully)\b",
+    re.IGNORECASE,
+)
+_STATUS: Mapping[State, str] = {
+    "": "", "open": "pending", "done": "completed", "superseded": "cancelled", "withdrawn": "cancelled",
+}  # fmt: skip
+UNDERWAY: Final = " ←"
+_TODO_STATE: Mapping[str, State] = {
+    "completed": "done", "complete": "done", "done": "done", "finished": "done", "closed": "done",
+    "cancelled": "withdrawn", "canceled": "withdrawn", "deleted": "withdrawn",
+}  # fmt: skip
+
+
+READ_NEED = 0.2
+
+
+def find_files(
+    calls: Sequence[Call], *, words: Mapping[str, Redacted], same: Mapping[Redacted, Redacted] | None = None
+) -> list[Entry]:
+    """The files the agent read, in order of their last reading; what it changed is told by `find_changes`.
+
+    Args:
+        calls: in order; calls that failed read nothing.
+        words: the words for what happens to a file.
+        same: other spellings of a path (`autocompact.ledger.paths.spellings`).
+    """
+    read: dict[Redacted, int] = {}
+    for call in calls:
+        for spelled, effect in call.action.files if not call.is_error else ():
+            if effect == "read":
+                path = (same or {}).get(spelled, spelled)
+                read.pop(path, None)
+                read[path] = call.seq
+    return [
+        Entry(kind="file", text=filled("{} — {}", path, words["read"]), seq=seq, key=path, need=READ_NEED)
+        for path, seq in read.items()
+    ]
+
+
+@dataclass(slots=True)
+class _Run:
+    command: Redacted
+    seq: int
+    outcome: Outcome
+    times: int = 1
+
+
+def find_commands(calls: Sequence[Call], *, words: Mapping[str, Redacted]) -> list[Entry]:
+    """The commands with what came of their last run; commands that only look at something are left out."""
+    runs: dict[Redacted, _Run] = {}
+    for call in calls:
+        outcome = call.outcome
+        if outcome is None:
+            continue
+        key = edited(call.action.command, normal)
+        before = runs.pop(key, None)
+        if is_look(key):
+            continue
+        runs[key] = _Run(command=key, seq=call.seq, outcome=outcome, times=before.times + 1 if before else 1)
+    return [_command_entry(run, words=words) for run in runs.values()]
+
+
+def _command_entry(run: _Run, *, words: Mapping[str, Redacted]) -> Entry:
+    outcome = run.outcome
+    said = words["failed"] if outcome.failed else words["passed"]
+    code = filled(" ({})", outcome.exit) if outcome.exit else EMPTY
+    detail = outcome.counts or (outcome.errors[0] if outcome.errors else EMPTY)
+    detail = filled(": {}", detail) if detail else detail
+    times = filled(" {}×", run.times) if run.times > 1 else EMPTY
+    return Entry(
+        kind="command",
+        text=filled("`{}`{} — {}{}{}", edited(run.command, short), times, said, code, detail),
+        seq=run.seq,
+        key=run.command,
+        state="open" if outcome.failed else "done",
+        state_seq=run.seq,
+        need=0.4 if is_check(run.command) else 0.05,
+    )
+
+
+class _Item(NamedTuple):
+    """An item of a plan; ``evidence`` is the message that says its status."""
+
+    text: Redacted
+    status: str
+    seq: int
+    evidence: int
+
+
+def find_todos(calls: Sequence[Call], *, earlier: Sequence[Entry] = ()) -> list[Entry]:
+    """The items of the latest todo list or plan; of tasks created one by one, all with their last status.
+
+    ``earlier`` ones stay until another list replaces them, and tasks go on from them.
+    """
+    latest: list[_Item] = []
+    tasks = {str(number): _item(entry) for number, entry in enumerate(earlier, start=1)}
+    for call in calls:
+        if call.action.verb != "todo" or call.is_error:
+            continue
+        items = todo_items(call.action)
+        if items:
+            latest = [
+                _Item(
+                    text=_todo_text(item), status=str(item.get("status", "")), seq=call.seq, evidence=call.seq
+                )
+                for item in items
+            ]
+            tasks.clear()
+        else:
+            _task(tasks, call)
+    listed = list(tasks.values()) or latest
+    return [
+        Entry(
+            kind="todo",
+            text=filled("{}{}", item.text, own(UNDERWAY)) if item.status == "in_progress" else item.text,
+            seq=item.seq,
+            key=filled("todo {:03} {}", index, item.text),
+            state=_TODO_STATE.get(item.status, "open" if item.status else ""),
+            state_seq=item.evidence if item.status else 0,
+            need=0.3 if item.status in _TODO_STATE else 0.8,
+        )
+        for index, item in enumerate(listed)
+        if item.text
+    ]
+
+
+def _item(entry: Entry) -> _Item:
+    """The item of a plan that an earlier ledger's entry was made from."""
+    text = edited(entry.text, _without_mark)
+    status = _STATUS[entry.state] if text == entry.text else "in_progress"
+    return _Item(text=text, status=status, seq=entry.seq, evidence=entry.state_seq)
+
+
+def _without_mark(text: str) -> str:
+    return text.removesuffix(UNDERWAY)
+
+
+def _todo_text(item: Mapping[str, RedactedJson]) -> Redacted:
+    for key in ("content", "step", "title", "text", "description", "task", "subject", "name"):
+        if isinstance(value := item.get(key), str) and value:
+            return value
+    return EMPTY
+
+
+def _task(tasks: dict[str, _Item], call: Call) -> None:
+    arguments = call.action.arguments
+    task = call.action.task
+    text = _string(arguments, "subject") or _string(arguments, "title")
+    status = _string(arguments, "status")
+    if task and task in tasks:
+        was = tasks[task]
+        tasks[task] = was._replace(text=text or was.text, status=status or was.status, evidence=call.seq)
+    elif text:
+        status = status or own("pending")
+        tasks[task or str(len(tasks) + 1)] = _Item(text=text, status=status, seq=call.seq, evidence=call.seq)
+
+
+def find_running(
+    calls: Sequence[Call], said: Sequence[Said], *, earlier: Iterable[Entry] = ()
+) -> list[Entry]:
+    """Sub-agents and background processes that were started, ``earlier`` ones too, and not seen to end."""
+    running: dict[str, Entry] = {entry.key.removeprefix("running "): entry for entry in earlier}
+    for call in calls:
+        about = call.action.task
+        if about in running and (
+            call.action.verb == "stop" or _ENDED.search(call.output[-2_000:] + call.output[:2_000])
+        ):
+            del running[about]
+        match = (
+            _BACKGROUND.search(call.output[:3_000])
+            if call.action.verb in ("run", "spawn", "poll", "other")
+            else None
+        )
+        task = Redacted(next(filter(None, match.groups()), "")) if match else EMPTY
+        if task and task not in running and call.action.verb != "poll":
+            running[task] = _running_entry(call, task)
+        elif not call.answered and call.action.verb == "spawn":
+            running[call.id] = _running_entry(call, EMPTY)
+    for words in said:
+        for task, status in task_notices(words.text) if words.by != "assistant" else ():
+            if status != "running":
+                running.pop(task, None)
+    return list(running.values())
+
+
+def _string(arguments: Mapping[str, RedactedJson], key: str) -> Redacted:
+    value = arguments.get(key)
+    return value if isinstance(value, str) else EMPTY
+
+
+def _running_entry(call: Call, task: Redacted) -> Entry:
+    what = _string(call.action.arguments, "description") or call.action.command or call.action.name
+    what = edited(edited(what, normal), short)
+    return Entry(
+        kind="running",
+        text=filled("{} (id {})", what, task) if task else what,
+        seq=call.seq,
+        key=filled("running {}", task or call.id),
+        state="open",
+        state_seq=call.answered or call.seq,
+        need=0.9,
+    )

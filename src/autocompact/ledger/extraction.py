@@ -1,0 +1,177 @@
+"""Every entry that is worth keeping, from one reading of the messages, merged with an earlier ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cached_property
+
+from autocompact.core.language import WORDS, detect
+from autocompact.core.messages import Message
+from autocompact.core.redacted import EMPTY, one_line
+from autocompact.core.redaction import Redacted
+from autocompact.ledger.bounds import carried
+from autocompact.ledger.changes import changed_again, find_changes
+from autocompact.ledger.deeds import find_commands, find_files, find_running, find_todos
+from autocompact.ledger.entries import Entry, Kind, Ledger
+from autocompact.ledger.facts import find_facts
+from autocompact.ledger.failures import find_errors
+from autocompact.ledger.findings import find_findings, intents
+from autocompact.ledger.lines import find_identifiers
+from autocompact.ledger.paths import spellings
+from autocompact.ledger.requests import find_requests
+from autocompact.ledger.rules import find_rules
+from autocompact.ledger.scan import Scan, scan
+from autocompact.ledger.step import find_step
+from autocompact.ledger.weights import LEARNED, Weights
+
+FADING = 0.5
+FADING_KINDS: frozenset[Kind] = frozenset({"file", "command", "identifier", "finding", "fact"})
+
+CHAT = 5
+"""Requests for each tool call from which on a conversation is a chat: what people say in it are facts."""
+
+
+def extract(
+    messages: Iterable[Message],
+    *,
+    previous: Ledger | None = None,
+    through: int | None = None,
+    weights: Weights = LEARNED,
+) -> Ledger:
+    """All entries of these messages, merged with the ledger of an earlier compaction.
+
+    Args:
+        messages: in order; a system prompt among them is left out.
+        previous: what an earlier compaction kept: what these messages do not say anew fades, and goes
+            on as far as it is needed (`autocompact.ledger.bounds`).
+        through: the last message that will leave the context. Later ones are evidence (a request that was finished
+            there is not open, a name that stands there need not be kept), but give no entries.
+        weights: how the need for a name is foreseen.
+    """
+    return Reading(scan(messages), previous=previous, weights=weights).ledger(through)
+
+
+class Reading:
+    """Messages that were read once, and the ledgers of the heads that a ladder tries among them.
+
+    Args:
+        found: the reading.
+        previous: what an earlier compaction kept.
+        weights: how the need for a name is foreseen.
+    """
+
+    def __init__(self, found: Scan, *, previous: Ledger | None = None, weights: Weights = LEARNED) -> None:
+        self._found, self._weights = found, weights
+        self._earlier = carried(previous) if previous else ()
+
+    def ledger(self, through: int | None = None) -> Ledger:
+        """All entries up to message ``through``, by default all."""
+        found, earlier = self._found, self._earlier
+        end = found.last_seq if through is None else through
+        calls = [call for call in found.calls if call.seq <= end]
+        touched = (path for call in calls for path, _ in call.action.files)
+        known_paths = (entry.key for kind in ("file", "change") for entry in _of_kind(earlier, kind))
+        same = spellings((*touched, *known_paths))
+        intended = self._intents if any(call.action.files for call in calls) else {}
+        entries = [
+            *self._before_changes,
+            *find_changes(calls, words=self._words, same=same, said=intended),
+            *find_files(calls, words=self._words, same=same),
+            *self._after_changes,
+        ]
+        clean = [_plain(entry) for entry in entries if entry.seq <= end]
+        files = {entry.key for entry in (*clean, *earlier) if entry.kind in ("file", "change")}
+        identifiers = [
+            replace(entry, where=where if (where := same.get(entry.where, entry.where)) in files else EMPTY)
+            for entry in find_identifiers(found.sightings, through=end, weights=self._weights)
+        ]
+        found_now = [*_weighed(clean, identifiers), *identifiers]
+        merged = _merged(found_now, earlier, same=same)
+        return Ledger(entries=tuple(sorted(merged, key=lambda entry: (-entry.need, -entry.seq, entry.key))))
+
+    @cached_property
+    def _requests(self) -> list[Entry]:
+        return find_requests(self._found, earlier=_of_kind(self._earlier, "request"))
+
+    @cached_property
+    def _words(self) -> Mapping[str, Redacted]:
+        return WORDS[detect(entry.text for entry in self._requests)]
+
+    @cached_property
+    def _intents(self) -> dict[int, str]:
+        return intents(self._found.spoken)
+
+    @cached_property
+    def _before_changes(self) -> tuple[Entry, ...]:
+        found, earlier = self._found, self._earlier
+        return (
+            *find_rules(found.said, earlier=_of_kind(earlier, "rule")),
+            *self._requests,
+            *find_errors(found.calls, earlier=_faded(_of_kind(earlier, "error"))),
+            *find_todos(found.calls, earlier=_of_kind(earlier, "todo")),
+            *find_running(found.calls, found.said, earlier=_of_kind(earlier, "running")),
+        )
+
+    @cached_property
+    def _after_changes(self) -> tuple[Entry, ...]:
+        found = self._found
+        return (
+            *find_commands(found.calls, words=self._words),
+            *find_step(found.spoken, found.calls),
+            *_account(found),
+        )
+
+
+def _account(found: Scan) -> list[Entry]:
+    """What was said that a reader needs: of an agent its findings, of a chat the facts."""
+    if len(found.calls) * CHAT > found.turns:
+        return find_findings(found.spoken)
+    return find_facts([words for words in found.said if words.by != "program"])
+
+
+def _of_kind(entries: Iterable[Entry], kind: Kind) -> list[Entry]:
+    """In the order of the conversation; the items of a plan, which all come from one message, in theirs."""
+    return sorted(
+        (entry for entry in entries if entry.kind == kind),
+        key=lambda entry: (entry.seq, entry.key) if kind != "todo" else (0, entry.key),
+    )
+
+
+def _faded(entries: Iterable[Entry]) -> list[Entry]:
+    return [replace(entry, need=entry.need * FADING) for entry in entries]
+
+
+def _plain(entry: Entry) -> Entry:
+    """All but a request in one line, so that no tool can make a heading or an item of it."""
+    text = entry.text if entry.kind == "request" else one_line(entry.text)
+    return replace(entry, text=text, key=one_line(entry.key))
+
+
+def _weighed(entries: list[Entry], identifiers: list[Entry]) -> list[Entry]:
+    """Files that were only read are as likely needed as their path is."""
+    needs = {entry.key: entry.need for entry in identifiers}
+    return [
+        replace(entry, need=needs.get(entry.key, 0.01)) if entry.kind == "file" and not entry.state else entry
+        for entry in entries
+    ]
+
+
+def _merged(
+    entries: list[Entry], earlier: Iterable[Entry], *, same: Mapping[Redacted, Redacted]
+) -> list[Entry]:
+    """With what an earlier ledger has and these messages do not say anew.
+
+    What fades may be dropped one day, a change never is: of a file that was changed again the earlier text is added.
+    """
+    known = {(entry.kind, entry.key): entry for entry in entries}
+    changed = {entry.key for entry in entries if entry.kind == "change"}
+    for entry in earlier:
+        key = same.get(entry.key, entry.key)
+        if entry.kind == "change":
+            again = known.get(("change", key))
+            known["change", key] = replace(entry, key=key) if again is None else changed_again(entry, again)
+            changed.add(key)
+        elif entry.kind in FADING_KINDS and (entry.kind, key) not in known:
+            known[entry.kind, key] = replace(entry, key=key, need=entry.need * FADING)
+    return [entry for entry in known.values() if entry.kind != "file" or entry.key not in changed]

@@ -1,0 +1,123 @@
+"""Errors that nothing later has settled.
+
+What settles one: the same command works, or the same check on as much or more, with other flags or another runner; the
+same tool works on the same file; the program that was missing is reached another way. What is no error at all: what the
+user refused or stopped, and a look that found nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from autocompact.core.redacted import edited, filled, joined, pieces
+from autocompact.core.redaction import Redacted
+from autocompact.ledger.commands import Check, is_check, is_look, parse_checks, short
+from autocompact.ledger.entries import Entry
+from autocompact.ledger.outcomes import error_lines, normal
+from autocompact.ledger.scan import Call
+
+RECENT_CALLS = 30
+MOST = 100
+"""Failures that are followed at once; of more the oldest are given up, since each success is held against all."""
+
+_NO_ERROR = re.compile(
+    r"The user doesn't want to proceed|Sibling tool call errored|tool use was rejected|interrupted by user"
+    r"|Command aborted|doesn't want to take this action",
+    re.IGNORECASE,
+)
+_MISSING = re.compile(
+    r"command not found|No module named|is not recognized as|not found: \S+\Z|: not found\Z|executable file not found|ENOENT"
+)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Failure:
+    """A call that failed.
+
+    Attributes:
+        entry: what the ledger says of it.
+        checks: the checks in it that have not succeeded since.
+        missing: all words of the command, where a program was not there; else none.
+    """
+
+    entry: Entry
+    checks: frozenset[Check]
+    missing: frozenset[str]
+
+
+def find_errors(calls: Sequence[Call], *, earlier: Iterable[Entry] = ()) -> list[Entry]:
+    """The calls that failed and that no later call made good, in order; ``earlier`` ones were open before them."""
+    failing = {(key := edited(entry.key, _key)): _open(entry, key) for entry in earlier}
+    for index, call in enumerate(calls):
+        if not call.answered:
+            continue
+        command = edited(call.action.command, normal)
+        key = command or edited(filled("{} {}", call.action.name, call.subject), str.strip)
+        failed, lines = _failure(call)
+        failing.pop(key, None)
+        if not failed:
+            _settle(failing, command, failed=False)
+        elif not _is_answer(call, command):
+            failure = _failed(call, key, lines=lines, recent=len(calls) - index <= RECENT_CALLS)
+            if not failure.missing:
+                _settle(failing, command, failed=True)
+            failing[key] = failure
+            if len(failing) > MOST:
+                del failing[next(iter(failing))]
+    return [failure.entry for failure in failing.values()]
+
+
+def _key(key: str) -> str:
+    return key.removeprefix("error ")
+
+
+def _failure(call: Call) -> tuple[bool, tuple[Redacted, ...]]:
+    if call.outcome is not None:
+        return call.outcome.failed, call.outcome.errors
+    return call.is_error, tuple(pieces(call.output, error_lines)) if call.is_error else ()
+
+
+def _is_answer(call: Call, command: str) -> bool:
+    """Whether a failure only answers a question: there is no such file, nothing was found, the user said no."""
+    looks = is_look(command) if command else call.action.verb in ("read", "search", "poll")
+    return looks or _NO_ERROR.search(call.output[:500]) is not None
+
+
+def _failed(call: Call, key: Redacted, *, lines: Sequence[Redacted], recent: bool) -> _Failure:
+    command = call.action.command
+    said = filled("{}: {}", edited(key, short), joined(" / ", lines))
+    important = bool(command) and is_check(key)
+    entry = Entry(
+        kind="error",
+        text=edited(said, _ended),
+        seq=call.answered,
+        key=filled("error {}", key),
+        state="open",
+        state_seq=call.answered,
+        need=0.7 if important and recent else 0.4 if important or recent else 0.05,
+    )
+    return _open(entry, key)
+
+
+def _ended(text: str) -> str:
+    return text.rstrip(": ")
+
+
+def _open(entry: Entry, key: str) -> _Failure:
+    missing = frozenset(key.split()) if _MISSING.search(entry.text) else frozenset[str]()
+    return _Failure(entry=entry, checks=parse_checks(key), missing=missing)
+
+
+def _settle(failing: dict[Redacted, _Failure], command: str, *, failed: bool) -> None:
+    """Take out of ``failing`` what a later run of ``command`` has made good; one that failed only reached a program."""
+    checks = parse_checks(command) if command else frozenset[Check]()
+    words = frozenset(command.split())
+    for key, failure in list(failing.items()):
+        if failed and not failure.missing:
+            continue
+        left = frozenset(one for one in failure.checks if not any(check.covers(one) for check in checks))
+        if (failure.checks and not left) or (failure.missing and failure.missing <= words):
+            del failing[key]
+        failure.checks = left

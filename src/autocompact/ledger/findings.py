@@ -1,0 +1,205 @@
+"""Findings: the agent's own words that a reader needs to go on.
+
+Why something is so, what was decided and on what grounds, what was tried and failed, what was verified: an agent says it
+in plain sentences, and nobody can say it better afterwards. So the account of a conversation is a choice among these
+sentences. What makes one worth its tokens: it gives a cause, a result, a contrast or a decision; it names things; it closes
+a turn; it is recent; and nothing later says the same. Announcements ("Let me check ...") say nothing that lasts.
+
+The words that mark a cause, a result and so on are listed for the languages of `autocompact.core.language`.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import re
+from collections import Counter as Counted
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from autocompact.core.patterns import LazyPattern
+from autocompact.core.redacted import filled
+from autocompact.core.redaction import Redacted
+from autocompact.core.terms import terms
+from autocompact.ledger.entries import Entry
+from autocompact.ledger.passages import LONGEST, Passage, passages, sentences
+from autocompact.ledger.sightings import Spoken, Voice
+from autocompact.ledger.step import clipped
+
+_CUES: tuple[LazyPattern, ...] = tuple(
+    LazyPattern(pattern, re.IGNORECASE)
+    for pattern in (
+        # cause and reason
+        r"\b(?:because|since|due to|caused by|root cause|the (?:real |actual |underlying )?(?:cause|reason|issue|problem|bug|culprit)"
+        r"|why\b|so that|therefore|hence|that's how|which means|this means|as a result|comes? from|weil|wegen|denn|deshalb|Ursache|Grund"
+        r"|parce que|à cause|car\b|la cause|la raison|porque|debido|la causa|el motivo|perché|motivo|a causa|поэтому|потому|причин)"
+        r"|因为|原因|所以|由于|ため|原因|ので|理由|때문|원인",
+        # decision and approach
+        r"\b(?:decid\w+|decision|chose[n]?|opt(?:ed|ing) for|go(?:ing)? with|instead of|rather than|trade-?off|approach|strategy|recommend\w*"
+        r"|the fix|fix(?:ed)? (?:is|by|was)|solution|agreed|prefer\w*|by design|intentional\w*|entschied\w+|Entscheidung|stattdessen|Lösung"
+        r"|décid\w+|choisi\w*|plutôt|decid\w+|eleg\w+|en lugar|scelt\w+|invece|решил\w*|вместо)\b|决定|选择|而不是|方案|決定|代わり|方針|결정|대신",
+        # what failed, what is not so
+        r"\b(?:but|however|although|except|fail(?:s|ed|ing|ure)?|doesn't|don't|didn't|won't|can't|cannot|isn't|wasn't|aren't|weren't|never|no longer"
+        r"|not (?:yet|the|a|because|in|on)|missing|wrong|broken|stale|unable|rejected|reverted|nicht|kein\w*|fehl\w+|aber|jedoch|schlug"
+        r"|échou\w+|mais|pas\b|pero|fall[óoa]\w*|non\b|ma\b|но\b|не\b)|但|不是|失败|没有|しかし|失敗|ない|실패|하지만|않",
+        # what was found, verified, done
+        r"\b(?:found|turns out|confirm\w*|verif\w+|reproduc\w*|shows? that|means that|actually|now (?:works?|passes|returns?|uses?|shows?)"
+        r"|all (?:\d+ )?tests|pass(?:es|ed|ing)?|succe\w+|created|merged|committed|pushed|removed|added|renamed|implemented|fixed|updated"
+        r"|gefunden|bestätigt|bestanden|erstellt|trouvé|confirmé|créé|encontr\w+|confirmad\w+|cread\w+|trovat\w+|нашёл|подтвержд\w+)\b"
+        r"|发现|确认|通过|已经|见つ|確認|成功|찾|확인|통과",
+        # what must hold, what is left
+        r"\b(?:must|should|need(?:s|ed)? to|require[sd]?|only (?:if|when|the)|always|remaining|still|pending|todo|next step|left to|blocked|waiting"
+        r"|open question|muss|müssen|soll\w*|noch|offen|doit|reste|encore|debe\w*|falta|todavía|deve|ancora|нужно|осталось)\b|必须|需要|还|まだ|必要|아직|해야",
+    )
+)
+_CONCRETE = re.compile(r"`[^`]+`|\b\w+[._/]\w+|\b[a-z]+[A-Z]\w*|\b\w*\d\w*|[\"“«][^\"”»]{3,60}[\"”»]")
+_ANNOUNCES = LazyPattern(
+    r"(?:(?:ok(?:ay)?|good|great|perfect|excellent|right|alright|sure|now|next|first|then|so|also|and|finally|interesting|hmm)[,!. —-]+)*"
+    r"(?:let me|let's|i'll|i will|i'm going to|i am going to|i need to|i should|i want to|i can|we need to|we should|time to|going to|now to|moving on)\b"
+    r"|^(?:the user (?:wants|is asking|asked|has|said)|looking at|(?:now|next) (?:update|add|fix|run|check|for|the)\b)|^(?:lass mich|ich werde|ich schaue|je vais|voy a|déjame|我来|让我|では|まず)",
+    re.IGNORECASE,
+)
+_UNDERWAY = LazyPattern(
+    r"(?:(?:ok(?:ay)?|now|next|so|and|good|understood)[,.: —-]+)*(?:i'm|i am|we're|still|continuing|waiting|checking|running|reading|fetching)\b(?! (?:not|leaving|treating|assuming|keeping))",
+    re.IGNORECASE,
+)
+"""What the agent says of the moment: it is over with the next call."""
+
+_LOOKS = LazyPattern(
+    r"\b(?:check|look|see|read|find|search|view|examine|verify|start|continue|explore|try|run|inspect|investigate|take a look|understand|think|get|list|begin|open|grep|fetch|prüfe|suche|lese)\b",
+    re.IGNORECASE,
+)
+_EMPTY = LazyPattern(r"[^\w]*$")
+_MOST = 3_000
+"""Passages that are compared; of more the oldest are left out before the choice."""
+
+VOICES: Mapping[Voice, float] = {"closing": 1.5, "assistant": 1.0, "reasoning": 0.62, "report": 0.55}
+"""What words count by where they stand: an answer that closes a turn, words on the way, thoughts, a sub-agent's report."""
+
+
+@dataclass(slots=True)
+class _Candidate:
+    passage: Passage
+    seq: int
+    order: int
+    score: float
+    terms: frozenset[str]
+
+
+def find_findings(spoken: Sequence[Spoken], *, most: int = 400) -> list[Entry]:
+    """The passages that say most, with ``need`` as their worth; the one that comes first in need is the best.
+
+    A passage loses worth by what better or later ones already say, so a choice in order of need has little repetition.
+    """
+    candidates = _candidates(spoken, _MOST)
+    seen = Counted(term for candidate in candidates for term in candidate.terms)
+    rare = {term: 1 / (1 + math.log(count)) for term, count in seen.items()}
+    chosen = _without_repetition(candidates, rare, most=most)
+    return [
+        Entry(
+            kind="finding",
+            text=Redacted(candidate.passage.told),  # a piece of redacted words
+            seq=candidate.seq,
+            key=filled("finding {}", Redacted(candidate.passage.text[:80])),
+            state_seq=candidate.order,
+            need=round(min(1.0, worth), 4),
+            where=Redacted(candidate.passage.about),
+        )
+        for candidate, worth in chosen
+    ]
+
+
+def _candidates(spoken: Sequence[Spoken], most: int) -> list[_Candidate]:
+    """The latest passages that could be told, in order; what is older than ``most`` is not even scored."""
+    total = sum(len(words.text) for words in spoken) or 1
+    last_turn = spoken[-1].turn if spoken else 0
+    so_far, order = total, 0
+    latest_first: list[_Candidate] = []
+    for words in reversed(spoken):
+        recency = 0.2 + 0.4 * math.exp(-4 * (1 - so_far / total)) + 0.4 * 0.75 ** (last_turn - words.turn)
+        so_far -= len(words.text)
+        for kept in filter(None, map(_lasting, reversed([*passages(words.text)]))):
+            order -= 1
+            found = frozenset(terms(kept.text))
+            if len(found) >= 3:
+                worth = VOICES[words.voice] * recency * _weight(kept)
+                latest_first.append(_Candidate(kept, words.seq, order, worth, found))
+        if len(latest_first) >= most:
+            break
+    for candidate in latest_first:
+        candidate.order += 1 - order
+    return latest_first[:most][::-1]
+
+
+def _lasting(passage: Passage) -> Passage | None:
+    """The passage without sentences that only announce what comes next; None if nothing is left."""
+    kept = [s for s in sentences(passage.text) if not (_ANNOUNCES.begins(s) and _LOOKS.found_in(s[:90]))]
+    text = clipped(" ".join(kept), 2 * LONGEST)
+    if _EMPTY.begins(text) or len(text) < (18 if text.isascii() else 8):
+        return None
+    about = passage.about if len(passage.about) < 120 else ""
+    return Passage(text=text, about="" if _ANNOUNCES.begins(about) else about)
+
+
+def _weight(passage: Passage) -> float:
+    """What a passage is worth by its own words: about 0.2 to 3."""
+    text = passage.told
+    cues = sum(cue.found_in(text) for cue in _CUES)
+    concrete = min(4, len(_CONCRETE.findall(text)))
+    weight = 0.5 + 0.4 * min(cues, 4) + 0.12 * concrete
+    if _ANNOUNCES.begins(passage.text) or _UNDERWAY.begins(passage.text):
+        weight *= 0.5
+    return weight * (1.0 if len(text) > (50 if text.isascii() else 18) else 0.6)
+
+
+def _without_repetition(
+    candidates: Sequence[_Candidate], rare: dict[str, float], *, most: int
+) -> list[tuple[_Candidate, float]]:
+    """Greedy by worth per size, each passage discounted by how much of it was said: lazily, so it is near-linear."""
+    told: set[str] = set()
+
+    def worth(index: int) -> float:
+        candidate = candidates[index]
+        whole = sum(rare[term] for term in candidate.terms)
+        new = sum(rare[term] for term in candidate.terms if term not in told)
+        return candidate.score * (0.1 + 0.9 * new / whole)
+
+    heap = [(-worth(index), -index) for index in range(len(candidates))]
+    heapq.heapify(heap)
+    chosen: list[tuple[_Candidate, float]] = []
+    while heap and len(chosen) < most:
+        _, negative = heapq.heappop(heap)
+        now = worth(-negative)
+        if heap and now < -heap[0][0] - 1e-9:
+            heapq.heappush(heap, (-now, negative))
+            continue
+        candidate = candidates[-negative]
+        chosen.append((candidate, now / 4))
+        told |= candidate.terms
+    return chosen
+
+
+_PROMISE = re.compile(
+    r"(?:^(?:(?:ok(?:ay)?|good|great|perfect|now|next|first|then|so|also|and)[,!. —-]+)*)?(?:let me|let's|i'll|i will|i'm going to|i need to|i should|i want to|we need to)\s+(?:(?:also|now|just|then)\s+)*",
+    re.IGNORECASE,
+)
+"""What is left out of an intent. Words before it only at the beginning: else each of a row of them would begin a match."""
+
+_INTENT = 220
+"""Characters of an intent at most."""
+
+
+def intents(spoken: Sequence[Spoken]) -> dict[int, str]:
+    """By message, the agent's last sentence in it that names what it is about to do, as an order: "add X to Y"."""
+    found: dict[int, str] = {}
+    for words in spoken:
+        if words.voice == "report":
+            continue
+        for sentence in reversed(sentences(" ".join(words.text.split()))):
+            if _ANNOUNCES.begins(sentence) and _LOOKS.found_in(sentence[:90]):
+                continue
+            intent = _PROMISE.sub("", sentence, count=1).rstrip(": ")
+            if len(intent) > 24 and _CONCRETE.search(intent):
+                found[words.seq] = intent[:_INTENT]
+                break
+    return found

@@ -1,0 +1,129 @@
+"""What the user asked for, and what became of it.
+
+A status is only given where the conversation shows it: the model closes a turn by saying that it is done, the user
+thanks, corrects or withdraws, or the log ends in the middle of the turn. Everything else is unknown, because a
+finished request that comes back as an open one makes the agent do it twice.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from autocompact.core.redacted import EMPTY, edited, filled, joined, own
+from autocompact.core.redaction import Redacted
+from autocompact.core.spoken import spoken
+from autocompact.core.terms import terms
+from autocompact.ledger.entries import Entry, State
+from autocompact.ledger.reactions import OPENING, finishes, reactions
+from autocompact.ledger.scan import Said, Scan
+
+MENTIONED = 0.6
+"""Share of the terms of a thing that a request must hold to speak of it."""
+
+LOOK_BACK = 50
+"""Requests that are looked through for the one that speaks of a thing."""
+
+
+_SPEAKERS = {"lead": own("lead"), "reply": own("reply")}
+
+
+@dataclass(slots=True)
+class _Turn:
+    """A request, the words the model closed the turn with, and what an earlier ledger knew of it."""
+
+    seq: int
+    text: Redacted
+    closing: Said | None = None
+    known: tuple[State, int] = ("", 0)
+    by: Redacted = EMPTY
+
+
+def find_requests(found: Scan, *, earlier: Iterable[Entry] = ()) -> list[Entry]:
+    """The user's requests in order, verbatim, with what became of each; ``earlier`` ones may be settled only now."""
+    turns = [
+        _Turn(seq=e.seq, text=e.text, known=_no_longer_open(e.state, e.state_seq), by=e.where)
+        for e in earlier
+    ]
+    _add_turns(turns, found)
+    told = _told(turns)
+    entries: list[Entry] = []
+    for index, turn in enumerate(turns):
+        is_last = index == len(turns) - 1
+        state, evidence = told.get(index) or _settled(turn, is_last=is_last, last_seq=found.last_seq)
+        entries.append(
+            Entry(
+                kind="request",
+                text=turn.text,
+                seq=turn.seq,
+                key=filled("request {}", turn.seq),
+                state=state,
+                state_seq=evidence,
+                where=turn.by,
+                need=1.0 if is_last else 0.5 if state in ("superseded", "withdrawn") else 0.8,
+            )
+        )
+    return entries
+
+
+def _no_longer_open(state: State, evidence: int) -> tuple[State, int]:
+    """What was under way when an earlier ledger was made need not be so now."""
+    return ("", 0) if state == "open" else (state, evidence)
+
+
+def _add_turns(turns: list[_Turn], found: Scan) -> None:
+    for said in found.said:
+        if said.by in ("user", "lead", "reply"):
+            _request(turns, said)
+        elif said.by == "assistant" and turns and said.text.strip():
+            turns[-1].closing = said
+    _reopen(turns, [call.seq for call in found.calls])
+
+
+def _request(turns: list[_Turn], said: Said) -> None:
+    text = edited(said.text, spoken)
+    if text and turns and turns[-1].seq == said.seq:
+        turns[-1].text = joined("\n", (turns[-1].text, text))
+    elif text:
+        turns.append(_Turn(seq=said.seq, text=text, by=_SPEAKERS.get(said.by, EMPTY)))
+
+
+def _reopen(turns: list[_Turn], calls: list[int]) -> None:
+    """Words followed by another tool call of the same turn are no closing words."""
+    starts = [turn.seq for turn in turns]
+    for call in calls:
+        turn = bisect_right(starts, call) - 1
+        closing = turns[turn].closing if turn >= 0 else None
+        if closing is not None and call >= closing.seq:
+            turns[turn].closing = None
+
+
+def _told(turns: list[_Turn]) -> dict[int, tuple[State, int]]:
+    """What the user's later words say of each request, by its index; the last word counts."""
+    told: dict[int, tuple[State, int]] = {}
+    for index, turn in enumerate(turns[1:], start=1):
+        for reaction in reactions(turn.text):
+            target = _mentioning(turns[max(0, index - LOOK_BACK) : index], reaction.about)
+            if target is not None:
+                told[target + max(0, index - LOOK_BACK)] = (reaction.state, turn.seq)
+            elif reaction.else_previous:
+                told[index - 1] = (reaction.state, turn.seq)
+    return told
+
+
+def _mentioning(turns: list[_Turn], about: frozenset[str]) -> int | None:
+    """The request that speaks most of these terms, the latest of equals; None if none speaks of most of them."""
+    shares = [
+        (len(about.intersection(terms(turn.text[:OPENING]))), index) for index, turn in enumerate(turns)
+    ]
+    most, index = max(shares)
+    return index if most >= MENTIONED * len(about) else None
+
+
+def _settled(turn: _Turn, *, is_last: bool, last_seq: int) -> tuple[State, int]:
+    """What the turn itself shows: the model said that it is done, or is still at it."""
+    if turn.closing is not None and finishes(turn.closing.text):
+        return "done", turn.closing.seq
+    under_way = is_last and turn.closing is None and not turn.known[0]
+    return ("open", last_seq) if under_way else turn.known

@@ -1,0 +1,370 @@
+"""Rules: standing instructions, prohibitions, permissions, preferences and deadlines.
+
+A rule holds until it is withdrawn, so it must stand in every later context. It is told by its form: a command or a demand
+together with words that make it last (always, never, from now on, every, before you ...), a prohibition, something that
+needs asking first, or a date by which something must be there. A command without such words is a request for once.
+
+The forms are listed for English, German, French, Spanish, Portuguese, Italian, Chinese, Japanese, Korean and Russian.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from autocompact.core.patterns import LazyPattern
+from autocompact.core.redacted import EMPTY, filled, own
+from autocompact.core.redaction import Redacted
+from autocompact.core.references import reference
+from autocompact.core.spoken import spoken
+from autocompact.core.terms import terms
+from autocompact.core.tokens import Counter
+from autocompact.ledger.entries import Entry
+from autocompact.ledger.passages import passages, sentences
+from autocompact.ledger.scan import Said, Speaker
+from autocompact.ledger.step import clipped
+
+LONGEST = 280
+"""Characters of a rule; a longer sentence is a request that has a rule in it."""
+
+MOST = 200
+"""Rules in force at a time: each new one is compared with all of them."""
+
+ENDED, SAID_ANEW = 0.5, 0.7
+"""Share of the terms that a rule and what ends it, or says it anew, have in common."""
+
+_INSTRUCTIONS = LazyPattern(
+    r"AGENTS\.md|CLAUDE\.md|GEMINI\.md|copilot-instructions|<user_instructions>|<INSTRUCTIONS>"
+)
+
+_LASTING = LazyPattern(
+    r"\b(?:always|never|from now on|from here on|going forward|in (?:the )?future|at all times|under no circumstances|no matter what"
+    r"|whenever|every ?time|each time|any ?time|as a rule|by default|for the rest of|for all (?:future|further|subsequent)|until i (?:say|tell|ask)"
+    r"|unless i (?:say|tell|ask)|every(?:thing)?|each|all|any|only|exclusively|without exception|strictly|permanently|throughout|still applies|remember(?: that| to)?"
+    r"|immer|niemals|nie|stets|ab (?:jetzt|sofort|nun)|von (?:jetzt|nun) an|künftig|in zukunft|zukünftig|jedes mal|jedesmal|jede[rsmn]?|alle[nsmr]?|nur|ausschließlich|grundsätzlich|unter keinen umständen|auf keinen fall|solange"
+    r"|toujours|jamais|désormais|dorénavant|à partir de maintenant|à l'avenir|à chaque fois|chaque|tou(?:s|tes?|t)|uniquement|seulement|en aucun cas|par défaut|dès que"
+    r"|siempre|nunca|jamás|de ahora en adelante|a partir de ahora|en adelante|en el futuro|cada vez|cada|tod[oa]s?|s[oó]lo|solamente|únicamente|bajo ning[uú]n concepto|en ning[uú]n caso|por defecto"
+    r"|sempre|nunca|jamais|a partir de agora|daqui em diante|no futuro|cada|tod[oa]s?|s[oó]|apenas|somente|em nenhum caso"
+    r"|mai|d'ora in poi|da ora in poi|in futuro|ogni(?: volta)?|tutt[ieao]|solo|soltanto|in nessun caso"
+    r"|всегда|никогда|впредь|отныне|с этого момента|кажд\w+|все(?:гда|х|м)?|только|ни в коем случае)\b"
+    r"|总是|始终|永远|一律|从现在(?:开始|起)|今后|以后|每次|每个|每当|所有|任何|只(?:能|要|用|许|准)?|仅|绝不|绝对不|切勿|务必|默认"
+    r"|常に|必ず|いつも|絶対に|決して|今後|これから(?:は|も)?|これ以降|以降は|毎回|たびに|度に|すべて|全て|だけ|のみ|以外"
+    r"|항상|언제나|절대|결코|앞으로|지금부터|매번|마다|모든|모두|만",
+    re.IGNORECASE,
+)
+_STRONG = LazyPattern(
+    r"\b(?:always|never|from now on|from here on|going forward|at all times|under no circumstances|whenever|every ?time|until i (?:say|tell|ask)|unless i (?:say|tell|ask)|as a rule"
+    r"|immer|niemals|nie|stets|ab (?:jetzt|sofort)|von (?:jetzt|nun) an|künftig|in zukunft|auf keinen fall|unter keinen umständen|grundsätzlich"
+    r"|toujours|jamais|désormais|dorénavant|à partir de maintenant|à l'avenir|en aucun cas|siempre|nunca|jamás|de ahora en adelante|a partir de ahora|en ning[uú]n caso"
+    r"|sempre|a partir de agora|daqui em diante|mai|d'ora in poi|da ora in poi|всегда|никогда|впредь|отныне)\b"
+    r"|总是|始终|永远|一律|从现在(?:开始|起)|今后|以后(?:都|请|不)|绝不|切勿|务必|每次|常に|必ず|いつも|絶対に|決して|今後|これからは|以降は|毎回|항상|절대|결코|앞으로|지금부터|매번",
+    re.IGNORECASE,
+)
+_PROHIBITS = LazyPattern(
+    r"(?:^|[,;:(—–-]\s*|\b(?:and|but|so|please|also|just|then|you|we|agents?|that)\s+)"
+    r"(?:(?:please\s+)?(?:do not|don't|dont|never)\s+(?!(?:worry|know|think|mind|forget|hesitate|understand|see|need|have|want|care|get it|believe|remember|recall|be sorry|bother)\b)\w+"
+    r"|(?:must|may|should|shall)\s?(?:not|n't)\s+\w+|(?:are|is)\s?(?:not|n't)\s+(?:allowed|permitted|supposed)|cannot\s+\w+|no\s+(?:more\s+)?\w+(?:ing|s)\b[^.!?]{0,60}$|avoid\s+\w+|refrain from\s+\w+|stay away from|keep (?:your )?hands off|hands off|leave\s+[^.!?]{2,60}\s+(?:alone|untouched|as (?:it|they) (?:is|are)))"
+    r"|\b(?:bitte\s+)?(?:nicht|kein\w*)\b[^.!?\n]{0,60}\b(?:\w+en)\b(?=[.!]|$)|\b(?:darfst|dürfen|darf|sollst|soll|sollen)\s+(?:\w+\s+){0,6}(?:nicht|nie|kein\w*)\b|\blass\w*\s+[^.!?]{2,50}\s+(?:in ruhe|unverändert|weg)\b"
+    r"|\bne\s+(?:\w+[ -]){1,3}(?:pas|jamais|plus|rien)\b|\bn'\w+\s+(?:pas|jamais|plus)\b|\b(?:évite[zr]?|interdi\w+|il ne faut pas)\b"
+    r"|(?:^|[,;:]\s*|\bpor favor\s+)no\s+\w{2,}(?:es|as|en|an|éis|áis|er|ar|ir)\b|\b(?:evit[ae]\w*|prohibid\w+|no (?:se )?(?:debe\w*|puede\w*))\b"
+    r"|\bnão\s+\w+|\bnon\s+\w+(?:re|te|e)\b|\bне\s+\w+(?:й|йте|ть|ти)\b|\bнельзя\b|\bзапрещ\w+"
+    r"|不要|不准|不许|不能|不得|禁止|别(?!的|人)|请勿|勿|ないで(?:ください)?|しないこと|禁止|てはいけない|てはならない|ては(?:だめ|駄目)|하지 ?마|하지 ?말|금지|안 ?돼",
+    re.IGNORECASE,
+)
+_ASKS_FIRST = LazyPattern(
+    r"\b(?:ask(?: me)?(?: first)? before|ask (?:me )?first|check with me|confirm with me|(?:get|wait for|needs?|requires?|with(?:out)?) (?:my |our |explicit |prior |the user's |user )*(?:approval|permission|consent|confirmation|sign-?off|go-?ahead|ok(?:ay)?)"
+    r"|without (?:asking|telling|checking|being asked|my)|before (?:you )?\w+ing\b[^.!?]{0,60}\b(?:ask|check|confirm|tell)|only (?:when|if|after) i|(?:frag|frage|fragt) (?:mich )?(?:vorher|zuerst|erst|immer|bevor)|erst (?:fragen|rückfragen)|vorher (?:fragen|absprechen)|ohne (?:meine |vorherige |ausdrückliche |zu fragen|rück)\w*|bevor du [^.!?]{2,60} frag\w*"
+    r"|demande[zr]?(?:-moi)? (?:toujours )?(?:d'abord |avant)|avant de [^.!?]{2,60},? demande|sans (?:mon|ma|me|demander|accord|autorisation|permission)|pregunta(?:me|r)?(?: siempre)?(?: primero| antes)|antes de [^.!?]{2,60},? pregunta|sin (?:mi|preguntar|permiso|autorizaci[oó]n|aprobaci[oó]n)"
+    r"|pergunt\w+ antes|sem (?:minha|perguntar|autoriza)|chiedi(?:mi)? (?:sempre )?prima|senza (?:la mia|il mio|chiedere|permesso)|спрашивай|спроси\w* (?:меня )?(?:перед|сначала)|без (?:моего|разрешения|спроса))\b"
+    r"|先(?:问|询问|征求|跟我确认)|(?:之前|前)[^。！？]{0,12}(?:问我|确认|请示)|未经|没有?我的?(?:允许|同意|许可|批准)|前に[^。！？]{0,20}(?:確認|聞い|尋ね|許可)|許可(?:なく|なし)|承認(?:なく|なし)|勝手に|먼저 ?(?:물어|확인)|전에[^.!?]{0,20}(?:물어|확인)|허락 ?없이|승인 ?없이",
+    re.IGNORECASE,
+)
+_DEMANDS = LazyPattern(
+    r"\b(?:must|have to|has to|shall|make sure|ensure|be sure to|required?|mandatory|not allowed|stick to|insist"
+    r"|muss|müssen|musst|soll(?:st|en|te)?|sorge dafür|stelle? sicher|achte darauf|pflicht|gilt|doi(?:t|s|vent)|il faut|veille[zr]?|assure[zr]?-?(?:toi|vous)|obligatoire|debe[ns]?|tiene[ns]? que|hay que|aseg[uú]r\w+|obligatori[oa]|deve(?:m|no)?|bisogna|certifi\w+|assicur\w+|должн\w+|нужно|обязательно|следует)\b"
+    r"|必须|须|应该|应当|要求|需要|确保|なければならない|ならない|しなさい|すること|必要(?:が|で)|こと[。.]?$|해야|하세요|하십시오|할 것",
+    re.IGNORECASE,
+)
+_PREFERS = LazyPattern(
+    r"\b(?:i(?:'d| would)? (?:prefer|rather|like (?:my|the|all|to have|it when|short|long|concise)|dislike|hate|want (?:all|every|the|my|you to always|only))|we (?:prefer|only use|always use|use only|never use|don't use|do not use)|my preference|our convention|convention is|house style"
+    r"|(?:answer|reply|respond|speak|talk|communicate|comment)\b[^.!?]{0,40}\bin (?:english|german|french|spanish|portuguese|italian|chinese|japanese|korean|russian|dutch|polish|plain|british|american|simple)|call me\b|address me\b|keep (?:(?:your|all|the|every|each) )?(?:answers?|replies|responses|commits?|messages?|functions?|it|things|comments?)\b|be (?:brief|concise|terse|formal|polite)"
+    r"|ich (?:bevorzuge|möchte|will|hätte gern\w*)|(?:antworte|schreibe?|sprich|rede)\w*\b[^.!?]{0,30}\b(?:auf|in) \w+|nenn mich|duze|sieze|fass dich kurz|je préfère|réponds?\b[^.!?]{0,30}\ben \w+|tutoie|appelle-moi|prefiero|responde\b[^.!?]{0,30}\ben \w+|ll[aá]mame|prefiro|responda\b[^.!?]{0,30}\bem \w+|preferisco|rispondi\b[^.!?]{0,30}\bin \w+|предпочитаю|отвечай)\b"
+    r"|(?:用|以)(?:中文|英文|英语|德语|日语|简体|繁体)[^。！？]{0,6}(?:回答|回复|写)|我(?:更)?(?:喜欢|希望|偏好)|叫我|(?:日本語|英語|中国語|ドイツ語|敬語)で|(?:ほうが|方が)(?:いい|好き|よい)|を好み|呼んで|(?:한국어|영어|존댓말)로",
+    re.IGNORECASE,
+)
+_PERMITS = LazyPattern(
+    r"\b(?:you (?:may|can|are allowed to|have (?:my )?permission to|don't (?:need|have) to ask)|feel free to|it(?:'s| is) (?:ok|okay|fine|allowed) (?:to|if you)|(?:is|are) (?:now )?(?:allowed|permitted|ok)|go ahead and|no need to ask"
+    r"|du (?:darfst|kannst)|ihr dürft|(?:ist|sind) (?:jetzt )?(?:erlaubt|ok|okay)|tu peux|vous pouvez|(?:est|c'est) permis|puedes|está permitido|tienes permiso|pode(?:s)?|puoi|можешь|разрешено)\b"
+    r"|你?(?:现在)?可以|允许|无需(?:再)?问|(?:ても|でも)(?:いい|よい|構いません|大丈夫)|許可します|해도 ?(?:돼|됩니다|좋)",
+    re.IGNORECASE,
+)
+_DEADLINE = LazyPattern(
+    r"\b(?:deadline|due (?:on|by|date|in|at|today|tomorrow|monday|tuesday|wednesday|thursday|friday)|no later than|(?:by|until|before) (?:the end of |end of |next |this )?(?:today|tonight|tomorrow|monday|tuesday|wednesday|thursday|friday|saturday|sunday|noon|midnight|eod|cob|january|february|march|april|may \d|june|july|august|september|october|november|december|\d{1,2}(?:st|nd|rd|th)?\b|\d{4}-\d\d)"
+    r"|(?:freeze|demo|release|launch|meeting|presentation|cutover) (?:is|starts|begins|will be) (?:on|at|in|today|tomorrow|next)|bis (?:spätestens |zum |nächsten |kommenden |heute|morgen|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|ende)\w*|spätestens|frist|abgabe|avant (?:le |lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|demain|ce soir)|d'ici (?:à )?(?:lundi|mardi|mercredi|jeudi|vendredi|demain|la fin|le)|au plus tard|date limite|échéance"
+    r"|antes (?:del|de) (?:lunes|martes|miércoles|jueves|viernes|sábado|domingo|mañana|las|\d)|a más tardar|fecha límite|para (?:el )?(?:lunes|martes|miércoles|jueves|viernes|mañana)|prazo|até (?:amanhã|segunda|terça|quarta|quinta|sexta|\d)|entro (?:il|domani|luned|marted|mercoled|gioved|venerd)|scadenza|срок|до (?:понедельника|вторника|среды|четверга|пятницы|завтра|конца))\b"
+    r"|截止|(?:之前|以前|前)(?:必须|要|需)?(?:完成|交|提交|上线)|最晚|最迟|期限|締め?切|まで(?:に)|마감|까지",
+    re.IGNORECASE,
+)
+# In the three patterns below a hyphen after "ok" is an item's mark and nothing else: read in two ways, "ok-ok-ok ..." would
+# take time exponential in its length.
+_IMPERATIVE = LazyPattern(
+    r"(?:(?:ok(?:ay)?|please|and|also|then|so|but|just|oh|hey|btw|by the way|important|note|reminder|remember|rule|one more thing|another thing|additionally)\b[,:!. —]*|\d+[.)]\s*|[-*•]\s*)*"
+    r"(?:always|never|only|please|use|write|answer|reply|respond|keep|put|add|run|make|do|call|commit|push|name|format|follow|prefer|treat|mark|sign|end|begin|start|include|exclude|log|test|document|comment|check|ask|tell|show|give|send|store|save|read|stick|work|stay|be|quote|cite|prefix|tag|list|report|update|create|delete|remove|limit|cap|wait|stop|leave|skip|ignore|verify|confirm|review|assume|translate|describe|explain|summari[sz]e|address|speak|talk|round|convert|indent|spell|capitali[sz]e|sort|return|raise|handle|mock|branch|merge|rebase|squash|deploy|install|pin|bump|open|close|link|attach|reference|mention)\b",
+    re.IGNORECASE,
+)
+_MUSES = LazyPattern(
+    r"\b(?:i think|i guess|i thought|i wonder|wondering|maybe|perhaps|not sure|in theory|it seems|seems like|looks like|would it|probably|consider whether|if you need specific|feel free to ask)\b"
+    r"|\b(?:ich glaube|ich denke|vielleicht|je pense|peut-être|creo que|quizás?|tal vez)\b|我觉得|也许|可能|かもしれ|と思う|と思います",
+    re.IGNORECASE,
+)
+_STYLE = LazyPattern(
+    r"(?:(?:ok(?:ay)?|please|and|also|then|so|but|just|btw|by the way|important|note|reminder|remember|rule|one more thing|additionally)\b[,:!. —]*|\d+[.)]\s*|[-*•]\s*)*"
+    r"(?:only \w+|stop \w+ing\b|treat \w+.{0,60}\bas\b|use (?:\S+ ){1,4}(?:instead of|rather than|not|over|only|for (?:all|every|each|any))\b"
+    r"|(?:use|write|keep|name|format|follow|prefer|sign|prefix|tag|quote|cite|indent|spell|capitali[sz]e|comment|document|translate|address|round|limit|cap|mock|pin|store|log|put|mark|wrap|sort)\b[^.!?]{0,120}\b(?:all|every(?:where|thing)?|each|any|(?:commit )?messages|comments|names?|identifiers|tests|functions|files|docs|documentation|documents|branches|keywords|dates|numbers|spelling|style)\b"
+    r"|\w+ [^.!?]{2,80}\b(?:before|after|on|with|for|in|at) (?:each|every)\b|(?:when(?:ever)?|if|before|after|once|each time|wherever) (?:you|we|a|an|the|any)\b[^.!?,]{2,80}, ?(?:please )?(?!i\b|it\b|we\b|what|how|why|should)\w+"
+    r"|no (?!problem|worries|idea|need|thanks|way|rush|fixes)(?:new |more |extra |external |additional )?[a-z]{4,}(?: please)?[.!]?$|(?:verwende|benutze|nutze|schreib\w*|halte|nenne|formatiere|bevorzuge)\b[^.!?]{2,100}\b(?:immer|alle[nsr]?|jede[rsn]?|nur|statt|überall)\b|(?:bitte )?kein\w* [^.!?]{3,60}[.!]?$"
+    r"|(?:utilise[zr]?|écri[st]\w*|garde[zr]?|nomme[zr]?|préfère[zr]?)\b[^.!?]{2,100}\b(?:toujours|tou(?:s|tes?|t)|chaque|plutôt|uniquement|partout|au lieu)\b|(?:pas de|aucun\w*) [^.!?]{3,60}$"
+    r"|(?:usa|utiliza|escribe|mantén|nombra|prefiere)\b[^.!?]{2,100}\b(?:siempre|tod[oa]s|cada|s[oó]lo|en lugar|en vez)\b|(?:sin|nada de|ning[uú]n\w*) [^.!?]{3,60}$)",
+    re.IGNORECASE,
+)
+_GENERIC = LazyPattern(
+    r"(?:(?:ok(?:ay)?|please|and|also|but|note|rule)\b[,:!. —]*|\d+[.)]\s*|[-*•]\s*)*(?:(?:all|every|each|any|new|public|our) )*(?!this|these|those|tests? (?:fail|pass)|it|they|things|we|i\b)[a-z-]+(?: [a-z-]+)?s (?:should|must|have to|need to|may|shall|are to|go|live|belong|end|start|use)\b"
+    r"|(?:toutes? les|tous les|les) [^.!?]{2,50} doivent\b|(?:tod[oa]s l[oa]s|l[oa]s) [^.!?]{2,50} deben\b|(?:alle|die) [^.!?]{2,50} (?:müssen|sollen|dürfen)\b|\w+ case (?:on|in|for)\b",
+    re.IGNORECASE,
+)
+_NOT_A_RULE = LazyPattern(
+    r"^(?:i|we|it|this|that|there|they|he|she|what|why|how|when|where|who|is|are|was|were|did|does|do you|do we|can you|could you|would you|will you|have you|has|hmm+|yes|no|nope|thanks|thank you)\b(?!.*\b(?:must|prefer|want you|never|always|need you to|convention|only use|should|without|approval|permission|deadline|due)\b)",
+    re.IGNORECASE,
+)
+_WITHDRAWS = LazyPattern(
+    r"\b(?:no longer|not any ?more|anymore|forget (?:the|that|about|what i said)|scrap|drop the|lift(?:ed)?|ignore (?:the|my|what i said)|(?:rule|restriction|ban) (?:is )?(?:gone|lifted|off|over|withdrawn|no longer)|you (?:may|can) (?:now|again)|now (?:you )?(?:may|can)|is (?:now )?(?:allowed|ok|okay|fine)(?: now| again)?"
+    r"|nicht mehr|vergiss|gilt nicht|aufgehoben|du (?:darfst|kannst) (?:jetzt|nun|wieder)|oublie|ne (?:\w+ ){1,3}plus|tu peux (?:maintenant|désormais|à nouveau)|olvida|ya no|ahora puedes|puedes (?:ahora|ya)|esquece|dimentica|забудь|больше не)\b"
+    r"|不再|不用再|忘(?:掉|了)|取消|现在可以|もう(?:必要|いい|しなくて)|忘れて|やめて(?:いい|よい)|今は(?:ても)?いい|더 ?이상|이제 ?(?:해도|괜찮)",
+    re.IGNORECASE,
+)
+_ONCE = LazyPattern(
+    r"\b(?:this (?:one )?time|just (?:this )?once|only (?:this )?once|for now|this once|diesmal|dieses eine mal|ausnahmsweise|cette fois|esta vez|por esta vez|desta vez|questa volta|в этот раз)\b"
+    r"|这(?:一)?次|今回(?:だけ|は)|이번(?:만|에는)",
+    re.IGNORECASE,
+)
+_LANGUAGE = LazyPattern(
+    r"\b(?:answer|reply|respond|write|speak|talk|communicate|antworte|schreib|sprich|réponds|écris|responde|escribe|rispondi|scrivi|responda|отвечай)\w*\b[^.!?]{0,40}\b(?:in|auf|en|em|на)\s+\w+|(?:中文|英文|英语|德语|日语|日本語|英語|中国語|ドイツ語|한국어|영어)",
+    re.IGNORECASE,
+)
+_MODAL = frozenset(
+    terms(
+        "always never from now on only please must should may can allowed ok every each any all without before after explicit approval permission ask asking"
+        " immer nie nicht kein nur bitte ohne vorher jetzt wieder toujours jamais sans siempre nunca sin"
+    )
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A standing instruction as it was said.
+
+    Attributes:
+        text: the sentence, on one line.
+        permits: True if it allows something, or takes a rule back: then it may only matter for the rule that it ends.
+        stands: True if it has the form of a standing instruction by itself.
+        about: its content terms, without the words that only make it a rule.
+    """
+
+    text: str
+    permits: bool
+    stands: bool
+    about: frozenset[str]
+
+
+def rules_in(text: str, *, strict: bool = False) -> Iterator[Rule]:
+    """The rules that ``text`` states, in order.
+
+    Args:
+        text: words of the user, or of whoever gives the orders.
+        strict: take only sentences that say plainly that they last, as for a long file of instructions.
+    """
+    for passage in passages(text):
+        about = passage.about if len(passage.about) < 80 and _LASTING.found_in(passage.about) else ""
+        for sentence in (piece for part in passage.text.split("; ") for piece in sentences(part)):
+            said = sentence.strip(' -*#>\t|"')
+            whole = f"{about}: {said}" if about else said
+            if len(said) > LONGEST:
+                continue
+            stands = is_rule(whole, strict=strict)
+            permits = not strict and _permits(said)
+            if stands or permits:
+                yield Rule(text=whole, permits=permits, stands=stands, about=_about(said))
+
+
+def _permits(sentence: str) -> bool:
+    """True if the sentence allows something, or says that something no longer holds."""
+    if sentence.rstrip("\"')` ").endswith(("?", "？")):
+        return False
+    if _ONCE.found_in(sentence):
+        return False
+    allows = _PERMITS.found_in(sentence) and not _PROHIBITS.found_in(sentence)
+    return allows or _WITHDRAWS.found_in(sentence)
+
+
+def is_rule(sentence: str, *, strict: bool = False) -> bool:
+    """True if the sentence has the form of a standing instruction."""
+    if sentence.rstrip("\"')` ").endswith(("?", "？")) or len(sentence) < (9 if sentence.isascii() else 4):
+        return False
+    if _MUSES.found_in(sentence):
+        return False
+    if _ASKS_FIRST.found_in(sentence) or (_STRONG.found_in(sentence) and _is_order(sentence)):
+        return True
+    prohibits = _PROHIBITS.found_in(sentence)
+    if strict:
+        return prohibits and _LASTING.found_in(sentence)
+    if prohibits or (_DEADLINE.found_in(sentence) and not _NOT_A_RULE.begins(sentence)):
+        return True
+    if _PREFERS.found_in(sentence) or (_PERMITS.found_in(sentence) and _LASTING.found_in(sentence)):
+        return True
+    if _STYLE.begins(sentence) or _GENERIC.begins(sentence):
+        return True
+    lasting = _LASTING.found_in(sentence)
+    return lasting and _DEMANDS.found_in(sentence) and not _NOT_A_RULE.begins(sentence)
+
+
+def _is_order(sentence: str) -> bool:
+    """True unless it only reports ("it never worked", "I always get an error")."""
+    if not sentence.isascii():
+        return True
+    return not _NOT_A_RULE.begins(sentence) and (
+        _IMPERATIVE.begins(sentence)
+        or _DEMANDS.found_in(sentence)
+        or _PROHIBITS.found_in(sentence)
+        or _PREFERS.found_in(sentence)
+        or re.search(
+            r"\b(?:from now on|going forward|under no circumstances|until i|unless i|you|ab jetzt|künftig)\b",
+            sentence,
+            re.IGNORECASE,
+        )
+        is not None
+        or re.search(
+            r"(?:^|[,:;]\s*)(?:always|never|immer|nie|niemals|stets|toujours|jamais|siempre|nunca|sempre|mai)\b",
+            sentence,
+            re.IGNORECASE,
+        )
+        is not None
+    )
+
+
+def find_rules(said: Sequence[Said], *, earlier: Iterable[Entry] = ()) -> list[Entry]:
+    """The rules in force at the end, in the order in which they were given.
+
+    A later rule on the same matter takes the place of an earlier one; a permission, or words that take a rule back, end
+    what they are about and stand as a rule themselves, so that nobody goes on obeying what no longer holds.
+
+    Args:
+        said: what was said, in order.
+        earlier: the rules of an earlier ledger.
+    """
+    kept: dict[str, _Kept] = {}
+    for entry in earlier:
+        kept[_key(entry.text)] = _Kept(
+            entry, Rule(text=entry.text, permits=False, stands=True, about=_about(entry.text))
+        )
+    for words in said:
+        strict = words.by == "program"
+        if words.by == "assistant" or (strict and not _INSTRUCTIONS.found_in(words.text[:400])):
+            continue
+        text = words.text if strict else spoken(words.text)
+        for rule in rules_in(text, strict=strict):
+            if words.by == "reply" and rule.permits:
+                continue  # a tool could have written it: it may forbid, but allow nothing
+            ended = _replace(kept, rule)
+            if not (rule.stands or ended):
+                continue
+            entry = Entry(
+                kind="rule",
+                text=Redacted(rule.text),  # a sentence of redacted words
+                seq=words.seq,
+                key=filled("rule {}", Redacted(rule.text[:80])),
+                need=0.5 if strict else 1.0,
+                where=_SPEAKERS[words.by],
+            )
+            kept[_key(rule.text)] = _Kept(entry, rule)
+            if len(kept) > MOST:
+                _drop_one(kept)
+    return [one.entry for one in kept.values()]
+
+
+def _drop_one(kept: dict[str, _Kept]) -> None:
+    """Take out the oldest rule of a project file, which the client sends along anyway; where there is none, the oldest."""
+    oldest = next(iter(kept))
+    del kept[next((key for key, one in kept.items() if one.entry.where == "file"), oldest)]
+
+
+FROM: Mapping[str, str] = {"lead": "lead", "reply": "user, while answering a tool", "file": "project file"}
+OF_FILES = 0.4
+"""Share of the budget up to which rules of project files are told as well."""
+
+_SHORT = 90
+"""Characters to which rules are cut, at a word, where all of them whole take too much."""
+
+
+def rules_section(entries: Iterable[Entry], *, budget: int, counter: Counter, heading: str) -> Redacted:
+    """The rules as the first section of a summary, every one of them; "" if there are none.
+
+    Args:
+        entries: a ledger's.
+        budget: tokens beyond which rules are shortened, then told in one line; none is left out but those of project
+            files, which the client sends along anyway.
+        counter: measures it.
+        heading: the section's title.
+    """
+    rules = sorted((entry for entry in entries if entry.kind == "rule"), key=lambda entry: entry.seq)
+    said = [entry for entry in rules if entry.where != "file"]
+    for chosen, most in ((rules, int(budget * OF_FILES)), (said, budget)):
+        text = "\n".join(_line(entry, entry.text) for entry in chosen)
+        if counter.count(text) <= most:
+            break
+    else:
+        text = "\n".join(_line(entry, clipped(entry.text, _SHORT)) for entry in said)
+        if counter.count(text) > budget:
+            text = "; ".join(clipped(entry.text, _SHORT).rstrip(".") for entry in said)
+    return Redacted(f"## {heading}\n{text}") if text else EMPTY  # made of what was redacted
+
+
+def _line(entry: Entry, text: str) -> str:
+    by = f", {FROM[entry.where]}" if entry.where in FROM else ""
+    return f"- {text} [{reference(entry.seq)}{by}]"
+
+
+_SPEAKERS: Mapping[Speaker, Redacted] = {
+    "user": EMPTY, "lead": own("lead"), "reply": own("reply"), "program": own("file"), "assistant": EMPTY,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    entry: Entry
+    rule: Rule
+
+
+def _about(text: str) -> frozenset[str]:
+    return frozenset(terms(text)) - _MODAL
+
+
+def _key(text: str) -> str:
+    return " ".join(text.casefold().split()).rstrip(".!。！")
+
+
+def _replace(kept: dict[str, _Kept], rule: Rule) -> bool:
+    """Take out what ``rule`` ends or says anew; True if there was any."""
+    before = len(kept)
+    language = _LANGUAGE.found_in(rule.text)
+    for key, one in list(kept.items()):
+        shared = len(rule.about & one.rule.about)
+        smaller = min(len(rule.about), len(one.rule.about)) or 1
+        larger = max(len(rule.about), len(one.rule.about)) or 1
+        if (
+            (rule.permits and shared / smaller >= ENDED)
+            or (language and _LANGUAGE.found_in(one.rule.text) and shared and not rule.permits)
+            or shared / larger >= SAID_ANEW
+        ):
+            del kept[key]
+    return len(kept) < before

@@ -1,0 +1,186 @@
+"""One pass over the messages: what was said, what was called, what came back, which names stood where.
+
+Each message is redacted before anything else looks at it. Everything the ledger says is worked out from this; no other place walks over the messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from autocompact.core.actions import Action, interpret
+from autocompact.core.messages import Message
+from autocompact.core.pairing import Pairing, Place
+from autocompact.core.redacted import (
+    EMPTY,
+    RedactedCall,
+    RedactedMessage,
+    RedactedReasoning,
+    RedactedResult,
+    RedactedText,
+    edited,
+    filled,
+    redacted,
+)
+from autocompact.core.redaction import Redacted
+from autocompact.ledger.outcomes import Outcome, read_outcome
+from autocompact.ledger.sightings import NoSightings, Piece, Sightings, Spoken, Voice
+from autocompact.ledger.stretches import readable
+from autocompact.ledger.wrapping import ordered, replied, unnumbered
+
+Speaker: TypeAlias = Literal["user", "lead", "reply", "assistant", "program"]
+"""``lead``: an agent or hook that gives the orders; ``reply``: the user, as the result of a tool reports it."""
+
+
+@dataclass(slots=True)
+class Call:
+    """One tool call with its answer, as far as there is one; ``outcome`` is that of a command, ``id`` its place in the log."""
+
+    seq: int
+    action: Action
+    id: Redacted
+    output: Redacted = EMPTY
+    is_error: bool = False
+    answered: int = 0
+    outcome: Outcome | None = None
+
+    @property
+    def subject(self) -> Redacted:
+        """The file or command it is about."""
+        return self.action.files[0][0] if self.action.files else self.action.command
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """Words that were said in the conversation.
+
+    Attributes:
+        seq: the message.
+        by: the person, an agent or hook that gives the orders, the model, or the program around it.
+        text: the words.
+        time: ISO 8601 stamp of the message, "" where unknown.
+    """
+
+    seq: int
+    by: Speaker
+    text: Redacted
+    time: str = ""
+
+
+@dataclass(slots=True)
+class Scan:
+    """What one pass found.
+
+    Attributes:
+        calls: the tool calls, each with its answer.
+        said: the words of all speakers.
+        spoken: the words of the agent alone, thoughts and reports of its sub-agents included.
+        sightings: which names stood where.
+        turns: requests so far.
+        last_seq: the last message.
+    """
+
+    calls: list[Call] = field(default_factory=list[Call])
+    said: list[Said] = field(default_factory=list[Said])
+    spoken: list[Spoken] = field(default_factory=list[Spoken])
+    sightings: Sightings = field(default_factory=Sightings)
+    turns: int = 0
+    last_seq: int = 0
+
+
+def scan(
+    messages: Iterable[Message],
+    *,
+    redactor: Callable[[Message], RedactedMessage] = redacted,
+    with_names: bool = True,
+) -> Scan:
+    """Walk over the messages once. System prompts are left out: they stay in the context anyway.
+
+    Args:
+        messages: in order.
+        redactor: gives each message without secrets, e.g. a `Redactor` that others share.
+        with_names: note where each name stands, which is most of the work.
+    """
+    found = Scan(sightings=Sightings() if with_names else NoSightings())
+    pairing = Pairing()
+    calls: dict[Place, Call] = {}
+    for index, message in enumerate(messages):
+        found.last_seq = message.seq
+        answered = {pair.result: pair.call for pair in pairing.push(message)}
+        if message.role == "system":
+            continue
+        read = redactor(readable(message))
+        for place, part in enumerate(read.parts):
+            here = Place(index, place)
+            if isinstance(part, RedactedCall):
+                calls[here] = _call(found, part, seq=message.seq, place=place)
+            elif isinstance(part, RedactedResult):
+                said = Said(seq=message.seq, by="reply", text=edited(part.text, replied), time=message.time)
+                _result(found, part, said=said, call=calls.pop(answered.get(here, here), None))
+            elif isinstance(part, RedactedText):
+                _text(found, _said(read, part.text, time=message.time))
+            elif isinstance(part, RedactedReasoning) and part.text:
+                _speak(found, part.text, seq=message.seq, voice="reasoning")
+                found.sightings.add(Piece(seq=message.seq, source="reasoning", text=part.text))
+    _close_turn(found)
+    return found
+
+
+def _said(message: RedactedMessage, text: Redacted, *, time: str) -> Said:
+    """Who says a text: an order of a lead agent may stand in the user's place, or in a note of the program."""
+    if message.role == "assistant":
+        return Said(seq=message.seq, by="assistant", text=text, time=time)
+    if orders := edited(text, ordered):
+        return Said(seq=message.seq, by="lead", text=orders, time=time)
+    return Said(seq=message.seq, by="user" if message.is_request else "program", text=text, time=time)
+
+
+def _text(found: Scan, said: Said) -> None:
+    found.said.append(said)
+    if said.by == "assistant":
+        _speak(found, said.text, seq=said.seq, voice="assistant")
+    elif said.by in ("user", "lead"):
+        _close_turn(found)
+        found.turns += 1
+    source = "user" if said.by in ("user", "lead") else "assistant" if said.by == "assistant" else "summary"
+    found.sightings.add(Piece(seq=said.seq, source=source, text=said.text))
+
+
+def _speak(found: Scan, text: Redacted, *, seq: int, voice: Voice) -> None:
+    if text.strip():
+        found.spoken.append(Spoken(seq=seq, voice=voice, text=text, turn=found.turns))
+
+
+def _close_turn(found: Scan) -> None:
+    """Mark the words after the last call as those that close the turn."""
+    called = found.calls[-1].seq if found.calls else 0
+    for words in reversed(found.spoken):
+        if words.voice == "assistant" and words.turn == found.turns and words.seq > called:
+            words.voice = "closing"
+        elif words.voice not in ("reasoning", "closing"):
+            break
+
+
+def _call(found: Scan, part: RedactedCall, *, seq: int, place: int) -> Call:
+    call = Call(seq=seq, action=interpret(part), id=filled("{}.{}", seq, place))
+    found.calls.append(call)
+    source = "edit" if call.action.verb in ("edit", "create") else "call"
+    found.sightings.add(Piece(seq=seq, source=source, text=call.action.text, where=call.subject))
+    return call
+
+
+def _result(found: Scan, part: RedactedResult, *, said: Said, call: Call | None) -> None:
+    """Take in a result; ``said`` is what the user says inside of it."""
+    text = edited(part.text, unnumbered)
+    if call is not None:
+        call.output, call.is_error, call.answered = part.text, part.is_error, said.seq
+        if call.action.command:
+            call.outcome = read_outcome(part.text, is_error=part.is_error)
+        if call.action.verb == "spawn":
+            _speak(found, text, seq=said.seq, voice="report")
+    if said.text:
+        found.said.append(said)
+    found.sightings.add(
+        Piece(seq=said.seq, source="result", text=text, where=call.subject if call else EMPTY)
+    )

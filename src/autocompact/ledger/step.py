@@ -1,0 +1,113 @@
+"""The current step: the agent's last words, its last calls with the end of their results, and what it was about to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from autocompact.core.redacted import filled
+from autocompact.core.redaction import Redacted
+from autocompact.ledger.entries import Entry
+from autocompact.ledger.passages import passages
+from autocompact.ledger.scan import Call
+from autocompact.ledger.sightings import Spoken
+from autocompact.ledger.wrapping import unnumbered
+
+CALLS = 4
+WORDS = 700
+"""Characters of the last words at most; longer ones keep their beginning."""
+
+ARGUMENT, RESULT, LINES = 150, 280, 3
+_ENOUGH = 120
+"""Characters below which last words say little, so that the ones before, or the last thought, are told too."""
+
+_SPACE = re.compile(r"\s+")
+
+
+def find_step(spoken: Sequence[Spoken], calls: Sequence[Call]) -> list[Entry]:
+    """What the agent said and did last: one entry for the words, one for each call, in order."""
+    entries = [
+        Entry(
+            kind="step",
+            text=Redacted(clipped(_plain(words.text), WORDS)),
+            seq=words.seq,
+            key=filled("step words {}", index),
+            need=1.0,
+        )
+        for index, words in enumerate(_last_words(spoken))
+    ]
+    latest = {
+        _what(call): call for call in calls[-4 * CALLS :]
+    }  # of equal calls, as when something is waited for, the last
+    for index, call in enumerate(sorted(latest.values(), key=lambda call: call.seq)[-CALLS:]):
+        entries.append(
+            Entry(
+                kind="step",
+                text=Redacted(_done(call)),
+                seq=call.seq,
+                key=filled("step call {} {}", call.seq, index),
+                need=0.9,
+            )
+        )
+    return entries
+
+
+def _plain(text: str) -> str:
+    """The words without their markup; those of nothing but code as they are."""
+    told: list[str] = []
+    size = 0
+    for passage in passages(text):
+        told.append(passage.told)
+        size += len(told[-1])
+        if size > WORDS:
+            break
+    return " ".join(told) or text
+
+
+def _last_words(spoken: Sequence[Spoken]) -> list[Spoken]:
+    """The last words; where they say little, what was said or thought before them as well."""
+    found: list[Spoken] = []
+    size = 0
+    for words in reversed(spoken):
+        if words.voice != "report":
+            found.append(words)
+            size += len(words.text)
+        if size >= _ENOUGH or len(found) == 3:
+            break
+    return found[::-1]
+
+
+def _what(call: Call) -> str:
+    action = call.action
+    what = action.command or (action.files[0][0] if action.files else _values(call))
+    return f"{action.name} {clipped(what, ARGUMENT)}".strip()
+
+
+def _done(call: Call) -> str:
+    if not call.answered:
+        return f"{_what(call)} → …"
+    lines = [line.strip() for line in unnumbered(call.output).split("\n") if line.strip()]
+    end = clipped(" / ".join(line[:RESULT] for line in lines[-LINES:]), RESULT, end=True)
+    return f"{_what(call)} → {end or '(nothing)'}"
+
+
+def _values(call: Call) -> str:
+    values = (value for value in call.action.arguments.values() if isinstance(value, str | int | float))
+    return (
+        " ".join(str(value) for value in values if value is not True and value is not False)
+        or call.action.text
+    )
+
+
+def clipped(text: str, length: int, *, end: bool = False) -> str:
+    """``text`` on one line in at most ``length`` characters, cut between words: its beginning, or its ``end``."""
+    text = _SPACE.sub(" ", text).strip()
+    if len(text) <= length:
+        return text
+    if end:
+        cut = text[len(text) - length + 1 :]
+        at = cut.find(" ", 0, length // 3)
+        return f"…{cut[at + 1 :]}"
+    cut = text[: length - 1]
+    at = cut.rfind(" ", length // 2)
+    return f"{cut[:at] if at > 0 else cut}…"

@@ -1,0 +1,249 @@
+"""What the lines of a note say: its text, its dates, how often it was confirmed, its reason, other fields, the rest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Literal
+
+from autocompact.memory.dates import DATE, find_dates, read_date, without_dates
+from autocompact.memory.dialects import NAMES, Dialect
+
+_LEAD = re.compile(
+    rf"[*_(\[]{{0,3}}({DATE})[*_)\]]{{0,3}}\s*(?:[:–—|-]\s*)?(?:\*\*)?(?:\s+|\Z)", re.IGNORECASE
+)
+_TAIL = re.compile(
+    r"\s*(?:\(([^()]*)\)|\[([^\[\]]*)\]|\s[–—-]+\s+([^–—()\[\]]*confirm[^–—()\[\]]*))[.*_\s]*\Z",
+    re.IGNORECASE,
+)
+_COUNT = re.compile(
+    r"(\d{1,6})\s*(?:(?:times|[x×])\s+)?(?:confirmations?|confirmed)\b|\bconfirm(?:ed|ations?)\s*[:=]?\s*(\d{1,6})(?![\d-])\s*(?:times|[x×])?"
+    r"|\b(?:seen|observed)\s+(\d{1,6})\s+times",
+    re.IGNORECASE,
+)
+_CONFIRM = re.compile(r"\d+\s*(?:(?:times|[x×])\s+)?confirm|confirm", re.IGNORECASE)
+_FILLER = re.compile(
+    r"\b(?:confirmed|confirmations?|seen|observed|noted|recorded|added|first|last|again|on|and|since|times|date)\b"
+    r"|[\s,;:.&×+]",
+    re.IGNORECASE,
+)
+_FIELD = re.compile(
+    r"\s*(?:[-*+]\s+)?(?:\*\*|__)?([A-Za-z][A-Za-z -]{1,24})(?:\*\*|__)?\s*:(?:\*\*|__)?(?:\s+|\Z)(.*)"
+)
+MARK = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+")
+NESTED = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+|\s*(?:>|```|~~~)")
+_FIRST_DATE = re.compile(DATE, re.IGNORECASE)
+_FENCE = re.compile(r"\s*(?:```|~~~)")
+_DATES = ("date", "ended", "last")
+_OWN = frozenset((*NAMES.values(), "ended"))
+
+
+@dataclass(slots=True, kw_only=True)
+class Place:
+    """Where a note's confirmations stand, or would stand. As with notes, nobody changes one.
+
+    Attributes:
+        line: which line of the document.
+        start: first column of what is replaced.
+        end: column after it.
+        form: in brackets behind the text, in a field, as list items under a field, or nowhere yet.
+        lead: what else stands in the brackets, before the figure; the beginning of a list item.
+    """
+
+    line: int
+    start: int
+    end: int
+    form: Literal["brackets", "field", "items", "none"]
+    lead: str = ""
+
+
+@dataclass(slots=True)
+class Found:
+    """What was read of a note so far."""
+
+    text: str = ""
+    number: int | None = None
+    dates: list[date] = field(default_factory=list)
+    count: int = 0
+    confirmed: list[date] = field(default_factory=list)
+    seen: list[date] = field(default_factory=list)
+    why: str = ""
+    also: list[str] = field(default_factory=list)
+    fields: list[tuple[str, str]] = field(default_factory=list)
+    rest: list[str] = field(default_factory=list)
+    place: Place | None = None
+
+
+def read_head(found: Found, texts: Sequence[str], *, lines: Sequence[tuple[int, int]]) -> None:
+    """The text, and what stands before and behind it; ``lines`` are (line, first column)."""
+    parts = [unclosed(texts[line][column:]) for line, column in lines]
+    if match := _LEAD.match(parts[0]):
+        found.dates += filter(None, [read_date(match[1])])
+        parts[0] = parts[0][match.end() :] if found.dates else parts[0]
+    line, column = lines[-1]
+    column = len(unclosed(texts[line])) - len(parts[-1])
+    while _may_end(parts[-1]) and (match := _TAIL.search(parts[-1])):
+        if not _read_tail(found, match, line=line, column=column):
+            break
+        parts[-1] = parts[-1][: match.start()]
+    found.text = " ".join(" ".join(parts).split())
+
+
+def _may_end(text: str) -> bool:
+    """Whether it is worth looking for brackets or confirmations at the end: a search takes longer."""
+    return text.rstrip(" .*_")[-1:] in (")", "]") or "onfirm" in text or "ONFIRM" in text
+
+
+def begins_with_date(line: str) -> bool:
+    """Whether a date stands in front, as a note has it."""
+    return _LEAD.match(line.lstrip()) is not None
+
+
+def counts_confirmations(line: str) -> bool:
+    """Whether a line says how often something was confirmed."""
+    return _COUNT.search(line) is not None
+
+
+def unclosed(line: str) -> str:
+    """``line`` without the hashes that may close a heading, and without what is blank at its end."""
+    line = line.rstrip()
+    bare = line.rstrip("#")
+    return bare.rstrip() if bare[-1:].isspace() else line
+
+
+def _read_tail(found: Found, match: re.Match[str], *, line: int, column: int) -> bool:
+    """Take what the brackets at the end say; False if they belong to the text.
+
+    Several dates are the one of the note, if nothing else says that, and those of its confirmations.
+    """
+    inside = match[1] or match[2] or match[3] or ""
+    count = _COUNT.search(inside)
+    dates = find_dates(inside)
+    uncounted = f"{inside[: count.start()]} {inside[count.end() :]}" if count else inside
+    left = _FILLER.sub("", without_dates(uncounted))
+    is_confirmed = count is not None or "confirm" in inside.lower()
+    # One date more is part of the text, as is a second count.
+    is_more = bool(found.dates if len(dates) == 1 and not is_confirmed else found.place)
+    if left or is_more or not (count or dates):
+        return False
+    before = _CONFIRM.split(inside, maxsplit=1)[0]
+    is_dated = not found.dates and (not is_confirmed or bool(find_dates(before)))
+    found.dates += dates[:is_dated]
+    confirmed = dates[is_dated:]
+    if is_confirmed or confirmed:
+        found.confirmed += confirmed
+        found.count = max(found.count, int(next(filter(None, count.groups()))) if count else 0)
+        start, end = column + match.start(), column + match.end()
+        lead = _up_to_date(before) if is_dated else ""
+        found.place = Place(line=line, start=start, end=end, form="brackets", lead=lead)
+    return True
+
+
+def _up_to_date(inside: str) -> str:
+    """What stands in brackets up to its first date, and what parts that from more."""
+    match = _FIRST_DATE.search(inside)
+    return f"{inside[: match.end()]}, " if match else ""
+
+
+def field_of(text: str, dialect: Dialect) -> tuple[str, str, int] | None:
+    """What a line ``Name: value`` tells, its value, and the column where that begins."""
+    match = _FIELD.match(text)
+    name = dialect.names.get(match[1].strip().lower()) if match else None
+    return (name, match[2].rstrip(), match.start(2)) if match and name else None
+
+
+def read_body(
+    found: Found, texts: Sequence[str], *, lines: range, dialect: Dialect, indented: bool = True
+) -> None:
+    """The fields in further lines, and what is none.
+
+    Below a heading (``indented`` False) a field begins at the margin, and dates alone may be groups.
+    """
+    is_fenced, is_listing = False, False
+    for line in lines:
+        text = texts[line]
+        if not text:
+            found.rest.append(text)
+            is_listing = False
+            continue
+        is_field = ":" in text and not is_fenced and (indented or not text.startswith((" ", "\t")))
+        told = field_of(text, dialect) if is_field else None
+        if told is None and _FENCE.match(text):
+            is_fenced = not is_fenced
+        if found.place is None and indented and not (is_fenced or dialect.titled) and _bare_date(text):
+            # A list of nothing but dates says when it was confirmed.
+            found.place, is_listing = Place(line=line, start=0, end=0, form="items"), True
+        if is_listing and told is None and _read_listed(found, text, line=line):
+            continue
+        is_listing = False
+        if told is None or not _read_field(found, told, line=line):
+            found.rest.append(text)
+        else:
+            is_listing = not told[1]
+
+
+def _bare_date(text: str) -> bool:
+    """A list item that is a date and nothing else."""
+    match = MARK.match(text)
+    return match is not None and read_date(text[match.end() :].strip(" *_")) is not None
+
+
+def _read_listed(found: Found, text: str, *, line: int) -> bool:
+    """One item of a list under a field without a value: a date under ``Confirmations:``, else more of the value."""
+    match = NESTED.match(text)
+    if match is None:
+        return False
+    value = text[match.end() :].strip(" *_")
+    if found.place is not None and found.place.form == "items":
+        day = read_date(value)
+        if day is None:
+            return False
+        found.confirmed.append(day)
+        found.place = Place(line=line, start=len(text), end=len(text), form="items", lead=match[0])
+    else:
+        name, before = found.fields[-1]
+        found.fields[-1] = name, f"{before}; {value}" if before else value
+    return True
+
+
+def _read_field(found: Found, told: tuple[str, str, int], *, line: int) -> bool:
+    """Take a field; False if its value is none that the field can have."""
+    name, value, column = told
+    if name == "why" and value and not found.why:
+        found.why = value
+    elif name == "also" and value:
+        found.also.append(value)
+    elif name == "confirmed":
+        return _read_confirmed(found, value, line=line, column=column)
+    elif name in _DATES:
+        return _read_dates(found, find_dates(value), name=name)
+    elif name not in _OWN:
+        found.fields.append((name, value))
+    else:
+        return False
+    return True
+
+
+def _read_dates(found: Found, dates: Sequence[date], *, name: str) -> bool:
+    """Take the dates of a field, False if it has none: a note has one of its own, all others are kept besides."""
+    if not dates:
+        return False
+    is_own = name == "ended" or (name == "date" and not found.dates)
+    if is_own:
+        found.dates.insert(0, dates[0])
+    found.seen += dates[is_own:]
+    return True
+
+
+def _read_confirmed(found: Found, value: str, *, line: int, column: int) -> bool:
+    dates = find_dates(value)
+    figure = re.match(r"(\d{1,6})(?:\s*(?:times|[x×]))?(?=\s*(?:\Z|[(:,;]))", value)
+    if value and not dates and figure is None:
+        return False
+    found.confirmed += dates
+    found.count = max(found.count, int(figure[1]) if figure else 0)
+    end = column + len(value)
+    found.place = Place(line=line, start=column, end=end, form="field" if value else "items")
+    return True

@@ -1,0 +1,45 @@
+"""Which requests of a session are tasks.
+
+"Yes", "go on", "commit this", "option 3": what is to be done stands somewhere else, and nobody who reads DONE.md a month
+later can tell. A request is a task if it has two words at least that say something, whatever the language; words of
+assent, thanks and going on say nothing, nor do plain figures and words such as "this" and "step".
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from autocompact.core.terms import terms
+from autocompact.memory.meaning import meaning
+
+_LEAST = 2
+_OPENING = 400
+"""Characters that are looked at."""
+_EMPTY = (
+    "yes yeah yep yup no nope ok okay k sure fine right correct exactly agreed alright indeed maybe hmm oh ah wow yo hi hello hey",
+    "good great perfect nice cool awesome excellent lgtm looks sounds seems works working thanks thank thx ty cheers lot much sorry",
+    "go going ahead on continue proceed resume carry keep retry try again next more now stop wait hold done finished ready",
+    "this that it one thing stuff step task option point item part number idea mean think know see say said ask question do let get give",
+    "ja jo jup nein gut genau passt super danke weiter los nochmal stimmt richtig klar gern gerne hallo toll prima fertig",
+    "oui ouais non merci parfait continuer continuez vas y allez accord bien bonjour encore exact voilà fais faites",
+    "sí si vale gracias perfecto continúa continuar sigue seguir adelante bien hola dale claro otra vez hazlo",
+    "sim não obrigado obrigada perfeito certo ótimo grazie sì perfetto va bene vai avanti continua fallo",
+    "да нет спасибо продолжай продолжайте отлично хорошо давай ладно сделай это",
+    "是 是的 好 好的 对 行 可以 继续 谢谢 没问题 请 はい いいえ お願いします 続けて ありがとう ありがとうございます 了解 いいです",
+    "네 예 응 아니 좋아 좋아요 계속 계속해 계속해줘 감사합니다 고마워",
+)
+
+
+def is_task(request: str) -> bool:
+    """Whether a request of a user says what is to be done."""
+    told = meaning(request[:_OPENING])
+    # "T-12", "1.4": what has more than digits names something.
+    named = {figure for figure in told.figures if not figure.isdecimal()}
+    return len((told.words | named) - _saying_nothing()) >= _LEAST
+
+
+@lru_cache(maxsize=1)
+def _saying_nothing() -> frozenset[str]:
+    """The words of `_EMPTY` in every form in which `meaning` may give them."""
+    words = " ".join(_EMPTY).split()
+    return frozenset(form for word in words for form in (word, *terms(word), *meaning(word).words))

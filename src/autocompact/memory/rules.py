@@ -1,0 +1,97 @@
+"""ACTIVE_RULES.md: numbered rules, each with its reason and its dates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from autocompact.memory.document import Edit
+from autocompact.memory.meaning import Clash, clashes
+from autocompact.memory.notes import Note
+from autocompact.memory.pages import Page
+from autocompact.memory.wording import at_end, listed, quoted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A rule by its number (None where somebody gave it none) and its words."""
+
+    number: int | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contradiction:
+    """Two rules that speak of the same and differ in a negation, an opposite or a figure."""
+
+    first: Rule
+    second: Rule
+    kind: Clash
+
+
+def contradictions(rules: Sequence[Rule]) -> tuple[Contradiction, ...]:
+    """The pairs of rules that a person should look at."""
+    found = clashes(rule.text for rule in rules)
+    return tuple(
+        Contradiction(first=rules[one], second=rules[other], kind=kind) for one, other, kind in found
+    )
+
+
+def next_number(page: Page) -> int:
+    """One more than the highest number of a rule."""
+    return max((note.number or 0 for note in page.notes), default=0) + 1
+
+
+def adding(page: Page, notes: Sequence[Note], *, today: date) -> list[Edit]:
+    """The edits that add ``notes`` as rules, in the form that the last rule of the file has."""
+    if not notes:
+        return []
+    last = page.notes[-1] if page.notes else None
+    first = next_number(page)
+    if last is not None and last.form == "item" and last.number is not None:
+        bullet = last.mark[: len(last.mark) - len(last.mark.lstrip())], last.mark[-1]
+        lines = [
+            line
+            for n, note in enumerate(notes, first)
+            for line in _as_item(note, n, bullet=bullet, today=today)
+        ]
+        return [Edit(start=last.end, end=last.end, lines=tuple(lines))]
+    level = len(last.mark) if last is not None and last.form == "heading" else 2
+    lines = [
+        line
+        for n, note in enumerate(notes, first)
+        for line in ("", *_as_heading(note, n, level=level, today=today))
+    ]
+    return [at_end(page.document, page.outline, lines=lines[1:])]
+
+
+def _as_heading(note: Note, number: int, *, level: int, today: date) -> Iterator[str]:
+    yield f"{'#' * level} Rule {number}: {note.text}"
+    yield ""
+    yield from (f"- {each}" for each in _fields(note, today=today))
+    if note.rest:
+        yield ""
+        yield from quoted(note.rest)
+
+
+def _as_item(note: Note, number: int, *, bullet: tuple[str, str], today: date) -> Iterator[str]:
+    mark = f"{bullet[0]}{number}{bullet[1]}"
+    indent = " " * (len(mark) + 1)
+    yield f"{mark} {note.text}"
+    yield from (f"{indent}- {each}" for each in _fields(note, today=today))
+    yield from (f"{indent}{line}" for line in quoted(note.rest))
+
+
+def _fields(note: Note, *, today: date) -> Iterator[str]:
+    since = f" since {note.date}" if note.date else ""
+    last = f", last on {note.last}" if note.last else ""
+    yield f"Why: {note.why or f'it was confirmed {note.confirmations} times{since}{last}'}"
+    if note.date:
+        yield f"Observed: {note.date}"
+    dates = f" ({listed(note.confirmed)})" if note.confirmed else ""
+    yield f"Confirmations: {note.confirmations}{dates}"
+    if note.seen:
+        yield f"Last seen: {listed(note.seen)}"
+    yield f"Rule since: {today}"
+    yield from (f"Also noted: {text}" for text in note.also)

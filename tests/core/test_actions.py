@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from autocompact.core.actions import Effect, Verb, interpret, patched_files, shell_files, strings
+from autocompact.core.messages import ToolCall
+from autocompact.core.redacted import redacted_call
+from autocompact.core.redaction import redact
+
+
+def call(name: str, arguments: object) -> ToolCall:
+    return ToolCall(
+        id="1", name=name, arguments=arguments if isinstance(arguments, str) else json.dumps(arguments)
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "verb", "files"),
+    [
+        ("Read", {"file_path": "/a/b.py", "limit": 3}, "read", [("/a/b.py", "read")]),
+        ("Edit", {"file_path": "b.py", "old_string": "x", "new_string": "y"}, "edit", [("b.py", "edited")]),
+        ("Write", {"file_path": "b.py", "content": "x"}, "create", [("b.py", "created")]),
+        ("MultiEdit", {"file_path": "b.py", "edits": []}, "edit", [("b.py", "edited")]),
+        ("replace", {"file_path": "b.py", "old_string": "x"}, "edit", [("b.py", "edited")]),
+        ("write_file", {"file_path": "b.py", "content": "x"}, "create", [("b.py", "created")]),
+        ("view", {"path": "b.py"}, "read", [("b.py", "read")]),
+        ("str_replace_editor", {"command": "create", "path": "b.py"}, "create", [("b.py", "created")]),
+        ("str_replace_editor", {"command": "view", "path": "b.py"}, "read", [("b.py", "read")]),
+        ("delete_file", {"path": "b.py"}, "delete", [("b.py", "deleted")]),
+        ("apply_patch", {"input": "*** Add File: n.py\n+x"}, "edit", [("n.py", "created")]),
+        ("Grep", {"pattern": "x", "path": "src"}, "search", []),
+        ("TodoWrite", {"todos": []}, "todo", []),
+        ("update_plan", {"plan": []}, "todo", []),
+        ("TaskCreate", {"subject": "x"}, "todo", []),
+        ("Task", {"prompt": "x"}, "spawn", []),
+        ("TaskOutput", {"task_id": "a1"}, "poll", []),
+        ("KillShell", {"shell_id": "a1"}, "stop", []),
+        ("stop_bash", {"shellId": 4}, "stop", []),
+        ("WebSearch", {"query": "x"}, "search", []),
+        ("frobnicate", {"x": 1}, "other", []),
+        ("modify", "*** Update File: n.py\n@@", "edit", [("n.py", "edited")]),
+        ("lookup", "free words", "other", []),
+    ],
+)
+def test_a_call_is_understood_whichever_agent_made_it(
+    name: str, arguments: object, verb: Verb, files: list[tuple[str, Effect]]
+) -> None:
+    action = interpret(redacted_call(call(name, arguments)))
+
+    assert (action.verb, list(action.files)) == (verb, files)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "command"),
+    [
+        ("Bash", {"command": "ls -l"}, "ls -l"),
+        ("exec_command", {"cmd": "ls -l", "workdir": "/x"}, "ls -l"),
+        ("shell", {"command": ["bash", "-lc", "ls -l"]}, "ls -l"),
+        ("shell", {"command": ["ls", "-l"]}, "ls -l"),
+        ("shell", {"command": ["sleep", 5]}, "sleep 5"),
+        ("bash", "ls -l", "ls -l"),
+        ("bash", "{not json", "{not json"),
+    ],
+)
+def test_a_command_line_is_found(name: str, arguments: object, command: str) -> None:
+    action = interpret(redacted_call(call(name, arguments)))
+
+    assert (action.verb, action.command) == ("run", command)
+
+
+def test_a_call_without_arguments_has_no_text() -> None:
+    assert interpret(redacted_call(call("refresh", {}))).text == ""
+
+
+def test_a_numeric_task_id_is_read_as_text() -> None:
+    assert interpret(redacted_call(call("write_stdin", {"session_id": 42}))).task == "42"
+
+
+def test_numbers_and_flags_among_the_arguments_are_no_text() -> None:
+    arguments = redacted_call(call("note", {"a": ["x", {"b": "y"}], "c": 3, "d": True})).values
+
+    assert list(strings(arguments)) == ["x", "y"]
+
+
+def test_a_patch_names_each_file_with_what_it_does() -> None:
+    patch = "*** Update File: a.py\n*** Move to: b.py\n*** Delete File: c.py\n*** Add File: d.py"
+
+    assert patched_files(redact(patch)) == (
+        ("a.py", "edited"),
+        ("b.py", "created"),
+        ("c.py", "deleted"),
+        ("d.py", "created"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "files"),
+    [
+        ("cat src/a.py | head", [("src/a.py", "read")]),
+        ("cd x && sed -n '1,20p' a.py", [("a.py", "read")]),
+        ("sed -i s/a/b/ a.py", [("a.py", "edited")]),
+        ("git rm old.py", [("old.py", "deleted")]),
+        ("mv a.py b.py", [("a.py", "deleted"), ("b.py", "created")]),
+        ("echo x > out.txt", [("out.txt", "created")]),
+        ("make >> log/out.txt", [("log/out.txt", "created")]),
+        ("run 2>/dev/null.x", []),
+        ("ls", []),
+    ],
+)
+def test_plain_file_commands_are_seen(command: str, files: list[tuple[str, Effect]]) -> None:
+    assert list(shell_files(redact(command))) == files

@@ -1,0 +1,190 @@
+"""What the edits of each file amount to, in its newest state."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from autocompact.core.language import WORDS
+from autocompact.core.messages import Message, ToolCall, ToolResult
+from autocompact.ledger.changes import LARGE, changed_again, find_changes
+from autocompact.ledger.entries import Entry
+from autocompact.ledger.scan import scan
+
+
+def _changes(
+    *calls: tuple[str, dict[str, object] | str], errors: frozenset[int] = frozenset(), said: str = ""
+) -> list[Entry]:
+    messages: list[Message] = []
+    for number, (name, arguments) in enumerate(calls):
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+        call = ToolCall(id=f"c{number}", name=name, arguments=text)
+        result = ToolResult(call_id=call.id, text="done", is_error=number in errors)
+        messages += [
+            Message(seq=2 * number + 1, role="assistant", parts=(call,)),
+            Message(seq=2 * number + 2, role="tool", parts=(result,)),
+        ]
+    return find_changes(scan(messages).calls, words=WORDS["en"], same={}, said={1: said} if said else {})
+
+
+def _edit(old: str, new: str, *, path: str = "src/a.py") -> tuple[str, dict[str, object]]:
+    return "Edit", {"file_path": path, "old_string": old, "new_string": new}
+
+
+@pytest.mark.requirement("F6")
+def test_what_was_defined_is_told_with_what_it_is_for() -> None:
+    new = "# Counts the tokens of a reply. More.\ndef count(reply):\n    return 1\n\nclass Usage:\n    prompt: int = 0\n    reply: int = 0\n"
+    (entry,) = _changes(_edit("", new), said="add `count` to the meter")
+    assert entry.text == (
+        "edited — + count(), class Usage; count(): Counts the tokens of a reply.; class Usage {prompt, reply}; “add `count` to the meter”"
+    )
+    assert (entry.kind, entry.key, entry.seq, entry.need) == ("change", "src/a.py", 1, 0.9)
+
+
+def test_a_line_that_a_later_edit_takes_out_is_no_change() -> None:
+    (entry,) = _changes(
+        _edit("x = 1", "def old():\n    pass"), _edit("def old():\n    pass", "def new():\n    pass")
+    )
+    assert "old" not in entry.text
+    assert entry.text.startswith("edited 2× — + new()")
+
+
+def test_a_short_replacement_is_told_word_for_word() -> None:
+    (entry,) = _changes(_edit("limit = 3", "limit = 5"))
+    assert entry.text == "edited — `limit = 3` → `limit = 5`"
+
+
+def test_what_went_and_what_changed_is_told() -> None:
+    (gone,) = _changes(_edit("def old(a):\n    return a\n", ""))
+    assert gone.text.startswith("edited — − old()")
+    (changed,) = _changes(_edit("def f(a):\n    return a + first", "def f(a, b):\n    return a + b + second"))
+    assert "changed f()" in changed.text
+
+
+def test_lines_without_a_definition_are_told_by_those_that_say_most() -> None:
+    new = "x: 1\n# retry five times when the network of the office is down\ny: 2\nz: 3\n# and log every retry with its reason"
+    (entry,) = _changes(_edit("a: 1", new, path="conf.yaml"))
+    assert "retry five times" in entry.text
+    assert "log every retry" in entry.text
+
+
+def test_lines_that_only_went_are_told() -> None:
+    (entry,) = _changes(_edit("keep\nremove_this_setting = true", "keep"))
+    assert entry.text == "edited — without `remove_this_setting = true`"
+
+
+def test_titles_are_sections_of_documents_and_comments_of_nothing_else() -> None:
+    (guide,) = _changes(("Write", {"file_path": "docs/guide.md", "content": "# Install\n\nRun it.\n"}))
+    (script,) = _changes(
+        ("Write", {"file_path": "run.sh", "content": "# Install everything\nset -e\nmake all of it\n"})
+    )
+    assert guide.text.startswith('created — + section "Install"')
+    assert "section" not in script.text
+
+
+def test_patches_of_several_files_are_read() -> None:
+    patch = "*** Begin Patch\n*** Update File: a.py\n@@\n keep\n-old = 1\n+new = 1\n*** Add File: b.py\n+def made():\n+    pass\n*** End Patch"
+    first, second = _changes(("apply_patch", {"input": patch}))
+    assert (first.key, first.text) == ("a.py", "edited — `old = 1` → `new = 1`")
+    assert (second.key, second.text.startswith("created — + made()")) == ("b.py", True)
+    assert [entry.key for entry in _changes(("apply_patch", patch))] == ["a.py", "b.py"]
+
+
+def test_several_edits_in_one_call_are_read() -> None:
+    edits = [
+        {"old_string": "a = 1", "new_string": "a = 2"},
+        {"oldText": "b = 1", "newText": "b = 2"},
+        "odd",
+        {},
+    ]
+    (entry,) = _changes(("MultiEdit", {"file_path": "a.py", "edits": edits}))
+    assert entry.text == "edited — now `a = 2`, `b = 2`"
+
+
+def test_calls_that_failed_or_only_read_changed_nothing() -> None:
+    assert _changes(_edit("a = 1", "a = 2"), errors=frozenset({0})) == []
+    assert _changes(("Read", {"file_path": "a.py"})) == []
+
+
+def test_what_a_shell_changes_is_told_without_its_lines() -> None:
+    (entry,) = _changes(("Bash", {"command": "rm src/old.py"}))
+    assert (entry.key, entry.text) == ("src/old.py", "deleted")
+
+
+def test_a_file_in_a_temporary_folder_is_needed_less() -> None:
+    (entry,) = _changes(("Write", {"file_path": "/tmp/x.txt", "content": "a"}))
+    assert entry.need < 0.5
+
+
+def test_a_very_large_edit_is_compared_without_regard_to_order() -> None:
+    lines = [f"row {number}" for number in range(int(LARGE**0.5) + 1)]
+    (entry,) = _changes(_edit("\n".join(lines), "\n".join([*lines[1:], "added_setting = true"])))
+    assert entry.text == "edited — `row 0` → `added_setting = true`"
+
+
+def test_a_file_changed_again_keeps_what_was_told_before() -> None:
+    (earlier,), (later,) = _changes(_edit("a = 1", "a = 2")), _changes(_edit("b = 1", "b = 2"))
+    both = changed_again(earlier, later)
+    assert both.text == "edited — `b = 1` → `b = 2`; before that: edited — `a = 1` → `a = 2`"
+
+
+def test_a_definition_is_told_with_its_docstring_and_a_long_list_is_counted() -> None:
+    (entry,) = _changes(_edit("", 'def f():\n    """Rounds each line."""\n'))
+    assert "f(): Rounds each line." in entry.text
+    many = "\n".join(f"def f{number}(): pass" for number in range(12))
+    assert "(+4 more)" in _changes(_edit("", many))[0].text
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("export async function load(id) {", "load()"),
+        ("func (s *Store) Save(ctx context.Context) error {", "Save()"),
+        ("const toRow = (entry: Entry): Row => {", "toRow()"),
+        ("pub(crate) fn parse<T>(text: &str) {", "parse()"),
+        ("interface Options {", "interface Options"),
+        ("  it('rounds each line', () => {", 'test "rounds each line"'),
+        ('\tt.Run("on main", func(t *testing.T) {', 'test "on main"'),
+    ],
+)
+def test_definitions_of_many_languages_are_named(line: str, name: str) -> None:
+    (entry,) = _changes(_edit("", f"{line}\n  body of it\n", path="src/a.ts"))
+    assert f"+ {name}" in entry.text
+
+
+def test_a_constant_is_no_definition_of_its_own() -> None:
+    (entry,) = _changes(_edit("", "const limit = 5\nconst other = 6\n", path="a.ts"))
+    assert "+ " not in entry.text
+
+
+def test_what_git_took_back_is_no_change_and_what_was_committed_before_is() -> None:
+    edit, other = _edit("a = 1", "currency = 1"), _edit("b = 1", "b = 2", path="src/b.py")
+    restore: tuple[str, dict[str, object]] = (
+        "Bash",
+        {"command": "git diff --stat; git checkout src/a.py && git status"},
+    )
+    assert [entry.key for entry in _changes(edit, other, restore)] == ["src/b.py"]
+    commit: tuple[str, dict[str, object]] = ("Bash", {"command": "git add -A && git commit -m done"})
+    (kept,) = _changes(edit, commit, _edit("currency = 1", "rate = 1"), restore)
+    assert "`a = 1` → `currency = 1`" in kept.text
+
+
+def test_the_first_sentence_of_a_block_comment_says_what_a_definition_is_for() -> None:
+    new = "/**\n * Counts tokens.\n * Slowly.\n */\nfunction count(a) {\n}\n"
+    (entry,) = _changes(_edit("", new, path="src/a.ts"))
+    assert entry.text == "edited — + count(); count(): Counts tokens."
+    (entry,) = _changes(_edit("", "/* Counts tokens. */\nfunction count(a) {\n}\n", path="src/a.ts"))
+    assert entry.text == "edited — + count(); count(): Counts tokens."
+
+
+def test_indented_syntax_is_no_statement() -> None:
+    (entry,) = _changes(_edit("", "        else:\n            limit = 5\n        pass"))
+    assert entry.text == "edited — now `limit = 5`"
+
+
+def test_a_file_of_a_patch_is_known_without_the_blanks_after_its_name() -> None:
+    (entry,) = _changes(
+        ("apply_patch", {"input": "*** Begin Patch\n*** Update File: a.py  \n-x = 1\n+x = 2\n"})
+    )
+    assert (entry.key, entry.text) == ("a.py", "edited — `x = 1` → `x = 2`")

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import pytest
+
+from autocompact.ledger.commands import LONGEST, is_check, is_look, parse_checks, short
+
+
+def covers(later: str, earlier: str) -> bool:
+    (done,), (wanted,) = parse_checks(later), parse_checks(earlier)
+    return done.covers(wanted)
+
+
+@pytest.mark.parametrize(
+    ("later", "earlier"),
+    [
+        ("pytest", "pytest -q --tb=short"),
+        ("python -m pytest -q", "uv run pytest tests/a.py -x"),
+        ("pytest tests", "pytest tests/a.py tests/b.py::test_c"),
+        ("pytest tests/a.py", "pytest ./tests/a.py::test_c -k one"),
+        ("pytest tests/a.py tests/b.py", "pytest tests/b.py"),
+        ("PYTHONPATH=src python3 -m pytest", "python -m pytest tests/a.py"),
+        ("go test ./...", "go test ./... -run TestX"),
+        ("go test ./... -count=1", "go test ./store/..."),
+        ("cargo test", "cargo test one_name"),
+        ("npm run test", "npm test"),
+        ("ruff check .", "ruff check src"),
+        ("pytest -k one", "pytest -k one -q"),
+        ('git commit -m "other words"', 'git commit -m "some && words"'),
+    ],
+)
+def test_a_check_covers_one_on_no_more(later: str, earlier: str) -> None:
+    assert covers(later, earlier)
+
+
+@pytest.mark.parametrize(
+    ("later", "earlier"),
+    [
+        ("pytest tests/a.py", "pytest"),
+        ("pytest tests/a.py", "pytest tests/b.py"),
+        ("pytest tests/a.py", "pytest tests/a.pyx"),
+        ("pytest -k one", "pytest"),
+        ("pytest --lf", "pytest -q"),
+        ("pytest --ignore=tests/a.py", "pytest"),
+        ("go test ./... -run TestY", "go test ./... -run TestX"),
+        ("go vet ./...", "go test ./..."),
+        ("make build", "make test"),
+        ("ruff check", "ruff format --check"),
+    ],
+)
+def test_a_check_on_less_or_of_another_kind_covers_nothing(later: str, earlier: str) -> None:
+    assert not covers(later, earlier)
+
+
+def test_a_command_line_can_hold_several_checks_and_what_is_none() -> None:
+    assert len(parse_checks("mise run fmt && mise run lint; pytest | grep test || echo check")) == 3
+    assert parse_checks("sleep 5 && cat tests") == frozenset()
+
+
+def test_a_look_is_told_by_its_beginning() -> None:
+    assert all(map(is_look, ["git -C /w status", "grep x", "command -v uv", "git config --get a.b"]))
+    assert not any(map(is_look, ["git commit", "lsof", "grepper", "catalog"]))
+    assert is_check("npm run build")
+    assert not is_check("sleep 5")
+
+
+def test_a_long_command_is_shown_cut() -> None:
+    assert short("x" * LONGEST) == "x" * LONGEST
+    assert short("x" * 500) == "x" * (LONGEST - 1) + "…"

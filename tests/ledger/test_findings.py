@@ -1,0 +1,110 @@
+"""The agent's own words that a reader needs to go on, chosen among all it said."""
+
+from __future__ import annotations
+
+import pytest
+
+from autocompact.core.redaction import redact
+from autocompact.ledger.findings import find_findings, intents
+from autocompact.ledger.sightings import Spoken, Voice
+
+
+def _spoken(*texts: str, voice: Voice = "assistant", turn: int = 1) -> list[Spoken]:
+    return [
+        Spoken(seq=seq, voice=voice, text=redact(text), turn=turn) for seq, text in enumerate(texts, start=1)
+    ]
+
+
+def _best(*texts: str) -> str:
+    return find_findings(_spoken(*texts))[0].text
+
+
+@pytest.mark.requirement("F6")
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "The upload fails because `Uploader.send` closes the socket before the last batch.",
+        "I chose `retry_limit` 5 instead of a queue, since the queue must not know about networks.",
+        "Der Upload scheitert, weil `Uploader.send` den Socket vor dem letzten Paket schließt.",
+        "L'envoi échoue à cause de `Uploader.send`, qui ferme la connexion trop tôt.",
+        "上传失败的原因是 `Uploader.send` 过早关闭了连接。",
+    ],
+)
+def test_a_reason_is_worth_more_than_what_surrounds_it(reason: str) -> None:
+    around = [f"Some more words on the state of the world number {number} of many." for number in range(6)]
+    assert _best(*around[:3], reason, *around[3:]) == reason
+
+
+def test_announcements_say_nothing_that_lasts() -> None:
+    found = find_findings(
+        _spoken(
+            "Let me check the logs first.",
+            "Now I'll look at the config file.",
+            "The lock in `a.py` is never released.",
+        )
+    )
+    assert [entry.text for entry in found] == ["The lock in `a.py` is never released."]
+
+
+def test_what_is_said_twice_is_worth_little_the_second_time() -> None:
+    same = "The lock in `queue.py` is never released, because the handler returns early."
+    other = "All 41 tests of the parser pass after the change of `lexer.py`."
+    needs = [(entry.text, entry.need) for entry in find_findings(_spoken(same, other, same))]
+    assert [text for text, _ in needs[:2]] in ([same, other], [other, same])
+    assert needs[2][0] == same
+    assert needs[2][1] < needs[0][1] / 3
+
+
+def test_an_answer_that_closes_a_turn_is_worth_more_than_a_thought() -> None:
+    words = "The lock in `queue.py` is never released by the handler."
+    closing, thought = (
+        find_findings(_spoken(words, voice=voice))[0].need for voice in ("closing", "reasoning")
+    )
+    assert closing > 2 * thought
+
+
+def test_later_turns_are_worth_more() -> None:
+    old = Spoken(
+        seq=1,
+        voice="closing",
+        text=redact("The parser drops the last token of each line in `lexer.py`."),
+        turn=1,
+    )
+    new = Spoken(
+        seq=9,
+        voice="closing",
+        text=redact("The writer drops the first byte of each block in `store.py`."),
+        turn=8,
+    )
+    assert [entry.seq for entry in find_findings([old, new])] == [9, 1]
+
+
+def test_nothing_said_nothing_found() -> None:
+    assert find_findings([]) == []
+    assert find_findings(_spoken("ok", "```\ncode only\n```", "***")) == []
+
+
+def test_what_the_agent_is_about_to_do_is_told_as_an_order() -> None:
+    assert intents(_spoken("Good. Now I need to add `TokenUsage` to WriteCommittedOptions as well.")) == {
+        1: "add `TokenUsage` to WriteCommittedOptions as well."
+    }
+    assert intents(_spoken("Let me look at the file `a.py` first.", "ok")) == {}
+    assert intents(_spoken("I'll change `a.py` so that it rounds each line.", voice="report")) == {}
+
+
+def test_of_very_many_passages_the_latest_are_compared_and_keep_their_order() -> None:
+    texts = [
+        f"The lock of `module_{n}.py` fails. It is held by `handler_{n}`, because it returns early."
+        for n in range(3_200)
+    ]
+    found = find_findings(_spoken(*texts), most=5_000)
+    assert {entry.seq for entry in found} == set(range(201, 3_201))
+    places = [entry.state_seq for entry in sorted(found, key=lambda entry: entry.seq)]
+    assert places == sorted(set(places))
+
+
+def test_an_intent_leaves_out_the_promise_wherever_it_stands() -> None:
+    (start,) = intents(_spoken("Ok, now let me also add a retry to `load_state()`.")).values()
+    (middle,) = intents(_spoken("The lock leaks: I'll add a release to `load_state()`.")).values()
+    assert start == "add a retry to `load_state()`."
+    assert middle == "The lock leaks: add a release to `load_state()`."

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import pytest
+
+from autocompact.core.redaction import redact
+from autocompact.ledger.outcomes import HEAD, TAIL, error_lines, normal, read_outcome
+
+
+@pytest.mark.parametrize(
+    ("output", "is_error", "failed", "code"),
+    [
+        ("Exit code 2\nboom", True, True, 2),
+        ("Process exited with code 0\nOutput:\nfine", False, False, 0),
+        ("Process exited with code 0\n--- FAIL: TestX in the text it printed", False, False, 0),
+        ("ok\n<shellId: 3 completed with exit code 1>", False, True, 1),
+        ('{"output":"x","metadata":{"exit_code":3}}', False, True, 3),
+        ("--- FAIL: TestX (0.00s)", False, True, None),
+        ("3 failed, 12 passed in 2.1s", False, True, None),
+        ("0 failed, 12 passed", False, False, None),
+        ("fine", False, False, None),
+        ("refused", True, True, None),
+    ],
+)
+def test_failure_is_read_from_exit_code_or_output(
+    output: str, is_error: bool, failed: bool, code: int | None
+) -> None:
+    outcome = read_outcome(redact(output), is_error=is_error)
+
+    assert (outcome.failed, outcome.exit) == (failed, code)
+
+
+@pytest.mark.requirement("C7")
+@pytest.mark.parametrize(
+    ("output", "counts"),
+    [
+        ("...\n== 3 failed, 12 passed in 2.1s ==\n", "== 3 failed, 12 passed in 2.1s =="),
+        ("TOTAL      812     40    95%\n", "TOTAL      812     40    95%"),
+        ("coverage: 81.2% of statements", "coverage: 81.2% of statements"),
+        ("test result: ok. 4 passed; 0 failed", "test result: ok. 4 passed; 0 failed"),
+        (
+            "[main 9f3ab12] Round per line\n 2 files changed, 9 insertions(+)",
+            "[main 9f3ab12] Round per line; 2 files changed, 9 insertions(+)",
+        ),
+        ("nothing to count", ""),
+    ],
+)
+def test_counts_coverage_and_commits_are_kept(output: str, counts: str) -> None:
+    assert read_outcome(redact(output), is_error=False).counts == counts
+
+
+def test_the_end_of_a_long_output_is_read() -> None:
+    output = "x\n" * (HEAD + TAIL) + "7 failed, 1 passed"
+
+    assert read_outcome(redact(output), is_error=False).failed
+
+
+def test_error_lines_say_what_went_wrong() -> None:
+    output = "Traceback (most recent call last):\n  File x\nValueError: no such tax code\nerror: 1\nfatal: 2\npanic: 3"
+
+    assert error_lines(output) == ("ValueError: no such tax code", "error: 1", "fatal: 2")
+
+
+def test_a_bare_traceback_and_a_plain_first_line_are_better_than_nothing() -> None:
+    assert error_lines("Traceback (most recent call last):") == ("Traceback (most recent call last):",)
+    assert error_lines("<tool_use_error>String to replace was absent</tool_use_error>\nmore") == (
+        "String to replace was absent",
+    )
+    assert error_lines("") == ()
+
+
+@pytest.mark.parametrize(
+    ("command", "same"),
+    [
+        ("cd /a && go test ./... 2>&1 | tail -20", "go test ./..."),
+        ("go  test ./... 2>/dev/null", "go test ./..."),
+        ("cd a; cd b && ls", "ls"),
+        ("cat <<'EOF' > x.txt\nmany\nlines\nEOF", "cat <<'EOF'…"),
+    ],
+)
+def test_commands_that_mean_the_same_have_the_same_key(command: str, same: str) -> None:
+    assert normal(command) == same
+
+
+@pytest.mark.parametrize(
+    ("command", "same"),
+    [
+        ("pytest | tail -5 2>&1 | head -3", "pytest"),
+        ("pytest | tail -5 && ls", "pytest | tail -5 && ls"),
+        ("cat <<EOF\nnever closed", "cat <<EOF…"),
+        ("cat <<'EOF' > x.txt\nmany\nEOF\nls", "cat <<'EOF'… ls"),
+        ("grep x <<< word\nls", "grep x <<< word ls"),
+        ("cd 'a b'\n cd c;make", "make"),
+        ("", ""),
+    ],
+)
+def test_only_what_shortens_the_output_is_taken_off(command: str, same: str) -> None:
+    assert normal(command) == same
+
+
+@pytest.mark.parametrize("piece", [" ", "\n", "cd a && ", "| tail -5 ", " 2>&1", "<<A\n", "cat <<A\nA\n"])
+def test_a_hostile_command_takes_no_longer_than_its_length(piece: str) -> None:
+    """In quadratic time each would take minutes."""
+    assert len(normal(piece * (400_000 // len(piece)))) <= 400_000

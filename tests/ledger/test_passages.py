@@ -1,0 +1,90 @@
+"""Prose cut into pieces that a reader understands alone."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autocompact.ledger.passages import LONGEST, Passage, passages, sentences
+
+
+def _told(text: str) -> list[str]:
+    return [passage.told for passage in passages(text)]
+
+
+def test_items_of_one_list_stand_together_under_their_lead_in() -> None:
+    text = "The options:\n\n- keep the queue\n- drop it;\n\nI chose the second."
+    assert _told(text) == ["The options: keep the queue; drop it", "I chose the second."]
+
+
+def test_a_long_list_is_cut_between_its_items() -> None:
+    items = [f"item {number} {'x' * 150}" for number in range(4)]
+    found = _told("Why:\n" + "\n".join(f"{number}. {item}" for number, item in enumerate(items, 1)))
+    assert found == [f"Why: {items[0]}; {items[1]}", f"Why: {items[2]}; {items[3]}"]
+
+
+def test_a_heading_says_what_its_paragraph_is_about() -> None:
+    assert _told("## Root cause\n\nThe lock is **never** released.") == [
+        "Root cause: The lock is never released."
+    ]
+    assert _told("**Fix:**\nRelease it.") == ["Fix: Release it."]
+
+
+def test_rows_of_a_table_are_told_without_its_head() -> None:
+    table = "| File | State |\n|---|---|\n| a.py | done |\n| b.py | open |\n"
+    assert _told(table) == ["a.py — done; b.py — open"]
+
+
+def test_code_rules_and_drawings_say_nothing() -> None:
+    assert _told("Before.\n```python\nx = 1\n```\n---\n│ a │\nAfter.") == ["Before.", "After."]
+    assert _told("```\nnever closed") == []
+
+
+def test_a_long_paragraph_is_cut_between_sentences() -> None:
+    sentence = "The queue holds the batch until the network is there again. "
+    found = _told(sentence * 20)
+    assert all(len(piece) <= LONGEST for piece in found)
+    assert " ".join(found) == (sentence * 20).strip()
+
+
+def test_a_sentence_longer_than_a_passage_stays_whole() -> None:
+    assert _told("word " * 200) == [("word " * 200).strip()]
+
+
+def test_an_abbreviation_ends_no_sentence() -> None:
+    assert sentences("Use a lock, e.g. Redis. Then retry.") == ["Use a lock, e.g. Redis.", "Then retry."]
+    assert sentences("完成了。测试通过。") == ["完成了。", "测试通过。"]
+
+
+def test_a_question_is_told_from_its_end() -> None:
+    assert Passage(text='Shall I do "it"?').is_question
+    assert Passage(text="要继续吗？").is_question
+    assert not Passage(text="Why not: because.").is_question
+
+
+@given(st.text(alphabet="ab .:;\n-*#|`1。—", max_size=300))
+def test_every_passage_is_one_line_of_words_of_the_text(text: str) -> None:
+    for passage in passages(text):
+        assert passage.text
+        assert "\n" not in passage.told
+
+
+def test_a_heading_is_told_without_its_closing_marks_and_cut_where_it_is_very_long() -> None:
+    assert _told("## Root # cause ##\n\nIt leaks.") == ["Root # cause: It leaks."]
+    (passage,) = passages(f"# {'a' * 5_000}\n\nIt leaks.")
+    assert passage.about == "a" * LONGEST
+
+
+def test_an_item_without_words_says_nothing() -> None:
+    assert _told("- ;\n- one\n- ;;\n- two") == ["one; two"]
+    assert _told("- ;") == []
+
+
+def test_what_stands_between_two_bars_only_is_no_table() -> None:
+    assert _told("|x|") == ["|x|"]
+    assert _told("| a | b |  ") == ["a — b"]
+    assert _told("| a | b") == ["| a | b"]
+
+
+def test_abbreviations_in_a_row_end_no_sentence() -> None:
+    assert sentences("Ask Mr. A. Smith. He knows.") == ["Ask Mr. A. Smith.", "He knows."]

@@ -1,0 +1,212 @@
+"""Standing instructions: told from their form, in several languages, and replaced or ended by later ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from autocompact.core.redaction import redact
+from autocompact.ledger.rules import MOST, find_rules, is_rule, rules_section
+from autocompact.ledger.scan import Said, Speaker
+from tests.core.talk import Words
+
+STANDING = {
+    "en": """Never push to main without my explicit approval.
+Always answer in German from now on.
+From now on, use tabs instead of spaces.
+Don't commit generated files.
+All new code must have type annotations.
+Ask me before you delete anything.
+You may only edit files under src/.
+Please keep your answers short.
+Call me Ana.
+The release has to be ready by Friday.
+I prefer composition over inheritance.
+Every commit message must start with the ticket number.
+Use British spelling in all documents.
+Run the linter before each commit.
+Only use the standard library.
+no new dependencies please
+Whenever you change the schema, update docs/schema.md.
+Do not run the e2e tests unless I tell you to.
+Under no circumstances log the customer's email.
+Never force-push; snake_case on the wire and camelCase in TypeScript.
+Feel free to refactor tests without asking.
+When you write SQL, use lower-case keywords.
+Commits should be signed.
+Treat warnings as errors.
+Stop adding emojis to the docs.
+Please write commit messages in the imperative mood.""",
+    "de": """Niemals direkt auf main pushen.
+Antworte ab jetzt immer auf Deutsch.
+Bitte keine neuen Abhängigkeiten einführen.
+Frag mich vorher, bevor du etwas löschst.
+Die Tests müssen immer grün sein.
+Der Build darf nicht länger als fünf Minuten dauern.
+Keine Emojis in der Dokumentation.""",
+    "fr": """Ne modifie jamais le fichier de configuration.
+Réponds toujours en français.
+Demande-moi avant de supprimer quoi que ce soit.
+Toutes les fonctions doivent avoir des tests.""",
+    "es": """Nunca hagas push sin mi permiso.
+Responde siempre en español.
+No modifiques los archivos de migración.
+Todas las funciones deben tener pruebas.""",
+    "zh": """永远不要直接推送到 main 分支。
+从现在开始请用中文回答。
+删除任何东西之前先问我。
+不要修改配置文件。
+所有函数都必须有测试。""",
+    "ja": """絶対にmainにプッシュしないでください。
+これからは日本語で答えてください。
+削除する前に必ず確認してください。
+すべての関数にテストを書くこと。""",
+    "ko": "항상 한국어로 대답해 주세요.",
+}
+
+FOR_ONCE = """Can you run the tests?
+Fix the login bug.
+I never saw this error before.
+it never worked for me
+I don't know why this fails.
+The build fails every time.
+Don't worry about it.
+yes, do it
+Let's add a new endpoint for users.
+I always get a 404 when I open the page.
+It should return 200 but returns 500.
+We have three servers.
+add a test for the parser
+Update the README and commit.
+der Test schlägt jedes Mal fehl
+pourquoi ça ne marche pas ?
+el test falla siempre
+测试失败了
+テストが失敗しました
+My sister is coming on Friday.
+no problem
+rename it everywhere
+that is not what I asked
+I think we should use Redis here
+look at all of the logs and tell me what you see"""
+
+
+def _rules(*texts: str, by: Speaker = "user") -> list[str]:
+    said = [Said(seq=seq, by=by, text=redact(text)) for seq, text in enumerate(texts, start=1)]
+    return [str(entry.text) for entry in find_rules(said)]
+
+
+@pytest.mark.requirement("F5")
+@pytest.mark.parametrize("language", STANDING)
+def test_a_standing_instruction_is_told_from_its_form(language: str) -> None:
+    sentences = STANDING[language].split("\n")
+    assert [sentence for sentence in sentences if not is_rule(sentence)] == []
+
+
+def test_what_is_asked_for_once_is_no_rule() -> None:
+    assert [sentence for sentence in FOR_ONCE.split("\n") if is_rule(sentence)] == []
+
+
+def test_rules_are_found_among_other_sentences_each_by_itself() -> None:
+    text = "Please fix the parser. Never commit generated files. Thanks!\n\nAlso: always run the linter before each commit."
+    assert _rules(text) == [
+        "Never commit generated files.",
+        "Also: always run the linter before each commit.",
+    ]
+
+
+def test_a_permission_ends_the_prohibition_it_is_about_and_no_other() -> None:
+    assert _rules(
+        "Never push to main without my approval. Never log customer emails.", "You may push to main now."
+    ) == ["Never log customer emails.", "You may push to main now."]
+
+
+def test_a_permission_for_once_ends_nothing() -> None:
+    assert _rules("Never push to main without my approval.", "You may push to main this time.") == [
+        "Never push to main without my approval."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("Always answer in German from now on.", "From now on answer in English."),
+        ("Keep all functions under 40 lines.", "Keep all functions under 60 lines."),
+        ("Niemals direkt auf main pushen.", "Du darfst jetzt auf main pushen."),
+        ("不要修改配置文件。", "现在可以修改配置文件了。"),
+    ],
+)
+def test_a_later_word_on_the_same_matter_replaces_the_earlier_one(earlier: str, later: str) -> None:
+    assert _rules(earlier, later) == [later]
+
+
+def test_a_rule_that_is_said_twice_stands_once() -> None:
+    assert _rules("Never push to main.", "never push to main") == ["never push to main"]
+
+
+def test_rules_of_an_earlier_ledger_stay_until_something_ends_them() -> None:
+    said = [Said(seq=1, by="user", text=redact("Never push to main. Use pnpm, never npm."))]
+    earlier = find_rules(said)
+    later = [Said(seq=9, by="user", text=redact("ok, you may push to main now"))]
+    assert [str(entry.text) for entry in find_rules([], earlier=earlier)] == [
+        "Never push to main.",
+        "Use pnpm, never npm.",
+    ]
+    assert [str(entry.text) for entry in find_rules(later, earlier=earlier)] == [
+        "Use pnpm, never npm.",
+        "ok, you may push to main now",
+    ]
+
+
+def test_the_models_own_words_make_no_rule_and_a_file_of_instructions_only_plain_ones() -> None:
+    assert _rules("I will never push to main.", by="assistant") == []
+    instructions = (
+        "# AGENTS.md instructions for /srv\n\n- Never commit to main, always open a PR.\n- We use Postgres.\n"
+    )
+    assert _rules(instructions, by="program") == ["Never commit to main, always open a PR."]
+    assert _rules("Never mind: the task has ended.", by="program") == []
+
+
+def test_a_lead_agents_rule_names_its_speaker() -> None:
+    (entry,) = find_rules([Said(seq=4, by="lead", text=redact("Never touch the pump driver."))])
+    assert (entry.where, entry.seq, entry.kind) == ("lead", 4, "rule")
+
+
+def test_of_too_many_rules_those_of_project_files_go_first_and_then_the_oldest() -> None:
+    file = "# AGENTS.md\n" + "".join(f"\n- Never use tool{at} for step{at}." for at in range(MOST))
+    said = [Said(seq=1, by="user", text=redact("Never push to main."))]
+    said.append(Said(seq=2, by="program", text=redact(file)))
+    kept = find_rules(said)
+    assert len(kept) == MOST
+    assert str(kept[0].text) == "Never push to main."
+    assert f"tool{MOST - 1} " in kept[-1].text
+    assert "tool0 " not in " ".join(entry.text for entry in kept)
+
+    mine = "\n\n".join(f"Never use tool{at} for step{at}." for at in range(MOST + 1))
+    assert "tool0 " not in find_rules([Said(seq=1, by="user", text=redact(mine))])[0].text
+
+
+def test_a_hyphen_after_the_first_words_hides_no_rule() -> None:
+    assert is_rule("ok - use pnpm instead of npm")
+    assert is_rule("also: - name all branches after the ticket")
+
+
+def test_rules_that_take_too_much_are_shortened_then_told_in_one_line_and_none_is_left_out() -> None:
+    texts = (
+        "Never push tool1 to the main branch of the harbour repository while the night crew is on duty and asleep.",
+        "Always answer mails about tool2 in formal German, whoever wrote them and however long their question was.",
+        "Never delete tool3 backups from cold storage, even if the dashboard warns that the disk has become full.",
+    )
+    rules = find_rules([Said(seq=at, by="user", text=redact(text)) for at, text in enumerate(texts, 1)])
+
+    def lines(budget: int) -> list[str]:
+        return rules_section(rules, budget=budget, counter=Words(), heading="Rules").split("\n")
+
+    assert [line.endswith("asleep. [m1]") for line in lines(100)[1:2]] == [True]
+    assert [line.endswith("… [m3]") for line in lines(60)[3:]] == [True]
+    (one,) = lines(10)[1:]
+    assert [f"tool{at} " in one for at in range(1, 4)] == [True] * 3
+    assert one.count(";") == 2
+
+
+def test_an_answer_inside_a_tools_result_may_forbid_but_allow_nothing() -> None:
+    assert _rules("You may push to main now. Never push to main.", by="reply") == ["Never push to main."]

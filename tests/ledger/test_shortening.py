@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autocompact.core.redaction import redact
+from autocompact.core.tokens import Estimator
+from autocompact.ledger.entries import Entry, Ledger
+from autocompact.ledger.shortening import Shortened, fitted, shortened_text
+from tests.core.strategies import LengthCounter
+
+COUNTER = LengthCounter()
+LEDGER = Ledger(
+    entries=(
+        Entry(kind="identifier", text=redact("x"), seq=1, key=redact("retry_limit"), need=0.9),
+        Entry(kind="request", text=redact("weather"), seq=1, key=redact("request 1"), need=1.0),
+    )
+)
+
+
+def _short(text: str, budget: int) -> str:
+    return shortened_text(redact(text), budget, counter=COUNTER, ledger=LEDGER).text
+
+
+def test_a_text_that_fits_stays_as_it_is() -> None:
+    assert shortened_text(redact("# A\n\n\nb "), 10, counter=COUNTER, ledger=LEDGER) == Shortened(
+        text=redact("# A\n\n\nb ")
+    )
+
+
+def test_lines_that_name_what_is_needed_stay_with_their_heading() -> None:
+    text = "# One\nnothing to see\n\n# Two\nset retry_limit\n- and other words\n\n# Three\nmore idle talk"
+    assert shortened_text(redact(text), 24, counter=COUNTER, ledger=LEDGER) == Shortened(
+        text=redact("# Two\nset retry_limit"), left_out=3, passages=4
+    )
+
+
+def test_order_and_headings_of_what_stays_are_kept() -> None:
+    text = "Preface retry_limit\n\n**Two**\n## Three\nset retry_limit\n" + "idle talk\n" * 20
+    assert _short(text, 60) == "Preface retry_limit\n\n## Three\nset retry_limit\nidle talk"
+
+
+def test_a_long_line_is_cut_between_sentences() -> None:
+    line = " ".join(
+        [*["The weather is rather nice again."] * 9, "The retry_limit is five.", "So it is 3.5 then."]
+    )
+    assert _short(line, 30) == "The retry_limit is five."
+    assert _short("天气很好。" * 60 + "retry_limit 是五。", 20) == "retry_limit 是五。"
+
+
+def test_a_code_block_stays_or_goes_whole() -> None:
+    block = "```sh\nexport retry_limit=5\n\n# no heading\n~~~\n```"
+    assert _short(f"{block}\n" + "idle talk\n" * 20, len(block)) == block
+    assert "export" not in _short(f"{block}\n" + "idle talk\n" * 20, len(block) - 1)
+
+
+def test_where_not_even_a_heading_with_a_line_fits_nothing_is_left() -> None:
+    assert shortened_text(redact("# Heading\nwords"), 5, counter=COUNTER, ledger=LEDGER) == Shortened(
+        text=redact(""), left_out=1, passages=1
+    )
+
+
+@given(
+    st.lists(st.sampled_from(["# H", "```", "a. b! c?", "x" * 300 + ". y", "", "- z", "**Q**", "。"])),
+    st.integers(0, 200),
+)
+def test_what_is_left_fits_and_comes_from_the_text(lines: list[str], budget: int) -> None:
+    text = "\n".join(lines)
+    short = shortened_text(redact(text), budget, counter=COUNTER, ledger=LEDGER)
+    assert COUNTER.count(short.text) <= budget
+    assert short.text == text or 0 < short.left_out <= short.passages or not short.text.strip()
+    rest = iter(text)
+    assert all(character in rest for character in short.text if not character.isspace())
+
+
+@given(st.text(max_size=400), st.integers(0, 40))
+def test_the_last_resort_always_fits(text: str, budget: int) -> None:
+    counter = Estimator()
+    assert counter.count(fitted(redact(text), budget, counter=counter)) <= budget
+    assert fitted(redact(text), 10_000, counter=counter) == text

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from autocompact.ledger.wrapping import ordered, replied, task_notices, unnumbered
+
+
+def test_a_note_that_is_never_closed_is_part_of_the_output() -> None:
+    text = "<system-reminder>one " * 9
+
+    assert unnumbered(text) == text
+
+
+def test_line_numbers_and_reminders_are_no_part_of_an_output() -> None:
+    assert unnumbered("     1→one\n    12→two<system-reminder>x</system-reminder>\n") == "one\ntwo\n"
+    assert unnumbered("1\tone\n2\ttwo") == "one\ntwo"
+    assert unnumbered("in 1\tone") == "in 1\tone"
+
+
+def test_notices_name_tasks_with_their_status() -> None:
+    notice = "<task-notification>\n<task-id> a1 </task-id>\n<summary>x</summary><status>completed</status>"
+
+    assert task_notices(f"{notice}<task-notification><task-id>a2</task-id><task-notification>") == [
+        ("a1", "completed")
+    ]
+    assert task_notices("<task-id>a1</task-id><status>completed</status>") == []
+
+
+def test_orders_of_a_hook_and_of_a_lead_are_read_without_their_wrapping() -> None:
+    assert ordered("Stop hook feedback: Run the tests.") == "Run the tests."
+    assert ordered("Fix it.") == ""
+    lead = '<teammate-message teammate_id="lead">{}</teammate-message>'
+    assert ordered(lead.format("Fix it.") + lead.format('{"type": "idle"}')) == "Fix it."
+    assert ordered('<teammate-message teammate_id="lead">Fix it.') == "Fix it."
+
+
+def test_what_the_user_said_inside_a_result_is_read() -> None:
+    refused = "The user doesn't want to proceed with this tool use. To tell you how, the user said:\nuse pnpm"
+    assert replied(refused) == "use pnpm"
+    assert replied('User has answered your questions: "Which one?"="the first"') == "Which one? → the first"
+    assert replied("ok") == ""
