@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 from autocompact.compaction.record import Compaction
 from autocompact.core.messages import Message, Usage
@@ -61,7 +61,7 @@ class Snapshot:
         prepared: one that was made ahead and waits for the threshold.
         earlier: messages before ``messages`` that the context still shows: system prompt, kept ones.
         prompt: which of ``earlier`` (by ``seq``) are the system prompt: the log, as far as not replaced, begins so.
-        messages: the log after what ``active`` covers, in order.
+        messages: the log after what ``active`` covers, in order; less where `Store.load` was asked for less.
         last_seq: ``seq`` of the last message, 0 if the log is empty.
         state: what the engine keeps beside the log (breaker, calibration), as it was committed; b"" at first.
     """
@@ -74,6 +74,10 @@ class Snapshot:
     messages: tuple[Message, ...] = ()
     last_seq: int = 0
     state: bytes = b""
+
+
+NO_MESSAGES: Final = 2**63 - 1
+"""For `Store.load`: the active compaction, the state and ``last_seq`` are wanted, however long the log is."""
 
 
 class Store(Protocol):
@@ -94,8 +98,13 @@ class Store(Protocol):
         """
         ...
 
-    async def load(self, key: Key) -> Snapshot:
-        """What the context needs; an empty snapshot for a conversation that does not exist."""
+    async def load(self, key: Key, *, after: int = 0) -> Snapshot:
+        """What the context needs; an empty snapshot for a conversation that does not exist.
+
+        Args:
+            key: the conversation.
+            after: leave out ``messages`` through this ``seq``; `NO_MESSAGES` leaves out all of them.
+        """
         ...
 
     async def read(

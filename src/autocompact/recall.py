@@ -62,7 +62,7 @@ from autocompact.memory.archive_recall import archived_in, full_references, word
 from autocompact.memory.context_archive import CONTEXT_ARCHIVE
 from autocompact.memory.erasing import Subject
 from autocompact.off_loop import LARGE, off_loop, off_loop_if
-from autocompact.ports import Hit, Index, Key, Snapshot, Store
+from autocompact.ports import NO_MESSAGES, Hit, Index, Key, Snapshot, Store
 from autocompact.results import Candidate, Group, candidate, grouped, ranked
 from autocompact.stores.memory_index import MemoryIndex
 
@@ -248,7 +248,7 @@ class Recall:
 
     async def _now(self) -> str:
         """When the conversation last went on: what "yesterday" is said of."""
-        snapshot = await self._store.load(self.key)
+        snapshot = await self._store.load(self.key, after=NO_MESSAGES)
         last = await self._store.read(self.key, from_seq=snapshot.last_seq)
         return last[-1].time if last else ""
 
@@ -276,7 +276,7 @@ class Recall:
         """The newest messages that the filters leave, where there are no words to look for."""
         if not filters:
             return []
-        last = (await self._store.load(self.key)).last_seq
+        last = (await self._store.load(self.key, after=NO_MESSAGES)).last_seq
         log = await self._store.read(self.key, from_seq=max(1, last - LISTED + 1), through_seq=last)
         hits: list[Hit] = []
         for message in reversed(log):

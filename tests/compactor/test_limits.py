@@ -182,15 +182,17 @@ class Watched(MemoryStore):
 
     def __init__(self) -> None:
         super().__init__()
-        self.reads, self.written = 0, 0
+        self.reads, self.written, self.messages = 0, 0, 0
 
     async def append(self, key: Key, messages: Sequence[Message], *, after: int) -> None:
         self.written += len(messages)
         await super().append(key, messages, after=after)
 
-    async def load(self, key: Key) -> Snapshot:
+    async def load(self, key: Key, *, after: int = 0) -> Snapshot:
         self.reads += 1
-        return await super().load(key)
+        snapshot = await super().load(key, after=after)
+        self.messages += len(snapshot.messages)
+        return snapshot
 
     async def read(
         self, key: Key, *, from_seq: int = 1, through_seq: int | None = None
@@ -215,6 +217,16 @@ async def test_a_turn_counts_and_touches_only_what_is_new_however_long_the_conve
     conversation.should_compact()
     assert counter.characters == 100
     assert (store.reads, store.written) == (0, 1)
+
+
+async def test_a_compaction_reads_no_message_of_the_log_a_second_time() -> None:
+    store = Watched()
+    shared = Compactor(store, mode=MODE, window=4_000, reserve=400, counter=Estimator())
+    conversation = await shared.open("long")
+    await work(conversation, 40)
+    store.messages = 0
+    assert (await conversation.compact()).success
+    assert (store.messages, conversation.active is not None) == (0, True)
 
 
 async def test_the_same_history_offline_gives_the_same_records() -> None:

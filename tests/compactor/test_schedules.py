@@ -53,9 +53,9 @@ class Unsteady(MemoryStore):
         await a_moment(self._chance)
         return await super().append(key, messages, after=after)
 
-    async def load(self, key: Key) -> Snapshot:
+    async def load(self, key: Key, *, after: int = 0) -> Snapshot:
         await a_moment(self._chance)
-        return await super().load(key)
+        return await super().load(key, after=after)
 
     async def commit(
         self,

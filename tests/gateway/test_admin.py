@@ -35,7 +35,7 @@ async def test_health_says_what_answers_and_in_which_version() -> None:
 
 
 class Unreadable(MemoryStore):
-    async def load(self, key: Key) -> Snapshot:
+    async def load(self, key: Key, *, after: int = 0) -> Snapshot:
         raise OSError("the disk is gone")
 
 

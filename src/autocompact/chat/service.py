@@ -42,7 +42,7 @@ from autocompact.library.outgoing import ExportFormat, render
 from autocompact.library.place import database_path
 from autocompact.memory.erasing import Subject
 from autocompact.memory_files.erasing import erase_entries
-from autocompact.ports import Clock, ConversationInfo, Index, Key, SystemClock
+from autocompact.ports import NO_MESSAGES, Clock, ConversationInfo, Index, Key, SystemClock
 from autocompact.recall import RESULTS, Found, Recall
 from autocompact.stores.companions import companions, hidden_names, notes_key
 from autocompact.stores.sqlite import SqliteStore
@@ -293,7 +293,7 @@ class ChatService:
         """
         await self._check(id)
         key = self._key(id)
-        snapshot = await self.store.load(key)
+        snapshot = await self.store.load(key, after=NO_MESSAGES)
         archive = Archive(
             name=id,
             messages=await self.store.read(key),

@@ -42,7 +42,7 @@ from autocompact.errors import (
     log_data,
 )
 from autocompact.off_loop import LARGE, off_loop, off_loop_if
-from autocompact.ports import Key, ModelReply, Snapshot
+from autocompact.ports import NO_MESSAGES, Key, ModelReply, Snapshot
 from autocompact.stores.rules import check_end
 from autocompact.wire import check_raw, from_mapping, plain_messages
 
@@ -100,9 +100,9 @@ class Conversation:
     async def sync(self) -> None:
         """Take over what another program changed; the context is folded anew only if that concerns it."""
         async with self.changing:
-            snapshot = await self.shared.store.load(self.key)
+            snapshot = await self.shared.store.load(self.key, after=NO_MESSAGES)
             if snapshot.last_seq != len(self) or _shown(snapshot.active) != _shown(self.active):
-                await self.take_over(snapshot)
+                await self.take_over(await self.shared.store.load(self.key))
             else:
                 stored = EngineState.decode(snapshot.state)
                 self.state = msgspec.structs.replace(

@@ -20,7 +20,7 @@ from autocompact.core.redaction import redact
 from autocompact.errors import Conflict, InvalidInput
 from autocompact.events import CompactionUndone
 from autocompact.ledger.entries import Entry
-from autocompact.ports import Key
+from autocompact.ports import NO_MESSAGES, Key
 from autocompact.stores.fork import copy_conversation
 
 if TYPE_CHECKING:
@@ -287,7 +287,7 @@ class Records:
             await of.sync()
 
     async def _is_stored(self, state: EngineState) -> bool:
-        stored = EngineState.decode((await self._of.shared.store.load(self._of.key)).state)
+        stored = EngineState.decode((await self._of.shared.store.load(self._of.key, after=NO_MESSAGES)).state)
         return (stored.pins, stored.notes) == (state.pins, state.notes)
 
     async def _check_budget(self, state: EngineState) -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields, replace
+from functools import lru_cache
+from operator import attrgetter
 from types import UnionType
 from typing import Any, Literal, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
 
@@ -48,6 +50,9 @@ _FIELDS: Mapping[type, Mapping[str, _Types]] = {
     kind: {name: _types_of(hint) for name, hint in get_type_hints(kind).items()}
     for kind in (*_KINDS, Usage, Message)
 }
+_VALUES = {kind: attrgetter(*types) for kind, types in _FIELDS.items()}
+_ORDINARY = 1_000
+"""Combinations of field types to remember; all kinds of messages and parts together have some dozens."""
 
 
 def check_message(message: object) -> None:
@@ -120,23 +125,36 @@ def _part_faults(part: object, path: str) -> Iterator[str]:
 
 def _own_faults(value: object, path: str) -> Iterator[str]:
     """Fields of ``value`` whose type is another one than it says."""
-    for name, types in _FIELDS[type(value)].items():
-        given = getattr(value, name)
-        if not _is_of(given, types):
-            wanted = " or ".join(kind.__name__ for kind in types)
-            yield f"{f'{path}.' if path else ''}{name} is of type {type(given).__name__}, it must be {wanted}"
+    for name in _misfits_of(value):
+        wanted = " or ".join(kind.__name__ for kind in _FIELDS[type(value)][name])
+        given = type(getattr(value, name)).__name__
+        yield f"{f'{path}.' if path else ''}{name} is of type {given}, it must be {wanted}"
 
 
-def _is_of(given: object, types: _Types) -> bool:
-    return isinstance(given, types) and (bool in types or not isinstance(given, bool))
+def _misfits_of(value: object) -> tuple[str, ...]:
+    """The names of the fields of ``value`` whose type is another one than they say."""
+    # every message of a log passes here, and nearly all of them have the types of one before
+    return _misfits(type(value), tuple(map(type, _VALUES[type(value)](value))))
+
+
+@lru_cache(maxsize=_ORDINARY)
+def _misfits(kind: type, given: tuple[type, ...]) -> tuple[str, ...]:
+    """The names of the fields of ``kind`` that cannot have a value of the type ``given`` for them."""
+    fields_given = zip(_FIELDS[kind].items(), given, strict=True)
+    return tuple(name for (name, types), each in fields_given if not _is_of(each, types))
+
+
+def _is_of(given: type, types: _Types) -> bool:
+    return issubclass(given, types) and (bool in types or not issubclass(given, bool))
 
 
 def _mended(value: Any, types: Mapping[str, _Types]) -> Any:
     """``value`` with each field of a wrong type as its text, where that is what it must be, else its default."""
+    wrong = _misfits_of(value)
     changes = {
         field.name: _nearest(getattr(value, field.name), types[field.name], default=field.default)
         for field in fields(value)
-        if not _is_of(getattr(value, field.name), types[field.name])
+        if field.name in wrong
     }
     if isinstance(value, ToolResult):
         media = cast("tuple[object, ...]", changes.get("media", value.media))

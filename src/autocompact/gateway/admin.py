@@ -28,7 +28,7 @@ from autocompact.gateway.namespaces import namespace_of
 from autocompact.gateway.openapi import described
 from autocompact.gateway.refusals import Refusal, Refused
 from autocompact.gateway.relay import Receive, Send
-from autocompact.ports import ConversationInfo, Key
+from autocompact.ports import NO_MESSAGES, ConversationInfo, Key
 from autocompact.recall import MOST_RESULTS, RESULTS, Found, Recall
 from autocompact.stores.behind import WriteBehind
 
@@ -133,7 +133,7 @@ class Administration:
         problems = [] if upstreams else ["no upstream is configured: see --upstream"]
         try:
             key = Key(conversation="ready", namespace="autocompact")
-            await self._store.load(key)
+            await self._store.load(key, after=NO_MESSAGES)
             await self._store.acquire(key, holder="ready", seconds=0)  # a full disk can still be read
         except Exception as error:  # noqa: BLE001 - whatever it is, no conversation can be kept
             self._gateway.metrics.failed(type(error).__name__)
@@ -169,7 +169,7 @@ class Administration:
         return _json(told.Deleted(deleted=deleted))
 
     async def _show(self, asked: Asked) -> Response:
-        snapshot = await self._store.load(await self._known(asked))
+        snapshot = await self._store.load(await self._known(asked), after=NO_MESSAGES)
         records = await self._store.compactions(asked.key)
         return _json(
             told.Conversation(
@@ -234,7 +234,7 @@ class Administration:
         return _json(told.Undone(active=record.id if record else None))
 
     async def _known(self, asked: Asked) -> Key:
-        if not (await self._store.load(asked.key)).last_seq:
+        if not (await self._store.load(asked.key, after=NO_MESSAGES)).last_seq:
             raise Refused(Refusal(status=404, message=f"you have no conversation {asked.conversation!r}"))
         return asked.key
 

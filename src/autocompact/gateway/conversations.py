@@ -23,7 +23,7 @@ from autocompact.gateway.chain import Known, chain, common, seed, without_marks
 from autocompact.gateway.foresight import Foresight
 from autocompact.gateway.native import holds_compaction
 from autocompact.off_loop import LARGE_BODY, off_loop_if
-from autocompact.ports import Key
+from autocompact.ports import NO_MESSAGES, Key
 from autocompact.stores.fork import copy_conversation
 from autocompact.wire import Begun, Renderer, Request, parse_message
 
@@ -236,7 +236,7 @@ class Conversations:
         root = incoming.roots[0]
         for number in range(MOST_SIBLINGS):
             key = incoming.key(root, number)
-            if not (await self.store.load(key)).last_seq:
+            if not (await self.store.load(key, after=NO_MESSAGES)).last_seq:
                 return key
         return Key(conversation=f"{root.hex()[:24]}-{uuid.uuid4().hex[:12]}", namespace=incoming.namespace)
 

@@ -21,7 +21,7 @@ from autocompact.files import make_folder
 from autocompact.library.archive import Archive
 from autocompact.library.incoming import Incoming
 from autocompact.library.place import database_path
-from autocompact.ports import ConversationInfo, Index, Key
+from autocompact.ports import NO_MESSAGES, ConversationInfo, Index, Key
 from autocompact.recall import RESULTS, Found, Recall
 from autocompact.stores.companions import hidden_names
 from autocompact.stores.sqlite import SqliteStore
@@ -182,7 +182,7 @@ class Library:
                 f"{info.key.conversation!r} has no messages {asked}: choose from m1 to {reference(info.last_seq)}"
             )
         log = await self._store.read(info.key)
-        active = (await self._store.load(info.key)).active
+        active = (await self._store.load(info.key, after=NO_MESSAGES)).active
         calls = {call.id: call.name for message in log for call in message.calls}
         return Excerpt(info=info, messages=log[first - 1 : last], marks=_marks(log, active), calls=calls)
 
@@ -203,7 +203,7 @@ class Library:
             InvalidInput: see `find`.
         """
         key = (await self.find(name)).key
-        snapshot = await self._store.load(key)
+        snapshot = await self._store.load(key, after=NO_MESSAGES)
         return Archive(
             name=key.conversation,
             messages=await self._store.read(key),
@@ -241,7 +241,7 @@ class Library:
     async def _take_records(self, key: Key, incoming: Incoming, *, known: Sequence[Compaction]) -> int:
         ids = {record.id for record in known}
         new = [record for record in incoming.compactions if record.id not in ids]
-        snapshot = await self._store.load(key)
+        snapshot = await self._store.load(key, after=NO_MESSAGES)
         state = incoming.state if incoming.state and not snapshot.state else None
         if not new and state is None:
             return 0
@@ -284,7 +284,7 @@ class Library:
             InvalidInput: see `find`.
         """
         info = await self.find(name)
-        active = (await self._store.load(info.key)).active
+        active = (await self._store.load(info.key, after=NO_MESSAGES)).active
         return info, await self._store.compactions(info.key), active.id if active else None
 
     async def undo(self, name: str | None, *, counter: Counter) -> Undone:

@@ -188,11 +188,13 @@ class WriteBehind:
             if unwritten is not None:
                 await self._stored(unwritten)
 
-    async def load(self, key: Key) -> Snapshot:
-        """See `Store.load`. Whoever loads sees what is stored: what was lost before does not count any more."""
+    async def load(self, key: Key, *, after: int = 0) -> Snapshot:
+        """See `Store.load`. Whoever loads sees what is stored: what of it was lost before does not count any more."""
         await self.settled(key)
-        snapshot = await self.store.load(key)
-        self._lost.get(key, {}).clear()
+        snapshot = await self.store.load(key, after=after)
+        lost = self._lost.get(key, {})
+        for seq in [seq for seq in lost if seq > after]:
+            del lost[seq]
         return snapshot
 
     async def read(

@@ -9,7 +9,7 @@ from itertools import takewhile
 from autocompact.compaction.record import Compaction
 from autocompact.core.messages import Message
 from autocompact.errors import Conflict, InvalidInput
-from autocompact.ports import Key, Store
+from autocompact.ports import NO_MESSAGES, Key, Store
 
 
 async def copy_conversation(store: Store, source: Key, *, target: Key, through_seq: int | None) -> None:
@@ -23,7 +23,7 @@ async def copy_conversation(store: Store, source: Key, *, target: Key, through_s
     Raises:
         InvalidInput: the target exists already, the source does not, or nothing is to be copied.
     """
-    there = await store.load(target)
+    there = await store.load(target, after=NO_MESSAGES)
     if there.last_seq or there.state:
         raise _taken(target)
     messages = await store.read(source, through_seq=through_seq)
@@ -36,7 +36,7 @@ async def copy_conversation(store: Store, source: Key, *, target: Key, through_s
         await store.append(target, messages, after=0)
     except Conflict as error:
         raise _taken(target) from error
-    in_force = (await store.load(source)).active
+    in_force = (await store.load(source, after=NO_MESSAGES)).active
     records = [*await store.compactions(source), *([in_force] if in_force else [])]
     live = _live(messages)
     unseen = {message.seq for message in _unseen(live)}

@@ -73,7 +73,7 @@ class MemoryStore:
         now = self._clock.now()
         return self._logs.setdefault(key, _Log(created=now, updated=now))
 
-    async def load(self, key: Key) -> Snapshot:
+    async def load(self, key: Key, *, after: int = 0) -> Snapshot:
         """See `Store.load`."""
         log = self._logs.get(key)
         if log is None:
@@ -89,7 +89,7 @@ class MemoryStore:
             prepared=next((r for r in log.records.values() if r.status == "prepared"), None),
             earlier=tuple(log.messages[seq - 1] for seq in earlier),
             prompt=prompt,
-            messages=tuple(log.messages[through:]),
+            messages=tuple(log.messages[max(through, after) :]),
             last_seq=len(log.messages),
             state=log.state,
         )

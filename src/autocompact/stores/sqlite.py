@@ -169,7 +169,7 @@ class SqliteStore:
             )
             return row.active
 
-    async def load(self, key: Key) -> Snapshot:
+    async def load(self, key: Key, *, after: int = 0) -> Snapshot:
         """See `Store.load`."""
 
         def load(connection: Connection) -> Snapshot:
@@ -178,7 +178,7 @@ class SqliteStore:
             if row is None:
                 return Snapshot(key=key)
             active = tables.active(row)
-            after = active.through_seq if active else 0
+            covered = max(after, active.through_seq if active else 0)
             earlier, prompt = tables.earlier(row, active) if active else ((), ())
             return Snapshot(
                 key=key,
@@ -186,7 +186,7 @@ class SqliteStore:
                 prepared=tables.prepared(row.id),
                 earlier=earlier,
                 prompt=prompt,
-                messages=tables.messages(row.id, from_seq=after + 1, through_seq=row.last_seq),
+                messages=tables.messages(row.id, from_seq=covered + 1, through_seq=row.last_seq),
                 last_seq=row.last_seq,
                 state=row.state,
             )

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from autocompact.core.messages import Image, Message, Text, text_message
 from autocompact.core.redacted import own
 from autocompact.errors import Conflict, InvalidInput
-from autocompact.ports import Clock, ConversationInfo, Key, Snapshot
+from autocompact.ports import NO_MESSAGES, Clock, ConversationInfo, Key, Snapshot
 from autocompact.testing.clock import FakeClock
 from autocompact.testing.forgetting import RetentionConformance, StoreUnderTest
 from autocompact.testing.messages import logs
@@ -154,6 +154,18 @@ class StoreConformance(RetentionConformance, ABC):
             last_seq=7,
             state=b"{}",
         )
+
+    async def test_loading_leaves_out_the_messages_that_nobody_asks_for(self, store: StoreUnderTest) -> None:
+        """What the log ends with and what is active are there all the same."""
+        log = talk("system", "user", "assistant", "user", "assistant")
+        await store.append(KEY, log, after=0)
+        assert (await store.load(KEY, after=3)).messages == tuple(log[3:])
+        await store.commit(
+            KEY, records=[compaction("c1", 2)], active="c1", expected=None, fence=0, state=b"{}"
+        )
+        whole = await store.load(KEY)
+        for after, rest in ((0, log[2:]), (1, log[2:]), (4, log[4:]), (5, []), (NO_MESSAGES, [])):
+            assert await store.load(KEY, after=after) == replace(whole, messages=tuple(rest))
 
     async def test_the_system_prompt_is_the_one_that_was_not_replaced(self, store: StoreUnderTest) -> None:
         """An edit may bring a new one, or take it away."""
