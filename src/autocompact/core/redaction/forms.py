@@ -525,9 +525,9 @@ _LINE = 300
 """Characters before an option in which its program is looked for."""
 
 
-def _by_anchor() -> tuple[tuple[bytes, tuple[Form, ...]], ...]:
+def _by_anchor() -> dict[str, tuple[Form, ...]]:
     anchors = dict.fromkeys(row.anchor for row in FORMS)
-    return tuple((anchor.encode(), tuple(row for row in FORMS if row.anchor == anchor)) for anchor in anchors)
+    return {anchor: tuple(row for row in FORMS if row.anchor == anchor) for anchor in anchors}
 
 
 _BY_ANCHOR = _by_anchor()
@@ -535,14 +535,17 @@ _BY_ANCHOR = _by_anchor()
 
 def find_forms(source: Source) -> Iterator[Span]:
     """The secrets that a row of the table surrounds."""
-    find = source.lower.find
-    for anchor, forms in _BY_ANCHOR:
-        at = find(anchor)
-        while at >= 0:
+    if not source.places:
+        return
+    for anchor, forms in _BY_ANCHOR.items():
+        done = 0
+        for at in source.places.get(anchor, ()):
+            if at < done:
+                continue
             span = _first(source.text, forms, at=at)
             if span is not None:
                 yield span
-            at = find(anchor, max(at + len(anchor), span.end if span is not None else 0))
+            done = max(at + len(anchor), span.end if span is not None else 0)
 
 
 def _first(text: str, forms: tuple[Form, ...], *, at: int) -> Span | None:

@@ -522,9 +522,10 @@ def find_named(source: Source) -> Iterator[Span]:
     """The values of the names in the table."""
     # A letter that Latin-1 cannot write is "?" in the lower-case text: without two of them there is no foreign name.
     foreign = b"??" in source.lower
-    for name in NAMES:
-        if source.has(name.anchor) if name.anchor.isascii() else foreign:
-            yield from _named(source, name)
+    if foreign or source.places:
+        for name in NAMES:
+            if foreign if not name.anchor.isascii() else name.anchor in source.places:
+                yield from _named(source, name)
 
 
 def _named(source: Source, name: Name) -> Iterator[Span]:

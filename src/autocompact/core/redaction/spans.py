@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from autocompact.core.redaction.anchors import Anchors, Places
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
@@ -19,34 +21,29 @@ class Span:
 class Source:
     """A text, and the same text with one lower-case byte for each character, in which literals are found fast.
 
-    What Latin-1 cannot write is "?" in ``lower``: a position in one is the same position in the other.
+    What Latin-1 cannot write is "?" in ``lower``: a position in one is the same position in the other. ``places`` says
+    where the anchors of the rules begin, whatever case the text writes them in.
     """
 
     text: str
     lower: bytes
+    places: Places
 
     @classmethod
-    def of(cls, text: str) -> Source:
-        """The text as the rules read it."""
-        return cls(text, text.encode("latin-1", "replace").lower())
+    def of(cls, text: str, anchors: Anchors) -> Source:
+        """The text as the rules read it, whose anchors these are."""
+        lower = text.encode("latin-1", "replace").lower()
+        return cls(text, lower, anchors.places(lower))
 
-    def has(self, literal: str) -> bool:
-        """Whether ``literal`` (ASCII, in lower case) stands in the text at all."""
-        return literal.encode() in self.lower
+    def positions(self, anchor: str) -> Iterable[int]:
+        """Where ``anchor`` begins; one that is not ASCII is not in ``places``, and is written as it is or not at all."""
+        return self.places.get(anchor, ()) if anchor.isascii() else self._found(anchor)
 
-    def positions(self, literal: str) -> Iterator[int]:
-        """Where ``literal`` (in lower case) begins, whatever case the text writes it in."""
-        if literal.isascii():
-            wanted = literal.encode()
-            at = self.lower.find(wanted)
-            while at >= 0:
-                yield at
-                at = self.lower.find(wanted, at + len(wanted))
-        elif not self.text.isascii():
-            at = self.text.find(literal)
-            while at >= 0:
-                yield at
-                at = self.text.find(literal, at + len(literal))
+    def _found(self, anchor: str) -> Iterator[int]:
+        at = self.text.find(anchor)
+        while at >= 0:
+            yield at
+            at = self.text.find(anchor, at + len(anchor))
 
 
 def merged(spans: Iterable[Span]) -> tuple[Span, ...]:
