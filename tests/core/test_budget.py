@@ -17,6 +17,7 @@ from autocompact.core.budget import (
     Refuse,
     State,
     decide,
+    fixed_note,
     preset,
     room,
 )
@@ -80,6 +81,33 @@ def test_a_large_reserve_leaves_the_threshold_at_half_of_what_remains() -> None:
 
 
 @pytest.mark.requirement("C1")
+@pytest.mark.requirement("E5")
+@pytest.mark.parametrize(
+    "fixed, threshold",
+    [(0, 40_500), (20_250, 40_500), (25_000, 45_250), (40_500, 49_875), (60_000, 49_875)],
+)
+def test_what_every_request_carries_leaves_half_of_the_threshold_for_the_conversation(
+    fixed: int, threshold: int
+) -> None:
+    budget, policy = Budget(window=60_000, reserve=7_500), Policy()
+    assert policy.threshold(budget, fixed=fixed) == threshold
+    assert policy.threshold(budget) == 40_500
+    below, above = tokens(threshold - 1), tokens(threshold)
+    state = State(fixed=fixed, prepared=True)
+    assert not isinstance(decide(below, budget, policy=policy, state=state), Compact)
+    assert isinstance(decide(above, budget, policy=policy, state=state), Compact)
+
+
+@pytest.mark.requirement("E5")
+def test_a_threshold_that_cannot_be_kept_to_is_told_with_its_figures() -> None:
+    budget, policy = Budget(window=60_000, reserve=7_500), Policy()
+    assert fixed_note(budget, policy=policy, fixed=40_499) == ""
+    assert fixed_note(budget, policy=Policy(enabled=False), fixed=50_000) == ""
+    said = fixed_note(budget, policy=policy, fixed=40_500)
+    for figure in ("40,500 tokens, and 7,500", "threshold of 40,500", "49,875 is used"):
+        assert figure in said
+
+
 def test_presets_are_named_and_never_is_one_of_them() -> None:
     assert {name: preset(name).tokens for name in PRESETS} == {
         "session-50k": 50_000,
@@ -258,7 +286,13 @@ costs = st.builds(
     Cost, tokens=st.integers(0, 2 * 10**7), bytes=st.integers(0, 2 * 10**8), images=st.integers(0, 2_000)
 )
 breakers = st.builds(Breaker, failures=st.integers(0, 5), tokens=st.integers(0, 10**7))
-states = st.builds(State, after=st.none() | costs, prepared=st.booleans(), breaker=breakers)
+states = st.builds(
+    State,
+    after=st.none() | costs,
+    prepared=st.booleans(),
+    breaker=breakers,
+    fixed=st.just(0) | st.integers(0, 2 * 10**7),
+)
 
 
 @given(costs, budgets, policies, states)
@@ -279,10 +313,13 @@ def test_a_request_that_does_not_fit_is_never_sent(
         assert isinstance(decision, Refuse) == (policy.overflow_action == "refuse")
 
 
-@given(budgets, policies)
-def test_the_lines_are_in_order(budget: Budget, policy: Policy) -> None:
+@given(budgets, policies, st.integers(0, 2 * 10**7))
+def test_the_lines_are_in_order(budget: Budget, policy: Policy, fixed: int) -> None:
     threshold = policy.threshold(budget)
     assert 0 <= policy.prepare_tokens(budget) <= threshold <= max(1, budget.limit)
+    raised = policy.threshold(budget, fixed=fixed)
+    assert policy.prepare_tokens(budget, fixed=fixed) <= raised <= max(1, budget.limit)
+    assert threshold <= raised
     assert policy.tail(budget) * 2 <= policy.target_tokens(budget) <= threshold
 
 
@@ -299,7 +336,7 @@ def test_right_after_a_compaction_only_an_overflow_compacts_again(
 def test_what_there_is_room_for_leaves_nothing_to_do(
     usage: Cost, budget: Budget, policy: Policy, state: State, share: float
 ) -> None:
-    size = room(usage, budget, policy=policy)
+    size = room(usage, budget, policy=policy, fixed=state.fixed)
     if size >= 0:
         more = usage + Cost(tokens=int(share * size), bytes=int(share * size))
         assert isinstance(decide(more, budget, policy=policy, state=state), Continue)

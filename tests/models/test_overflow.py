@@ -477,3 +477,27 @@ def test_every_sentence_names_each_of_its_figures_once() -> None:
     for sentence in SENTENCES:
         assert sentence.pattern.groups == len(sentence.figures), sentence.source
         assert len(set(sentence.figures)) == len(sentence.figures), sentence.source
+
+
+@pytest.mark.parametrize(
+    "said, output",
+    [
+        ("you requested 4295 tokens (3245 in the messages, 1050 in the completion).", 1_050),
+        ("you requested 4116 tokens (1044 in your prompt; 3072 for the completion).", 3_072),
+        ("you requested about 3000 tokens (2000 of text input, 1000 in the output).", 1_000),
+        ("your messages resulted in 8227 tokens.", None),
+    ],
+)
+def test_whether_the_answer_is_counted_in_is_read_from_the_words(said: str, output: int | None) -> None:
+    message = f"This model's maximum context length is 4097 tokens. However, {said}"
+    found = is_overflow(400, _openai(message, code="context_length_exceeded"))
+    assert found is not None
+    assert found.output == output
+
+
+def test_anthropic_says_what_of_it_is_the_answer() -> None:
+    found = is_overflow(
+        400, _openai("input length and `max_tokens` exceed context limit: 190000 + 32000 > 200000")
+    )
+    assert found is not None
+    assert (found.limit, found.requested, found.output) == (200_000, 222_000, 32_000)

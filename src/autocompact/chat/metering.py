@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from autocompact.chat.views import MeterReading
 from autocompact.compactor import Conversation
-from autocompact.core.budget import Compact
+from autocompact.core.budget import Compact, fixed_note
 from autocompact.core.messages import Message, Role
 from autocompact.core.tokens import message_cost
 
@@ -24,14 +24,14 @@ def read_meter(conversation: Conversation, *, system: str) -> MeterReading:
         system: the system prompt that its requests carry.
     """
     shared, reading = conversation.shared, conversation.usage()
-    policy, budget = shared.mode.policy, shared.budget
+    policy, budget, fixed = shared.mode.policy, shared.budget, conversation.fixed
     automatic = policy.automatic
     return MeterReading(
         used=reading.used,
         window=budget.window,
         reserve=budget.reserve,
-        threshold=policy.threshold(budget) if automatic else 0,
-        prepare=policy.prepare_tokens(budget) if automatic and shared.mode.background else 0,
+        threshold=policy.threshold(budget, fixed=fixed) if automatic else 0,
+        prepare=policy.prepare_tokens(budget, fixed=fixed) if automatic and shared.mode.background else 0,
         breakdown=_breakdown(conversation, system=system),
         prepared=conversation.ahead.prepared is not None,
         preparing=conversation.ahead.running,
@@ -59,7 +59,10 @@ def _tokens(conversation: Conversation, message: Message) -> int:
 
 
 def _note(conversation: Conversation) -> str:
-    """Why nothing happens although the threshold is reached."""
+    """Why nothing happens although the threshold is reached, or why it is another one than was asked for."""
+    shared = conversation.shared
+    if said := fixed_note(shared.budget, policy=shared.mode.policy, fixed=conversation.fixed):
+        return said
     decision = conversation.decide()
     reached = decision.pressure.used >= decision.pressure.threshold
     return decision.reason if reached and not isinstance(decision, Compact) else ""

@@ -353,6 +353,12 @@ class Conversation:
         """The context with the system prompt that stands outside of the log."""
         return (*self.shared.outside(self.meter.system), *self.context().messages)
 
+    @property
+    def fixed(self) -> int:
+        """Tokens of the meter that every request carries, whatever is compacted: tool schemas, system prompt."""
+        prompt = sum(self.transcript.cost(message.seq).tokens for message in self.transcript.prompt)
+        return self.meter.estimate(prompt + self.meter.overhead.tokens)
+
     def should_compact(self) -> bool:
         """Whether the threshold is reached; a compaction resets it."""
         return isinstance(self.decide(), Compact)
@@ -368,6 +374,7 @@ class Conversation:
             after=self.meter.settled(used),
             prepared=self.ahead.busy or not self.shared.mode.background,
             breaker=self.state.breaker,
+            fixed=self.fixed,
         )
         return decide(used + more, self.shared.budget, policy=self.shared.mode.policy, state=state)
 
@@ -510,7 +517,7 @@ class Conversation:
 
     def asked_for(self, focus: str = "") -> Goal:
         """What a compaction by hand has to reach."""
-        target = self.shared.mode.policy.target_tokens(self.shared.budget)
+        target = self.shared.mode.policy.target_tokens(self.shared.budget, fixed=self.fixed)
         return replace(self.goal(target, trigger="manual", summarise=True), focus=redact(focus))
 
     def goal(self, target: int, *, trigger: Trigger, summarise: bool = False) -> Goal:

@@ -127,6 +127,10 @@ class Meter:
     def _factor(self) -> float:
         return self.gauge.calibration.factor(self._of.shared.model_name) * MARGIN
 
+    def estimate(self, tokens: int) -> int:
+        """What so many tokens of our own count are for the meter."""
+        return round(tokens * self._factor)
+
     def counted(self, tokens: int) -> int:
         """So many tokens of the meter in our own count, for a context that nobody reported on yet."""
         return max(1, int((tokens - (self.gauge.unseen or 0)) / self._factor))

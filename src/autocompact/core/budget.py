@@ -7,6 +7,10 @@ there are three lines, in this order:
     threshold it takes effect
     limit     window less output reserve: no request beyond it is sent
 
+What every request carries whatever was said (system prompt, tool schemas) no compaction takes away. Where it takes more
+than half of the threshold, the threshold rises, so that there is as much to fold as half of the threshold at least:
+compacting again and again would free next to nothing (`fixed_note` says so).
+
 What the next request needs is its context (system prompt, tool schemas, summary, messages, the incoming one) and the
 output reserve; `Budget.ratio` is the share of the window that this takes, for the meter. A threshold by ratio counts
 both. An absolute one counts the context alone, because there the user named a number of context tokens. All figures
@@ -150,23 +154,47 @@ class Policy:
         """``on_overflow``, its default resolved."""
         return self.on_overflow or ("compact" if self.automatic else "refuse")
 
-    def threshold(self, budget: Budget) -> int:
-        """Context tokens at which to compact: by ratio never below half of the limit, however large the reserve."""
+    def threshold(self, budget: Budget, *, fixed: int = 0) -> int:
+        """Context tokens at which to compact: by ratio never below half of the limit, however large the reserve.
+
+        Args:
+            budget: what there is room for.
+            fixed: tokens that every request carries; half of the threshold at least is left beside them.
+        """
         by_ratio = math.floor(self.threshold_ratio * budget.window) - budget.reserve
         asked = self.tokens or max(by_ratio, math.floor(LOWEST_RATIO * budget.limit))
-        return max(1, min(asked, math.floor(HIGHEST_RATIO * budget.limit)))
+        most = math.floor(HIGHEST_RATIO * budget.limit)
+        return max(1, min(max(asked, fixed + min(asked, most) // 2), most))
 
-    def prepare_tokens(self, budget: Budget) -> int:
+    def prepare_tokens(self, budget: Budget, *, fixed: int = 0) -> int:
         """Context tokens from which to prepare."""
-        return math.ceil(self.prepare * self.threshold(budget))
+        return math.ceil(self.prepare * self.threshold(budget, fixed=fixed))
 
-    def target_tokens(self, budget: Budget) -> int:
+    def target_tokens(self, budget: Budget, *, fixed: int = 0) -> int:
         """Context tokens after a compaction, at most."""
-        return math.floor(self.target * self.threshold(budget))
+        return math.floor(self.target * self.threshold(budget, fixed=fixed))
 
     def tail(self, budget: Budget) -> int:
         """Tokens of recent messages that stay verbatim, at most."""
         return min(self.tail_tokens, self.target_tokens(budget) // 2)
+
+
+def fixed_note(budget: Budget, *, policy: Policy, fixed: int) -> str:
+    """A sentence for the user where what every request carries reaches the threshold by itself; else "".
+
+    Args:
+        budget: what there is room for.
+        policy: what the user wants.
+        fixed: tokens that every request carries (system prompt, tool schemas).
+    """
+    asked = policy.threshold(budget)
+    if not policy.automatic or fixed < asked:
+        return ""
+    return (
+        f"system prompt and tools take {fixed:,} tokens, and {budget.reserve:,} are reserved for the reply: the threshold of "
+        f"{asked:,} tokens cannot be kept to, {policy.threshold(budget, fixed=fixed):,} is used. Give a larger window or "
+        "threshold, or fewer tools"
+    )
 
 
 def preset(name: str) -> Policy:
@@ -236,10 +264,12 @@ class State:
         after: what the context weighed right after the last compaction or undo; None if there was none.
         prepared: a compaction is prepared, or being prepared.
         breaker: the record of failures.
+        fixed: tokens that every request carries (system prompt, tool schemas), by the meter.
     """
 
     after: Cost | None = None
     prepared: bool = False
+    fixed: int = 0
     breaker: Breaker = field(default_factory=Breaker)
 
 
@@ -335,7 +365,7 @@ def decide(usage: Cost, budget: Budget, *, policy: Policy, state: State | None =
     state = state or State()
     pressures = tuple(_pressures(usage, budget, policy=policy, state=state))
     worst = max(pressures, key=lambda pressure: (pressure.overflows, pressure.used / pressure.threshold))
-    target = policy.target_tokens(budget)
+    target = policy.target_tokens(budget, fixed=state.fixed)
     if worst.overflows:
         return _overflow(worst, target, policy=policy, model_free=not state.breaker.allows(usage.tokens))
     if not policy.automatic:
@@ -356,12 +386,12 @@ def decide(usage: Cost, budget: Budget, *, policy: Policy, state: State | None =
     return Continue(reason=f"room left, or compacted a short while ago: {worst}", pressure=worst)
 
 
-def room(usage: Cost, budget: Budget, *, policy: Policy) -> int:
+def room(usage: Cost, budget: Budget, *, policy: Policy, fixed: int = 0) -> int:
     """How many tokens, and as many bytes, may come to ``usage`` before `decide` might not say `Continue`.
 
-    Negative where it might not already; what came before only makes it say so more often.
+    Negative where it might not already; what came before only makes it say so more often. ``fixed`` is that of `State`.
     """
-    pressures = _pressures(usage, budget, policy=policy, state=State())
+    pressures = _pressures(usage, budget, policy=policy, state=State(fixed=fixed))
     left = {pressure.kind: pressure.prepare - 1 - pressure.used for pressure in pressures}
     return -1 if left.pop("images", 0) < 0 else min(left.values())
 
@@ -382,7 +412,13 @@ def _pressures(usage: Cost, budget: Budget, *, policy: Policy, state: State) -> 
     after = state.after or Cost()
     share = policy.threshold_ratio
     lines: tuple[tuple[Kind, int, int, int, int], ...] = (
-        ("tokens", usage.tokens, policy.threshold(budget), budget.limit, after.tokens),
+        (
+            "tokens",
+            usage.tokens,
+            policy.threshold(budget, fixed=state.fixed),
+            budget.limit,
+            after.tokens,
+        ),
         ("bytes", usage.bytes, max(1, math.floor(share * budget.max_bytes)), budget.max_bytes, after.bytes),
         (
             "images",

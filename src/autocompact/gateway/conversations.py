@@ -48,6 +48,7 @@ class Kept:
         foresight: what is due with its next request.
         begun: the last request, which the next one begins with; None where it is not remembered.
         lock: held while a request extends, compacts or renders it.
+        warned: the log holds the warning that its requests carry too much.
         gone: it was deleted, or its log is no longer what the digests say.
     """
 
@@ -58,6 +59,7 @@ class Kept:
     foresight: Foresight = field(default_factory=Foresight)
     begun: Begun | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    warned: bool = False
     gone: bool = False
 
     def forget_bytes(self) -> None:

@@ -66,7 +66,7 @@ class Foresight:
         shared, meter = conversation.shared, conversation.meter
         used = replace(conversation.cost(), tokens=conversation.usage().used)
         self._room = _Room(
-            size=room(used, shared.budget, policy=shared.mode.policy),
+            size=room(used, shared.budget, policy=shared.mode.policy, fixed=conversation.fixed),
             compactor=shared,
             gauge=meter.gauge,
             overhead=meter.overhead,

@@ -12,15 +12,15 @@ from typing import Literal, TypeAlias
 from autocompact.compaction.ladder import Goal
 from autocompact.compactor import Compactor, Conversation
 from autocompact.compactor.compactor import ConversationStore
-from autocompact.core.budget import Budget
-from autocompact.core.messages import Usage
+from autocompact.core.budget import Budget, fixed_note
+from autocompact.core.messages import Dialect, Usage
 from autocompact.core.usage import MARGIN, Load
-from autocompact.core.windows import DEFAULT_WINDOW, budget_for, default_reserve, window_for
+from autocompact.core.windows import DEFAULT_WINDOW, budget_for, window_for
 from autocompact.errors import Conflict, IncompressibleContext, InvalidInput, log_data
 from autocompact.gateway.config import Config
 from autocompact.gateway.conversations import Conversations, Incoming, Kept
 from autocompact.gateway.foresight import UNKNOWN, Foreseen
-from autocompact.gateway.learned import LearnedWindows
+from autocompact.gateway.learned import LearnedWindows, counts_output, reserve_for
 from autocompact.gateway.memory_tools import LEAST_ROOM, Memory, index_of, may_offer, offered_tools
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.native import is_managed
@@ -36,6 +36,7 @@ Action: TypeAlias = Literal["forwarded", "compacted", "retried"]
 _FIRST_BYTES = 8_000
 """Of a request that is worth sending first: what is to be done for a smaller one takes no longer than that does."""
 
+_OPENAI: frozenset[Dialect] = frozenset({"openai_chat", "openai_responses"})
 _MOST_COMPACTORS = 64
 _GATHER_SECONDS = 0.05
 _RETRIED_SHARE = 0.75
@@ -57,6 +58,7 @@ class Turn:
         kept: the conversation, None if it is not kept.
         load: what the request weighs, for the usage that its reply reports.
         used: tokens of it, 0 where nobody counted.
+        warning: what the user should change, "" if nothing.
         memory: the tools with which the model may search what left its context; None if they are not offered.
         written: to be called when the body is on its way: what the next request needs, and this one need not wait for.
     """
@@ -66,6 +68,7 @@ class Turn:
     kept: Kept | None = None
     load: Load | None = None
     used: int = 0
+    warning: str = ""
     memory: Memory | None = None
     written: Callable[[], None] = _nothing
 
@@ -83,6 +86,8 @@ class Turn:
             yield b"x-autocompact-conversation", conversation.key.conversation.encode()
             yield b"x-autocompact-compaction", (conversation.active_id or "none").encode()
             yield b"x-autocompact-tokens", str(self.used).encode()
+        if self.warning:
+            yield b"x-autocompact-warning", self.warning.encode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,14 +170,22 @@ class Turns:
             raise InvalidInput("the memory tools need a store that keeps a search index")
         self.without_tools: set[str] = set()
         self._learned = LearnedWindows()
+        self._counting: frozenset[Dialect] = (
+            _OPENAI if counts_output(config.upstreams.get("openai")) else frozenset()
+        )
 
-    def compactor(self, model: str, *, namespace: str, max_output: int | None = None) -> Compactor:
-        """The compactor for a model, with the room that a request asks for its reply."""
+    def compactor(self, model: str, *, namespace: str, request: Request | None = None) -> Compactor:
+        """The compactor for a model, with the room that its provider keeps for the reply to ``request``."""
         window = self._config.window
         if window is None:
             window = window_for(model, overrides=self._config.windows) or DEFAULT_WINDOW
         window = min(window, self._learned.window(namespace, model=model) or window)
-        reserve = min(max(default_reserve(window), max_output or 0), window // 2)
+        reserve = reserve_for(
+            window,
+            request.max_output if request is not None else None,
+            counts=request is not None and request.dialect in self._counting,
+            learned=self._learned.counts_output(namespace, model=model),
+        )
         known = self._compactors.get((model, window, reserve))
         if known is None:
             while len(self._compactors) >= _MOST_COMPACTORS:
@@ -189,7 +202,7 @@ class Turns:
         Raises:
             AutocompactError: the memory of them cannot be used.
         """
-        compactor = self.compactor(request.model, namespace=namespace, max_output=request.max_output)
+        compactor = self.compactor(request.model, namespace=namespace, request=request)
         if (
             self._surely_fits(request, compactor, namespace=namespace)
             or is_managed(request)
@@ -238,7 +251,7 @@ class Turns:
         if is_managed(request) or not request.messages.listed:
             return None
         self._learned.learn(namespace, model=request.model, overflow=overflow)
-        compactor = self.compactor(request.model, namespace=namespace, max_output=request.max_output)
+        compactor = self.compactor(request.model, namespace=namespace, request=request)
         incoming = await self.conversations.incoming(request, namespace=namespace)
         if incoming.is_native:
             return None
@@ -264,7 +277,7 @@ class Turns:
         Raises:
             AutocompactError: it could not be compacted.
         """
-        compactor = self.compactor(request.model, namespace=namespace, max_output=request.max_output)
+        compactor = self.compactor(request.model, namespace=namespace, request=request)
         config = replace(self._config, mode=replace(self._config.mode, background=False))
         apart = NamedCompactor(
             MemoryStore(), name=request.model, budget=compactor.budget, config=config, summaries=None
@@ -334,6 +347,7 @@ class Turns:
             kept=kept,
             load=conversation.meter.load(),
             used=conversation.usage().used,
+            warning=_warning(kept),
             memory=memory,
             written=lambda: self._remember(kept, incoming),
         )
@@ -390,6 +404,19 @@ def _foreseen(kept: Kept, incoming: Incoming, *, compactor: Compactor) -> Forese
     if kept.lock.locked() or not is_as_known:
         return UNKNOWN
     return kept.foresight.of(conversation, incoming.raws[len(conversation) :])
+
+
+def _warning(kept: Kept) -> str:
+    """What every request of the conversation carries, where that alone reaches the threshold; logged the first time."""
+    shared, fixed = kept.conversation.shared, kept.conversation.fixed
+    warning = fixed_note(shared.budget, policy=shared.mode.policy, fixed=fixed)
+    if warning and not kept.warned:
+        kept.warned = True
+        log.warning(
+            "what every request carries reaches the threshold by itself",
+            extra={"conversation": kept.conversation.key.conversation, "reason": warning},
+        )
+    return warning
 
 
 def _rendered(request: Request, conversation: Conversation, *, renderer: Renderer) -> bytes:

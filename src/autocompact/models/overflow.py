@@ -18,6 +18,8 @@ from typing import TypeAlias, cast
 import msgspec
 
 _N = r"(\d[\d,]*)"
+_COMPLETION = re.compile(rf"\(\d[^()]{{0,80}}? {_N} (?:in|for) the (?:completion|output)\)", re.IGNORECASE)
+"""What OpenAI, and those who took over its words, add to the first of the sentences below."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,11 +30,13 @@ class Overflow:
         message: what the provider said, on one line, at most 300 characters.
         limit: tokens that fit, None where it did not say.
         requested: tokens that were asked for, the answer included where it counts that in; None likewise.
+        output: tokens of these that are the answer's, where it says so: it counts them in.
     """
 
     message: str
     limit: int | None = None
     requested: int | None = None
+    output: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,7 +259,12 @@ def is_overflow(status: int, body: bytes) -> Overflow | None:
     if limit is not None and found.get("output", 0) >= limit:
         return None  # only the answer that was asked for is too long: no compaction makes room for it
     message = max(texts, key=len, default=f"HTTP {status}")
-    return Overflow(message=" ".join(message.split())[:300], limit=limit, requested=requested)
+    return Overflow(
+        message=" ".join(message.split())[:300],
+        limit=limit,
+        requested=requested,
+        output=found.get("output") or None,
+    )
 
 
 def _told(text: str) -> dict[str, int] | None:
@@ -263,7 +272,9 @@ def _told(text: str) -> dict[str, int] | None:
     for sentence in SENTENCES:
         match = sentence.pattern.search(text)
         if match is not None:
-            groups = zip(sentence.figures, match.groups(), strict=True)
+            completion = _COMPLETION.search(text)
+            groups = [*zip(sentence.figures, match.groups(), strict=True)]
+            groups += [("output", completion[1])] if completion else []
             return {name: int(value.replace(",", "")) for name, value in groups if value}
     return None
 
