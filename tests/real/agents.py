@@ -1,0 +1,299 @@
+"""The real clients that ``make test-clients`` runs: how each is started, and which of its tools reads a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+REQUEST = "Read all parts of this project, one after the other, then say done."
+KEY = "sk-test-of-no-account"
+LAST_WORDS = "All parts are read."
+TURNS = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """One client in one way of using it.
+
+    Attributes:
+        name: of the test.
+        package: as its registry calls it; ``npm:``, ``sdks:`` or ``aider:`` before it says where it is installed.
+        api: the API it speaks.
+        command: program and arguments; ``@URL@`` in them is the gateway's address.
+        variables: of its environment; ``@URL@`` likewise.
+        files: files in its home, by path; ``@URL@`` likewise.
+        tool: the tool that reads a part; "" for a client without tools, whose user asks for each part.
+        arguments: of that tool, from the number of a part.
+        window: tokens that the gateway is told.
+        volatile: beginnings of system blocks that the client itself changes from request to request.
+        side_requests: requests beside the agent's own that are usual: titles, topics.
+        probes: requests that may fail: those of a client that tries a web socket first.
+    """
+
+    name: str
+    package: str
+    api: str
+    command: tuple[str, ...]
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])
+    files: Mapping[str, str] = field(default_factory=dict[str, str])
+    tool: str = "read_part"
+    arguments: Callable[[int], Any] = lambda part: {"number": part}
+    window: int = 30_000
+    volatile: tuple[str, ...] = ()
+    side_requests: int = 0
+    probes: int = 0
+
+
+def shell(part: int) -> Any:
+    """Arguments of most shell tools."""
+    return {"command": f"cat part-{part:02}.txt", "description": "Read a part"}
+
+
+def _claude_code() -> list[Client]:
+    usual = Client(
+        name="claude-code",
+        package="npm:@anthropic-ai/claude-code",
+        api="Anthropic Messages",
+        command=(
+            *("claude", "-p", REQUEST, "--model", "claude-sonnet-4-5"),
+            *("--allowedTools", "Bash", "--output-format", "json"),
+        ),
+        variables={
+            "ANTHROPIC_API_KEY": KEY,
+            "ANTHROPIC_BASE_URL": "@URL@",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_TELEMETRY": "1",
+            "DISABLE_AUTOUPDATER": "1",
+            "DISABLE_ERROR_REPORTING": "1",
+            "DISABLE_BUG_COMMAND": "1",
+        },
+        tool="Bash",
+        arguments=shell,
+        window=60_000,
+        volatile=("x-anthropic-billing-header",),
+        side_requests=3,
+    )
+    without = {**usual.variables, "CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS": "1"}
+    return [usual, replace(usual, name="claude-code-without-betas", variables=without)]
+
+
+def _codex() -> list[Client]:
+    start = ("codex", "exec", "--skip-git-repo-check", "-s", "danger-full-access")
+    usual = Client(
+        name="codex",
+        package="npm:@openai/codex",
+        api="OpenAI Responses",
+        command=(*start, "-c", 'openai_base_url="@URL@/v1"', REQUEST),
+        variables={"CODEX_HOME": "@HOME@/.codex", "OPENAI_API_KEY": KEY, "CODEX_API_KEY": KEY},
+        files={".codex/config.toml": "[analytics]\nenabled = false\n"},
+        tool="functions.exec",
+        arguments=lambda part: (
+            f'const r = await tools.exec_command({{cmd: "cat part-{part:02}.txt"}}); text(r.output);'
+        ),
+        window=60_000,
+        probes=2,
+    )
+
+    def simple(part: int) -> Any:
+        return {"cmd": f"cat part-{part:02}.txt"}
+
+    older = replace(
+        usual,
+        name="codex-gpt-5",
+        command=(*start, "-m", "gpt-5", *usual.command[len(start) :]),
+        tool="exec_command",
+        arguments=simple,
+    )
+    return [usual, older]
+
+
+def _opencode() -> list[Client]:
+    def using(provider: str, model: str, *, api: str) -> Client:
+        config = {
+            "permission": "allow",
+            "autoupdate": False,
+            "share": "disabled",
+            "provider": {provider: {"options": {"baseURL": "@URL@/v1", "apiKey": KEY}}},
+        }
+        return Client(
+            name=f"opencode-{provider}",
+            package="npm:opencode-ai",
+            api=api,
+            command=("opencode", "run", "-m", f"{provider}/{model}", REQUEST),
+            variables={"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"},
+            files={".config/opencode/opencode.json": json.dumps(config)},
+            tool="bash",
+            arguments=shell,
+            window=60_000,
+            side_requests=2,
+        )
+
+    return [
+        using("anthropic", "claude-sonnet-4-5", api="Anthropic Messages"),
+        using("openai", "gpt-5", api="OpenAI Responses"),
+    ]
+
+
+def _pi() -> list[Client]:
+    def using(api: str, *, name: str, base: str) -> Client:
+        model = {
+            "id": "some-model",
+            "name": "Some model",
+            "reasoning": False,
+            "input": ["text"],
+            "contextWindow": 200_000,
+            "maxTokens": 8_000,
+            "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0},
+        }
+        provider = {"baseUrl": base, "api": api, "apiKey": KEY, "models": [model]}
+        return Client(
+            name=f"pi-{api}",
+            package="npm:@mariozechner/pi-coding-agent",
+            api=name,
+            command=("pi", "--provider", "gateway", "--model", "some-model", "-p", REQUEST),
+            variables={"PI_OFFLINE": "1"},
+            files={".pi/agent/models.json": json.dumps({"providers": {"gateway": provider}})},
+            tool="bash",
+            arguments=lambda part: {"command": f"cat part-{part:02}.txt"},
+        )
+
+    return [
+        using("anthropic-messages", name="Anthropic Messages", base="@URL@"),
+        using("openai-completions", name="OpenAI Chat Completions", base="@URL@/v1"),
+        using("openai-responses", name="OpenAI Responses", base="@URL@/v1"),
+    ]
+
+
+def _qwen_code() -> Client:
+    settings = {
+        "telemetry": {"enabled": False},
+        "privacy": {"usageStatisticsEnabled": False},
+        "security": {"auth": {"selectedType": "openai"}},
+    }
+    return Client(
+        name="qwen-code",
+        package="npm:@qwen-code/qwen-code",
+        api="OpenAI Chat Completions",
+        command=("qwen", "--yolo", "-p", REQUEST),
+        variables={"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": "@URL@/v1", "OPENAI_MODEL": "qwen3-coder-plus"},
+        files={".qwen/settings.json": json.dumps(settings)},
+        tool="run_shell_command",
+        arguments=lambda part: shell(part) | {"is_background": False},
+        window=60_000,
+        side_requests=2,
+    )
+
+
+def _cline() -> Client:
+    settings = {
+        "provider": "anthropic",
+        "apiKey": KEY,
+        "model": "claude-sonnet-4-5",
+        "baseUrl": "@URL@/v1",
+    }
+    known = {"settings": settings, "updatedAt": "2026-01-01T00:00:00.000Z", "tokenSource": "manual"}
+    providers = {
+        "version": 1,
+        "lastUsedProvider": "anthropic",
+        "modes": {},
+        "providers": {"anthropic": known},
+    }
+    return Client(
+        name="cline",
+        package="npm:cline",
+        api="Anthropic Messages",
+        command=("cline", REQUEST),
+        files={".cline/data/settings/providers.json": json.dumps(providers)},
+        tool="run_commands",
+        arguments=lambda part: {"commands": [f"cat part-{part:02}.txt"]},
+        window=60_000,
+        side_requests=2,
+    )
+
+
+def _aider() -> Client:
+    return Client(
+        name="aider",
+        package="aider:aider-chat",
+        api="OpenAI Chat Completions",
+        command=(
+            *(
+                "aider",
+                "--model",
+                "openai/gpt-4.1",
+                "--edit-format",
+                "ask",
+                "--no-fancy-input",
+                "--no-pretty",
+            ),
+            *("--yes-always", "--no-check-update", "--no-show-model-warnings", "--analytics-disable"),
+            *("--no-show-release-notes", "--map-tokens", "0", "--max-chat-history-tokens", "1000000"),
+            *("--read", "AGENTS.md", "--no-gitignore"),
+        ),
+        variables={
+            "OPENAI_API_KEY": KEY,
+            "OPENAI_API_BASE": "@URL@/v1",
+            "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+        },
+        tool="",
+    )
+
+
+def _sdk(name: str, package: str, *, api: str, script: str = "") -> Client:
+    anthropic = api.startswith("Anthropic")
+    variables = {"ANTHROPIC_BASE_URL": "@URL@"} if anthropic else {"OPENAI_BASE_URL": "@URL@/v1"}
+    file, *arguments = (script or f"{name.replace('-', '_')}.py").split()
+    return Client(
+        name=name,
+        package=f"sdks:{package}",
+        api=api,
+        command=("python", f"@LOOPS@/{file}", *arguments),
+        variables={"OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": KEY, **variables},
+    )
+
+
+def _sdks() -> list[Client]:
+    chat, responses, messages = "OpenAI Chat Completions", "OpenAI Responses", "Anthropic Messages"
+    return [
+        _sdk("openai-chat", "openai", api=chat),
+        _sdk("openai-responses", "openai", api=responses),
+        _sdk("anthropic-messages", "anthropic", api=messages),
+        _sdk("langchain-openai", "langchain-openai", api=chat, script="langchain_tools.py openai"),
+        _sdk(
+            "langchain-anthropic", "langchain-anthropic", api=messages, script="langchain_tools.py anthropic"
+        ),
+        _sdk(
+            "pydantic-ai-openai", "pydantic-ai-slim", api=chat, script="pydantic_agent.py openai-chat:gpt-4.1"
+        ),
+        _sdk(
+            "pydantic-ai-anthropic",
+            "pydantic-ai-slim",
+            api=messages,
+            script="pydantic_agent.py anthropic:claude-sonnet-4-5",
+        ),
+        _sdk("openai-agents", "openai-agents", api=responses),
+        Client(
+            name="llm",
+            package="sdks:llm",
+            api=chat,
+            command=(
+                *("llm", "-m", "gpt-4.1", "--functions", "@LOOPS@/llm_tools.py", "--cl", "0"),
+                *("-s", "@RULES@", REQUEST),
+            ),
+            variables={"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": "@URL@/v1", "LLM_USER_PATH": "@HOME@/llm"},
+        ),
+    ]
+
+
+CLIENTS = [
+    *_claude_code(),
+    *_codex(),
+    *_opencode(),
+    *_pi(),
+    _qwen_code(),
+    _cline(),
+    _aider(),
+    *_sdks(),
+]

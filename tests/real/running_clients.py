@@ -1,0 +1,200 @@
+"""Runs a real client before a recorder, a real gateway process and a strict provider."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from autocompact.core.messages import ToolCall
+from autocompact.testing import Answer, FakeProvider, Received, SameInstructions
+from autocompact.testing.provider_instructions import offered
+from tests.real.agents import LAST_WORDS, TURNS, Client
+from tests.real.judge import MARKER
+from tests.real.recorder import Exchange, Recorder
+
+SECONDS = 150
+RULES = f"# Rules of this project\n\n- Never push without my approval ({MARKER}).\n"
+_LOOPS = Path(__file__).parents[2] / "tools" / "clients" / "loops"
+_INSTRUCTIONS = ("CLAUDE.md", "AGENTS.md", "QWEN.md")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What happened: the client's exit code and output, its requests, and those that its provider got."""
+
+    code: int | None
+    output: str
+    exchanges: Sequence[Exchange]
+    received: Sequence[Received]
+    turns: int
+
+
+class Reading:
+    """A model that reads part after part with the client's own tool, or is asked for each, then says its last words."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self.turns = 0
+
+    def __call__(self, asked: Received) -> Answer:
+        tool = self._client.tool
+        if tool and tool not in dict(offered(asked.body)):
+            return Answer(text='{"title": "Reading parts", "isNewTopic": true}')
+        if self.turns >= TURNS:
+            return Answer(text=LAST_WORDS)
+        self.turns += 1
+        if not tool:
+            return Answer(text=part(self.turns))
+        given = self._client.arguments(self.turns)
+        arguments = given if isinstance(given, str) else json.dumps(given)
+        call = ToolCall(id=f"toolu_{self.turns:03}", name=tool.rpartition(".")[2], arguments=arguments)
+        thinks = asked.body.get("thinking", {}).get("type") in ("enabled", "adaptive")
+        thought = f"Part {self.turns} is next." if thinks else ""
+        return Answer(text=f"Reading part {self.turns}.", reasoning=thought, calls=(call,))
+
+
+def part(number: int) -> str:
+    """A file of about 1,700 tokens."""
+    return "".join(
+        f"part {number:02} line {line:03}: module_{number}_{line} imports helper_{(number * 7 + line) % 97}\n"
+        for line in range(70)
+    )
+
+
+async def run(client: Client, home: Path, *, programs: Path) -> Run:
+    """Run the client in a home of its own until it ends.
+
+    Args:
+        client: which.
+        home: an empty folder.
+        programs: the folder of the installed clients.
+
+    Raises:
+        TimeoutError: it did not end; what it said so far is lost.
+    """
+    project = _project(home)
+    reading = Reading(client)
+    rule = SameInstructions(volatile=client.volatile)
+    async with (
+        FakeProvider(reading, window=client.window, output_counts=False, rules=[rule]) as provider,
+        gateway(provider, home, window=client.window) as address,
+        Recorder(address) as recorder,
+    ):
+        names = {"URL": recorder.url, "HOME": str(home), "LOOPS": str(_LOOPS), "RULES": RULES}
+        for path, text in client.files.items():
+            (home / path).parent.mkdir(parents=True, exist_ok=True)
+            (home / path).write_text(_filled(text, names))
+        code, output = await _ended(
+            [_filled(each, names) for each in client.command],
+            environment=_environment(home, programs)
+            | {name: _filled(value, names) for name, value in client.variables.items()},
+            folder=project,
+            said="".join(f"What is in part {number}?\n" for number in range(1, TURNS + 2)),
+        )
+    _keep(home, recorder.exchanges, provider.requests)
+    return Run(
+        code=code,
+        output=output,
+        exchanges=recorder.exchanges,
+        received=provider.requests,
+        turns=reading.turns,
+    )
+
+
+def _filled(text: str, names: dict[str, str]) -> str:
+    for name, value in names.items():
+        text = text.replace(f"@{name}@", value)
+    return text
+
+
+def _project(home: Path) -> Path:
+    project = home / "project"
+    project.mkdir()
+    for number in range(1, TURNS + 1):
+        (project / f"part-{number:02}.txt").write_text(part(number))
+    for name in _INSTRUCTIONS:
+        (project / name).write_text(RULES)
+    return project
+
+
+def _environment(home: Path, programs: Path) -> dict[str, str]:
+    """Nothing of ours: a client must not find the keys or settings of whoever runs the tests."""
+    folders = [
+        programs / "npm" / "node_modules" / ".bin",
+        programs / "sdks" / "bin",
+        programs / "aider" / "bin",
+    ]
+    path = ":".join([*map(str, folders), "/usr/local/bin", "/usr/bin", "/bin"])
+    return {"PATH": path, "HOME": str(home), "LANG": "C.UTF-8", "TERM": "dumb", "NO_COLOR": "1"}
+
+
+@asynccontextmanager
+async def gateway(provider: FakeProvider, home: Path, *, window: int) -> AsyncGenerator[str]:
+    """A gateway in a process of its own, as ``autocompact serve`` starts it; its address."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "autocompact", "serve", "--no-page", "--port", "0"),
+        *("--db", str(home / "gateway.db"), "--window", str(window)),
+        *("--upstream", f"openai={provider.url},anthropic={provider.url}"),
+        stderr=asyncio.subprocess.PIPE,
+        env={"PATH": os.environ["PATH"], "HOME": str(home)},
+    )
+    assert process.stderr is not None
+    lines: list[bytes] = []
+    try:
+        while b"Listening on" not in (line := await process.stderr.readline()):
+            lines.append(line)
+            assert line, b"".join(lines).decode()
+        draining = asyncio.create_task(process.stderr.read())
+        yield line.decode().split()[2]
+        process.terminate()
+        (home / "gateway.log").write_bytes(await draining)
+    finally:
+        if process.returncode is None:
+            process.terminate()
+        await process.wait()
+
+
+async def _ended(
+    command: Sequence[str], *, environment: dict[str, str], folder: Path, said: str
+) -> tuple[int | None, str]:
+    """Exit code and output; nothing that it started is left behind."""
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        cwd=folder,
+        env=environment,
+        stdin=asyncio.subprocess.PIPE if command[0] == "aider" else asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        start_new_session=True,
+    )
+    try:
+        async with asyncio.timeout(SECONDS):
+            output, _ = await process.communicate(said.encode() if process.stdin else None)
+    finally:
+        _end_group(process.pid)
+    return process.returncode, output.decode(errors="replace")
+
+
+def _end_group(leader: int) -> None:
+    """Some leave a server behind (Cline's hub)."""
+    try:
+        os.killpg(leader, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def _keep(home: Path, exchanges: Sequence[Exchange], received: Sequence[Received]) -> None:
+    """Write every body into a folder, for whoever looks into a failure."""
+    bodies = home / "bodies"
+    bodies.mkdir()
+    for number, exchange in enumerate(exchanges):
+        (bodies / f"{number:03}-client.json").write_bytes(exchange.raw)
+    for number, asked in enumerate(received):
+        (bodies / f"{number:03}-upstream.json").write_bytes(asked.raw)
