@@ -34,7 +34,7 @@ SHARES: Mapping[str, float] = {
 SMALL, SMALL_SHARES = 250, {**SHARES, "requests": 0.45, "stands": 0.35, "changes": 0.2}
 """Below so many tokens what was asked and where the work stands has to be enough."""
 
-IN_A_CHAT = 0.1
+IN_A_CHAT = 0.05
 """What the requests of a chat may take: what people say in it is told as facts."""
 
 DETAILS = 0.12
@@ -53,6 +53,9 @@ ORDER = (
     "running",
     "details",
 )
+PER_NOTE, PARAGRAPH, _PASSES = 2, 300, 4
+"""Tokens that a note takes besides its words, characters after which the next message begins a new line, passes to fill the room."""
+
 _TOO_SHORT = 90
 _LITTLE = 40
 _LONGEST_ITEM = 200
@@ -108,15 +111,16 @@ def _account(ledger: Ledger, previous: str, *, budget: int, counter: Counter) ->
     parts = {name: _relative(text, base) for name, text in parts.items() if text}
     room = budget - sum(counter.count(text) + 8 for text in parts.values()) - 16
     last_words = "\n".join(entry.text for entry in kinds.get("step", ()))
-    kinds_told: tuple[tuple[str, Kind], ...] = (("account", "finding"), ("said", "fact"))
-    for name, kind in kinds_told:
-        new = [entry for entry in kinds.get(kind, ()) if entry.text not in last_words]
-        parts[name] = _relative(_findings(new, int(room * (1 - DETAILS)), counter=counter), base)
-        room -= counter.count(parts[name])
+    new = [entry for entry in kinds.get("finding", ()) if entry.text not in last_words]
+    parts["account"] = _relative(_findings(new, int(room * (1 - DETAILS)), counter=counter), base)
+    room -= counter.count(parts["account"])
+    parts["said"] = _facts(kinds.get("fact", ()), room if chat else room // 2, counter=counter)
+    room -= counter.count(parts["said"])
     told = "\n".join(parts.values())
-    parts["details"] = _relative(
-        _details(kinds.get("identifier", ()), room, counter=counter, told=told), base
-    )
+    if not chat:  # in a chat a name without its statement tells nothing
+        parts["details"] = _relative(
+            _details(kinds.get("identifier", ()), room, counter=counter, told=told), base
+        )
     return "\n\n".join(f"## {words[name]}\n{parts[name]}" for name in ORDER if parts.get(name))
 
 
@@ -239,12 +243,59 @@ def _findings(findings: Sequence[Entry], budget: int, *, counter: Counter) -> st
     for entry in sorted(chosen, key=lambda entry: (entry.seq, entry.state_seq)):
         same = before is not None and before.seq == entry.seq
         if same and entry.where and before is not None and before.where == entry.where:
-            told = inert(entry.text.removeprefix(f"{entry.where}: "))
-            lines[-1] += f"; {told}" if entry.kind == "fact" else f"\n  · {told}"
+            lines[-1] += f"\n  · {inert(entry.text.removeprefix(f'{entry.where}: '))}"
         else:
-            speaker = f"{entry.where}: " if entry.kind == "fact" else ""
-            lines.append(f"{'  ' if same else f'- {reference(entry.seq)} '}{speaker}{inert(entry.text)}")
+            lines.append(f"{'  ' if same else f'- {reference(entry.seq)} '}{inert(entry.text)}")
         before = entry
+    return "\n".join(lines)
+
+
+def _facts(facts: Iterable[Entry], budget: int, *, counter: Counter) -> str:
+    """The notes worth most that fit, in the order of the conversation, those near each other in one paragraph."""
+    ranked = sorted(facts, key=lambda entry: (-entry.need, -entry.seq))
+    room, told = budget, ""
+    for _ in range(_PASSES):
+        text = _paragraphs(_affordable(ranked, room, counter=counter))
+        left = budget - counter.count(text)
+        if left >= 0:
+            told = text
+        room += left
+        if 0 <= left < _LITTLE // 2:
+            break
+    return told
+
+
+def _affordable(ranked: Iterable[Entry], budget: int, *, counter: Counter) -> list[Entry]:
+    chosen: list[Entry] = []
+    for entry in ranked:
+        size = counter.count(entry.text) + PER_NOTE
+        if size <= budget:
+            budget -= size
+            chosen.append(entry)
+        elif budget < _LITTLE // 2:
+            break
+    return sorted(chosen, key=lambda entry: (entry.seq, entry.state_seq))
+
+
+def _paragraphs(notes: Sequence[Entry]) -> str:
+    """The notes, a new line where someone else speaks, or after `PARAGRAPH` characters with the next message."""
+    paragraphs: list[list[Entry]] = []
+    size = 0
+    for entry in notes:
+        last = paragraphs[-1][-1] if paragraphs else None
+        if last is None or last.where != entry.where or (size > PARAGRAPH and last.seq != entry.seq):
+            paragraphs.append([])
+            size = 0
+        paragraphs[-1].append(entry)
+        size += len(entry.text)
+    lines: list[str] = []
+    speaker = paragraphs[0][0].where if len({entry.where for entry in notes}) == 1 else EMPTY
+    for paragraph in paragraphs:
+        first, last = paragraph[0], paragraph[-1]
+        ends = dict.fromkeys((reference(first.seq), reference(last.seq)))
+        named = f"{first.where}: " if first.where != speaker else ""
+        speaker = first.where
+        lines.append(f"- {'–'.join(ends)} {named}{'; '.join(inert(entry.text) for entry in paragraph)}")
     return "\n".join(lines)
 
 

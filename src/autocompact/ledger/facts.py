@@ -1,8 +1,8 @@
 """Facts of a chat: what people say about themselves and others, things, events, plans and wishes.
 
 In a chat without tools what counts is what was said in passing: a name, a number, a place, a date, a preference. A
-statement is cut into clauses, and a clause is worth what it names that stands nowhere else, for the tokens it takes.
-Questions, thanks and pleasantries state nothing.
+statement is cut into clauses, each becomes a note, and a note is worth what it names that no other one does, for the tokens
+it takes. Questions, thanks and pleasantries state nothing; a short answer stands with its question.
 """
 
 from __future__ import annotations
@@ -10,36 +10,75 @@ from __future__ import annotations
 import heapq
 import re
 from collections import Counter as Counted
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
+from autocompact.core.language import detect
 from autocompact.core.patterns import LazyPattern
-from autocompact.core.redacted import filled, own
+from autocompact.core.redacted import cut, filled, own
 from autocompact.core.redaction import Redacted
 from autocompact.core.terms import terms
+from autocompact.ledger.common_words import COMMON
 from autocompact.ledger.entries import Entry
+from autocompact.ledger.notes import note
 from autocompact.ledger.passages import passages, sentences
 from autocompact.ledger.scan import Said
 from autocompact.ledger.step import clipped
+from autocompact.ledger.when import dated
 
 _CLAUSE = re.compile(
-    r"(?:(?<=[,;:—–])\s+|\s+[—–-]\s+|(?<=[a-z])—)(?=(?:and|but|so|which|because|since|where|who|although|though|while|plus|especially|then|or|after|before|when|if|i|we|he|she|they|it|my|our|there|not|und|aber|weil|et|mais|y|pero|porque)\b)"
-    r"|(?<=\w)(?=—)|(?<=[，、；])",
+    r"(?<=[,;:])\s+(?=(?:and|but|so|which|because|since|where|who|although|though|while|plus|especially|then|or|after|before|when|if"
+    r"|i|we|he|she|they|it|my|our|there|not|including|like|und|aber|weil|denn|wobei|et|mais|parce|y|pero|porque)\b)"
+    r"|\s+[—–-]+\s+|(?<=\w)—(?=\w)|(?<=[;])\s+|(?<=[，、；])|\s*\((?=[^)]{40,}\))"
+    r"|\s+(?=(?:because|although|though|whereas|so that|which|and (?:i|we|he|she|they|it|my|our)|but (?:i|we|he|she|they|it)|weil|parce que|porque)\b)",
     re.IGNORECASE,
 )
-_SHORTEST, LONGEST = 24, 300
-"""Characters of a clause; a longer one is cut at a word."""
+WHOLE, _SHORTEST, LONGEST = 110, 24, 240
+"""Characters of a sentence that stays whole, of a clause that does not stand alone, and of a note, beyond which it is cut."""
 
-AGAIN = 0.7
-"""What each further clause of one message counts: its topic has been told."""
+AGAIN, KNOWN = 0.93, 0.2
+"""What each further note of one message counts, its topic being known; and a term, each time that it was told."""
 
-_NUMBER = re.compile(
-    r"[$€£¥]?\d[\d,.:/-]*%?|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand|million|half|double|first|second|third"
-    r"|monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february|march|april|june|july|august|september|october|november|december|yesterday|tomorrow|tonight|last (?:week|month|year|night)|next (?:week|month|year|weekend)|weekend|morning|evening)\b",
+FREQUENT, NAMED = 0.5, 0.0
+"""By which power of how often a term is said it counts less: what comes again and again is the topic, a name a person."""
+
+COMMON_TERM, NAME, FIGURE, ITEM = 0.08, 1.6, 1.5, 2
+"""Worth of an everyday word, a name and a number, where any other word has 1; and tokens that each note costs besides its own."""
+
+QUALITY = 0.35
+"""Worth of a word with the ending of an adverb, adjective or abstract noun."""
+
+WIDE = 0.6
+"""Worth of two characters of a script without spaces: of a word there are about as many pairs as characters."""
+
+LEAST, LITTLE = 1.3, 0.4
+"""Worth of all the words that a note has at least; and that a part of it, up to a comma, needs to stay."""
+
+_QUALITY = re.compile(r"(?:ly|ful|ous|able|ible|ness|ity|ment|tion|sion|ism|ive|less|ance|ence|ing|ed)$")
+_WORD = re.compile(r"[\w@.$€£%/:'-]*\w")
+_SUPPOSES = LazyPattern(
+    r"\b(?:if|would|could|might|i'd|would've|wish|whether|in case|suppose|wenn|würde|könnte|falls|si|pourrait|podría|quisiera)\b",
     re.IGNORECASE,
 )
-_NAME = re.compile(r"(?<=[\w,;:–—-] )(?!I\b|I')[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)*")
-_QUOTED = re.compile(r"[\"“‘]([^\"”’]{2,60})[\"”’]")
+_SUPPOSED = 0.6
+_ASKS = LazyPattern(
+    r"(?:and |but |so |or |also,? |then |as for [^,]+, |in that case,? )*(?:what|which|who|whom|whose|where|when|why|how|is|are|was|were|do|does|did|can|could|will|would|should|shall|may|might|have|has|had|any|isn't|aren't|don't|doesn't|won't"
+    r"|was|welche\w*|wer|wo|wann|warum|wie|ist|sind|kann|könn\w+|haben|hast|que|quel\w*|qui|où|quand|pourquoi|comment|est|peu\w+|qué|cuál\w*|quién|dónde|cuándo|cómo|puede\w*|hay)\b",
+    re.IGNORECASE,
+)
+_FIGURE = re.compile(r"[$€£¥]?\d[\d,.:/-]*%?")
+_NUMBER_WORDS = frozenset(
+    terms(
+        "two three four five six seven eight nine ten eleven twelve thirteen fifteen twenty thirty forty fifty sixty ninety dozen hundred"
+        " thousand million half twice third monday tuesday wednesday thursday friday saturday sunday january february march april june"
+        " july august september october november december zwei drei vier fünf sechs sieben acht neun zehn montag dienstag mittwoch donnerstag"
+        " freitag samstag sonntag deux trois quatre cinq sept huit neuf dix lundi mardi mercredi jeudi vendredi samedi dimanche dos tres"
+        " cuatro cinco seis siete ocho nueve diez lunes martes miércoles jueves viernes sábado domingo"
+    )
+)
+_NAME = re.compile(r"(?<=[\w,;:–—\"'“-] )(?!I\b|I')[A-Z][\w'’&.-]*\w")
 _STATES = LazyPattern(
     r"\b(?:i(?:'m| am|'ve| have| had| was| live| work| study| moved| bought| ordered| got| started| prefer| like| love| hate| need| want| plan| decided| chose| use| own| paid| sold| lost| found| met| went| visited| joined| left| learned| adopted| named)"
     r"|my \w+|our \w+|we(?:'re| are|'ve| have| had| went| bought| live| plan)|(?:he|she|they|it) (?:is|was|has|had|said|told|works|lives|costs?|arrived|broke)|called|named"
@@ -50,30 +89,60 @@ _EMPTY = LazyPattern(
     r"\b(?:thanks?|thank you|appreciate|hope (?:you|this|that|all)|hi|hello|hey|sorry|looking forward|let me know|love to (?:know|hear)|wondering|curious|could you|can you|would you|do you|please|danke|merci|gracias)\b",
     re.IGNORECASE,
 )
+_STATED, _POLITE = 1.15, 0.4
+
+OUTDATED, SAME, _LATEST = 0.25, 0.5, 20
+"""What a state counts that a later one replaces; the share of words by which it is the same matter; clauses looked at for a word."""
+
+_STATE = LazyPattern(
+    r"\b(?P<home>live[sd]? in|living in|moved (?:to|into)|moving to|based in|relocated to|wohne[nt]? in|(?:um)?gezogen nach|habit\w+ (?:à|en)|vivo en|me mudé a|mudado a)\b|(?P<home_east>住在|搬到|搬去|に住んで|に引っ越)"
+    r"|\b(?P<work>work(?:s|ed|ing)? (?:at|for|as)|started (?:working |a job )?(?:at|as)|arbeite[nt]? (?:bei|als)|travaill\w+ (?:chez|comme)|trabaj\w+ (?:en|como))\b|(?P<work_east>在\S{1,12}工作|で働い)"
+    r"|\b(?P<age>\d{1,3} years old|\d{1,3} jahre alt|\d{1,3} ans|\d{1,3} años)\b"
+    r"|\b(?:favou?rite|current|new|lieblings|préférée?|favorit[ao]) (?P<thing>\w+)(?: now)? (?:is|are|was|ist|sind|est|es)\b",
+    re.IGNORECASE,
+)
+_CHANGES = LazyPattern(
+    r"\b(?:now|no longer|not any ?more|anymore|instead|changed|rescheduled|postponed|cancell?ed|switched|moved (?:to|from|up|back)|turns out|correction|updated"
+    r"|jetzt|nun|nicht mehr|stattdessen|verschoben|abgesagt|geändert|maintenant|ne \w+ plus|finalement|reporté\w*|annulé\w*|ahora|ya no|en vez|cambi[óa]\w*|aplazad\w*)\b"
+    r"|现在|改(?:成|到|为)|不再|取消|推迟|今は|もう|変更|延期|キャンセル",
+    re.IGNORECASE,
+)
+_SPEAKS = re.compile(r"\**([^\W\d_][\w.'’-]{0,20}(?: [^\W\d_][\w.'’-]{0,20})?)\**[:：]\**\s+")
+_LINES_OF_ONE = 3
+_SHORT_ANSWER, _LONGEST_QUESTION = 60, 110
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Clause:
     text: str
     seq: int
-    by: str
+    by: Redacted
     order: int
-    terms: frozenset[str]
+    terms: dict[str, float]
     weight: float
+    matters: tuple[str, ...]
+    changes: bool
 
 
 def find_facts(statements: Sequence[Said], *, most: int = 600) -> list[Entry]:
-    """The clauses that state most, ``need`` as their worth for their size; a later one says less if it repeats."""
-    clauses = list(_clauses(statements))
+    """The notes that state most, ``need`` as their worth for their size; a later one says less if it repeats.
+
+    Args:
+        statements: of the people, and of the model that talks with them.
+        most: notes at most.
+    """
+    clauses = _latest(_clauses(statements))
     seen = Counted(term for clause in clauses for term in clause.terms)
-    rare = {term: 1 / count for term, count in seen.items()}
-    told: set[str] = set()
+    told: Counted[str] = Counted()
     taken: Counted[int] = Counted()
 
     def worth(index: int) -> float:
         clause = clauses[index]
-        new = sum(rare[term] for term in clause.terms if term not in told)
-        return clause.weight * (0.15 + new) / (5 + len(clause.text) / 4) * AGAIN ** taken[clause.seq]
+        new = sum(
+            value * KNOWN ** told[term] / seen[term] ** (NAMED if value == NAME else FREQUENT)
+            for term, value in clause.terms.items()
+        )
+        return clause.weight * new / (ITEM + _size(clause.text)) * AGAIN ** taken[clause.seq]
 
     heap = [(-worth(index), -index) for index in range(len(clauses))]
     heapq.heapify(heap)
@@ -85,51 +154,171 @@ def find_facts(statements: Sequence[Said], *, most: int = 600) -> list[Entry]:
             heapq.heappush(heap, (-now, negative))
             continue
         clause = clauses[-negative]
-        told |= clause.terms
+        told.update(clause.terms.keys())
         taken[clause.seq] += 1
-        chosen.append(
-            Entry(
-                kind="fact",
-                text=Redacted(clause.text),  # a piece of redacted words
-                seq=clause.seq,
-                key=filled("fact {}", Redacted(clause.text[:80])),
-                state_seq=clause.order,
-                need=round(min(1.0, now), 4),
-                where=own("assistant") if clause.by == "assistant" else own("user"),
-            )
-        )
+        chosen.append(_entry(clause, now))
     return chosen
 
 
-def _clauses(statements: Iterable[Said]) -> Iterator[_Clause]:
+def _size(text: str) -> float:
+    """About the tokens of ``text``, without a counter: the worth of a note does not depend on the model."""
+    wide = 0 if text.isascii() else sum(character >= "\u3000" for character in text)
+    return wide + (len(text) - wide) / 4.5
+
+
+def _entry(clause: _Clause, worth: float) -> Entry:
+    return Entry(
+        kind="fact",
+        text=Redacted(clause.text),  # a piece of redacted words
+        seq=clause.seq,
+        key=filled("fact {}", Redacted(clause.text[:80])),
+        state_seq=clause.order,
+        need=round(min(1.0, worth), 4),
+        where=clause.by,
+    )
+
+
+def _latest(clauses: Iterable[_Clause]) -> list[_Clause]:
+    """The clauses; of those that tell one state of one speaker an earlier one counts little, as it no longer holds."""
+    found: list[_Clause] = []
+    latest: dict[tuple[Redacted, str], _Clause] = {}
+    of_term: dict[str, list[_Clause]] = defaultdict(list)
+    for clause in clauses:
+        for matter in clause.matters:
+            if earlier := latest.get((clause.by, matter)):
+                earlier.weight *= OUTDATED
+            latest[clause.by, matter] = clause
+        if clause.changes:
+            for earlier in _same(clause, of_term):
+                earlier.weight *= OUTDATED
+        for term in clause.terms:
+            of_term[term].append(clause)
+        found.append(clause)
+    return found
+
+
+def _matters(text: str) -> Iterator[str]:
+    for match in _STATE.compiled.finditer(text):
+        yield (match["thing"] or match.lastgroup or "").lower()
+
+
+def _same(clause: _Clause, of_term: Mapping[str, Sequence[_Clause]]) -> list[_Clause]:
+    """The earlier clauses of the same speaker of which ``clause`` says most words again."""
+    said = {term for term, value in clause.terms.items() if value > QUALITY}
+    shared = Counted(id(other) for term in said for other in of_term.get(term, ())[-_LATEST:])
+    others = {id(other): other for term in said for other in of_term.get(term, ())[-_LATEST:]}
+    return [
+        other
+        for at, other in others.items()
+        if other.by == clause.by
+        and shared[at] >= 2
+        and shared[at] >= SAME * sum(value > QUALITY for value in other.terms.values())
+    ]
+
+
+def _clauses(statements: Sequence[Said]) -> Iterator[_Clause]:
+    language = detect(words.text for words in statements)
     order = 0
-    for words in statements:
-        for passage in passages(words.text):
-            for sentence in sentences(passage.text):
-                if sentence.rstrip("\"')` ").endswith(("?", "？")):
-                    continue
-                for clause in _split(sentence):
-                    order += 1
-                    found = frozenset(terms(clause))
-                    weight = _weight(clause)
-                    if len(found) >= 2 and weight > 0:
-                        yield _Clause(clause, words.seq, words.by, order, found, weight)
-
-
-def _split(sentence: str) -> list[str]:
-    """The clauses of a sentence; one too short to say anything goes with the one before."""
-    found: list[str] = []
-    for piece in _CLAUSE.split(sentence):
-        piece = piece.strip(" ,;—–-")
-        if found and (len(piece) < _SHORTEST or len(found[-1]) < _SHORTEST):
-            found[-1] = f"{found[-1]}, {piece}"
-        elif piece:
-            found.append(piece)
-    return [clipped(clause, LONGEST) for clause in found]
+    for seq, by, time, text in _lines(statements):
+        for clause in (clause for sentence in _sentences(text) for clause in _split(sentence)):
+            told = note(dated(clause, time=time), language=language)
+            found = _valued(told)
+            if sum(found.values()) >= LEAST and (len(found) > 1 or not told.isascii()):
+                order += 1
+                yield _Clause(
+                    text=clipped(told, LONGEST),
+                    seq=seq,
+                    by=by,
+                    order=order,
+                    terms=found,
+                    weight=_weight(clause),
+                    matters=tuple(_matters(clause)),
+                    changes=_CHANGES.found_in(clause),
+                )
 
 
 def _weight(clause: str) -> float:
-    numbers = len(_NUMBER.findall(clause))
-    names = len(_NAME.findall(clause)) + len(_QUOTED.findall(clause))
-    weight = 0.45 + 0.55 * min(2, numbers) + 0.5 * min(2, names) + (0.5 if _STATES.found_in(clause) else 0.0)
-    return weight * (0.45 if _EMPTY.found_in(clause) else 1.0)
+    """How much its form says that a clause states something."""
+    marks = ((_STATES, _STATED), (_EMPTY, _POLITE), (_SUPPOSES, _SUPPOSED))
+    return prod(factor for pattern, factor in marks if pattern.found_in(clause))
+
+
+def _valued(told: str) -> dict[str, float]:
+    """The terms of a note, each with its worth: names and numbers most, qualities and everyday words least."""
+    found: dict[str, float] = {}
+    names = {at for match in _NAME.finditer(told) for at in range(match.start(), match.end())}
+    for match in _WORD.finditer(told):
+        word = match[0]
+        for term in terms(word):
+            if _FIGURE.match(term) or term in _NUMBER_WORDS:
+                value = FIGURE
+            elif match.start() in names:
+                value = NAME
+            elif term in COMMON:
+                value = COMMON_TERM
+            else:
+                value = QUALITY if _QUALITY.search(word) else WIDE if term[0] >= "\u3000" else 1.0
+            found[term] = max(value, found.get(term, 0.0))
+    return found
+
+
+def _lines(statements: Iterable[Said]) -> Iterator[tuple[int, Redacted, str, str]]:
+    """Message, speaker, time and words; where a text begins with the name of who speaks, that is the speaker."""
+    statements = list(statements)
+    named = Counted(found[1] for words in statements if (found := _SPEAKS.match(words.text)))
+    question, asker = "", ""
+    for words in statements:
+        by, text = own("assistant") if words.by == "assistant" else own("user"), str(words.text)
+        spoken = _SPEAKS.match(text)
+        if spoken is not None and named[spoken[1]] >= _LINES_OF_ONE:
+            by, text = cut(words.text, spoken.start(1), end=spoken.end(1)), text[spoken.end() :]
+        if question and by != asker:
+            text = _answered(question, text)
+        yield words.seq, by, words.time, text
+        last = (sentences(text.strip()) or [""])[-1]
+        question, asker = (
+            (last, by) if last.endswith(("?", "？")) and len(last) <= _LONGEST_QUESTION else ("", "")
+        )
+
+
+def _answered(question: str, text: str) -> str:
+    """``text`` with the question before it, if it begins with a short answer."""
+    first, rest = (sentences(text.strip()) or [""])[0], ""
+    if len(first) > _SHORT_ANSWER or first.endswith(("?", "？")):
+        return text
+    rest = text.strip()[len(first) :]
+    return f"{question.rstrip('?？ ')} → {first}{rest}"
+
+
+def _sentences(text: str) -> Iterator[str]:
+    for passage in passages(text):
+        yield from sentences(passage.text)
+
+
+def _split(sentence: str) -> list[str]:
+    """The clauses that state something; one too short to do so goes with the one before.
+
+    Of a question the asking itself is left out, not what it is asked about: "since I only have 38 square feet, does it fit?"
+    """
+    found: list[str] = []
+    asks = sentence.rstrip("\"')` ").endswith(("?", "？"))
+    pieces = _CLAUSE.split(sentence) if asks or len(sentence) > WHOLE else [sentence]
+    for piece in filter(None, (piece.strip(" ,;—–-") for piece in pieces)):
+        short = found and min(len(piece), len(found[-1])) < _SHORTEST
+        if short and not (asks and _ASKS.begins(piece)):
+            found[-1] = f"{found[-1]}, {piece}"
+        else:
+            found.append(piece)
+    if asks:
+        return [clause for clause in found[:-1] if not _ASKS.begins(clause)]
+    return [clause for clause in map(_informative, found) if clause]
+
+
+def _informative(clause: str) -> str:
+    """``clause`` without what stands at its beginning or end, up to a comma, and says nothing."""
+    pieces = clause.split(", ")
+    while pieces and sum(_valued(pieces[0]).values()) < LITTLE:
+        del pieces[0]
+    while pieces and sum(_valued(pieces[-1]).values()) < LITTLE:
+        del pieces[-1]
+    return ", ".join(pieces)
