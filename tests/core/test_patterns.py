@@ -24,7 +24,9 @@ def _of(module: ModuleType) -> list[LazyPattern]:
 PATTERNS = [
     pattern for module in (changes, facts, findings, lines, reactions, rules) for pattern in _of(module)
 ]
-WORDS = {pattern: sorted(set(re.findall(r"[^\W\d_]{2,}|[?.:,]", pattern.source))) for pattern in PATTERNS}
+WORDS = {
+    pattern: sorted({*re.findall(r"[^\W\d_]{2,}|[?.:,]", pattern.source)}) or ["-"] for pattern in PATTERNS
+}
 
 
 def _in_any_case(word: str) -> st.SearchStrategy[str]:
@@ -51,6 +53,30 @@ def test_a_pattern_is_found_fast_exactly_where_it_is_found(asked: tuple[LazyPatt
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_no_word_of_a_pattern_is_lost_in_lower_case(pattern: LazyPattern) -> None:
     assert [word for word in WORDS[pattern] if not _agrees(pattern, f"{word.upper()} it all")] == []
+
+
+@pytest.mark.parametrize(
+    ("source", "found", "not_found"),
+    [
+        (r"\b(?:always|à l'avenir|at all times)\b|总是", ("always", "at all times"), ("l'avenir", "alway")),
+        (r"总是|(?:每次|いつ)x", (), ("", "x")),
+        (r"(?:é)?a|ü*b|ö{0,2}c|ä{,1}d|ß+e", ("a", "b", "c", "d"), ("e",)),
+        (r"s[oó]lo|[é]x", ("solo",), ("x", "slo")),
+        (r"(?:ab|a|b)*+c", ("abc", "c"), ("ab",)),
+        (r"(?:a|ab)?+c", ("abc", "c"), ("a",)),
+        (r"(?<!é)a(?=é|b)(?!c|é)", ("ab",), ("ac", "a")),
+        (r"ab?|ac{2}|a\||a[|)]|a\)", ("a",), ("b",)),
+        (r"x(?:ab?|ac{2}|a\||a[|)]|a\))$", ("xab", "xacc", "xa|", "xa)", "xa"), ("xac", "xa(")),
+        (r"no(?:|w|té)$", ("no", "now"), ("not",)),
+    ],
+)  # fmt: skip
+def test_of_an_expression_what_ascii_text_can_fit_is_left(
+    source: str, found: tuple[str, ...], not_found: tuple[str, ...]
+) -> None:
+    pattern = LazyPattern(source)
+    assert [text for text in found if not pattern.found_in(text)] == []
+    assert [text for text in not_found if pattern.found_in(text)] == []
+    assert all(_agrees(pattern, text) for text in (*found, *not_found, "é", "abcé"))
 
 
 def test_case_counts_where_the_pattern_says_so() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
 
@@ -34,28 +34,104 @@ class LazyPattern:
         return self.compiled.match
 
     def found_in(self, text: str) -> bool:
-        """True if `search` finds it, told several times as fast where ``text`` is ASCII."""
-        if self._lower is None or not text.isascii():
+        """True if `search` finds it, several times as fast where ``text`` is ASCII."""
+        if not text.isascii():
             return self.search(text) is not None
-        return self._lower.search(text.lower()) is not None
+        return self._ascii.search(text.lower() if self.flags & re.IGNORECASE else text) is not None
 
     def begins(self, text: str) -> bool:
-        """True if `match` finds it, told several times as fast where ``text`` is ASCII."""
-        if self._lower is None or not text.isascii():
+        """True if `match` finds it, several times as fast where ``text`` is ASCII."""
+        if not text.isascii():
             return self.match(text) is not None
-        return self._lower.match(text.lower()) is not None
+        return self._ascii.match(text.lower() if self.flags & re.IGNORECASE else text) is not None
 
     @cached_property
-    def _lower(self) -> re.Pattern[str] | None:
-        """The expression in lower case, for text in lower case; None if case counts.
+    def _ascii(self) -> re.Pattern[str]:
+        """The expression for ASCII text, which is in lower case unless case counts.
 
         With IGNORECASE, `re` tries each branch of an alternative in full, without it only those whose first letter fits.
         """
-        if not self.flags & re.IGNORECASE:
-            return None
-        source = _CAPITAL.sub(lambda found: found[0].lower() if len(found[0]) == 1 else found[0], self.source)
-        return re.compile(source, self.flags & ~re.IGNORECASE)
+        source = self.source
+        if self.flags & re.IGNORECASE:
+            source = _CAPITAL.sub(lambda found: found[0].lower() if len(found[0]) == 1 else found[0], source)
+        return re.compile(
+            _NEVER if (fits := _in_ascii(source)) is None else fits, self.flags & ~re.IGNORECASE
+        )
 
 
 _CAPITAL = re.compile(r"\\.|\(\?P|[A-Z]")
 """A capital letter, or an escape or the beginning of a named group, whose letters mean something else."""
+_NEVER = "(?!)"
+
+
+# An expression for ASCII text ---------------------------------------------------------------------------------
+#
+# The alternatives of most expressions are words of ten languages. `re` tries one after the other at every place, so
+# those that ASCII text cannot have are left out, and those that begin alike become one ("a(?:lways|t all)"). That says
+# whether there is a match, which is all that is asked, not which one is the first.
+
+_TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.DOTALL)
+_QUANTIFIER = re.compile(r"(?:[*+?]|\{\d*,?\d*\})[?+]?")
+_LETTER = re.compile(r"[a-z](?![*+?{])")
+
+
+def _in_ascii(source: str) -> str | None:
+    """What of ``source`` ASCII text can fit; None if it fits nothing."""
+    parts = (_sequence(part) for part in _alternatives(source))
+    kept = [part for part in parts if part is not None]
+    return "|".join(_together(kept)) if kept else None
+
+
+def _alternatives(source: str) -> list[str]:
+    found, depth = [""], 0
+    for token in _TOKEN.findall(source):
+        depth += (token == "(") - (token == ")")
+        if token == "|" and not depth:
+            found.append("")
+        else:
+            found[-1] += token
+    return found
+
+
+def _sequence(source: str) -> str | None:
+    pieces: list[str] = []
+    for atom, quantifier in _atoms(source):
+        can_lack = quantifier[:1] in ("?", "*") or quantifier.startswith(("{0", "{,"))
+        if atom.startswith("(?:") and not quantifier[1:].endswith("+"):  # a possessive one keeps its order
+            inner = _in_ascii(atom[3:-1])
+            if inner is not None:
+                pieces.append(f"(?:{inner}){quantifier}")
+            elif not can_lack:
+                return None
+        elif atom.isascii() or atom[0] in "[(" or can_lack:
+            pieces.append(atom + quantifier)
+        else:
+            return None
+    return "".join(pieces)
+
+
+def _atoms(source: str) -> Iterator[tuple[str, str]]:
+    """Characters, escapes, classes and groups, each with the quantifier behind it."""
+    at = 0
+    while at < len(source):
+        start, depth = at, 0
+        while at == start or depth:
+            token = _TOKEN.match(source, at)
+            assert token is not None, "an expression that compiles has balanced groups"
+            depth += (token[0] == "(") - (token[0] == ")")
+            at = token.end()
+        quantifier = _QUANTIFIER.match(source, at)
+        yield source[start:at], quantifier[0] if quantifier else ""
+        at = quantifier.end() if quantifier else at
+
+
+def _together(parts: Iterable[str]) -> Iterator[str]:
+    """The alternatives, those that begin with the same letter as one."""
+    by_letter: dict[str, list[str]] = {}
+    for part in parts:
+        if _LETTER.match(part):
+            by_letter.setdefault(part[0], []).append(part[1:])
+        else:
+            yield part
+    for letter, rests in by_letter.items():
+        yield letter + (rests[0] if len(rests) == 1 else f"(?:{'|'.join(_together(dict.fromkeys(rests)))})")

@@ -144,8 +144,8 @@ def _faded(entries: Iterable[Entry]) -> list[Entry]:
 
 def _plain(entry: Entry) -> Entry:
     """All but a request in one line, so that no tool can make a heading or an item of it."""
-    text = entry.text if entry.kind == "request" else one_line(entry.text)
-    return replace(entry, text=text, key=one_line(entry.key))
+    text, key = entry.text if entry.kind == "request" else one_line(entry.text), one_line(entry.key)
+    return entry if (text, key) == (entry.text, entry.key) else replace(entry, text=text, key=key)
 
 
 def _weighed(entries: list[Entry], identifiers: list[Entry]) -> list[Entry]:
