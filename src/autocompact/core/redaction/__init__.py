@@ -19,6 +19,7 @@ from typing import NewType
 from autocompact.core.redaction.anchors import Anchors
 from autocompact.core.redaction.cookies import COOKIES, find_cookies
 from autocompact.core.redaction.forms import FORMS, find_forms
+from autocompact.core.redaction.kubernetes import SECRETS, find_kubernetes
 from autocompact.core.redaction.names import NAMES, find_named
 from autocompact.core.redaction.private_keys import PRIVATE_KEYS, find_private_keys
 from autocompact.core.redaction.rules import Form, Name, Token
@@ -27,7 +28,7 @@ from autocompact.core.redaction.tokens import DISCORD, TOKENS, find_tokens
 
 __all__ = ["RULES", "Redacted", "Span", "find_secrets", "redact", "redact_parts"]
 
-RULES: tuple[Token | Form | Name, ...] = (*TOKENS, DISCORD, *FORMS, *COOKIES, *NAMES, *PRIVATE_KEYS)
+RULES: tuple[Token | Form | Name, ...] = (*TOKENS, DISCORD, *FORMS, *COOKIES, *SECRETS, *NAMES, *PRIVATE_KEYS)
 """All rules, with examples of what they find and of what must stay."""
 
 Redacted = NewType("Redacted", str)
@@ -90,6 +91,7 @@ def find_secrets(text: str) -> tuple[Span, ...]:
         *find_tokens(source),
         *find_forms(source),
         *find_cookies(source),
+        *find_kubernetes(source),
         *find_named(source),
     ]
     return merged(_between(found, markers) if markers else found) if found else ()

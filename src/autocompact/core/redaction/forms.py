@@ -19,6 +19,7 @@ from autocompact.core.redaction.values import (
     random_looking,
     stripped,
 )
+from autocompact.core.redaction.words import is_word
 
 
 def _literal(value: str) -> bool:
@@ -40,7 +41,7 @@ def _authorization(value: str) -> bool:
     if len(value) < 8 or is_placeholder(value):
         return False
     folds = value[1:] not in (value[1:].lower(), value[1:].upper())
-    return folds or value.endswith("=") or (mixed(value) and len(value) >= 16)
+    return folds or (value[-1] == "=" and not value[:-1].isalpha()) or (mixed(value) and len(value) >= 16)
 
 
 def _user_of_url(value: str) -> bool:
@@ -471,8 +472,9 @@ _PROGRAMS = (
         "password",
         "auth",
         pattern=r"(?<=master)auth[ \t]+[\"']?(?P<s>[^\s\"'`\\]{5,})",
-        examples=("masterauth «<a16>»",),
-        accept=lambda value: given(value) and mixed(value),
+        examples=("masterauth «<a16>»", "masterauth «manzanaverde»"),
+        others=("masterauth is the option", "masterauth required"),
+        accept=lambda value: given(value) and (mixed(value) or is_word(value)),
     ),
     form(
         "password",

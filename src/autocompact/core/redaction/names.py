@@ -23,6 +23,7 @@ from autocompact.core.redaction.values import (
     random_looking,
     stripped,
 )
+from autocompact.core.redaction.words import is_word
 
 
 def _name(
@@ -449,7 +450,7 @@ def _is_key_head(before: str, head: str, *, text: str, at: int) -> bool:
 
 _Q = r"(?:\\{0,7}[\"'`]|%22|%27|&quot;|&#3[49];)"
 _COLOUR = r"(?:(?:\x1b|\\u001[bB]|\\x1[bB]|\\e|\\033)\[[0-9;]{0,12}m){0,3}"
-_CLOSED = rf"{_COLOUR}(?P<closed>{_Q})?(?:\*{{2}}|__)?(?:[ ]?\([^()\n]{{1,40}}\))?(?:\][ \t]{{0,3}}(?=[=:]))?"
+_CLOSED = rf"{_COLOUR}(?P<closed>{_Q})?(?:\*{{2}}|__)?(?:[ ]?\([^()\n]{{1,40}}\)|[ ]\[[^\[\]\n]{{1,40}}\](?=:))?(?:\][ \t]{{0,3}}(?=[=:]))?"
 _TYPE = r"(?:\??:[ \t]?[A-Za-z][A-Za-z.| \[\]]{0,40}(?==(?![=>])))?"
 _SIGN = rf"[ \t.]{{0,24}}(?P<sign>=>|[:?+]=|=(?![=>~])|:-|:(?![:=])|：|＝|->|→|%3[DdAa]|\|\||\?\?)(?:[ \t]|\*{{2}}|__){{0,12}}{_COLOUR}[ \t]{{0,4}}"
 _CELL = r"[ \t]{0,24}(?P<cell>[|│┃])[ \t]{1,40}"
@@ -460,7 +461,7 @@ _BLOCK = r"(?P<block>:[ \t]{0,3}[|>][-+]?[ \t]{0,3}\n[ \t]{1,24})"
 _BELOW = r"(?P<below>[:：](?:\*{2})?[ \t]{0,3}(?:\n[ \t]{0,8}(?:```\w{0,8})?){1,3}(?:>[ ]|-[ ])?)"
 _SPACE = r"(?P<space>[ \t]{1,8})"
 _LINK = (
-    r"(?P<link>(?:[ ][^\s.:;=!?,\"'`<>]{1,30}){0,6}?(?:[ ](?:is|was|are|be|becomes|ist|war|bleibt|lautete?t?|est|sera|es|era|fue|foi|ser[áà]|sarà|é|è|e'|är|er|var|jest|=|to)|['’]s)"
+    r"(?P<link>(?:[ ][^\s.:;=!?,\"'`<>]{1,30}){0,6}?(?:[ ](?:is|was|are|be|becomes|ist|war|bleibt|lautete?t?|est|sera|es|era|fue|foi|ser[áà]|sarà|é|è|e'|är|er|var|jest|=|to)|['’]s|[ ](?:geändert|gesetzt|chang[ée]e?|cambiad[oa]|cambiat[oa]|alterad[oa]|gewijzigd)[ ](?:auf|en|à|a|in|por|para|naar))"
     r"(?:[ ](?:now|still|currently|just|jetzt|noch|nun|maintenant|ahora|agora|adesso|ora|set[ ]to|changed[ ]to|reset[ ]to))?[ \t]?[:：]?[ \t\n]{1,2})"
 )
 _EAST = (
@@ -505,6 +506,12 @@ _OF_USER = re.compile(r"[A-Za-z][\w.@+-]{0,40}[:/][^/]")
 _GIVEN_TO = ("pass", "key", "token", "secret", "cred", "creds", "credential", "credentials", "pat")
 _LEAST_OF_OPTION = 10
 _PROSE_END = ".,;:!?)*_"
+_CLAUSE_END = re.compile(r"[\"'`”»*]{0,3}[ \t]{0,4}(?:[.!,;)|]|\r?\n|\\[nr]|$|[^\x00-\x7f])")
+_FIELD_START = re.compile(r"(?:^|[\n?&;]|\w=[^\s;&]{0,40}[ ]|[ ]--[\w-]{1,30}=)[\w.-]{0,40}$")
+_FIELD_END = re.compile(r"[\"']?(?:\r?\n|$|[&;]|[ ][\w.-]{1,30}=)")
+_OF_SECTION = re.compile(r"(?m:^)\[[\w .:/-]{1,60}\][ \t]*\r?\n(?:[\w#;][^\n()\[\]{}]*\n|[ \t]*\n){0,20}$")
+_SET_TO = re.compile(r"(?:set|changed|reset|updated)[ ]to[ ]?$", re.IGNORECASE)
+_SETS = re.compile(r"(?:set|changed?|reset|updated?)[ ](?:[\w']{1,16}[ ]){0,3}$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -546,7 +553,9 @@ def _accepted(text: str, name: Name, *, place: _Place) -> Iterator[_Value]:
     for value in _candidates(text, place):
         if paired and value.trust is Trust.STATED and _OF_USER.match(text, value.start, value.end):
             continue
-        if _is_secret(text[value.start : value.end], value, least=least):
+        if _is_secret(text[value.start : value.end], value, least=least) or (
+            not least and _is_stated_word(text, value, place=place)
+        ):
             yield value
 
 
@@ -554,6 +563,23 @@ def _is_secret(text: str, value: _Value, *, least: int) -> bool:
     if least:
         return is_key(text, value.trust, least=least)
     return is_password(text, value.trust) or (value.word and is_word_password(text))
+
+
+def _is_stated_word(text: str, value: _Value, *, place: _Place) -> bool:
+    """True for letters alone at a place where nothing but a password would stand."""
+    if not is_word(text[value.start : value.end]):
+        return False
+    if value.trust >= Trust.LITERAL:
+        return True
+    if value.trust is Trust.STATED:
+        return bool(_CLAUSE_END.match(text, value.end))
+    # In code the right side of "=" is a name: without blanks at the beginning of a line, among its like or in a section, it is none.
+    is_field = text[value.start - 1 : value.start] == "=" and _FIELD_START.search(
+        text, max(0, place.start - 60), place.start
+    )
+    if not is_field and text[place.start - 1 : place.start] in ("", "\n"):
+        is_field = _OF_SECTION.search(text, max(0, place.start - 600), place.start)
+    return value.trust < Trust.STATED and bool(is_field) and bool(_FIELD_END.match(text, value.end))
 
 
 def _candidates(text: str, place: _Place) -> Iterator[_Value]:
@@ -613,7 +639,10 @@ def _linked(text: str, place: _Place, *, link: str, at: int) -> Iterator[_Value]
     if goal and own.endswith(_GIVEN_TO):
         return
     sure = own != "pass" and not goal
-    yield from _said(text, at, trust=Trust.STATED if sure else Trust.CODE if goal else Trust.LINE, word=sure)
+    stated = sure or _SETS.search(text, max(0, place.start - 60), place.start) or _SET_TO.search(link)
+    yield from _said(
+        text, at, trust=Trust.STATED if stated else Trust.CODE if goal else Trust.LINE, word=sure
+    )
 
 
 def _assigned(text: str, place: _Place, *, at: int, sign: str) -> Iterator[_Value]:

@@ -53,7 +53,7 @@ _TALKS_OF = re.compile(
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)*[?!]?$")
 _CALL = re.compile(r"[A-Za-z_$][\w$.:>-]*(?:\(.*\)?|\[.*\]|<.*>?)[;,)]*$")
 _TECHNICAL = re.compile(
-    r"(?:[a-z]+[-_ ]?)?(?:sha|md|aes|rsa|utf|base|hs|rs|es|ed|oauth|http|ipv|sso|tls|v|ascii|latin|win|x)[-_]?\d{1,4}(?:[-_/][a-z0-9]+)*$|\d+-?[a-z]+$|[a-z]+-?\d$|bcrypt|argon2|\d+(?:st|nd|rd|th)$",
+    r"u?int\d{1,3}(?:array|_t)?$|(?:[a-z]+[-_ ]?)?(?:sha|md|aes|rsa|utf|base|hs|rs|es|ed|oauth|http|ipv|sso|tls|v|ascii|latin|win|x)[-_]?\d{1,4}(?:[-_/][a-z0-9]+)*$|\d+-?[a-z]+$|[a-z]+-?\d$|bcrypt|argon2|\d+(?:st|nd|rd|th)$",
     re.IGNORECASE,
 )
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]|(?:~|\.{1,2})/|[\w.-]+(?:/[\w.-]+)*/[\w-]+\.[A-Za-z]{1,5}$")
@@ -69,6 +69,7 @@ _CHANGE = re.compile(r"[A-Za-z](?=\d)|\d(?=[A-Za-z])")
 _WORDS = re.compile(
     r"(?:[A-Za-z]{2,}\d{0,2}|[A-Za-z]|v?\d{1,4})(?:[_ .:/-](?:[A-Za-z]+\d{0,2}|v?\d{1,4}))+[!?.]*$"
 )
+_RULES = re.compile(r"[a-z_]{3,}(?:\|[a-z_]{3,}(?::[\w,]{1,20})?)+$")
 _PHRASE = re.compile(r"[A-Za-z]{3,}(?:[-_. ][A-Za-z]{3,}\d{0,4}){3,}[!?.]?$")
 _STRONG_SYMBOL = re.compile(r"[!#$%^&*+=?~@|;§€£]")
 _DATE = re.compile(
@@ -93,6 +94,11 @@ _DEFAULTS = _COMMON | set(
 def is_default(value: str) -> bool:
     """True for what everybody writes where a password is: ``postgres://postgres:postgres@…``."""
     return value.lower() in _DEFAULTS
+
+
+def is_common(value: str) -> bool:
+    """True for a word that forms, documents and examples write in the place of a password."""
+    return value.lower().strip(".!?") in _COMMON
 
 
 def stripped(value: str) -> str:
@@ -157,10 +163,10 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_reference(value: str) -> bool:
-    """True for a path, a file name, a number, a date, or a name in code whose parts are words."""
+    """True for a path, a file name, a number, a date, rules (``required|min:8``), or a name in code whose parts are words."""
     if value.startswith("arn:") or _FINGERPRINT.match(value) or _ADDRESS.match(value):
         return True
-    if _DRIVE.match(value) or _DATE.match(value) or _CALL.match(value):
+    if any(pattern.match(value) for pattern in (_DRIVE, _DATE, _CALL, _RULES)):
         return True
     if value[0] == "/":
         return value.count("/") > 1 and wordlike(value) >= 0.4
@@ -219,7 +225,7 @@ def _begins_a_path(value: str, trust: Trust) -> bool:
 def is_password(value: str, trust: Trust) -> bool:
     """True if it can be the value of a password at a place of this trust."""
     value = stripped(value)
-    if len(value) < 5 or value.lower().strip(".!?") in _COMMON or value[0] == "-":
+    if len(value) < 5 or is_common(value) or value[0] == "-":
         return False
     if trust >= Trust.LITERAL and _PHRASE.match(value) and not _SOFT.search(value):
         return not is_placeholder(value)
@@ -239,7 +245,7 @@ def is_password(value: str, trust: Trust) -> bool:
 def _is_letters_only(value: str, trust: Trust) -> bool:
     if trust is Trust.ENVIRONMENT:
         return value.isalpha() and not value.istitle() and not _NAME.search(value.lower())
-    return value.isalpha() and trust >= Trust.LINE and random_looking(value)
+    return value.isalpha() and value.isascii() and trust >= Trust.LINE and random_looking(value)
 
 
 def is_key(value: str, trust: Trust, *, least: int = 16) -> bool:

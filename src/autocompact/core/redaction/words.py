@@ -1,0 +1,79 @@
+"""Passwords of letters alone: told from the words that people, forms and code write where a password could stand.
+
+``password: correcthorse`` is a secret and ``password: required`` is none, and no form tells them apart. So the place must
+say that a value stands there (`autocompact.core.redaction.names`), and the word must be none of these: what is said of
+passwords (an adjective or a participle, by its ending), a type, a label, a name in code.
+"""
+
+from __future__ import annotations
+
+import re
+
+from autocompact.core.redaction.values import is_common, is_placeholder, stripped
+
+LEAST = 8
+"""Characters of such a password, at least: most words of code and prose about passwords are shorter."""
+
+_NAMES = re.compile(
+    r"pass|(?<!s)word|secret|token|value|input|user|admin|login|field|param|data|text|string|config|credential|hash|auth|account|encod"
+    r"|generat|random|default|dummy|sample|example|invalid|changeme|kennwort|heslo|senha|parola|cipher|crypt|manager|service"
+    r"|provider|vault|prompt|charact|letter|number|length|email|address|security|something|anything|whatever|everything|nothing",
+    re.IGNORECASE,
+)
+"""Parts of names in code and of words about passwords."""
+_CAMEL = re.compile(r"[a-z][A-Z]|[A-Z]{2}")
+_TYPE = re.compile(
+    r"(?:var|n?var|long|tiny|medium)?(?:char|binary|blob)(?:array|seq|sequence|field)?s?$|(?:byte|char|long|bool|float|int|json)\w*$"
+    r"|\w*(?:type|buffer|optional|nullable|object|struct|enum|list|dict|array|tuple|option|record|schema|model|class|function)s?$",
+    re.IGNORECASE,
+)
+_SAID = re.compile(
+    # English: wrong ones are required, case sensitive, hidden, identical, alphanumeric, sufficient
+    r"\w+(?:ed|ing|[ai]ble|(?<!f)ly|[ts]ions?|ments?|[iae]ty|ness|less|ous|ful|[lmnrst]ic|ical|[ntiu]al|[dc]ate|fiers?|izers?|[tl]ors?|ollers?|ics|[ae]nc(?:y|ies|e)|ware|work|(?:back|front)end|i[sz]e|ive|[aei]nt|ary|ory|wise|where|self|selves|thing"
+    r"|(?:[tdkvlz]|os)en|case|code|based|only|proof|wide|safe|ready)"
+    # German: falsch, ungültig, erforderlich, unsicher
+    r"|\w+(?:lich|ig|(?<!f)isch|bar|los|sam|haft|heit|keit|ung|iert|falsch|leer|sicher)(?:e[nrms]?)?"
+    r"|(?-i:(?:ge|ver|be|er|ent|zer|hinter|ab|aus|ein|auf|an|zu|über|um|un)[a-zäöüß]+(?:t|d|en|et))"
+    # French, Spanish, Portuguese, Italian, Dutch
+    r"|\w+(?:é|ée|és|ées|ible|able|ique|eux|euse|oire|ide|ecte?|elle|aire|ante?|ente?|quise?|vide)"
+    r"|\w+(?:[aiíu]d[oa]s?|ect[oa]s?|ett[oa]|[oó]ri[oa]|[aá]ri[oa]|[aiu]t[oa]|ret[oa]|iv[oa]s?|[aií]v?el|ient[ei]s?|ción|ção|zione|mente|áli?da|[aá]lid[oa]|esta|ist[oa]|ur[oa])"
+    r"|(?:on)?(?:geldig|juist|vereist|verplicht|versleuteld)e?",
+    re.IGNORECASE,
+)
+_OTHERS = frozenset(
+    "absolute adapter backend decoder encoder formatter frontend renderer abstract adgangskode afterwards aktuelle although androiduser anonym anywhere asterisk asterisks"
+    " attribute available backward because before bestätigen between biometric bisherige callback callbacks checksum"
+    " clipboard clipboardmanager comparator comparison complete complex compromis concrete conferma confirm confirma"
+    " confirmer constant consumer container context continue contraseña correct current database deferred delegate"
+    " describe directly disabled discard document dynamic elsewhere empirical entirely erforderlich erreur everyone"
+    " exchange exist exists external factory fallback falsche fehlerhaft fehlt filename filepath fingerprint follows"
+    " forbidden foreign forever forgot forgotten garbage geheim gesperrt getpass gibberish handler happens helper"
+    " herunder heslo identical implicit important imported incident include included incorrect independent inside"
+    " instead internet irrelevant itself javascript jelszo keyboard keychain keyring keystore kubernetes language"
+    " later leaked letters likewise loaded locally lowercase lösenord machine mandatory manual material maybe"
+    " meanwhile minimum mismatch mixture mnemonic monospace namespace neither nonblank nonempty nonsense notwendig"
+    " nullable numbers numeric obligatoire obligatorisch obsolete obvious onchange onclick operator otherwise"
+    " outside override overview parameter passordet pending perhaps permanent personal placeholder plain plaintext"
+    " please plural postgres pristine private process property protocol public question rather readonly recover"
+    " recovery regenerate remember render repeat replace request requires requis reserved resolve response restrict"
+    " result retrieve return returns reveal rotate rotates runtime salasana salt script seconds selector semicolon"
+    " sensitive sentence separate sequence session several shadowed simple simply someone somewhat standard strength"
+    " stronger strongest stuff subcommand submit subprocess subsystem suffix superuser supplier suspense symbol"
+    " template temporary terminal terrible therefore throughout together transient trivial twice typescript"
+    " unbekannt unchanged ungültig unique universal unless unsafe unsecure until uppercase useless usually validate"
+    " validator variable verbatim vergessen vergeten verifier verify version visible wachtwoord weakest whatsoever"
+    " whenever wherever whether whichever whitespace wiederholen without worthless written wrongly yesterday"
+    " yourself ändern зашифрован неверный обязателен".split()
+)
+"""What else documents, forms and code write after "password", in the languages whose words for it are known."""
+
+
+def is_word(value: str) -> bool:
+    """True for letters that can be a password; the place must say that one stands there."""
+    word = stripped(value)
+    if len(word) < LEAST or not word.isalpha() or len(word) > 40:
+        return False
+    lower = word.lower()
+    if word.isupper() or lower in _OTHERS or is_common(word) or is_placeholder(word) or _CAMEL.search(word):
+        return False
+    return not (_NAMES.search(word) or _TYPE.match(word) or _SAID.fullmatch(word))
