@@ -31,7 +31,7 @@ SECRETS: tuple[Form, ...] = (
         ),
     ),
 )
-_KIND, _SECRET = SECRETS[0].kind, SECRETS[0].pattern
+_KIND, _SECRET, _BACK = SECRETS[0].kind, SECRETS[0].pattern, SECRETS[0].back
 _LONGEST = 20_000
 """Characters of a document that are read to each side."""
 _LEAST = 12
@@ -48,15 +48,12 @@ def find_kubernetes(source: Source) -> Iterator[Span]:
     """The long values of the ``data`` of each Secret, in YAML or JSON."""
     text, done = source.text, 0
     for at in source.positions("secret"):
-        if at < done or _SECRET.search(text, max(done, at - _SECRET_BACK), at + 7) is None:
+        if at < done or _SECRET.search(text, max(done, at - _BACK), at + 7) is None:
             continue
         start = max(done, text.rfind("\n---", max(done, at - _LONGEST), at), at - _LONGEST)
         end = text.find("\n---", at, at + _LONGEST)
         done = end if end >= 0 else min(len(text), at + _LONGEST)
         yield from _of_document(text, start, end=done)
-
-
-_SECRET_BACK = SECRETS[0].back
 
 
 def _of_document(text: str, start: int, *, end: int) -> Iterator[Span]:
