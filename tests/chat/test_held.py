@@ -41,10 +41,10 @@ async def noted(session: ChatSession) -> None:
     await session.service.rename(session.id, title="Numbers")
 
 
-async def test_of_a_thousand_conversations_few_stay_in_memory_and_each_comes_back_as_it_was(
+async def test_of_many_conversations_few_stay_in_memory_and_each_comes_back_as_it_was(
     tmp_path: Path,
 ) -> None:
-    names = [f"conversation-{number}" for number in range(1_000)]
+    names = [f"conversation-{number}" for number in range(4 * OFFLINE.idle_sessions)]
     async with chatting(tmp_path, config=OFFLINE) as service:
         for name in names:
             said = text_message(1, "user", f"What is {name}?")
