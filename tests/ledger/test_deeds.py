@@ -37,6 +37,25 @@ def test_a_command_is_kept_with_the_outcome_of_its_last_run() -> None:
     ]
 
 
+def test_a_check_whose_exit_code_a_pipe_hides_is_told_as_failed_when_its_last_words_say_so() -> None:
+    talk = Talk().runs(
+        "mise run lint 2>&1 | tail -20", "a.go:3: goconst\n2 issues:\n[lint] ERROR task failed"
+    )
+
+    (entry,) = talk.entries("command")
+    assert entry.state == "open"
+    assert entry.text.startswith("`mise run lint` — failed")
+    assert [error.key for error in talk.entries("error")] == ["error mise run lint"]
+
+
+def test_a_command_that_the_user_refused_counts_as_no_run() -> None:
+    refused = "The user doesn't want to proceed with this tool use. The tool use was rejected."
+    talk = Talk().runs("make it", "12 passed in 1s").runs("make it", refused, is_error=True)
+
+    assert [e.text for e in talk.entries("command")] == ["`make it` — ok: 12 passed in 1s"]
+    assert talk.entries("error") == []
+
+
 def test_a_failure_without_words_and_a_long_command_are_short() -> None:
     talk = Talk().runs("make " + "x" * 500, "", is_error=True)
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from autocompact.core.redaction import redact
-from autocompact.ledger.outcomes import HEAD, TAIL, error_lines, normal, read_outcome
+from autocompact.ledger.outcomes import HEAD, TAIL, error_lines, is_status_hidden, normal, read_outcome
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,43 @@ def test_failure_is_read_from_exit_code_or_output(
     outcome = read_outcome(redact(output), is_error=is_error)
 
     assert (outcome.failed, outcome.exit) == (failed, code)
+
+
+@pytest.mark.parametrize(
+    ("output", "failed"),
+    [
+        (
+            "a.go:3: string `main` has 5 occurrences (goconst)\n2 issues:\n* goconst: 2\n[lint] ERROR task failed",
+            True,
+        ),
+        ("Process exited with code 0\nOutput:\nFound 3 errors in 1 file (checked 40 source files)", True),
+        ("make: *** [Makefile:12: test] Error 1", True),
+        ("npm ERR! code ELIFECYCLE", True),
+        ("12 tests, 2 failures", True),
+        ("\u2716 4 problems (4 errors, 0 warnings)", True),
+        ("Found 0 errors", False),
+        ("0 issues.\nAll checks passed!", False),
+        ("Build succeeded: 12 warnings", False),
+        ("test_a_build_failed_before ... ok\n" + "ok\n" * 800, False),
+    ],
+)
+def test_where_a_pipe_hides_the_exit_code_the_last_words_tell(output: str, failed: bool) -> None:
+    assert read_outcome(redact(output), is_error=False, hidden=True).failed is failed
+
+
+@pytest.mark.parametrize(
+    ("command", "hidden"),
+    [
+        ("mise run test && mise run lint 2>&1 | tail -20", True),
+        ("pytest -q | tee log.txt", True),
+        ("make check || true", True),
+        ("npm test; echo done", True),
+        ("make check || exit 1", False),
+        ("cd src && pytest -q 2>&1", False),
+    ],
+)
+def test_a_pipe_or_a_command_after_it_hides_an_exit_code(command: str, hidden: bool) -> None:
+    assert is_status_hidden(command) is hidden
 
 
 @pytest.mark.requirement("C7")

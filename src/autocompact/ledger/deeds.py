@@ -12,7 +12,7 @@ from autocompact.core.redacted import EMPTY, RedactedJson, edited, filled, own
 from autocompact.core.redaction import Redacted
 from autocompact.ledger.commands import is_check, is_look, short
 from autocompact.ledger.entries import Entry, State
-from autocompact.ledger.outcomes import Outcome, normal
+from autocompact.ledger.outcomes import Outcome, normal, was_not_run
 from autocompact.ledger.scan import Call, Said
 from autocompact.ledger.wrapping import task_notices
 
@@ -76,7 +76,7 @@ def find_commands(calls: Sequence[Call], *, words: Mapping[str, Redacted]) -> li
     runs: dict[Redacted, _Run] = {}
     for call in calls:
         outcome = call.outcome
-        if outcome is None:
+        if outcome is None or was_not_run(call.output):
             continue
         key = edited(call.action.command, normal)
         before = runs.pop(key, None)

@@ -15,18 +15,13 @@ from autocompact.core.redacted import edited, filled, joined, pieces
 from autocompact.core.redaction import Redacted
 from autocompact.ledger.commands import Check, is_check, is_look, parse_checks, short
 from autocompact.ledger.entries import Entry
-from autocompact.ledger.outcomes import error_lines, normal
+from autocompact.ledger.outcomes import error_lines, normal, was_not_run
 from autocompact.ledger.scan import Call
 
 RECENT_CALLS = 30
 MOST = 100
 """Failures that are followed at once; of more the oldest are given up, since each success is held against all."""
 
-_NO_ERROR = re.compile(
-    r"The user doesn't want to proceed|Sibling tool call errored|tool use was rejected|interrupted by user"
-    r"|Command aborted|doesn't want to take this action",
-    re.IGNORECASE,
-)
 _MISSING = re.compile(
     r"command not found|No module named|is not recognized as|not found: \S+\Z|: not found\Z|executable file not found|ENOENT"
 )
@@ -82,7 +77,7 @@ def _failure(call: Call) -> tuple[bool, tuple[Redacted, ...]]:
 def _is_answer(call: Call, command: str) -> bool:
     """Whether a failure only answers a question: there is no such file, nothing was found, the user said no."""
     looks = is_look(command) if command else call.action.verb in ("read", "search", "poll")
-    return looks or _NO_ERROR.search(call.output[:500]) is not None
+    return looks or was_not_run(call.output)
 
 
 def _failed(call: Call, key: Redacted, *, lines: Sequence[Redacted], recent: bool) -> _Failure:

@@ -24,6 +24,21 @@ _FAILED = re.compile(
     r"^(?:--- FAIL|FAIL\b|FAILED\b|not ok\b|error(?:\[|:)|panic:|fatal:|E  )|\b[1-9]\d{0,8} failed",
     re.MULTILINE,
 )
+# How checks end in words, for where another command's exit code stands in for theirs.
+_ENDS_BADLY = re.compile(
+    r"^(?:make(?:\[\d{1,4}\])?: \*\*\* |npm (?:ERR!|error) |ERROR:? |error Command failed|FAILURE: |exit status [1-9])"
+    r"|(?i:\b(?:task|build|command|job|step|script|compilation|check|tests?) failed\b)"
+    r"|^(?:\W{0,4}|Found )[1-9]\d{0,8} (?:errors?|issues?|problems?|failures?|failing)\b|, [1-9]\d{0,8} (?:errors?|failures?)\b",
+    re.MULTILINE,
+)
+_NOT_RUN = re.compile(
+    r"The user doesn't want to proceed|Sibling tool call errored|tool use was rejected|interrupted by user"
+    r"|Command aborted|doesn't want to take this action",
+    re.IGNORECASE,
+)
+_OTHER_STATUS = re.compile(
+    r"\|\s*(?:tail|head|tee|cat|grep|egrep|rg|sed|awk|less|sort|uniq|cut|tr|wc)\b|\|\|\s*(?:true|:|echo|exit 0)(?:\s|$)|;\s*(?:echo|true)\b"
+)
 _ERROR = re.compile(
     r"[a-z](?:Error|Exception)\b|\b(?:[Ee]rror|ERROR|fatal|panic|FAIL(?:ED)?|undefined|[Nn]ot found|No such file|[Cc]annot"
     r"|denied|refused|[Uu]nexpected|timed out|assert)\b|✗|✖"
@@ -41,6 +56,7 @@ _HEREDOC = re.compile(
     r"(?<!<)(<<-?[ \t]*+['\"]?+([A-Za-z_]\w*+)['\"]?+)[^\n]*+\n.*?(?:(?<=\n)[ \t]*+\2\b|\Z)", re.DOTALL
 )
 _SPACE = re.compile(r"\s+")
+_END = 1_500
 HEAD = 2_000
 TAIL = 6_000
 LONGEST_CUT = 200
@@ -63,21 +79,46 @@ class Outcome:
     errors: tuple[Redacted, ...]
 
 
-def read_outcome(output: Redacted, *, is_error: bool) -> Outcome:
+def was_not_run(output: str) -> bool:
+    """Whether a person refused or stopped the call, so that its output says nothing of what it would have done."""
+    return _NOT_RUN.search(output, 0, 500) is not None
+
+
+def is_status_hidden(command: str) -> bool:
+    """Whether the exit code of ``command`` is that of a pipe's end, of ``|| true`` or of an ``echo`` after it."""
+    return _OTHER_STATUS.search(command) is not None
+
+
+def read_outcome(output: Redacted, *, is_error: bool, hidden: bool = False) -> Outcome:
     """What came of the command that printed ``output``.
 
     Only the beginning and the end of a long output are looked at: that is where programs say what came of it.
+
+    Args:
+        output: what it printed, with what the agent's program says around it.
+        is_error: whether that program says that it failed.
+        hidden: whether its exit code is that of another command (`is_status_hidden`), so that a good one means nothing.
     """
     if len(output) > HEAD + TAIL:
         output = joined("\n", (cut(output, end=HEAD), cut(output, -TAIL)))
     code = _exit_code(output)
-    failed = is_error or (code not in (None, 0)) or (code is None and _FAILED.search(output) is not None)
+    if hidden and not code:
+        failed = is_error or _says_failed(output)
+    else:
+        failed = is_error or (code not in (None, 0)) or (code is None and _FAILED.search(output) is not None)
     counts = edited(output, _counts)
     return Outcome(
         failed=failed,
         exit=code,
         counts=counts,
         errors=tuple(pieces(output, error_lines)) if failed else (),
+    )
+
+
+def _says_failed(output: str) -> bool:
+    return (
+        _FAILED.search(output) is not None
+        or _ENDS_BADLY.search(output, max(0, len(output) - _END)) is not None
     )
 
 

@@ -24,7 +24,8 @@ from autocompact.core.redacted import (
     redacted,
 )
 from autocompact.core.redaction import Redacted
-from autocompact.ledger.outcomes import Outcome, read_outcome
+from autocompact.ledger.commands import is_check
+from autocompact.ledger.outcomes import Outcome, is_status_hidden, read_outcome
 from autocompact.ledger.sightings import NoSightings, Piece, Sightings, Spoken, Voice
 from autocompact.ledger.stretches import readable
 from autocompact.ledger.wrapping import ordered, replied, unnumbered
@@ -176,7 +177,9 @@ def _result(found: Scan, part: RedactedResult, *, said: Said, call: Call | None)
     if call is not None:
         call.output, call.is_error, call.answered = part.text, part.is_error, said.seq
         if call.action.command:
-            call.outcome = read_outcome(part.text, is_error=part.is_error)
+            command = call.action.command
+            hidden = is_check(command) and is_status_hidden(command)
+            call.outcome = read_outcome(part.text, is_error=part.is_error, hidden=hidden)
         if call.action.verb == "spawn":
             _speak(found, text, seq=said.seq, voice="report")
     if said.text:
