@@ -69,6 +69,25 @@ def summarised(budget: int = 900, *, ledger: Ledger = LEDGER, focus: str = "", p
     )
 
 
+def test_changed_files_are_told_from_the_folder_that_most_of_them_share_whatever_else_was_read() -> None:
+    away = [
+        said("assistant", call(f"r{n}", "Read", json.dumps({"file_path": f"/opt/skills/guide_{n}/page.md"})))
+        for n in range(9)
+    ]
+    read = [(asked, said("tool", result(f"r{n}", "words"))) for n, asked in enumerate(away)]
+    files = ("packages/core/src/loaders/config.ts", "packages/core/src/store.ts", "apps/web/page.ts")
+    edits = [
+        edit(f"e{n}", f"/home/user/projects/company/worktrees/ticket-5/{name}", f"old_{n}", f"new_{n}")
+        for n, name in enumerate(files)
+    ]
+    talk = [said("user", "Change it."), *(one for pair in [*read, *edits] for one in pair)]
+    text = summarised(ledger=extract(numbered(talk)))
+
+    assert "/home/user/projects/company/worktrees/ticket-5/\n" in text
+    assert "- packages/core/src/loaders/config.ts — edited" in text
+    assert "- apps/web/page.ts — edited" in text
+
+
 @pytest.mark.requirement("A5", "E6", "F6")
 def test_the_offline_summary_reads_like_this() -> None:
     assert summarised() == snapshot("""\

@@ -59,7 +59,7 @@ PER_NOTE, PARAGRAPH, _PASSES = 2, 300, 4
 _TOO_SHORT = 90
 _LITTLE = 40
 _LONGEST_ITEM = 200
-_SHARED, _LONG_FOLDER = 0.7, 12
+_LONG_FOLDER = 12
 _NAME = re.compile(r"\w[\w./-]*\w")
 _FOCUS_WORD = re.compile(r"[^\s,;:!?\"'`()]{3,}|[\u3040-\u9fff\uac00-\ud7af]{2}")
 
@@ -84,7 +84,7 @@ def account(
 def _account(ledger: Ledger, previous: str, *, budget: int, counter: Counter) -> str:
     kinds = _by_kind(ledger.entries)
     words = WORDS[language_of(kinds.get("request", ()))]
-    base = _base(entry.key for entry in (*kinds.get("change", ()), *kinds.get("file", ())))
+    base = _base(entry.key for entry in kinds.get("change") or kinds.get("file", ()))
 
     shares = SHARES if budget >= SMALL else SMALL_SHARES
 
@@ -106,8 +106,9 @@ def _account(ledger: Ledger, previous: str, *, budget: int, counter: Counter) ->
         "errors": _items(kinds.get("error", ()), share("errors"), counter=counter, least=0.3),
         "running": _items(kinds.get("running", ()), share("running"), counter=counter),
     }
-    if base and parts["stands"]:
-        parts["stands"] = f"{words['below']} {base}\n{parts['stands']}"
+    first = "stands" if parts["stands"] else "changes"
+    if base and parts[first]:
+        parts[first] = f"{words['below']} {base}\n{parts[first]}"
     parts = {name: _relative(text, base) for name, text in parts.items() if text}
     room = budget - sum(counter.count(text) + 8 for text in parts.values()) - 16
     last_words = "\n".join(entry.text for entry in kinds.get("step", ()))
@@ -145,12 +146,11 @@ def _by_kind(entries: Iterable[Entry]) -> dict[Kind, list[Entry]]:
 
 
 def _base(paths: Iterable[str]) -> str:
-    """The deepest folder in which most absolute paths lie, with its slash; "" where naming it saves nothing."""
+    """The folder, with its slash, without which the absolute paths are shortest; "" where naming it saves nothing."""
     absolute = [path for path in paths if path.startswith("/") and not is_temporary(path)]
     counts = Counted(path[: at + 1] for path in absolute for at, sign in enumerate(path) if sign == "/")
-    shared = [folder for folder, count in counts.items() if count >= max(2, _SHARED * len(absolute))]
-    folder = max(shared, key=len, default="")
-    return folder if len(folder) > _LONG_FOLDER else ""
+    folder = max(counts, key=lambda one: ((counts[one] - 1) * len(one), len(one)), default="")
+    return folder if counts[folder] > 1 and len(folder) > _LONG_FOLDER else ""
 
 
 def _relative(text: str, base: str) -> str:
