@@ -18,8 +18,9 @@ import pytest
 from autocompact.cli import main
 from autocompact.cli.gateway_options import as_settings
 from autocompact.cli.serving import logs_shown
-from autocompact.cli.wrapping import inherited, variables
+from autocompact.cli.wrapping import inherited
 from autocompact.errors import InvalidInput
+from autocompact.gateway.clients import usual
 from autocompact.gateway.from_settings import open_gateway
 from autocompact.gateway.server import listening, running
 from autocompact.settings import load_settings
@@ -45,6 +46,8 @@ asked.add_header("Content-Type", "application/json")
 urllib.request.urlopen(asked)
 """
 SHOW = "import os; print(os.environ['OPENAI_BASE_URL'])"
+ONE_CAME = "autocompact: 1 request came through the gateway, 0 with a compacted context\n"
+NONE_CAME = "autocompact: no request came through the gateway. "
 WAIT = """
 import signal
 awaited = {signal.SIGTERM, signal.SIGINT}
@@ -65,7 +68,7 @@ def anyio_backend() -> str:
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A user of its own, in a folder without a project."""
-    for name in (*variables(""), *(name for name in os.environ if name.startswith("AUTOCOMPACT_"))):
+    for name in (*usual(""), *(name for name in os.environ if name.startswith("AUTOCOMPACT_"))):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.chdir(tmp_path)
@@ -119,7 +122,7 @@ async def test_wrap_points_a_command_at_a_gateway_of_its_own_and_ends_as_it_ends
         upstream = f"openai={provider.url}"
         db = tmp_path / "gw.db"
         told = await ended("wrap", "--db", db, "--upstream", upstream, "--", sys.executable, "-c", PROGRAM)
-    assert told == (7, "Echo this", "")
+    assert told == (7, "Echo this", ONE_CAME)
     key = tmp_path / "gw.db.key"
     assert len(key.read_bytes()) == 32
     assert key.stat().st_mode & 0o077 == 0
@@ -135,8 +138,9 @@ async def test_memory_tools_are_added_to_compacted_conversations_where_they_are_
 
 async def test_options_after_the_command_are_the_commands() -> None:
     script = "import sys; print(sys.argv[1:])"
-    told = await ended("wrap", sys.executable, "-c", script, "--window", "9", "--help")
-    assert told == (0, "['--window', '9', '--help']", "")
+    code, out, err = await ended("wrap", sys.executable, "-c", script, "--window", "9", "--help")
+    assert (code, out) == (0, "['--window', '9', '--help']")
+    assert err.startswith(NONE_CAME)
 
 
 async def test_wrap_joins_the_gateway_that_runs_unless_it_is_told_otherwise(
@@ -148,8 +152,8 @@ async def test_wrap_joins_the_gateway_that_runs_unless_it_is_told_otherwise(
     command = ("--", sys.executable, "-c", SHOW)
     assert (await ended("wrap", *command))[1] != own
     async with FakeProvider() as provider, serving(provider):
-        assert await ended("wrap", *command) == (0, own, "")
-        assert await ended("wrap", "--", sys.executable, "-c", PROGRAM) == (7, "Echo this", "")
+        assert (await ended("wrap", *command))[:2] == (0, own)
+        assert await ended("wrap", "--", sys.executable, "-c", PROGRAM) == (7, "Echo this", ONE_CAME)
         for options in (("--private",), ("--window", "8192")):
             code, out, _ = await ended("wrap", *options, *command)
             assert code == 0
@@ -201,7 +205,7 @@ async def test_the_server_that_a_command_would_have_used_becomes_the_upstream(
     async with FakeProvider([Answer(text="From the user's own server.")]) as provider:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{provider.url}/v1")
         told = await ended("wrap", "--", sys.executable, "-c", PROGRAM)
-    assert told == (7, "From the user's own server.", "")
+    assert told == (7, "From the user's own server.", ONE_CAME)
 
 
 def test_only_a_server_that_no_setting_names_becomes_an_upstream(home: Path) -> None:

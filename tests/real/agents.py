@@ -297,3 +297,57 @@ CLIENTS = [
     _aider(),
     *_sdks(),
 ]
+
+
+def _by_wrap() -> list[Client]:
+    """The programs as their users start them, without a word of a base URL."""
+    known = {each.name: each for each in CLIENTS}
+    claude, codex, cline = known["claude-code"], known["codex"], known["cline"]
+    without = {name: value for name, value in claude.variables.items() if "URL" not in name}
+    pi = replace(
+        known["pi-openai-responses"],
+        command=("pi", "--provider", "openai", "--model", "gpt-5", "-p", REQUEST),
+        variables={"PI_OFFLINE": "1", "OPENAI_API_KEY": KEY},
+        files={},
+    )
+    keys = {"OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": KEY}
+    switches = known["opencode-anthropic"].variables
+    opencode = {"permission": "allow", "autoupdate": False, "share": "disabled"}
+    files = {".config/opencode/opencode.json": json.dumps(opencode)}
+    qwen = known["qwen-code"]
+    return [
+        replace(claude, variables=without),
+        replace(
+            codex, command=tuple(each for each in codex.command if "base_url" not in each and each != "-c")
+        ),
+        replace(known["opencode-anthropic"], files=files, variables={**switches, **keys}),
+        replace(known["opencode-openai"], files=files, variables={**switches, **keys}),
+        replace(pi, name="pi-openai"),
+        replace(
+            pi,
+            name="pi-anthropic",
+            command=("pi", "--provider", "anthropic", "--model", "claude-sonnet-4-5", "-p", REQUEST),
+            variables={"PI_OFFLINE": "1", "ANTHROPIC_API_KEY": KEY},
+        ),
+        replace(qwen, variables={name: value for name, value in qwen.variables.items() if "URL" not in name}),
+        cline,
+        replace(
+            cline,
+            name="cline-by-options",
+            command=("cline", "-P", "anthropic", "-k", KEY, "-m", "claude-sonnet-4-5", REQUEST),
+            files={},
+        ),
+        replace(
+            known["llm"],
+            variables={
+                name: value for name, value in known["llm"].variables.items() if "BASE_URL" not in name
+            },
+        ),
+        replace(
+            known["aider"],
+            variables={name: value for name, value in known["aider"].variables.items() if "BASE" not in name},
+        ),
+    ]
+
+
+BY_WRAP = _by_wrap()

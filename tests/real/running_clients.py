@@ -20,6 +20,9 @@ from tests.real.judge import MARKER
 from tests.real.recorder import Exchange, Recorder
 
 SECONDS = 150
+_NOWHERE = "http://127.0.0.1:9"
+"""Where nothing listens: in a client's own settings, what `wrap` must replace."""
+
 RULES = f"# Rules of this project\n\n- Never push without my approval ({MARKER}).\n"
 _LOOPS = Path(__file__).parents[2] / "tools" / "clients" / "loops"
 _INSTRUCTIONS = ("CLAUDE.md", "AGENTS.md", "QWEN.md")
@@ -39,15 +42,16 @@ class Run:
 class Reading:
     """A model that reads part after part with the client's own tool, or is asked for each, then says its last words."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, *, last: int = TURNS) -> None:
         self._client = client
+        self._last = last
         self.turns = 0
 
     def __call__(self, asked: Received) -> Answer:
         tool = self._client.tool
         if tool and tool not in dict(offered(asked.body)):
             return Answer(text='{"title": "Reading parts", "isNewTopic": true}')
-        if self.turns >= TURNS:
+        if self.turns >= self._last:
             return Answer(text=LAST_WORDS)
         self.turns += 1
         if not tool:
@@ -79,7 +83,7 @@ async def run(client: Client, home: Path, *, programs: Path) -> Run:
     Raises:
         TimeoutError: it did not end; what it said so far is lost.
     """
-    project = _project(home)
+    _make_project(home)
     reading = Reading(client)
     rule = SameInstructions(volatile=client.volatile)
     async with (
@@ -87,17 +91,7 @@ async def run(client: Client, home: Path, *, programs: Path) -> Run:
         gateway(provider, home, window=client.window) as address,
         Recorder(address) as recorder,
     ):
-        names = {"URL": recorder.url, "HOME": str(home), "LOOPS": str(_LOOPS), "RULES": RULES}
-        for path, text in client.files.items():
-            (home / path).parent.mkdir(parents=True, exist_ok=True)
-            (home / path).write_text(_filled(text, names))
-        code, output = await _ended(
-            [_filled(each, names) for each in client.command],
-            environment=_environment(home, programs)
-            | {name: _filled(value, names) for name, value in client.variables.items()},
-            folder=project,
-            said="".join(f"What is in part {number}?\n" for number in range(1, TURNS + 2)),
-        )
+        code, output = await _ended(client, home, programs=programs, address=recorder.url)
     _keep(home, recorder.exchanges, provider.requests)
     return Run(
         code=code,
@@ -108,20 +102,33 @@ async def run(client: Client, home: Path, *, programs: Path) -> Run:
     )
 
 
+async def run_wrapped(client: Client, home: Path, *, programs: Path) -> Run:
+    """Run the client for two turns by ``autocompact wrap``, which is to find out its base URL."""
+    _make_project(home)
+    reading = Reading(client, last=2)
+    async with FakeProvider(reading, rules=[SameInstructions(volatile=client.volatile)]) as provider:
+        start = (sys.executable, "-m", "autocompact", "wrap", "--db", ":memory:")
+        upstream = ("--upstream", f"openai={provider.url},anthropic={provider.url}", "--")
+        code, output = await _ended(
+            client, home, programs=programs, address=_NOWHERE, before=(*start, *upstream)
+        )
+    _keep(home, [], provider.requests)
+    return Run(code=code, output=output, exchanges=[], received=provider.requests, turns=reading.turns)
+
+
 def _filled(text: str, names: dict[str, str]) -> str:
     for name, value in names.items():
         text = text.replace(f"@{name}@", value)
     return text
 
 
-def _project(home: Path) -> Path:
+def _make_project(home: Path) -> None:
     project = home / "project"
     project.mkdir()
     for number in range(1, TURNS + 1):
         (project / f"part-{number:02}.txt").write_text(part(number))
     for name in _INSTRUCTIONS:
         (project / name).write_text(RULES)
-    return project
 
 
 def _environment(home: Path, programs: Path) -> dict[str, str]:
@@ -162,18 +169,25 @@ async def gateway(provider: FakeProvider, home: Path, *, window: int) -> AsyncGe
 
 
 async def _ended(
-    command: Sequence[str], *, environment: dict[str, str], folder: Path, said: str
+    client: Client, home: Path, *, programs: Path, address: str, before: Sequence[str] = ()
 ) -> tuple[int | None, str]:
     """Exit code and output; nothing that it started is left behind."""
+    names = {"URL": address, "HOME": str(home), "LOOPS": str(_LOOPS), "RULES": RULES}
+    for path, text in client.files.items():
+        (home / path).parent.mkdir(parents=True, exist_ok=True)
+        (home / path).write_text(_filled(text, names))
+    variables = {name: _filled(value, names) for name, value in client.variables.items()}
     process = await asyncio.create_subprocess_exec(
-        *command,
-        cwd=folder,
-        env=environment,
-        stdin=asyncio.subprocess.PIPE if command[0] == "aider" else asyncio.subprocess.DEVNULL,
+        *before,
+        *(_filled(each, names) for each in client.command),
+        cwd=home / "project",
+        env=_environment(home, programs) | variables,
+        stdin=asyncio.subprocess.DEVNULL if client.tool else asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
         start_new_session=True,
     )
+    said = "".join(f"What is in part {number}?\n" for number in range(1, TURNS + 2))
     try:
         async with asyncio.timeout(SECONDS):
             output, _ = await process.communicate(said.encode() if process.stdin else None)

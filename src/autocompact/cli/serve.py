@@ -43,22 +43,33 @@ def serve(**options: Any) -> None:
 
 @click.command(context_settings={"allow_interspersed_args": False})
 @click.option("--private", is_flag=True, help="Start a gateway of its own, also where one is running.")
+@click.option("--show", is_flag=True, help="Show what COMMAND would be started with, and run nothing.")
 @gateway_options
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.pass_context
-def wrap(context: click.Context, *, private: bool, command: tuple[str, ...], **options: Any) -> None:
+def wrap(
+    context: click.Context, *, private: bool, show: bool, command: tuple[str, ...], **options: Any
+) -> None:
     """Run COMMAND with its base URLs pointed at a gateway; its exit code is that of COMMAND.
+
+    Claude Code, Codex, OpenCode, pi, Qwen Code, Cline, aider, llm, goose, Crush and Copilot CLI are known by name and get the
+    arguments, variables or settings that they need; every other program gets the variables of the official SDKs. At
+    the end it says how many requests came through.
 
     It is your running gateway (autocompact serve), or else one of its own, which ends with COMMAND. With --private, or
     options that say how a gateway runs, it is always one of its own. Write it as: autocompact wrap -- COMMAND ARGUMENTS
     """
     _installed()
-    from autocompact.cli.wrapping import inherited, wrapped
+    from autocompact.cli.wrapping import inherited, shown, wrapped
 
     given = as_settings(options)
     given |= inherited(loaded(options=given))
     settings = loaded(options=given).settings
-    context.exit(wrapped(settings, command, join=not private and not given))
+    join = not private and not given
+    if show:
+        click.echo(shown(settings, command, join=join))
+        return
+    context.exit(wrapped(settings, command, join=join))
 
 
 def _installed() -> None:

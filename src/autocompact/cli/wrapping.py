@@ -5,37 +5,38 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
+import shlex
 import signal
 import sys
-from collections.abc import Generator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
+from urllib.request import ProxyHandler, build_opener
 
+from autocompact.cli.terminal import tell
+from autocompact.core.redaction import redact
 from autocompact.errors import InvalidInput
+from autocompact.files import replace_file
 
 if TYPE_CHECKING:
+    from autocompact.gateway.clients import Launch
     from autocompact.settings import Loaded, Settings
 
+_SECONDS = 2.0
+_OWN = "http://127.0.0.1:PORT"
+_FOLDER = "FOLDER-OF-THIS-RUN"
+_REQUESTS = re.compile(r'^autocompact_requests_total\{[^}]*action="([^"]*)"[^}]*\} (\S+)', re.MULTILINE)
+_SECRETS = re.compile(r'(?i)("[^"]*(?:key|token|secret|passw|authorization)[^"]*"\s*:\s*)"(?:[^"\\]|\\.)*"')
+"""Members of a client's settings that no rule of redaction would find by their values."""
+
+_PROXIES = ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
 _KILLED = 128
 _FORWARDED = ("SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT", "SIGUSR1", "SIGUSR2")
 _OF_THE_TERMINAL = ("SIGINT", "SIGQUIT")
-
-
-def variables(address: str) -> dict[str, str]:
-    """The variables that clients read their base URLs from, pointed at a gateway.
-
-    ``OPENAI_BASE_URL`` and ``ANTHROPIC_BASE_URL`` are the official clients' (and Claude Code's), ``OPENAI_API_BASE`` and
-    ``ANTHROPIC_API_BASE`` LiteLLM's (aider) and LangChain's, ``ANTHROPIC_API_URL`` LangChain's, ``…_HOST`` goose's.
-    """
-    versioned = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
-    plain = (
-        "OPENAI_HOST",
-        "ANTHROPIC_BASE_URL",
-        "ANTHROPIC_API_BASE",
-        "ANTHROPIC_API_URL",
-        "ANTHROPIC_HOST",
-    )
-    return {**dict.fromkeys(versioned, f"{address}/v1"), **dict.fromkeys(plain, address)}
 
 
 def inherited(loaded: Loaded, *, environ: Mapping[str, str] | None = None) -> dict[str, tuple[str, object]]:
@@ -63,6 +64,33 @@ def inherited(loaded: Loaded, *, environ: Mapping[str, str] | None = None) -> di
     return found
 
 
+def shown(settings: Settings, command: Sequence[str], *, join: bool) -> str:
+    """What `wrapped` would do with ``command``, in lines for a reader. Nothing is run and nothing is written.
+
+    Raises:
+        InvalidInput: the client's requests cannot come through a gateway.
+    """
+    from autocompact.gateway.running import found
+
+    running = found(settings.gateway.host, settings.gateway.port) if join else None
+    launch = _launch(command, address=running or _OWN, folder=Path(_FOLDER))
+    lines = [
+        f"client   {launch.client or 'none that wrap knows: it gets the variables of the official SDKs'}",
+        f"gateway  {running or f'one of its own, which ends with the command ({_OWN})'}",
+        f"command  {shlex.join(launch.command)}",
+        *(f"set      {name}={_visible(name, value)}" for name, value in sorted(launch.variables.items())),
+        *(f"file     {Path(_FOLDER) / name}, removed afterwards" for name in launch.files),
+        *(f"note     {note}" for note in launch.notes),
+    ]
+    return "\n".join(lines)
+
+
+def _visible(name: str, value: str) -> str:
+    """The value of a variable without the user's keys."""
+    value = _SECRETS.sub(r'\1"***"', value)
+    return "***" if name.endswith("_KEY") else shlex.quote(str(redact(value)))
+
+
 def wrapped(settings: Settings, command: Sequence[str], *, join: bool) -> int:
     """The exit code of ``command``, as a shell would tell it: 128 and the signal if one killed it.
 
@@ -72,37 +100,103 @@ def wrapped(settings: Settings, command: Sequence[str], *, join: bool) -> int:
         join: use the user's running gateway if there is one.
 
     Raises:
-        InvalidInput: the command cannot be started, or the gateway cannot be opened.
+        InvalidInput: the command cannot be started, its requests cannot come through a gateway, or the gateway cannot be
+            opened.
         StoreError: the gateway's database cannot be used.
     """
     from autocompact.gateway.from_settings import open_gateway
     from autocompact.gateway.running import found
     from autocompact.gateway.server import run, running
 
-    if join and (address := found(settings.gateway.host, settings.gateway.port)):
-        return run(_exit_code(command, address=address))
-    gateway = open_gateway(settings)
+    with TemporaryDirectory(prefix="autocompact-wrap-") as name:
+        folder = Path(name)
+        if join and (address := found(settings.gateway.host, settings.gateway.port)):
+            launch = _launch(command, address=address, folder=folder)
+            return run(_exit_code(launch, address=address, folder=folder))
+        _launch(command, address=_OWN, folder=folder)  # so that nothing is opened for what cannot be
+        gateway = open_gateway(settings)
 
-    for name in ("autocompact", "uvicorn.error"):
-        # The screen is the command's; Python would print warnings to it where nobody listens.
-        logging.getLogger(name).addHandler(logging.NullHandler())
+        for log in ("autocompact", "uvicorn.error"):
+            # The screen is the command's; Python would print warnings to it where nobody listens.
+            logging.getLogger(log).addHandler(logging.NullHandler())
 
-    async def with_its_own() -> int:
-        await gateway.open()
-        async with running(gateway) as address:
-            return await _exit_code(command, address=address)
+        async def with_its_own() -> int:
+            await gateway.open()
+            async with running(gateway) as address:
+                launch = _launch(command, address=address, folder=folder)
+                return await _exit_code(launch, address=address, folder=folder)
 
-    return run(with_its_own())
+        return run(with_its_own())
 
 
-async def _exit_code(command: Sequence[str], *, address: str) -> int:
+def _launch(command: Sequence[str], *, address: str, folder: Path) -> Launch:
+    from autocompact.gateway.clients import Where, launch_of
+
+    launch = launch_of(
+        command, Where(address=address, environment=os.environ, home=Path.home(), folder=folder)
+    )
+    if launch.obstacle:
+        raise InvalidInput(f"{command[0]!r} cannot be wrapped: {launch.obstacle}")
+    return launch
+
+
+async def _exit_code(launch: Launch, *, address: str, folder: Path) -> int:
+    for name, content in launch.files.items():
+        replace_file(folder / name, content)
+    for note in launch.notes:
+        tell(f"autocompact: {note}")
+    before = await asyncio.to_thread(_requests_at, address)
     try:
-        process = await asyncio.create_subprocess_exec(*command, env=os.environ | variables(address))
+        process = await asyncio.create_subprocess_exec(*launch.command, env=os.environ | launch.variables)
     except OSError as error:
-        raise InvalidInput(f"{command[0]!r} cannot be started: {error.strerror}") from error
+        raise InvalidInput(f"{launch.command[0]!r} cannot be started: {error.strerror}") from error
     with _forwarding(process):
         code = await process.wait()
+    after = await asyncio.to_thread(_requests_at, address)
+    if before is not None and after is not None:
+        tell(f"autocompact: {_summary(launch, after - before, environ=os.environ)}")
     return code if code >= 0 else _KILLED - code
+
+
+def _requests_at(address: str) -> Counter[str] | None:
+    """Requests of the gateway there since its start, by what it did; None if it does not say."""
+    try:
+        with build_opener(ProxyHandler({})).open(f"{address}/metrics", timeout=_SECONDS) as response:
+            text = response.read().decode()
+    except (OSError, ValueError):
+        return None
+    found: Counter[str] = Counter()
+    for action, count in _REQUESTS.findall(text):
+        found[action] += round(float(count))
+    return found
+
+
+def _summary(launch: Launch, requests: Counter[str], *, environ: Mapping[str, str]) -> str:
+    total = requests.total()
+    if total:
+        compacted = requests["compacted"] + requests["retried"]
+        came = "1 request" if total == 1 else f"{total} requests"
+        return f"{came} came through the gateway, {compacted} with a compacted context"
+    reasons = [*_reasons(launch, environ)]
+    return f"no request came through the gateway. {' '.join(reasons)}"
+
+
+def _reasons(launch: Launch, environ: Mapping[str, str]) -> Iterator[str]:
+    """Why that may be."""
+    proxy = next((name for name in _PROXIES if environ.get(name)), "")
+    exempt = environ.get("NO_PROXY", "") + environ.get("no_proxy", "")
+    if proxy and "127.0.0.1" not in exempt and "*" not in exempt:
+        yield f"{proxy} is set: add 127.0.0.1 to NO_PROXY."
+    if launch.client:
+        yield (
+            f"Did {launch.client} ask a model? It may be signed in to another service, or its own settings name an address; "
+            "autocompact wrap --show COMMAND shows what it was given."
+        )
+    else:
+        yield (
+            f"{launch.command[0]!r} is no client that wrap knows, and may not read OPENAI_BASE_URL or ANTHROPIC_BASE_URL: "
+            "give it the address of autocompact serve in its own settings."
+        )
 
 
 @contextmanager
