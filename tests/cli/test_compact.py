@@ -336,7 +336,7 @@ def test_the_report_of_the_coding_session(program: Program, monkeypatch: pytest.
     )
     assert told["before"].endswith("64,478 tokens 101%")
     assert "your last request (m226)" in told["verbatim"]
-    assert told["kept"].startswith("rules 7 of 7, requests 6 of 6, errors ")
+    assert told["kept"].startswith("rules 3 of 3, requests 6 of 6, errors ")
     assert told["receipt"].endswith("offline summary, 0.00 s, counted with o200k_base")
     assert max(map(len, ended.report.splitlines()[1:])) <= 80
 

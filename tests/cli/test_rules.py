@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.program import Program
+from tests.cli.program import CODING, Program
 from tests.sessions.claude_lines import Claude, call, jsonl, result, text
 
 RULES = ("Never push to main without my approval.", "Always answer in German from now on.")
@@ -47,6 +47,21 @@ def test_rules_stand_before_a_summary_that_does_not_have_them(program: Program, 
     told = compacted(program, session(tmp_path / "s.jsonl"), "--summary", str(summary))
     assert all(rule in told for rule in RULES)
     assert told.index(RULES[0]) < told.index("The pump was mended part by part.")
+
+
+@pytest.mark.requirement("F5")
+def test_decisions_about_the_task_at_hand_are_no_standing_rules(program: Program) -> None:
+    record = compacted(program, CODING).split("<conversation_record>")[1]
+    rules = record.split("## Rules in force\n")[1].split("## ")[0]
+    assert "don't touch the schema in storage.py" in rules
+    assert "no new dependencies" in rules
+    for decision in (
+        "leave everything as it is until then",
+        "banker's rounding",
+        "docs/rounding.md",
+        "credit note",
+    ):
+        assert decision not in rules
 
 
 @pytest.mark.requirement("F6")

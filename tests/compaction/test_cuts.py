@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from autocompact.compaction.cuts import (
@@ -36,9 +36,11 @@ def test_both_sides_of_a_legal_cut_are_valid_as_they_are(messages: list[Message]
         assert problems(messages[index:]) == []
 
 
+@example(numbered([said("system", result("a")), said("system", call("a"))]))
 @given(histories())
 def test_a_legal_cut_parts_no_call_from_its_result(messages: list[Message]) -> None:
-    calls = [(c.id, index) for index, message in enumerate(messages) for c in message.calls]
+    callers = [(index, message) for index, message in enumerate(messages) if message.role == "assistant"]
+    calls = [(c.id, index) for index, message in callers for c in message.calls]
     answers = [(r.call_id, index) for index, message in enumerate(messages) for r in message.results]
     for cut in legal_cuts(messages):
         for id, called in calls:

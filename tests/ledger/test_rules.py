@@ -35,7 +35,13 @@ When you write SQL, use lower-case keywords.
 Commits should be signed.
 Treat warnings as errors.
 Stop adding emojis to the docs.
-Please write commit messages in the imperative mood.""",
+Please write commit messages in the imperative mood.
+I don't want you to touch the CI files.
+We don't want if-else chains over agent names.
+If you open a pull request, ask me for a title first.
+Whenever I say stop, stop.
+You may use any library of the standard distribution.
+All amounts must be integers.""",
     "de": """Niemals direkt auf main pushen.
 Antworte ab jetzt immer auf Deutsch.
 Bitte keine neuen Abhängigkeiten einführen.
@@ -63,7 +69,8 @@ Todas las funciones deben tener pruebas.""",
     "ko": "항상 한국어로 대답해 주세요.",
 }
 
-FOR_ONCE = """Can you run the tests?
+FOR_ONCE = (
+    """Can you run the tests?
 Fix the login bug.
 I never saw this error before.
 it never worked for me
@@ -87,7 +94,39 @@ no problem
 rename it everywhere
 that is not what I asked
 I think we should use Redis here
-look at all of the logs and tell me what you see"""
+look at all of the logs and tell me what you see
+I want the formula to be called tap instead of brew
+Total usage — Must sum all metadata files — Single value
+Run `make check` - no errors
+No fixes applied.
+Each block must have a result."},"request_id":"req_1"}
+No fixes applied.\\n\\n> pkg@0.14.2 check
+leave everything as it is until then.
+no banker's rounding after all, but round half up
+Please write the rule into docs/rounding.md too, so that nobody asks again.
+Amounts must be exact integers in the smallest unit, a credit note goes over as type credit_note.
+this plan must be written in such a way that you can start any session from it
+basically it doesn't require any core change
+yes need to be fully clean
+If the test fails, stop.
+check coverage so we don't break things
+Always-PR flow (push a branch, open a PR, gate on merge)
+I have multiple options on each item:
+If *Bits* = 1 then 251: always returns an array.
+the reader of the lab is interdisciplinary and open to all"""
+    + """
+I’ve always been close to my sister — she’s the one who reads every book.
+My mom is the pragmatic one, I’m always reminded of all her advice.
+You never know how life unfolds after that.
+Any light you can shed on this would be super helpful.
+Whenever I reached out with questions, responses were timely.
+The construction was completed by October 2015.
+I’d rather not relive that experience.
+Thanks for any help you can give me.
+Meeting ran over by 30 minutes.
+Ich möchte eine Kaffeemaschine kaufen.
+我喜欢猫。"""
+)
 
 
 def _rules(*texts: str, by: Speaker = "user") -> list[str]:
@@ -210,3 +249,30 @@ def test_rules_that_take_too_much_are_shortened_then_told_in_one_line_and_none_i
 
 def test_an_answer_inside_a_tools_result_may_forbid_but_allow_nothing() -> None:
     assert _rules("You may push to main now. Never push to main.", by="reply") == ["Never push to main."]
+
+
+def test_items_below_a_heading_that_says_they_are_rules_need_no_word_of_their_own() -> None:
+    text = """## Working rules
+- Use `bun` for package operations.
+- Mock graders are useful plumbing.
+- Keep modules cohesive.
+- Which of these hold for tests?
+- ok
+
+## Background
+- Use of the old runner ended in May.
+"""
+    assert _rules(text) == ["Use `bun` for package operations.", "Keep modules cohesive."]
+
+
+def test_rules_of_a_project_file_below_such_a_heading_are_found_too() -> None:
+    text = "# AGENTS.md instructions\n\n## Always-read rules\n- Do not use `git stash` on shared checkouts.\n- Wire formats are snake_case"
+    assert _rules(text, by="program") == ["Do not use `git stash` on shared checkouts."]
+
+
+def test_a_sentence_longer_than_a_rule_is_none() -> None:
+    assert _rules(f"Never push to main {'or to any other branch that somebody uses ' * 9}.") == []
+
+
+def test_a_permission_of_what_nothing_forbade_is_no_rule() -> None:
+    assert _rules("Go ahead and rename the folder.") == []

@@ -108,6 +108,8 @@ class Repairer:
         self._thoughts.clear()
 
     def _register(self, message: Message) -> Message:
+        if not message.calls:
+            return message
         parts: list[Part] = []
         for part in message.parts:
             if isinstance(part, ToolCall):
@@ -198,6 +200,10 @@ def repair(messages: Iterable[Message], *, closed: bool = False) -> list[Message
 def _regular(message: Message) -> Iterator[Message]:
     """The message in the form its role allows: only the model calls, and neither it nor the system answers."""
     foreign = _FOREIGN[message.role]
+    if not any(isinstance(part, foreign) for part in message.parts):  # nearly every message
+        if not all(map(is_blank, message.parts)) and (message.role != "tool" or message.results):
+            yield message
+        return
     own = [(index, part) for index, part in enumerate(message.parts) if not isinstance(part, foreign)]
     if not all(is_blank(part) for _, part in own) and (message.role != "tool" or message.results):
         yield _carry(message, own)

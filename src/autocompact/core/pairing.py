@@ -128,20 +128,17 @@ class Pairing:
         pairs: list[Pair] = []
         if message.role == "assistant":
             pairs += self._speak(message, index)
-        results = [(place, part) for place, part in enumerate(message.parts) if isinstance(part, ToolResult)]
-        words = any(
-            not isinstance(part, ToolCall | ToolResult) and not is_blank(part) for part in message.parts
-        )
+        words = message.role in ("system", "user") and any(map(_says_something, message.parts))
         if words and message.role == "system":
             self._steps.close()
-        pairs += self._answer(results, index)
+        pairs += self._answer(message, index)
         if words and message.role == "user":
             self._steps.close()
         return pairs
 
     def _speak(self, message: Message, index: int) -> Iterator[Pair]:
         own = message
-        if any(isinstance(part, ToolResult) for part in message.parts):
+        if message.results:
             own = message.with_parts(part for part in message.parts if not isinstance(part, ToolResult))
         if only_thinks(own) or self._steps.is_repeat(own):
             return
@@ -155,8 +152,10 @@ class Pairing:
                 if early is not None:
                     yield Pair(here, early)
 
-    def _answer(self, results: Iterable[tuple[int, ToolResult]], index: int) -> Iterator[Pair]:
-        for place, result in results:
+    def _answer(self, message: Message, index: int) -> Iterator[Pair]:
+        for place, result in enumerate(message.parts):
+            if not isinstance(result, ToolResult):
+                continue
             here = Place(index, place)
             call = self._steps.answer(result.call_id) or self._steps.answer_late(result.call_id)
             if call is not None:
@@ -186,7 +185,12 @@ def is_blank(part: Part) -> bool:
     """True if the part says nothing: empty text, or thinking that holds neither words nor a sealed block."""
     if isinstance(part, Reasoning) and part.raw is not None:
         return False
-    return isinstance(part, Text | Reasoning) and (not part.text or part.text.isspace())
+    return isinstance(part, (Text, Reasoning)) and (not part.text or part.text.isspace())
+
+
+def _says_something(part: Part) -> bool:
+    """True if it is neither a call nor a result, and not blank."""
+    return not isinstance(part, (ToolCall, ToolResult)) and not is_blank(part)
 
 
 def only_thinks(message: Message) -> bool:

@@ -17,6 +17,7 @@ class LazyPattern:
 
     def __init__(self, source: str, flags: int = 0) -> None:
         self.source, self.flags = source, flags
+        self._folds = bool(flags & re.IGNORECASE)
 
     @cached_property
     def compiled(self) -> re.Pattern[str]:
@@ -37,13 +38,13 @@ class LazyPattern:
         """True if `search` finds it, several times as fast where ``text`` is ASCII."""
         if not text.isascii():
             return self.search(text) is not None
-        return self._ascii.search(text.lower() if self.flags & re.IGNORECASE else text) is not None
+        return self._ascii.search(text.lower() if self._folds else text) is not None
 
     def begins(self, text: str) -> bool:
         """True if `match` finds it, several times as fast where ``text`` is ASCII."""
         if not text.isascii():
             return self.match(text) is not None
-        return self._ascii.match(text.lower() if self.flags & re.IGNORECASE else text) is not None
+        return self._ascii.match(text.lower() if self._folds else text) is not None
 
     @cached_property
     def _ascii(self) -> re.Pattern[str]:
@@ -52,7 +53,7 @@ class LazyPattern:
         With IGNORECASE, `re` tries each branch of an alternative in full, without it only those whose first letter fits.
         """
         source = self.source
-        if self.flags & re.IGNORECASE:
+        if self._folds:
             source = _CAPITAL.sub(lambda found: found[0].lower() if len(found[0]) == 1 else found[0], source)
         return re.compile(
             _NEVER if (fits := _in_ascii(source)) is None else fits, self.flags & ~re.IGNORECASE

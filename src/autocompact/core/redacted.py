@@ -203,7 +203,7 @@ def _name(text: str) -> Redacted:
 
 
 def _text(part: Part) -> str:
-    return part.text if isinstance(part, Text | Reasoning | ToolResult | Document) else ""
+    return part.text if isinstance(part, (Text, Reasoning, ToolResult, Document)) else ""
 
 
 def _part(part: Part, text: Redacted) -> RedactedPart:

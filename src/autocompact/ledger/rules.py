@@ -39,13 +39,13 @@ _INSTRUCTIONS = LazyPattern(
 )
 
 _LASTING = LazyPattern(
-    r"\b(?:always|never|from now on|from here on|going forward|in (?:the )?future|at all times|under no circumstances|no matter what"
+    r"\b(?:(?:always|never)(?!-\w)|from now on|from here on|going forward|in (?:the )?future|at all times|under no circumstances|no matter what"
     r"|whenever|every ?time|each time|any ?time|as a rule|by default|for the rest of|for all (?:future|further|subsequent)|until i (?:say|tell|ask)"
     r"|unless i (?:say|tell|ask)|every(?:thing)?|each|all|any|only|exclusively|without exception|strictly|permanently|throughout|still applies|remember(?: that| to)?"
     r"|immer|niemals|nie|stets|ab (?:jetzt|sofort|nun)|von (?:jetzt|nun) an|künftig|in zukunft|zukünftig|jedes mal|jedesmal|jede[rsmn]?|alle[nsmr]?|nur|ausschließlich|grundsätzlich|unter keinen umständen|auf keinen fall|solange"
     r"|toujours|jamais|désormais|dorénavant|à partir de maintenant|à l'avenir|à chaque fois|chaque|tou(?:s|tes?|t)|uniquement|seulement|en aucun cas|par défaut|dès que"
-    r"|siempre|nunca|jamás|de ahora en adelante|a partir de ahora|en adelante|en el futuro|cada vez|cada|tod[oa]s?|s[oó]lo|solamente|únicamente|bajo ning[uú]n concepto|en ning[uú]n caso|por defecto"
-    r"|sempre|nunca|jamais|a partir de agora|daqui em diante|no futuro|cada|tod[oa]s?|s[oó]|apenas|somente|em nenhum caso"
+    r"|siempre|nunca|jamás|de ahora en adelante|a partir de ahora|en adelante|en el futuro|cada vez|cada|todos|todas?|todo (?:el|lo|archivo|cambio|commit)|s[oó]lo|solamente|únicamente|bajo ning[uú]n concepto|en ning[uú]n caso|por defecto"
+    r"|sempre|nunca|jamais|a partir de agora|daqui em diante|no futuro|cada|todos|todas?|só|apenas|somente|em nenhum caso"
     r"|mai|d'ora in poi|da ora in poi|in futuro|ogni(?: volta)?|tutt[ieao]|solo|soltanto|in nessun caso"
     r"|всегда|никогда|впредь|отныне|с этого момента|кажд\w+|все(?:гда|х|м)?|только|ни в коем случае)\b"
     r"|总是|始终|永远|一律|从现在(?:开始|起)|今后|以后|每次|每个|每当|所有|任何|只(?:能|要|用|许|准)?|仅|绝不|绝对不|切勿|务必|默认"
@@ -54,7 +54,7 @@ _LASTING = LazyPattern(
     re.IGNORECASE,
 )
 _STRONG = LazyPattern(
-    r"\b(?:always|never|from now on|from here on|going forward|at all times|under no circumstances|whenever|every ?time|until i (?:say|tell|ask)|unless i (?:say|tell|ask)|as a rule"
+    r"\b(?:(?:always|never)(?!-\w)|from now on|from here on|going forward|at all times|under no circumstances|whenever|every ?time|until i (?:say|tell|ask)|unless i (?:say|tell|ask)|as a rule"
     r"|immer|niemals|nie|stets|ab (?:jetzt|sofort)|von (?:jetzt|nun) an|künftig|in zukunft|auf keinen fall|unter keinen umständen|grundsätzlich"
     r"|toujours|jamais|désormais|dorénavant|à partir de maintenant|à l'avenir|en aucun cas|siempre|nunca|jamás|de ahora en adelante|a partir de ahora|en ning[uú]n caso"
     r"|sempre|a partir de agora|daqui em diante|mai|d'ora in poi|da ora in poi|всегда|никогда|впредь|отныне)\b"
@@ -62,45 +62,45 @@ _STRONG = LazyPattern(
     re.IGNORECASE,
 )
 _PROHIBITS = LazyPattern(
-    r"(?:^|[,;:(—–-]\s*|\b(?:and|but|so|please|also|just|then|you|we|agents?|that)\s+)"
-    r"(?:(?:please\s+)?(?:do not|don't|dont|never)\s+(?!(?:worry|know|think|mind|forget|hesitate|understand|see|need|have|want|care|get it|believe|remember|recall|be sorry|bother)\b)\w+"
-    r"|(?:must|may|should|shall)\s?(?:not|n't)\s+\w+|(?:are|is)\s?(?:not|n't)\s+(?:allowed|permitted|supposed)|cannot\s+\w+|no\s+(?:more\s+)?\w+(?:ing|s)\b[^.!?]{0,60}$|avoid\s+\w+|refrain from\s+\w+|stay away from|keep (?:your )?hands off|hands off|leave\s+[^.!?]{2,60}\s+(?:alone|untouched|as (?:it|they) (?:is|are)))"
+    r"(?:^|[,;:(—–-]\s*|\b(?:and|but|so|please|also|(?<!i )(?<!we )(?<!they )just|then|(?<!if )(?<!when )(?<!that )(?<!unless )(?<!because )(?<!since )you|we(?! (?:do|never))|agents?)\s+)"
+    r"(?:(?:please\s+)?(?:do not|don't|dont|never)\s+(?!\w+ing\b|(?:worry|know|think|mind|forget|hesitate|understand|see|need|have|want|care|get (?:it|me)|feel|believe|remember|recall|be sorry|bother)\b)\w+"
+    r"|(?:must|may|should|shall)\s?(?:not|n't)\s+\w+|(?:are|is)\s?(?:not|n't)\s+(?:allowed|permitted|supposed)|cannot\s+\w+|no\s+(?:more\s+)?(?!(?:\w+ )?(?:errors?|warnings|failures|issues|problems|results|matches|differences|regressions|worries|thanks)\b)\w+(?:ing|s)\b(?! (?:applied|found|needed|required|made|left|reported|detected|available|expected|yet|remain\w*|exists?|were|are)\b)[^.!?]{0,60}$|(?<!and )avoid\s+\w+|refrain from\s+\w+|stay away from|keep (?:your )?hands off|hands off|leave\s+[^.!?]{2,60}\s+(?:alone|untouched|as (?:it|they) (?:is|are)))"
     r"|\b(?:bitte\s+)?(?:nicht|kein\w*)\b[^.!?\n]{0,60}\b(?:\w+en)\b(?=[.!]|$)|\b(?:darfst|dürfen|darf|sollst|soll|sollen)\s+(?:\w+\s+){0,6}(?:nicht|nie|kein\w*)\b|\blass\w*\s+[^.!?]{2,50}\s+(?:in ruhe|unverändert|weg)\b"
-    r"|\bne\s+(?:\w+[ -]){1,3}(?:pas|jamais|plus|rien)\b|\bn'\w+\s+(?:pas|jamais|plus)\b|\b(?:évite[zr]?|interdi\w+|il ne faut pas)\b"
-    r"|(?:^|[,;:]\s*|\bpor favor\s+)no\s+\w{2,}(?:es|as|en|an|éis|áis|er|ar|ir)\b|\b(?:evit[ae]\w*|prohibid\w+|no (?:se )?(?:debe\w*|puede\w*))\b"
+    r"|\bne\s+(?:\w+[ -]){1,3}(?:pas|jamais|plus|rien)\b|\bn'\w+\s+(?:pas|jamais|plus)\b|\b(?:évite[zr]?|interdi(?:t\w*|re|s|sons|sez)\b|il ne faut pas)\b"
+    r"|(?:^|[,;:]\s*|\bpor favor\s+)no\s+\w{2,}(?:es|as|en|an|éis|áis|er|ar|ir)\b(?!')(?=.*\b(?:el|la|los|las|un|una|en|de|que|sin|por|para|con|al|del|lo|le|nada|nunca|mi|mis)\b)|\b(?:evit[ae]\w*|prohibid\w+|no (?:se )?(?:debe\w*|puede\w*))\b"
     r"|\bnão\s+\w+|\bnon\s+\w+(?:re|te|e)\b|\bне\s+\w+(?:й|йте|ть|ти)\b|\bнельзя\b|\bзапрещ\w+"
     r"|不要|不准|不许|不能|不得|禁止|别(?!的|人)|请勿|勿|ないで(?:ください)?|しないこと|禁止|てはいけない|てはならない|ては(?:だめ|駄目)|하지 ?마|하지 ?말|금지|안 ?돼",
     re.IGNORECASE,
 )
 _ASKS_FIRST = LazyPattern(
     r"\b(?:ask(?: me)?(?: first)? before|ask (?:me )?first|check with me|confirm with me|(?:get|wait for|needs?|requires?|with(?:out)?) (?:my |our |explicit |prior |the user's |user )*(?:approval|permission|consent|confirmation|sign-?off|go-?ahead|ok(?:ay)?)"
-    r"|without (?:asking|telling|checking|being asked|my)|before (?:you )?\w+ing\b[^.!?]{0,60}\b(?:ask|check|confirm|tell)|only (?:when|if|after) i|(?:frag|frage|fragt) (?:mich )?(?:vorher|zuerst|erst|immer|bevor)|erst (?:fragen|rückfragen)|vorher (?:fragen|absprechen)|ohne (?:meine |vorherige |ausdrückliche |zu fragen|rück)\w*|bevor du [^.!?]{2,60} frag\w*"
+    r"|without (?:asking|telling|checking|being asked|my (?:\w+ ){0,2}(?:approval|permission|consent|ok(?:ay)?|say(?:-so)?|go-ahead|confirmation|review|agreement|sign-?off))|before (?:you )?\w+ing\b[^.!?]{0,60}\b(?:ask|check|confirm|tell)|only (?:when|if|after) i|(?:frag|frage|fragt) (?:mich )?(?:vorher|zuerst|erst|immer|bevor)|erst (?:fragen|rückfragen)|vorher (?:fragen|absprechen)|ohne (?:meine |vorherige |ausdrückliche |zu fragen|rück)\w*|bevor du [^.!?]{2,60} frag\w*"
     r"|demande[zr]?(?:-moi)? (?:toujours )?(?:d'abord |avant)|avant de [^.!?]{2,60},? demande|sans (?:mon|ma|me|demander|accord|autorisation|permission)|pregunta(?:me|r)?(?: siempre)?(?: primero| antes)|antes de [^.!?]{2,60},? pregunta|sin (?:mi|preguntar|permiso|autorizaci[oó]n|aprobaci[oó]n)"
     r"|pergunt\w+ antes|sem (?:minha|perguntar|autoriza)|chiedi(?:mi)? (?:sempre )?prima|senza (?:la mia|il mio|chiedere|permesso)|спрашивай|спроси\w* (?:меня )?(?:перед|сначала)|без (?:моего|разрешения|спроса))\b"
     r"|先(?:问|询问|征求|跟我确认)|(?:之前|前)[^。！？]{0,12}(?:问我|确认|请示)|未经|没有?我的?(?:允许|同意|许可|批准)|前に[^。！？]{0,20}(?:確認|聞い|尋ね|許可)|許可(?:なく|なし)|承認(?:なく|なし)|勝手に|먼저 ?(?:물어|확인)|전에[^.!?]{0,20}(?:물어|확인)|허락 ?없이|승인 ?없이",
     re.IGNORECASE,
 )
 _DEMANDS = LazyPattern(
-    r"\b(?:must|have to|has to|shall|make sure|ensure|be sure to|required?|mandatory|not allowed|stick to|insist"
-    r"|muss|müssen|musst|soll(?:st|en|te)?|sorge dafür|stelle? sicher|achte darauf|pflicht|gilt|doi(?:t|s|vent)|il faut|veille[zr]?|assure[zr]?-?(?:toi|vous)|obligatoire|debe[ns]?|tiene[ns]? que|hay que|aseg[uú]r\w+|obligatori[oa]|deve(?:m|no)?|bisogna|certifi\w+|assicur\w+|должн\w+|нужно|обязательно|следует)\b"
+    r"\b(?:must(?!-)|have to|has to|shall|make sure|ensure|be sure to|required?|mandatory|not allowed|stick to|insist"
+    r"|muss|müssen|musst|soll(?:st|en|te)?|sorge dafür|stelle? sicher|achte darauf|pflicht|gilt|doi(?:t|s|vent)|il faut|veille[zr]?|assure[zr]?-?(?:toi|vous)|obligatoire|debe[ns]?|tiene[ns]? que|hay que|aseg[uú]r\w+|obligatori[oa]|deve(?:m|no)?|bisogna|certifi(?:que|quem|car)\w*|assicur\w+|должн\w+|нужно|обязательно|следует)\b"
     r"|必须|须|应该|应当|要求|需要|确保|なければならない|ならない|しなさい|すること|必要(?:が|で)|こと[。.]?$|해야|하세요|하십시오|할 것",
     re.IGNORECASE,
 )
 _PREFERS = LazyPattern(
-    r"\b(?:i(?:'d| would)? (?:prefer|rather|like (?:my|the|all|to have|it when|short|long|concise)|dislike|hate|want (?:all|every|the|my|you to always|only))|we (?:prefer|only use|always use|use only|never use|don't use|do not use)|my preference|our convention|convention is|house style"
-    r"|(?:answer|reply|respond|speak|talk|communicate|comment)\b[^.!?]{0,40}\bin (?:english|german|french|spanish|portuguese|italian|chinese|japanese|korean|russian|dutch|polish|plain|british|american|simple)|call me\b|address me\b|keep (?:(?:your|all|the|every|each) )?(?:answers?|replies|responses|commits?|messages?|functions?|it|things|comments?)\b|be (?:brief|concise|terse|formal|polite)"
-    r"|ich (?:bevorzuge|möchte|will|hätte gern\w*)|(?:antworte|schreibe?|sprich|rede)\w*\b[^.!?]{0,30}\b(?:auf|in) \w+|nenn mich|duze|sieze|fass dich kurz|je préfère|réponds?\b[^.!?]{0,30}\ben \w+|tutoie|appelle-moi|prefiero|responde\b[^.!?]{0,30}\ben \w+|ll[aá]mame|prefiro|responda\b[^.!?]{0,30}\bem \w+|preferisco|rispondi\b[^.!?]{0,30}\bin \w+|предпочитаю|отвечай)\b"
-    r"|(?:用|以)(?:中文|英文|英语|德语|日语|简体|繁体)[^。！？]{0,6}(?:回答|回复|写)|我(?:更)?(?:喜欢|希望|偏好)|叫我|(?:日本語|英語|中国語|ドイツ語|敬語)で|(?:ほうが|方が)(?:いい|好き|よい)|を好み|呼んで|(?:한국어|영어|존댓말)로",
+    r"\b(?:i(?:'d| would) (?:prefer (?:if |that )?(?:you|your|my|all|every|short|long|concise|no |not to)|rather (?:you|have you|see)|like (?:my|all|it when))|i (?:prefer|like (?:my|all|it when|short|long|concise)|dislike|hate (?:it )?when you|want (?:all|every|my|you to always|only)|(?:would )?only want|(?:don't|do not|never) want (?:you to|any|my \w+ to))|we (?:prefer|(?:don't|do not) want (?!to\b)|only use|always use|use only|never use|don't use|do not use)|my preference|our convention|convention is|house style"
+    r"|(?:answer|reply|respond|speak|talk|communicate|comment)\b[^.!?]{0,40}\bin (?:english|german|french|spanish|portuguese|italian|chinese|japanese|korean|russian|dutch|polish|plain|british|american|simple)|(?<!to )call me (?!when|if|out|back|at|on|in|later|crazy|old)\w+|address me\b|(?<!to )keep (?:(?:your|all|the|every|each) )?(?:answers?|replies|responses|commits?|messages?|functions?|it|comments?)\b|be (?:brief|concise|terse|formal|polite)"
+    r"|ich (?:bevorzuge|(?:möchte|will|hätte gern\w*),? (?:dass|keine?\w*|nur|immer|alle)|mag (?:keine|lieber))|(?:antworte|schreibe?|sprich|rede)\w*\b[^.!?]{0,30}\b(?:auf|in) \w+|nenn mich|duze|sieze|fass dich kurz|je préfère|réponds?\b[^.!?]{0,30}\ben \w+|tutoie|appelle-moi|prefiero|responde\b[^.!?]{0,30}\ben \w+|ll[aá]mame|prefiro|responda\b[^.!?]{0,30}\bem \w+|preferisco|rispondi\b[^.!?]{0,30}\bin \w+|предпочитаю|отвечай)\b"
+    r"|(?:用|以)(?:中文|英文|英语|德语|日语|简体|繁体)[^。！？]{0,6}(?:回答|回复|写)|我(?:更)?(?:喜欢|希望|偏好)(?:你|您|用|以|代码|回答|所有|每)|叫我|(?:日本語|英語|中国語|ドイツ語|敬語)で|(?:ほうが|方が)(?:いい|好き|よい)|を好み|呼んで|(?:한국어|영어|존댓말)로",
     re.IGNORECASE,
 )
 _PERMITS = LazyPattern(
-    r"\b(?:you (?:may|can|are allowed to|have (?:my )?permission to|don't (?:need|have) to ask)|feel free to|it(?:'s| is) (?:ok|okay|fine|allowed) (?:to|if you)|(?:is|are) (?:now )?(?:allowed|permitted|ok)|go ahead and|no need to ask"
+    r"\b(?:you (?:may|can|are allowed to|have (?:my )?permission to|don't (?:need|have) to ask)|feel free to (?!(?:let|ask|reach|contact|tell)\b)|it(?:'s| is) (?:ok|okay|fine|allowed) (?:to|if you)|(?:is|are) (?:now )?(?:allowed|permitted|ok)|go ahead and|no need to ask"
     r"|du (?:darfst|kannst)|ihr dürft|(?:ist|sind) (?:jetzt )?(?:erlaubt|ok|okay)|tu peux|vous pouvez|(?:est|c'est) permis|puedes|está permitido|tienes permiso|pode(?:s)?|puoi|можешь|разрешено)\b"
     r"|你?(?:现在)?可以|允许|无需(?:再)?问|(?:ても|でも)(?:いい|よい|構いません|大丈夫)|許可します|해도 ?(?:돼|됩니다|좋)",
     re.IGNORECASE,
 )
 _DEADLINE = LazyPattern(
-    r"\b(?:deadline|due (?:on|by|date|in|at|today|tomorrow|monday|tuesday|wednesday|thursday|friday)|no later than|(?:by|until|before) (?:the end of |end of |next |this )?(?:today|tonight|tomorrow|monday|tuesday|wednesday|thursday|friday|saturday|sunday|noon|midnight|eod|cob|january|february|march|april|may \d|june|july|august|september|october|november|december|\d{1,2}(?:st|nd|rd|th)?\b|\d{4}-\d\d)"
+    r"\b(?:deadline|due (?:on|by|date|in|at|today|tomorrow|monday|tuesday|wednesday|thursday|friday)|no later than|(?:by|until|before) (?:the end of |end of |next |this )?(?:today|tonight|tomorrow|monday|tuesday|wednesday|thursday|friday|saturday|sunday|noon|midnight|eod|cob|january|february|march|april|may \d|june|july|august|september|october|november|december|\d{1,2}(?:st|nd|rd|th)?\b(?! ?(?:%|\w*(?:minutes?|hours?|hrs?|days|weeks|months|years|percent|points|times|people|items|steps|px|mb|gb|kb|ms|x)\b))|\d{4}-\d\d)"
     r"|(?:freeze|demo|release|launch|meeting|presentation|cutover) (?:is|starts|begins|will be) (?:on|at|in|today|tomorrow|next)|bis (?:spätestens |zum |nächsten |kommenden |heute|morgen|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|ende)\w*|spätestens|frist|abgabe|avant (?:le |lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|demain|ce soir)|d'ici (?:à )?(?:lundi|mardi|mercredi|jeudi|vendredi|demain|la fin|le)|au plus tard|date limite|échéance"
     r"|antes (?:del|de) (?:lunes|martes|miércoles|jueves|viernes|sábado|domingo|mañana|las|\d)|a más tardar|fecha límite|para (?:el )?(?:lunes|martes|miércoles|jueves|viernes|mañana)|prazo|até (?:amanhã|segunda|terça|quarta|quinta|sexta|\d)|entro (?:il|domani|luned|marted|mercoled|gioved|venerd)|scadenza|срок|до (?:понедельника|вторника|среды|четверга|пятницы|завтра|конца))\b"
     r"|截止|(?:之前|以前|前)(?:必须|要|需)?(?:完成|交|提交|上线)|最晚|最迟|期限|締め?切|まで(?:に)|마감|까지",
@@ -121,15 +121,18 @@ _MUSES = LazyPattern(
 _STYLE = LazyPattern(
     r"(?:(?:ok(?:ay)?|please|and|also|then|so|but|just|btw|by the way|important|note|reminder|remember|rule|one more thing|additionally)\b[,:!. —]*|\d+[.)]\s*|[-*•]\s*)*"
     r"(?:only \w+|stop \w+ing\b|treat \w+.{0,60}\bas\b|use (?:\S+ ){1,4}(?:instead of|rather than|not|over|only|for (?:all|every|each|any))\b"
-    r"|(?:use|write|keep|name|format|follow|prefer|sign|prefix|tag|quote|cite|indent|spell|capitali[sz]e|comment|document|translate|address|round|limit|cap|mock|pin|store|log|put|mark|wrap|sort)\b[^.!?]{0,120}\b(?:all|every(?:where|thing)?|each|any|(?:commit )?messages|comments|names?|identifiers|tests|functions|files|docs|documentation|documents|branches|keywords|dates|numbers|spelling|style)\b"
-    r"|\w+ [^.!?]{2,80}\b(?:before|after|on|with|for|in|at) (?:each|every)\b|(?:when(?:ever)?|if|before|after|once|each time|wherever) (?:you|we|a|an|the|any)\b[^.!?,]{2,80}, ?(?:please )?(?!i\b|it\b|we\b|what|how|why|should)\w+"
+    r"|(?:use|write|keep|name|format|follow|prefer|sign|prefix|tag|quote|cite|indent|spell|capitali[sz]e|comment|document|translate|address|round|limit|cap|mock|pin|store|log|put|mark|wrap|sort)\b(?! (?:this|that|it|the [^.!?]{2,30}? (?:in|into|to)\b))[^.!?]{0,120}\b(?:all|every(?:where|thing)?|each|any|(?:commit )?messages|comments|names?|identifiers|tests|functions|files|docs|documentation|documents|branches|keywords|dates|numbers|spelling|style)\b(?!/)"
+    r"|(?!(?:i|we|it|he|she|they|the|my|his|her|this|that|there|you)\b)\w+ [^.!?]{2,80}\b(?:before|after|on|with|for|in|at) (?:each|every)\b|(?:when(?:ever)?|if|before|after|once|each time|wherever) (?:you|we|an?|any|\w+ing(?= \w))\b[^.!?]{2,120}, ?(?:please |then |always |first )?(?:do|don't|never|ask|make sure|ensure|try|run|use|stop|wait|tell|check|write|add|keep|put|say|inspect|verify|leave|open|commit|explain|give|conduct|start|prefer|update|report|note|mark)\b"
+    r"|(?:when(?:ever)?|each time|every time|wherever) (?:the|my|our)\b[^.!?,]{2,80}, ?(?:please |then |always |first )?(?:do|don't|never|ask|make sure|ensure|try|run|use|stop|wait|tell|check|write|add|keep|put|say)\b"
     r"|no (?!problem|worries|idea|need|thanks|way|rush|fixes)(?:new |more |extra |external |additional )?[a-z]{4,}(?: please)?[.!]?$|(?:verwende|benutze|nutze|schreib\w*|halte|nenne|formatiere|bevorzuge)\b[^.!?]{2,100}\b(?:immer|alle[nsr]?|jede[rsn]?|nur|statt|überall)\b|(?:bitte )?kein\w* [^.!?]{3,60}[.!]?$"
     r"|(?:utilise[zr]?|écri[st]\w*|garde[zr]?|nomme[zr]?|préfère[zr]?)\b[^.!?]{2,100}\b(?:toujours|tou(?:s|tes?|t)|chaque|plutôt|uniquement|partout|au lieu)\b|(?:pas de|aucun\w*) [^.!?]{3,60}$"
     r"|(?:usa|utiliza|escribe|mantén|nombra|prefiere)\b[^.!?]{2,100}\b(?:siempre|tod[oa]s|cada|s[oó]lo|en lugar|en vez)\b|(?:sin|nada de|ning[uú]n\w*) [^.!?]{3,60}$)",
     re.IGNORECASE,
 )
 _GENERIC = LazyPattern(
-    r"(?:(?:ok(?:ay)?|please|and|also|but|note|rule)\b[,:!. —]*|\d+[.)]\s*|[-*•]\s*)*(?:(?:all|every|each|any|new|public|our) )*(?!this|these|those|tests? (?:fail|pass)|it|they|things|we|i\b)[a-z-]+(?: [a-z-]+)?s (?:should|must|have to|need to|may|shall|are to|go|live|belong|end|start|use)\b"
+    r"(?:(?:ok(?:ay)?|please|and|also|but|note|rule)\b[,:!. —]*|\d+[.)]\s*|[-*•]\s*)*(?:(?:all|every|each|any|no) (?!(?:of )?(?:this|these|those|that|it|tests? (?:fail|pass))\b)[a-z-]+(?: [a-z-]+)?"
+    r"|(?:(?:new|public|our|unit|integration|the) )*(?:functions|methods|classes|modules|files|tests|commits|commit messages|messages|branches|branch names|names|variables|constants|comments|docstrings|docs|pull requests|prs|merges|releases|migrations|endpoints|routes|types|imports|errors|exceptions|logs|secrets|dependencies|prices|answers|replies|agents|workers|headings|titles|paths))"
+    r" (?:should|must|have to|has to|need to|needs to|may|shall|are to|go|live|belong|end|start|use)\b"
     r"|(?:toutes? les|tous les|les) [^.!?]{2,50} doivent\b|(?:tod[oa]s l[oa]s|l[oa]s) [^.!?]{2,50} deben\b|(?:alle|die) [^.!?]{2,50} (?:müssen|sollen|dürfen)\b|\w+ case (?:on|in|for)\b",
     re.IGNORECASE,
 )
@@ -141,6 +144,55 @@ _WITHDRAWS = LazyPattern(
     r"\b(?:no longer|not any ?more|anymore|forget (?:the|that|about|what i said)|scrap|drop the|lift(?:ed)?|ignore (?:the|my|what i said)|(?:rule|restriction|ban) (?:is )?(?:gone|lifted|off|over|withdrawn|no longer)|you (?:may|can) (?:now|again)|now (?:you )?(?:may|can)|is (?:now )?(?:allowed|ok|okay|fine)(?: now| again)?"
     r"|nicht mehr|vergiss|gilt nicht|aufgehoben|du (?:darfst|kannst) (?:jetzt|nun|wieder)|oublie|ne (?:\w+ ){1,3}plus|tu peux (?:maintenant|désormais|à nouveau)|olvida|ya no|ahora puedes|puedes (?:ahora|ya)|esquece|dimentica|забудь|больше не)\b"
     r"|不再|不用再|忘(?:掉|了)|取消|现在可以|もう(?:必要|いい|しなくて)|忘れて|やめて(?:いい|よい)|今は(?:ても)?いい|더 ?이상|이제 ?(?:해도|괜찮)",
+    re.IGNORECASE,
+)
+_LIST_OF_RULES = LazyPattern(
+    r"\b(?:(?:ground |house |working |coding |team |standing |hard )?rules|guidelines|conventions|constraints|non-negotiables?|dos and don'ts|don'ts"
+    r"|regeln|richtlinien|vorgaben|règles|consignes|contraintes|reglas|normas|directrices|regole|regras|правила)\s*$|规则|规范|约定|ルール|規則|規約|규칙",
+    re.IGNORECASE,
+)
+_DESCRIBES = LazyPattern(
+    r"\b(?:i|i'm|i've|i'll|i'd|we're|we've|we'd|we'll|he|she|it|they|he's|she's|it's|they're|they've|you've|you're|there|there's|who|that|everyone|someone|people|has|have|had|was|were|been|as|makes?|seems?|my \w+|(?:so|and|but),? (?:i|we|he|she|they))(?: \w+ly| also| just| totally| may| might)? (?:always|never|whenever|every ?time|each time)\b(?!,? (?:want|expect|need) )"
+    r"|\b(?:whenever|every ?time|each time) (?:i|we|they|he|she|it|a \w+)\b(?! (?:say|ask|tell|push|open|type|write|report|mention))|\byou never know\b|\bi'll never\b",
+    re.IGNORECASE,
+)
+"""Words of a story, in which "always" and "never" say how things are."""
+
+_TELLS = LazyPattern(
+    r"\b(?:i|i've|i'm|we|we've|he|she|they) (?:\w+ly )?(?:\w+ed|was|were|had|have|aim|prefer|increase|try|love|hope|plan|will|'ll|went|got|am)\b|\b(?:would be|was|were|been|had) \w+(?:ed|en)\b|\b(?:was|were|had|if there's)\b",
+    re.IGNORECASE,
+)
+_ENGLISH = re.compile(
+    r"\b(?:the|of|and|is|it|it's|my|you|with|for|that|this|was|i'm|i've|to|are|i|in|but|so)\b", re.IGNORECASE
+)
+
+_EXPLAINS = re.compile(r"(?:(?!what|that|which|who|if|when|it)\S+ ){2,3}(?:is|are|was|were)\b", re.IGNORECASE)
+_FEW = 2
+_ADDRESSES = LazyPattern(
+    r"\b(?:from now on|going forward|under no circumstances|until i|unless i|whenever i (?:say|ask|tell)|you (?:may|must|should|shall|can|need|have to|are|will|always|never)|ab jetzt|künftig)\b"
+    r"|(?:^|[,:;]\s*)(?:(?:always|never)(?!-|\s+\w*[^su\W]s\b)|immer|nie|niemals|stets|toujours|jamais|siempre|nunca|sempre|mai)\b",
+    re.IGNORECASE,
+)
+_CLAUSES = re.compile(
+    r"[,:;.()—–]\s*(?:(?:and|but|so|then|now)\s+)?|\b(?:and|but|so|now|remember,?|please)\s+", re.IGNORECASE
+)
+_PASSING = LazyPattern(
+    r"\b(?:until then|in the meantime|after all|this (?:one )?time|just (?:this )?once|bis dahin|en attendant|hasta entonces|mientras tanto|nel frattempo)\b|在那之前|それまで",
+    re.IGNORECASE,
+)
+_REPORTS = LazyPattern(
+    r"(?:my (?:goal|plan|aim|hope|idea)|if i|even if|some days|i|we|oh|it|there|they|he|she|yes|yeah|yep|hmm+|this|that|these|those|basically|despite|however|plus|maybe|e\.g\.|for example)\b(?!.*\b(?:i (?:want|prefer)|must never|must always)\b)",
+    re.IGNORECASE,
+)
+_PASTED = re.compile(r"\\[nt]|\"\s*[:}\],]|[{\[]\s*\"|^\s*(?:[>$#+]|\d+:)\s")
+"""Output of a program, or JSON, that somebody pasted."""
+
+_SUBJECT = LazyPattern(
+    r"(?:(?:ok(?:ay)?|please|and|also|but|so|note|rule|remember)\b[,:!. —]*|\d+[.)]\s*|[-*•]\s*)*(?:you|we|everyone|everything|nobody|agents?|workers?|every|each|all|any|no|make sure|ensure|be sure|your|our|only|the (?:code|tests?|commits?|answers?|output|branch))\b",
+    re.IGNORECASE,
+)
+_ENGLISH_DEMAND = LazyPattern(
+    r"\b(?:must|have to|has to|shall|make sure|ensure|be sure to|required?|mandatory|not allowed|stick to|insist)\b",
     re.IGNORECASE,
 )
 _ONCE = LazyPattern(
@@ -185,16 +237,25 @@ def rules_in(text: str, *, strict: bool = False) -> Iterator[Rule]:
         strict: take only sentences that say plainly that they last, as for a long file of instructions.
     """
     for passage in passages(text):
+        listed = len(passage.about) < 80 and _LIST_OF_RULES.found_in(passage.about)
         about = passage.about if len(passage.about) < 80 and _LASTING.found_in(passage.about) else ""
         for sentence in (piece for part in passage.text.split("; ") for piece in sentences(part)):
             said = sentence.strip(' -*#>\t|"')
             whole = f"{about}: {said}" if about else said
             if len(said) > LONGEST:
                 continue
-            stands = is_rule(whole, strict=strict)
+            stands = is_rule(whole, strict=strict) or (listed and _is_directive(said))
             permits = not strict and _permits(said)
             if stands or permits:
                 yield Rule(text=whole, permits=permits, stands=stands, about=_about(said))
+
+
+def _is_directive(item: str) -> bool:
+    """True if an item below a heading such as "Rules" tells what to do, and is no explanation of one that does."""
+    if item.rstrip("\"')` ").endswith(("?", "？")) or _PASTED.search(item) or len(terms(item)) < 2:
+        return False
+    orders = _IMPERATIVE.begins(item) and not _EXPLAINS.match(item)
+    return orders or _PROHIBITS.found_in(item) or _has_form(item)
 
 
 def _permits(sentence: str) -> bool:
@@ -211,44 +272,55 @@ def is_rule(sentence: str, *, strict: bool = False) -> bool:
     """True if the sentence has the form of a standing instruction."""
     if sentence.rstrip("\"')` ").endswith(("?", "？")) or len(sentence) < (9 if sentence.isascii() else 4):
         return False
-    if _MUSES.found_in(sentence):
+    if any(pattern.search(sentence) for pattern in (_MUSES, _PASTED, _PASSING)):
         return False
     if _ASKS_FIRST.found_in(sentence) or (_STRONG.found_in(sentence) and _is_order(sentence)):
         return True
     prohibits = _PROHIBITS.found_in(sentence)
     if strict:
         return prohibits and _LASTING.found_in(sentence)
-    if prohibits or (_DEADLINE.found_in(sentence) and not _NOT_A_RULE.begins(sentence)):
+    if prohibits or (_DEADLINE.found_in(sentence) and _is_due(sentence)):
         return True
-    if _PREFERS.found_in(sentence) or (_PERMITS.found_in(sentence) and _LASTING.found_in(sentence)):
+    return _PREFERS.found_in(sentence) or (not _REPORTS.begins(sentence) and _is_standing(sentence))
+
+
+def _is_standing(sentence: str) -> bool:
+    """True if it allows or demands something for all cases of a kind."""
+    if (_allows(sentence) and _LASTING.found_in(sentence)) or _has_form(sentence):
         return True
-    if _STYLE.begins(sentence) or _GENERIC.begins(sentence):
-        return True
-    lasting = _LASTING.found_in(sentence)
-    return lasting and _DEMANDS.found_in(sentence) and not _NOT_A_RULE.begins(sentence)
+    demands = _DEMANDS.found_in(sentence) and not _NOT_A_RULE.begins(sentence)
+    return demands and _LASTING.found_in(sentence) and _is_general(sentence)
+
+
+def _allows(sentence: str) -> bool:
+    """True if a clause begins with a permission; "any help you can give" allows nothing."""
+    return any(_PERMITS.begins(clause) for clause in _CLAUSES.split(sentence)) or (
+        not sentence.isascii() and _PERMITS.found_in(sentence)
+    )
+
+
+def _is_due(sentence: str) -> bool:
+    """True if the date is one by which something has to be there, not one that is told of."""
+    return not (_NOT_A_RULE.begins(sentence) or _TELLS.found_in(sentence))
+
+
+def _has_form(sentence: str) -> bool:
+    return _STYLE.begins(sentence) or _GENERIC.begins(sentence)
+
+
+def _is_general(sentence: str) -> bool:
+    """True if a demand is made of whoever works, or of everything of a kind; "X must sum all Y" is what X is to do."""
+    return not _ENGLISH_DEMAND.found_in(sentence) or _SUBJECT.begins(sentence) or _IMPERATIVE.begins(sentence)
 
 
 def _is_order(sentence: str) -> bool:
     """True unless it only reports ("it never worked", "I always get an error")."""
-    if not sentence.isascii():
+    if not sentence.isascii() and len(_ENGLISH.findall(sentence)) < _FEW:
         return True
-    return not _NOT_A_RULE.begins(sentence) and (
-        _IMPERATIVE.begins(sentence)
-        or _DEMANDS.found_in(sentence)
-        or _PROHIBITS.found_in(sentence)
-        or _PREFERS.found_in(sentence)
-        or re.search(
-            r"\b(?:from now on|going forward|under no circumstances|until i|unless i|you|ab jetzt|künftig)\b",
-            sentence,
-            re.IGNORECASE,
-        )
-        is not None
-        or re.search(
-            r"(?:^|[,:;]\s*)(?:always|never|immer|nie|niemals|stets|toujours|jamais|siempre|nunca|sempre|mai)\b",
-            sentence,
-            re.IGNORECASE,
-        )
-        is not None
+    if _NOT_A_RULE.begins(sentence) or _DESCRIBES.found_in(sentence):
+        return False
+    return _IMPERATIVE.begins(sentence) or any(
+        pattern.search(sentence) for pattern in (_DEMANDS, _PROHIBITS, _PREFERS, _ADDRESSES)
     )
 
 

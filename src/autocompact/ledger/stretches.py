@@ -52,7 +52,7 @@ def readable(message: Message) -> Message:
 
 
 def _is_short(part: Part) -> bool:
-    return not isinstance(part, Text | ToolResult) or len(part.text) <= 2 * READ
+    return not isinstance(part, (Text, ToolResult)) or len(part.text) <= 2 * READ
 
 
 def _ends(text: str) -> str:

@@ -533,15 +533,14 @@ def _by_anchor() -> dict[str, tuple[Form, ...]]:
 
 
 _BY_ANCHOR = _by_anchor()
+_ORDER = {anchor: index for index, anchor in enumerate(_BY_ANCHOR)}
 
 
 def find_forms(source: Source) -> Iterator[Span]:
     """The secrets that a row of the table surrounds."""
-    if not source.places:
-        return
-    for anchor, forms in _BY_ANCHOR.items():
-        done = 0
-        for at in source.places.get(anchor, ()):
+    for anchor in sorted(source.places.keys() & _BY_ANCHOR.keys(), key=_ORDER.__getitem__):
+        forms, done = _BY_ANCHOR[anchor], 0
+        for at in source.places[anchor]:
             if at < done:
                 continue
             span = _first(source.text, forms, at=at)

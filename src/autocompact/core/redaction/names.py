@@ -525,11 +525,14 @@ class _Value:
     """What follows up to the next blank belongs to it."""
 
 
+_ANCHORS = frozenset(name.anchor for name in NAMES)
+
+
 def find_named(source: Source) -> Iterator[Span]:
     """The values of the names in the table."""
     # A letter that Latin-1 cannot write is "?" in the lower-case text: without two of them there is no foreign name.
     foreign = b"??" in source.lower
-    if foreign or source.places:
+    if foreign or not source.places.keys().isdisjoint(_ANCHORS):
         for name in NAMES:
             if foreign if not name.anchor.isascii() else name.anchor in source.places:
                 yield from _named(source, name)
