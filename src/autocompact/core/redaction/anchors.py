@@ -33,9 +33,15 @@ class Anchors:
         groups = {pivot: [each for each in ascii_only if chosen[each] == pivot] for pivot in chosen.values()}
         branches = (_branch(pivot, group) for pivot, group in groups.items())
         self._any = re.compile("|".join(branches).encode())
+        # by what is found of an anchor, from its pivot on: the anchors that can stand around this pivot
         self._around = {
-            ord(pivot): tuple((each, each.encode(), each.index(pivot)) for each in group)
+            (end := _from(pivot, anchor)).encode(): tuple(
+                (each, each.encode(), each.index(pivot))
+                for each in group
+                if end.startswith(_from(pivot, each)) or _from(pivot, each).startswith(end)
+            )
             for pivot, group in groups.items()
+            for anchor in group
         }
 
     def places(self, lower: bytes) -> Places:
@@ -44,11 +50,15 @@ class Anchors:
         search, at = self._any.search, 0
         while (match := search(lower, at)) is not None:
             at = match.start()
-            for anchor, literal, before in self._around[lower[at]]:
+            for anchor, literal, before in self._around[match[0]]:
                 if at >= before and lower.startswith(literal, at - before):
                     found.setdefault(anchor, []).append(at - before)
             at += 1
         return found
+
+
+def _from(pivot: str, anchor: str) -> str:
+    return anchor[anchor.index(pivot) :]
 
 
 def _branch(pivot: str, anchors: Iterable[str]) -> str:
