@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -231,3 +233,33 @@ def test_few_places_say_that_a_text_is_redacted():
     }
 
     assert {path: count for path, count in found.items() if count} == MADE
+
+
+def test_a_text_that_was_not_redacted_does_not_type_check_where_one_is_expected(tmp_path: Path):
+    """The types are what keeps secrets out of ledgers and summaries: a `str` must not pass for `Redacted`."""
+    forgets = tmp_path / "forgets.py"
+    lines = [
+        "from autocompact.compaction.record import Mask",
+        "from autocompact.core.messages import text_message",
+        "from autocompact.core.redacted import RedactedText, filled, joined, own, redacted",
+        "from autocompact.core.redaction import redact",
+        "from autocompact.ledger.entries import Entry",
+        'message = text_message(1, "user", "Hello")',
+        "RedactedText(text=redact(message.text))",
+        'Entry(kind="request", text=redacted(message).text, seq=1, key=own("a"))',
+        "Mask(seq=1, part=0, stub=redact(message.text))",
+        "RedactedText(text=message.text)",
+        'Entry(kind="request", text=message.text, seq=1, key=own("a"))',
+        "Mask(seq=1, part=0, stub=message.text)",
+        'joined(" ", [message.text])',
+        'filled("said: {}", message.text)',
+    ]
+    forgets.write_text("\n".join(lines))
+    root = Path(autocompact.__file__).parents[2]
+    checker = (sys.executable, "-m", "basedpyright", "--outputjson", str(forgets))
+
+    told = subprocess.run(checker, cwd=root, capture_output=True, text=True, check=False)
+
+    errors = [each for each in json.loads(told.stdout)["generalDiagnostics"] if each["severity"] == "error"]
+    assert {each["range"]["start"]["line"] for each in errors} == {9, 10, 11, 12, 13}, told.stdout
+    assert all("Redacted" in each["message"] for each in errors), told.stdout

@@ -63,3 +63,15 @@ def test_what_runs_is_a_call_of_the_last_answer() -> None:
         ("of c", True),
     ]
     assert not shown.answers(result(9, "of nothing", id="y"))
+
+
+def test_of_parallel_calls_with_one_id_the_one_at_its_place_has_ended() -> None:
+    shown = ShownCalls([calls(1, "a", "b", id="x")])
+    ended = ToolFinished(
+        conversation_id="c", call_id="x", name="look", text="of b", is_error=False, seconds=1.0, index=1
+    )
+    assert shown.finished(ended) == [LogPlace(1, 2)]
+    assert shown.finished(ended) == []
+    again = RunningCall(id="x", name="look", arguments="a", result="of a", seconds=2.0, index=0)
+    assert shown.running([again]) == [LogPlace(1, 1)]
+    assert [(call.result, call.seconds) for call in shown.known.values()] == [("of a", 2.0), ("of b", 1.0)]

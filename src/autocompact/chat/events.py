@@ -82,17 +82,18 @@ class AnswerRestarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolStarted:
-    """A tool begins to work; ``arguments`` is JSON."""
+    """A tool begins to work; ``arguments`` is JSON, ``index`` the place among the calls of its answer."""
 
     conversation_id: str
     call_id: str
     name: str
     arguments: str
+    index: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolFinished:
-    """It has ended, after so many seconds."""
+    """A tool has ended after ``seconds``; ``index`` is the place among the calls of its answer."""
 
     conversation_id: str
     call_id: str
@@ -100,6 +101,7 @@ class ToolFinished:
     text: str
     is_error: bool
     seconds: float
+    index: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from autocompact.chat.drafts import left_behind
 from autocompact.chat.events import TurnEnded
 from autocompact.chat.notes import Failed, Unqueued
-from autocompact.chat.turn import Turn, keep_cut
+from autocompact.chat.turn import Turn, keep_cut, unanswered
 from autocompact.chat.views import Cut
 from autocompact.compactor.work import leased
 from autocompact.core.messages import Message, text_message
@@ -187,9 +187,9 @@ async def recover(session: ChatSession) -> bool:
     left = await left_behind(session.store, session.key, last_seq=len(session.conversation))
     if left is None:
         return False
-    unanswered = [] if left.parts else await _unanswered(session)
+    answers = [] if left.parts else [unanswered(id) for id in await _unanswered(session)]
     failure = "" if left.parts or not await _is_owed(session) else INTERRUPTED
-    await keep_cut(session, parts=left.parts, open_calls=unanswered, why="interrupted", failure=failure)
+    await keep_cut(session, parts=left.parts, answers=answers, why="interrupted", failure=failure)
     await session.store.delete(draft_key(session.key))
     return True
 

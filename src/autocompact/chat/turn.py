@@ -48,7 +48,7 @@ class Turn:
         self._draft = Draft(session.store, session.key, clock=session.clock)
         self._text = ""
         self._reasoning = ""
-        self._calls: dict[str, RunningCall] = {}
+        self._calls: list[RunningCall] = []
         self._questions: dict[str, tuple[Question, asyncio.Future[bool]]] = {}
         self._why: Cut = "cancelled"
         self._owed = False
@@ -58,7 +58,7 @@ class Turn:
         return RunningTurn(
             text=self._text,
             reasoning=self._reasoning,
-            calls=tuple(self._calls.values()),
+            calls=tuple(self._calls),
             questions=tuple(question for question, _ in self._questions.values()),
         )
 
@@ -177,55 +177,68 @@ class Turn:
             self._of.tell(events.AnswerRestarted(conversation_id=self._of.id))
 
     async def _keep(self, reply: Reply) -> Message:
-        self._calls = {}
+        self._calls = []
         half = reply.stopped == "length"
         stored = await self._of.add(
             reply.message, note=(lambda seq: CutShort(seq=seq, why="length")) if half else None
         )
         self._text = self._reasoning = ""
-        self._calls = {
-            call.id: RunningCall(id=call.id, name=call.name, arguments=call.arguments)
-            for call in stored.calls
-        }
+        self._calls = [
+            RunningCall(id=call.id, name=call.name, arguments=call.arguments, index=index)
+            for index, call in enumerate(stored.calls)
+        ]
         return stored
 
     # Tools
 
     async def _use(self, calls: Sequence[ToolCall]) -> None:
         """Carry the calls out, all at the same time."""
+        kept = [asyncio.Event() for _ in calls]
         try:
             async with asyncio.TaskGroup() as group:
-                for call in calls:
-                    group.create_task(self._use_one(call))
+                for index, call in enumerate(calls):
+                    # Results are paired with calls by their order where an id repeats, so they are kept in that order.
+                    before = [kept[at] for at in range(index) if calls[at].id == call.id]
+                    group.create_task(self._use_one(call, index, before=before, kept=kept[index]))
         except ExceptionGroup as failures:
             raise failures.exceptions[0] from failures
 
-    async def _use_one(self, call: ToolCall) -> None:
+    async def _use_one(
+        self, call: ToolCall, index: int, *, before: Sequence[asyncio.Event], kept: asyncio.Event
+    ) -> None:
         of, clock = self._of, self._of.clock
         of.tell(
             events.ToolStarted(
-                conversation_id=of.id, call_id=call.id, name=call.name, arguments=call.arguments
+                conversation_id=of.id,
+                call_id=call.id,
+                name=call.name,
+                arguments=call.arguments,
+                index=index,
             )
         )
         started = clock.monotonic()
         answered = await of.toolbox.call(call, asking=self.ask)
         seconds = clock.monotonic() - started
         result = ToolResult(call_id=call.id, text=answered.text, is_error=answered.is_error)
-        await finished(self._keep_result(result, name=call.name, seconds=seconds))
+        # A turn that is cut short while this waits keeps what the tool said all the same.
+        self._calls[index] = replace(self._calls[index], result=result.text, is_error=result.is_error)
+        for earlier in before:
+            await earlier.wait()
+        await finished(self._keep_result(result, index, seconds=seconds))
+        kept.set()
 
-    async def _keep_result(self, result: ToolResult, *, name: str, seconds: float) -> None:
-        of, call = self._of, self._calls[result.call_id]
-        self._calls[result.call_id] = replace(
-            call, result=result.text, is_error=result.is_error, seconds=seconds
-        )
+    async def _keep_result(self, result: ToolResult, index: int, *, seconds: float) -> None:
+        of, call = self._of, self._calls[index]
+        self._calls[index] = replace(call, result=result.text, is_error=result.is_error, seconds=seconds)
         of.tell(
             events.ToolFinished(
                 conversation_id=of.id,
                 call_id=result.call_id,
-                name=name,
+                name=call.name,
                 text=result.text,
                 is_error=result.is_error,
                 seconds=seconds,
+                index=index,
             )
         )
         await of.add(_result_message(result), note=lambda seq: Took(seq=seq, seconds=seconds))
@@ -267,23 +280,32 @@ class Turn:
             parts.append(Reasoning(text=self._reasoning))
         if self._text.strip():
             parts.append(Text(text=self._text))
-        open_calls = [call for call in self._calls.values() if call.seconds is None]
+        answers = [
+            ToolResult(call_id=call.id, text=call.result, is_error=call.is_error)
+            if call.result
+            else unanswered(call.id)
+            for call in self._calls
+            if call.seconds is None
+        ]
         self._text = self._reasoning = ""
-        await keep_cut(
-            self._of, parts=parts, open_calls=[call.id for call in open_calls], why=why, failure=failure
-        )
+        await keep_cut(self._of, parts=parts, answers=answers, why=why, failure=failure)
+
+
+def unanswered(id: str) -> ToolResult:
+    """The answer to a call whose tool never ended."""
+    return ToolResult(call_id=id, text=UNANSWERED, is_error=True)
 
 
 async def keep_cut(
-    session: ChatSession, *, parts: Sequence[Part], open_calls: Sequence[str], why: Cut, failure: str = ""
+    session: ChatSession, *, parts: Sequence[Part], answers: Sequence[ToolResult], why: Cut, failure: str = ""
 ) -> None:
     """Put half an answer, and answers to calls that never ended, into the log; and beside it, why the turn failed."""
 
     def note(seq: int) -> Note:
         return CutShort(seq=seq, why=why)
 
-    for id in open_calls:
-        await session.add(_result_message(ToolResult(call_id=id, text=UNANSWERED, is_error=True)), note=note)
+    for answer in answers:
+        await session.add(_result_message(answer), note=note)
     if parts:
         model = session.engine.choice.model  # as the provider calls it, and whole answers have it
         await session.add(Message(seq=0, role="assistant", parts=tuple(parts), model=model), note=note)

@@ -165,7 +165,10 @@ class WaitingRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningCall:
-    """A tool call of the running turn. ``seconds`` is None until it has ended, and ``result`` what it answered."""
+    """A tool call of the running turn. ``seconds`` is None until it has ended, and ``result`` what it answered.
+
+    ``index`` is its place among the calls of its answer, since an ``id`` may repeat; None where nobody knows it.
+    """
 
     id: str
     name: str
@@ -173,6 +176,7 @@ class RunningCall:
     result: str = ""
     is_error: bool = False
     seconds: float | None = None
+    index: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

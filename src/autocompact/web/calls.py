@@ -104,7 +104,7 @@ class ShownCalls:
         """Take in what the running turn knows of the calls of the last answer; the places of those that changed."""
         changed: list[LogPlace] = []
         for call in calls:
-            place = self._open(call.id)
+            place = self._open(call.id, call.index)
             if place is not None and call.seconds is not None:
                 self._known[place] = replace(
                     self._known[place],
@@ -118,7 +118,7 @@ class ShownCalls:
 
     def finished(self, event: ToolFinished) -> list[LogPlace]:
         """Take in the end of a tool of the running turn; the place of its call, if it is shown."""
-        place = self._open(event.call_id)
+        place = self._open(event.call_id, event.index)
         if place is None:
             return []
         self._known[place] = replace(
@@ -130,9 +130,9 @@ class ShownCalls:
         )
         return [place]
 
-    def _open(self, id: str) -> LogPlace | None:
-        """The first call of the last answer that has this id and no result yet."""
-        return next(
-            (place for place in self._last if self._known[place].id == id and not self._known[place].done),
-            None,
-        )
+    def _open(self, id: str, index: int | None) -> LogPlace | None:
+        """The call of the last answer at ``index``, or its first one of this id, unless it has a result already."""
+        of_id = (place for place in self._last if self._known[place].id == id)
+        at = self._last[index : index + 1] if index is not None else ()
+        places = at if at and self._known[at[0]].id == id else of_id
+        return next((place for place in places if not self._known[place].done), None)

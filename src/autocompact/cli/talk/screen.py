@@ -42,7 +42,7 @@ class Screen:
         self._frames = itertools.cycle(_FRAMES)
         self._status = ""
         self._waiting: dict[str, str] = {}
-        self._calls: dict[str, str] = {}
+        self._calls: dict[tuple[str, int | None], str] = {}
         self._reasoning = ""
         self._held = ""
         self._at_start = True
@@ -155,14 +155,14 @@ class Screen:
 
     @show.register
     def _tool_started(self, event: events.ToolStarted) -> None:
-        self._calls[event.call_id] = event.arguments
-        self._waiting[event.call_id] = f"Using {words.line(event.name, most=40)}"
+        self._calls[event.call_id, event.index] = event.arguments
+        self._waiting[f"{event.call_id} {event.index}"] = f"Using {words.line(event.name, most=40)}"
 
     @show.register
     def _tool_finished(self, event: events.ToolFinished) -> None:
-        self._waiting.pop(event.call_id, None)
+        self._waiting.pop(f"{event.call_id} {event.index}", None)
         self._waiting["model"] = "Waiting for the model"
-        arguments = self._calls.pop(event.call_id, "")
+        arguments = self._calls.pop((event.call_id, event.index), "")
         self.tell(
             words.tool_line(
                 event.name, arguments, seconds=event.seconds, text=event.text, is_error=event.is_error
