@@ -8,13 +8,14 @@ except the messages in ``keep``, which stay verbatim; and the tool results named
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from autocompact.core.messages import Message, Text, ToolResult
 from autocompact.core.redacted import EMPTY
-from autocompact.core.redaction import Redacted
-from autocompact.ledger.entries import Ledger
+from autocompact.core.redaction import Redacted, find_secrets, redact
+from autocompact.ledger.entries import Entry, Ledger
 
 Status: TypeAlias = Literal["prepared", "active", "undone"]
 Rung: TypeAlias = Literal["none", "repair", "mask", "summarise", "tighten", "floor"]
@@ -139,3 +140,38 @@ class Compaction:
     parent: str = ""
     status: Status = "active"
     receipt: Receipt
+
+
+def redacted_record(record: Compaction) -> Compaction:
+    """``record`` without secrets; the same one where it has none.
+
+    An earlier version, which knew fewer kinds of secrets, may have made it. All of its texts are searched at once first.
+    """
+    if not find_secrets("\n".join(_texts(record))):
+        return record
+    return replace(
+        record,
+        summary=redact(record.summary),
+        focus=redact(record.focus),
+        ledger=Ledger(entries=tuple(map(_redacted_entry, record.ledger.entries))),
+        masks=tuple(replace(mask, stub=redact(mask.stub)) for mask in record.masks),
+        receipt=replace(
+            record.receipt,
+            problem=redact(record.receipt.problem),
+            notes=tuple(map(redact, record.receipt.notes)),
+        ),
+    )
+
+
+def _redacted_entry(entry: Entry) -> Entry:
+    return replace(entry, text=redact(entry.text), key=redact(entry.key), where=redact(entry.where))
+
+
+def _texts(record: Compaction) -> Iterator[str]:
+    yield record.summary
+    yield record.focus
+    for entry in record.ledger.entries:
+        yield from (entry.text, entry.key, entry.where)
+    yield from (mask.stub for mask in record.masks)
+    yield record.receipt.problem
+    yield from record.receipt.notes

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias, cast
 
 import msgspec
 
-from autocompact.compaction.record import Compaction
+from autocompact.compaction.record import Compaction, redacted_record
 from autocompact.core.messages import (
     Document,
     Image,
@@ -138,7 +138,7 @@ class _Envelope(msgspec.Struct, frozen=True):
 
 
 def decode_record(data: bytes) -> Compaction:
-    """The compaction record of what `encode_record` wrote.
+    """The compaction record of what `encode_record` wrote, redacted anew: what wrote it may have known fewer secrets.
 
     Raises:
         StoreTooNew: a newer program wrote it.
@@ -147,9 +147,10 @@ def decode_record(data: bytes) -> Compaction:
     try:
         envelope = msgspec.json.decode(_inflated(data), type=_Envelope)
         if envelope.version < _RECORD_VERSION:
-            return msgspec.convert(_with_newer_kinds(msgspec.json.decode(envelope.record)), type=Compaction)
+            plain = _with_newer_kinds(msgspec.json.decode(envelope.record))
+            return redacted_record(msgspec.convert(plain, type=Compaction))
         if envelope.version == _RECORD_VERSION:
-            return msgspec.json.decode(envelope.record, type=Compaction)
+            return redacted_record(msgspec.json.decode(envelope.record, type=Compaction))
     except _UNREADABLE as error:
         raise StoreCorrupt(f"a compaction record cannot be read: {error}") from error
     raise StoreTooNew(
