@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+MORE = "Now read the rest."
 REQUEST = "Read all parts of this project, one after the other, then say done."
 KEY = "sk-test-of-no-account"
 LAST_WORDS = "All parts are read."
@@ -22,6 +23,7 @@ class Client:
         package: as its registry calls it; ``npm:``, ``sdks:`` or ``aider:`` before it says where it is installed.
         api: the API it speaks.
         command: program and arguments; ``@URL@`` in them is the gateway's address.
+        then: a second command that goes on with the first one's conversation, after half of the turns; () if there is none.
         variables: of its environment; ``@URL@`` likewise.
         files: files in its home, by path; ``@URL@`` likewise.
         tool: the tool that reads a part; "" for a client without tools, whose user asks for each part.
@@ -36,6 +38,7 @@ class Client:
     package: str
     api: str
     command: tuple[str, ...]
+    then: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
     files: Mapping[str, str] = field(default_factory=dict[str, str])
     tool: str = "read_part"
@@ -76,7 +79,15 @@ def _claude_code() -> list[Client]:
         side_requests=3,
     )
     without = {**usual.variables, "CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS": "1"}
-    return [usual, replace(usual, name="claude-code-without-betas", variables=without)]
+    return [
+        usual,
+        replace(
+            usual,
+            name="claude-code-without-betas",
+            variables=without,
+            then=("claude", "--continue", "-p", MORE, *usual.command[3:]),
+        ),
+    ]
 
 
 def _codex() -> list[Client]:
@@ -99,10 +110,12 @@ def _codex() -> list[Client]:
     def simple(part: int) -> Any:
         return {"cmd": f"cat part-{part:02}.txt"}
 
+    gpt_5 = ("-m", "gpt-5", *usual.command[len(start) : -1])
     older = replace(
         usual,
         name="codex-gpt-5",
-        command=(*start, "-m", "gpt-5", *usual.command[len(start) :]),
+        command=(*start, *gpt_5, REQUEST),
+        then=(*start, *gpt_5, "resume", "--last", MORE),
         tool="exec_command",
         arguments=simple,
     )

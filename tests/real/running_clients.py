@@ -9,7 +9,7 @@ import signal
 import sys
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from autocompact.core.messages import ToolCall
@@ -45,13 +45,15 @@ class Reading:
     def __init__(self, client: Client, *, last: int = TURNS) -> None:
         self._client = client
         self._last = last
+        self._pause = last // 2 if client.then else last
         self.turns = 0
 
     def __call__(self, asked: Received) -> Answer:
         tool = self._client.tool
         if tool and tool not in dict(offered(asked.body)):
             return Answer(text='{"title": "Reading parts", "isNewTopic": true}')
-        if self.turns >= self._last:
+        if self.turns >= self._pause:
+            self._pause = self._last
             return Answer(text=LAST_WORDS)
         self.turns += 1
         if not tool:
@@ -92,6 +94,10 @@ async def run(client: Client, home: Path, *, programs: Path) -> Run:
         Recorder(address) as recorder,
     ):
         code, output = await _ended(client, home, programs=programs, address=recorder.url)
+        if client.then and code == 0:
+            going_on = replace(client, command=client.then)
+            code, more = await _ended(going_on, home, programs=programs, address=recorder.url)
+            output += more
     _keep(home, recorder.exchanges, provider.requests)
     return Run(
         code=code,
