@@ -24,6 +24,7 @@ from autocompact.gateway.learned import LearnedWindows, counts_output, reserve_f
 from autocompact.gateway.memory_tools import LEAST_ROOM, Memory, index_of, may_offer, offered_tools
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.native import is_managed
+from autocompact.gateway.wording import without_tools
 from autocompact.models.overflow import Overflow
 from autocompact.ports import Key, Model
 from autocompact.stores.behind import WriteBehind
@@ -292,7 +293,8 @@ class Turns:
         if conversation.active is None:
             return Turn(body=request.raw)
         return Turn(
-            body=_rendered(request, conversation, renderer=Renderer(request.dialect)), action="compacted"
+            body=_rendered(request, conversation, renderer=Renderer(request.dialect), tools=False),
+            action="compacted",
         )
 
     @asynccontextmanager
@@ -335,12 +337,13 @@ class Turns:
 
     def _turn(self, kept: Kept, incoming: Incoming, *, action: Action) -> Turn:
         conversation, request = kept.conversation, incoming.request
-        body = (
-            request.raw
-            if conversation.active is None
-            else _rendered(request, conversation, renderer=kept.renderer)
-        )
+        offered = self._offers(conversation, request)
+        body = request.raw
+        if conversation.active is not None:
+            body = _rendered(request, conversation, renderer=kept.renderer, tools=offered)
         memory = self._memory(conversation, request, body=body)
+        if offered and memory is None:
+            body = _rendered(request, conversation, renderer=kept.renderer, tools=False)
         return Turn(
             body=body,
             action=action if body is not request.raw else "forwarded",
@@ -419,15 +422,20 @@ def _warning(kept: Kept) -> str:
     return warning
 
 
-def _rendered(request: Request, conversation: Conversation, *, renderer: Renderer) -> bytes:
-    """The request with the context, in which what stayed as it was has the bytes of this request."""
+def _rendered(request: Request, conversation: Conversation, *, renderer: Renderer, tools: bool) -> bytes:
+    """The request with the context, in which what stayed as it was has the bytes of this request.
+
+    ``tools`` says whether the model has the memory tools, which the program's texts name only then.
+    """
     offset = request.messages.listed.start
     context = conversation.context()
     first = len(context.messages) - context.standing
     messages = list(request.messages[:offset])
     for message in context.messages[:first]:
-        as_it_came = message.seq > 0 and not message.changed
-        messages.append(request.messages[message.seq - 1 + offset] if as_it_came else message)
+        if message.seq > 0 and not message.changed:
+            messages.append(request.messages[message.seq - 1 + offset])
+        else:
+            messages.append(message if tools else without_tools(message))
     messages += context.messages[first:]
     return renderer.render(request, messages, standing=context.standing)
 
