@@ -389,11 +389,11 @@ FOLDER/pump.jsonl: Claude Code, claude-x, 18 messages
 Compacted before, through m9: what follows starts from that summary.
 
 before      █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   2,326 tokens    1%
-after       █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░     350 tokens    0%
+after       █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░     357 tokens    0%
             of a window of 200,000 tokens
 
 verbatim    your last request (m10)
-summarised  8 messages, m11 to m18, in 261 tokens with the ledger
+summarised  8 messages, m11 to m18, in 268 tokens with the ledger
 checked     23 things found: 23 kept, 0 recoverable from the session, 0 lost
 kept        requests 2 of 2, facts 18 of 18, identifiers 2 of 2
 secrets     1 replaced in the summary; 1 still in what stays verbatim: treat it

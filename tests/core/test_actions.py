@@ -111,3 +111,9 @@ def test_a_patch_names_each_file_with_what_it_does() -> None:
 )
 def test_plain_file_commands_are_seen(command: str, files: list[tuple[str, Effect]]) -> None:
     assert list(shell_files(redact(command))) == files
+
+
+def test_the_text_of_a_here_document_is_no_command() -> None:
+    command = "cat > notes.md <<'EOF'\nwrite it to <case>/summary.txt\nrm old.py\nEOF\nrm gone.py"
+    assert shell_files(redact(command)) == (("notes.md", "created"), ("gone.py", "deleted"))
+    assert shell_files(redact("cat <<EOF > notes.md\nrm old.py\nEOF")) == (("notes.md", "created"),)

@@ -188,3 +188,20 @@ def test_a_file_of_a_patch_is_known_without_the_blanks_after_its_name() -> None:
         ("apply_patch", {"input": "*** Begin Patch\n*** Update File: a.py  \n-x = 1\n+x = 2\n"})
     )
     assert (entry.key, entry.text) == ("a.py", "edited — `x = 1` → `x = 2`")
+
+
+def test_a_file_that_is_written_after_it_was_deleted_is_there() -> None:
+    (entry,) = _changes(
+        ("Write", {"file_path": "src/a.py", "content": "def old():\n    pass\n"}),
+        ("Bash", {"command": "rm src/a.py"}),
+        ("Write", {"file_path": "src/a.py", "content": "def new():\n    pass\n"}),
+    )
+    assert entry.text == "created — + new()"
+
+
+def test_of_a_file_that_was_deleted_in_the_end_nothing_is_told_to_stand_in_it() -> None:
+    (entry,) = _changes(
+        ("Write", {"file_path": "src/a.py", "content": "def old():\n    pass\n"}),
+        ("Bash", {"command": "rm src/a.py"}),
+    )
+    assert entry.text == "created, deleted"

@@ -177,7 +177,10 @@ def test_a_chat_has_facts_with_their_speaker_and_no_findings() -> None:
 
 @pytest.mark.parametrize("kind", ["fact", "identifier"])
 def test_where_a_long_entry_does_not_fit_a_shorter_one_is_told(kind: Kind) -> None:
-    texts = ("the archive of old letters " * 20, "the key of Ana hangs there")
+    texts = (
+        "The archive of old letters " + "and the archive of old letters " * 20 + "is full.",
+        "The key of Ana hangs there.",
+    )
     entries = [
         Entry(kind=kind, text=redact(text.strip()), seq=seq, key=redact(f"name{seq}"), need=0.9 / seq)
         for seq, text in enumerate(texts, start=1)

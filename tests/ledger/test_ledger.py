@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
-from autocompact.core.messages import Message, text_message
+from autocompact.core.messages import Message, Reasoning, Text, ToolCall, ToolResult, text_message
 from autocompact.core.redaction import redact
+from autocompact.ledger.account import account
 from autocompact.ledger.choice import choose
 from autocompact.ledger.entries import Entry, Ledger
 from autocompact.ledger.extraction import extract
@@ -16,7 +17,7 @@ from autocompact.ledger.lines import LONGEST
 from autocompact.ledger.rendering import render
 from autocompact.ledger.sightings import Piece, Sightings
 from autocompact.ledger.weights import FACTS, LEARNED, facts, need
-from tests.core.strategies import histories
+from tests.core.strategies import LengthCounter, histories
 from tests.core.talk import Talk, Words
 
 WORDS = Words()
@@ -475,3 +476,68 @@ def test_no_long_heading_blank_or_list_of_rules_takes_more_than_time_in_its_leng
     talk.calls("apply_patch", {"input": text}).gets("")
 
     assert [entry.seq for entry in talk.entries("request")][-1] == 3
+
+
+def test_a_tool_that_ends_the_work_leaves_the_words_beside_it_the_last_ones() -> None:
+    log = [
+        text_message(1, "user", "Please create hello.py for me."),
+        Message(seq=2, role="assistant", parts=(ToolCall(id="a", name="create_file", arguments='{"path": "hello.py"}'),)),
+        Message(seq=3, role="tool", parts=(ToolResult(call_id="a", text="created"),)),
+        Message(
+            seq=4,
+            role="assistant",
+            parts=(
+                Text(text="<think>So that is all. </think>Done: hello.py was created and works."),
+                ToolCall(id="b", name="finish", arguments='{"message": "done"}'),
+            ),
+        ),
+    ]  # fmt: skip
+    entries = extract(log).entries
+    assert [entry.state for entry in entries if entry.kind == "request"] == ["done"]
+    assert not any("<think>" in entry.text or "</think>" in entry.text for entry in entries)
+
+
+def test_a_thought_that_is_said_again_is_told_once_where_the_work_stands() -> None:
+    said = "I look at the pump."
+    log = [
+        text_message(1, "user", "Please mend the pump."),
+        Message(seq=2, role="assistant", parts=(Reasoning(text=said), Text(text=said), ToolCall(id="a", name="Read", arguments='{"path": "pump.py"}'))),
+    ]  # fmt: skip
+    steps = [str(entry.text) for entry in extract(log).entries if entry.key.startswith("step words")]
+    assert steps == [said]
+
+
+def test_an_agent_whose_calls_are_text_has_findings_and_no_facts() -> None:
+    listing = "".join(f"{line}: result_{line} = compute(value_{line}, other_{line});\n" for line in range(30))
+    log = [text_message(1, "user", "Find out why the total of the invoice is wrong.")]
+    for turn in range(4):
+        log.append(
+            text_message(
+                2 * turn + 2,
+                "assistant",
+                f"The total is wrong because value_{turn} is rounded twice.\nopen file_{turn}.py",
+            )
+        )
+        log.append(text_message(2 * turn + 3, "user", listing))  # fmt: skip
+    kinds = {entry.kind for entry in extract(log).entries}
+    assert "finding" in kinds
+    assert "fact" not in kinds
+
+
+@pytest.mark.parametrize(
+    ("line", "whole"),
+    [
+        ("The queue holds every message that waits for the pump.", True),
+        ("- Keep the policy for old configurations but warn of it:", True),
+        ("泵的阀门必须先关闭然后才能打开。", True),
+        ("absorbs the temporary branches through normal merges and then", False),
+        ("Cons: rewrites the local commits; if those were ever shared (e.g. on a temp", False),
+        ("313: the odd length of the pixel data is missing a trailing byte.", False),
+        ("git add notes.md && git commit -m 'say what the notes are for'", False),
+        ("Successfully replaced the text in the file of the pump.", False),
+    ],
+)
+def test_details_are_whole_sentences(line: str, whole: bool) -> None:
+    entry = Entry(kind="identifier", text=redact(line), seq=7, key=redact("pump"), need=0.9)
+    told = account(Ledger(entries=(entry,)), budget=2_000, counter=LengthCounter())
+    assert (line in told) == whole

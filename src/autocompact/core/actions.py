@@ -83,9 +83,15 @@ _PATCHED = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+?) *$|^\*\*\* (Move
 _PATCH_EFFECTS: Mapping[str, Effect] = {
     "Add": "created", "Update": "edited", "Delete": "deleted", "Move": "created"
 }  # fmt: skip
+# One that is not closed reaches to the end: looking for the end of each of many would take quadratic time.
+HEREDOC = re.compile(
+    r"(?<!<)(<<-?[ \t]*+['\"]?+([A-Za-z_]\w*+)['\"]?+)([^\n]*+)\n.*?(?:(?<=\n)[ \t]*+\2\b|\Z)", re.DOTALL
+)
+"""A here-document: its mark, its end, what follows on the line of the mark, and its text, which is no command."""
+
 _SHELL_FILE = re.compile(
     r"(?:^|[\n;&|][ \t]*+)(?P<verb>(?:git )?(?:rm|mv)|cat|head|tail|less|nl|sed -i|sed -n|sed)\s"
-    r"(?P<rest>[^\n;&|<]*)"
+    r"(?P<rest>[^\n;&|<>]*)"
     r"|(?:\S\s+|\d)?>>?\s?(?P<out>[\w~./-]*[\w-]\.\w{1,5})(?=\s|$)"
 )
 _ARGUMENT = re.compile(r"(?<!\S)['\"]?([\w~./@+-]*[\w@+-]/?[\w.@+-]*)['\"]?(?!\S)")
@@ -176,7 +182,7 @@ def patched_files(text: Redacted) -> tuple[tuple[Redacted, Effect], ...]:
 def shell_files(command: Redacted) -> tuple[tuple[Redacted, Effect], ...]:
     """The files that a command line plainly reads, writes or removes."""
     found: dict[str, Effect] = {}
-    for match in _SHELL_FILE.finditer(command[:2000]):
+    for match in _SHELL_FILE.finditer(HEREDOC.sub(r"\1\3", command[:2000])):
         if match["out"]:
             if not match["out"].startswith("/dev/"):
                 found[match["out"]] = "created"

@@ -34,7 +34,7 @@ SHARES: Mapping[str, float] = {
 SMALL, SMALL_SHARES = 250, {**SHARES, "requests": 0.45, "stands": 0.35, "changes": 0.2}
 """Below so many tokens what was asked and where the work stands has to be enough."""
 
-IN_A_CHAT = 0.05
+IN_A_CHAT, LAST_OF_A_CHAT = 0.05, 60
 """What the requests of a chat may take: what people say in it is told as facts."""
 
 DETAILS = 0.12
@@ -60,6 +60,12 @@ _TOO_SHORT = 90
 _LITTLE = 40
 _LONGEST_ITEM = 200
 _LONG_FOLDER = 12
+_WHOLE = re.compile(
+    r"(?:[-*•›>]\s+|\d+[.)]\s+)*(?:[\"'`(“‘*_]*[A-ZÀ-ÖØ-Þ0-9`\"]|[^\W\d_a-zA-Z]).*[.!?:)。！？”\"'`*]$",
+    re.DOTALL,
+)
+"""A sentence from its beginning to its end: half a line of a wrapped paragraph explains nothing."""
+
 _NAME = re.compile(r"\w[\w./-]*\w")
 _FOCUS_WORD = re.compile(r"[^\s,;:!?\"'`()]{3,}|[\u3040-\u9fff\uac00-\ud7af]{2}")
 
@@ -93,7 +99,9 @@ def _account(ledger: Ledger, previous: str, *, budget: int, counter: Counter) ->
 
     chat = "fact" in kinds and "finding" not in kinds
     parts = {
-        "requests": _requests(kinds, int(budget * IN_A_CHAT) if chat else share("requests"), counter=counter),
+        "requests": _requests(
+            kinds, _asked_in_a_chat(budget) if chat else share("requests"), counter=counter
+        ),
         "stands": _stands(kinds, share("stands"), counter=counter),
         "before": previous,
         "changes": _changes(
@@ -136,6 +144,11 @@ def focused(ledger: Ledger, focus: str) -> Ledger:
         share = sum(word in text for word in wanted) / len(wanted)
         entries.append(replace(entry, need=entry.need + (1 - entry.need) * share))
     return Ledger(entries=tuple(sorted(entries, key=lambda entry: -entry.need)))
+
+
+def _asked_in_a_chat(budget: int) -> int:
+    """Tokens for the requests of a chat: enough for the last one, unless that is a large part of the whole."""
+    return max(int(budget * IN_A_CHAT), min(LAST_OF_A_CHAT, budget // 6))
 
 
 def _by_kind(entries: Iterable[Entry]) -> dict[Kind, list[Entry]]:
@@ -305,7 +318,7 @@ def _details(entries: Iterable[Entry], budget: int, *, counter: Counter, told: s
     lines: dict[str, int] = {}
     for entry in sorted(entries, key=lambda entry: (-entry.need, -entry.seq, entry.key)):
         text = entry.text
-        if entry.key in known or text in lines or not is_sentence(text):
+        if entry.key in known or text in lines or not (is_sentence(text) and _WHOLE.match(text)):
             continue
         size = counter.count(text) + PER_LINE
         if size <= budget:

@@ -75,6 +75,15 @@ class _File:
     seqs: list[int] = field(default_factory=list[int])
     said: list[str] = field(default_factory=list[str])
 
+    def note(self, effect: Effect) -> None:
+        """Count one effect; a file that is written after it was deleted is there, and of a deleted one nothing stands."""
+        if effect == "deleted":
+            self.added.clear()
+            self.removed.clear()
+        else:
+            self.effects.pop("deleted", None)
+        self.effects[effect] = self.effects.get(effect, 0) + 1
+
     def edit(self, old: str, new: str) -> None:
         gone, come = _difference(_lines(old), _lines(new))
         _settle(gone, undone=self.added, noted=self.removed)
@@ -136,7 +145,7 @@ def find_changes(
             path = same.get(path, path)
             file = files.pop(path, None) or _File()
             files[path] = file
-            file.effects[effect] = file.effects.get(effect, 0) + 1
+            file.note(effect)
             file.seqs.append(call.seq)
             sentence = said.get(call.seq, "")
             if sentence and sentence not in file.said:

@@ -17,16 +17,19 @@ from autocompact.ledger.entries import Entry, Kind, Ledger
 from autocompact.ledger.facts import find_facts
 from autocompact.ledger.failures import find_errors
 from autocompact.ledger.findings import find_findings, intents
-from autocompact.ledger.lines import find_identifiers
+from autocompact.ledger.lines import find_identifiers, is_code
 from autocompact.ledger.paths import spellings
 from autocompact.ledger.requests import find_requests
 from autocompact.ledger.rules import find_rules
-from autocompact.ledger.scan import Scan, scan
+from autocompact.ledger.scan import Said, Scan, scan
 from autocompact.ledger.step import find_step
 from autocompact.ledger.weights import LEARNED, Weights
 
 FADING = 0.5
 FADING_KINDS: frozenset[Kind] = frozenset({"file", "command", "identifier", "finding", "fact"})
+
+PROGRAM = 1_000
+"""Characters of code, a quarter of the whole, that people do not write in a chat."""
 
 CHAT = 5
 """Requests for each tool call from which on a conversation is a chat: what people say in it are facts."""
@@ -125,9 +128,16 @@ class Reading:
 
 def _account(found: Scan) -> list[Entry]:
     """What was said that a reader needs: of an agent its findings, of a chat the facts."""
-    if len(found.calls) * CHAT > found.turns:
+    if len(found.calls) * CHAT > found.turns or _is_of_programs(found.said):
         return find_findings(found.spoken)
     return find_facts([words for words in found.said if words.by != "program"])
+
+
+def _is_of_programs(said: Iterable[Said]) -> bool:
+    """True if most of what stands in the user's place is code or output: an agent whose calls are text."""
+    lines = [line for words in said if words.by == "user" for line in words.text.splitlines()]
+    code = sum(len(line) for line in lines if is_code(line))
+    return code > PROGRAM and code > sum(map(len, lines)) / 4
 
 
 def _of_kind(entries: Iterable[Entry], kind: Kind) -> list[Entry]:

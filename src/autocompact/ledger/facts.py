@@ -22,6 +22,7 @@ from autocompact.core.redaction import Redacted
 from autocompact.core.terms import terms
 from autocompact.ledger.common_words import COMMON
 from autocompact.ledger.entries import Entry
+from autocompact.ledger.lines import is_code
 from autocompact.ledger.notes import note
 from autocompact.ledger.passages import passages, sentences
 from autocompact.ledger.scan import Said
@@ -221,6 +222,8 @@ def _clauses(statements: Sequence[Said]) -> Iterator[_Clause]:
     order = 0
     for seq, by, time, text in _lines(statements):
         for clause in (clause for sentence in _sentences(text) for clause in _split(sentence)):
+            if is_code(clause):
+                continue
             told = note(dated(clause, time=time), language=language)
             found = _valued(told)
             if sum(found.values()) >= LEAST and (len(found) > 1 or not told.isascii()):

@@ -21,9 +21,11 @@ LOOK_BACK = 60
 _PROSE = LazyPattern(
     r"(?:[^\W\d_]{2,}['’-]?[^\W\d_]*[,;:]? ){3,}[^\W\d_]{2,}|[\u3040-\u9fff\uac00-\ud7af]{8}"
 )
+_NUMBERED = re.compile(r"\s*\d+\s*[:|→]")
 _CODE = LazyPattern(
     r"[{};]\s*$|^\s*(?:[<{}()\[\]|*/#]|//|\+|-{2,}|import |from |return |if |for |const |let |var |func |def |class |type )"
     r"|^The file \S+ has been|^File (?:created|updated|written)|=>|:=|\)\s*\{|\"\s*:\s*|</?\w+[ >]|\\n|\w\(\)?[^ ]*\);?$|\x1b"
+    r"|&&|\|\||\$\(|2>&1|^\s*(?:[-+*]\s+)?(?://|#!)|[\"']\s*,\s*$|^Successfully (?:replaced|wrote|overwrote|created|updated)"
 )
 
 
@@ -117,6 +119,11 @@ def _plain(line: str) -> str:
     return _SPACE.sub(" ", line).strip()
 
 
+def is_code(line: str) -> bool:
+    """True if ``line`` is code, markup or numbered output."""
+    return _CODE.search(line) is not None or _NUMBERED.match(line) is not None
+
+
 def is_sentence(line: str) -> bool:
     """True if ``line`` explains something to a reader; a line of code or markup does not, whatever it names."""
-    return _PROSE.found_in(line) and _CODE.search(line) is None
+    return _PROSE.found_in(line) and not is_code(line)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from autocompact.core.actions import HEREDOC
 from autocompact.core.redacted import cut, edited, joined, pieces
 from autocompact.core.redaction import Redacted
 
@@ -51,10 +52,6 @@ _WRAPPERS = re.compile(
 _FIRST_LINES = re.compile(r"\S.*")
 _CUT = re.compile(r" ?(?:tail|head)\b[^;&]*")
 _CD = re.compile(r"(?:\s*cd\s+(?:\"[^\"]*\"|'[^']*'|\S+)\s*(?:&&|;|\n))+")
-# One that is not closed reaches to the end: looking for the end of each of many would take quadratic time.
-_HEREDOC = re.compile(
-    r"(?<!<)(<<-?[ \t]*+['\"]?+([A-Za-z_]\w*+)['\"]?+)[^\n]*+\n.*?(?:(?<=\n)[ \t]*+\2\b|\Z)", re.DOTALL
-)
 _SPACE = re.compile(r"\s+")
 _END = 1_500
 HEAD = 2_000
@@ -156,7 +153,7 @@ def _lines(pattern: re.Pattern[str], text: str) -> Iterator[str]:
 
 def normal(command: str) -> str:
     """The command without what does not change its meaning: leading ``cd``, cut of the output, white space."""
-    command = _HEREDOC.sub(r"\1…", command)
+    command = HEREDOC.sub(r"\1…", command)
     if changed := _CD.match(command):
         command = command[changed.end() :]
     return _uncut(_SPACE.sub(" ", command).strip())

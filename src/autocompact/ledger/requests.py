@@ -78,7 +78,7 @@ def _add_turns(turns: list[_Turn], found: Scan) -> None:
             _request(turns, said)
         elif said.by == "assistant" and turns and said.text.strip():
             turns[-1].closing = said
-    _reopen(turns, [call.seq for call in found.calls])
+    _reopen(turns, [call.seq for call in found.calls if not call.ends])
 
 
 def _request(turns: list[_Turn], said: Said) -> None:

@@ -5,6 +5,7 @@ Each message is redacted before anything else looks at it. Everything the ledger
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -34,6 +35,12 @@ Speaker: TypeAlias = Literal["user", "lead", "reply", "assistant", "program"]
 """``lead``: an agent or hook that gives the orders; ``reply``: the user, as the result of a tool reports it."""
 
 
+_ENDS = frozenset({"finish", "submit", "attempt_completion", "task_done", "task_complete"})
+"""Tools by which an agent says that it is done: no work comes after the words beside them."""
+
+_THINKING = re.compile(r"</?think(?:ing)?>\s*")
+
+
 @dataclass(slots=True)
 class Call:
     """One tool call with its answer, as far as there is one; ``outcome`` is that of a command, ``id`` its place in the log."""
@@ -45,6 +52,11 @@ class Call:
     is_error: bool = False
     answered: int = 0
     outcome: Outcome | None = None
+
+    @property
+    def ends(self) -> bool:
+        """True if the agent says by it that it is done."""
+        return self.action.name.lower() in _ENDS
 
     @property
     def subject(self) -> Redacted:
@@ -120,12 +132,17 @@ def scan(
                 said = Said(seq=message.seq, by="reply", text=edited(part.text, replied), time=message.time)
                 _result(found, part, said=said, call=calls.pop(answered.get(here, here), None))
             elif isinstance(part, RedactedText):
-                _text(found, _said(read, part.text, time=message.time))
+                _text(found, _said(read, edited(part.text, _without_tags), time=message.time))
             elif isinstance(part, RedactedReasoning) and part.text:
                 _speak(found, part.text, seq=message.seq, voice="reasoning")
                 found.sightings.add(Piece(seq=message.seq, source="reasoning", text=part.text))
     _close_turn(found)
     return found
+
+
+def _without_tags(text: str) -> str:
+    """``text`` without the tags that some models put around their thoughts."""
+    return _THINKING.sub("", text) if "think" in text else text
 
 
 def _said(message: RedactedMessage, text: Redacted, *, time: str) -> Said:
@@ -155,7 +172,7 @@ def _speak(found: Scan, text: Redacted, *, seq: int, voice: Voice) -> None:
 
 def _close_turn(found: Scan) -> None:
     """Mark the words after the last call as those that close the turn."""
-    called = found.calls[-1].seq if found.calls else 0
+    called = next((call.seq for call in reversed(found.calls) if not call.ends), 0)
     for words in reversed(found.spoken):
         if words.voice == "assistant" and words.turn == found.turns and words.seq > called:
             words.voice = "closing"
