@@ -42,6 +42,22 @@ def pasted(tmp_path: Path) -> Path:
 
 
 @pytest.mark.requirement("E5")
+def test_a_large_last_message_is_cut_where_there_is_nothing_else_to_compact(
+    program: Program, tmp_path: Path
+) -> None:
+    """All but it fitted the tail, so it stayed whole, and a smaller tail was advised, which would not have helped."""
+    path = tmp_path / "chat.json"
+    said = [("user", "Hello"), ("assistant", "Good day."), ("user", PASTED)]
+    path.write_text(json.dumps([{"role": role, "content": text} for role, text in said]))
+    document = compacted(program, path, "--window", 64_000, "--summary-tokens", 1_500)
+    assert document["receipt"]["tokens_after"] <= 1_500
+    assert [note.partition(" from ")[0] for note in document["receipt"]["notes"]] == [
+        "the last request (m3) was cut"
+    ]
+    assert texts_of(document["messages"], role="user")[0] == "Hello"
+
+
+@pytest.mark.requirement("E5")
 def test_a_last_message_larger_than_the_summary_is_shown_by_its_beginning_and_end(
     program: Program, tmp_path: Path
 ) -> None:

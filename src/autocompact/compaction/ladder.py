@@ -165,7 +165,7 @@ def climb(log: Transcript, goal: Goal, *, active: Compaction | None = None) -> C
     if best is not None and attempt.fits(best, tokens=attempt.target):
         return best
     if attempt.rests():
-        return None
+        return attempt.request_cut_only()
     reply: SummaryReply | None = None
     asked = False
     for rung, tail_tokens, summary_tokens in _steps(goal):
@@ -359,6 +359,10 @@ class _Attempt:
         summary = self.active.summary if self.active else EMPTY
         record = self._record("mask", through_seq=self._covered, summary=summary, ledger=ledger, masks=masks)
         return self.smaller(record, None)
+
+    def request_cut_only(self) -> Compaction | None:
+        """The last request cut as it was asked for and all else as it is; None if it stays whole."""
+        return self.mask_only(self._cut_request.masks) if self._cut_request is not None else None
 
     def summarised(
         self, rung: Rung, head: _Head, *, reply: SummaryReply | None, tokens: int, cut: tuple[Mask, ...] = ()
