@@ -602,6 +602,17 @@ def test_the_doctor_cannot_look_at_what_is_no_store(program: Program, tmp_path: 
         assert said in ended.err
 
 
+def test_a_backup_and_a_store_may_be_named_from_the_folder_one_is_in(
+    shelf: Shelf, recorded: Path, program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf("import", recorded, "--name", "talk")
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert shelf("backup", "copy.db").code == 0
+    assert program("doctor", "--db", "copy.db").code == 0
+    assert program("backup", "again.db", "--db", "copy.db").code == 0
+
+
 @pytest.mark.requirement("F9")
 def test_a_backup_can_be_used_in_place_of_the_store(shelf: Shelf, recorded: Path, program: Program) -> None:
     shelf.told("import", recorded, "--name", "pump")

@@ -172,7 +172,7 @@ def check_file(path: Path) -> None:
     try:
         if size < _HEADER_BYTES:
             raise apsw.NotADBError("it is too short")
-        uri = f"{path.as_uri()}?mode=ro&immutable=1"
+        uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         connection = cast("Connection", apsw.Connection(uri, flags=flags))
         if _number(connection, "application_id") != APPLICATION_ID:

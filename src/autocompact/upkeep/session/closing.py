@@ -84,7 +84,7 @@ def _entry(found: Recorded, compacted: Compacted, *, metrics: bool) -> ArchiveEn
         conversation=found.name,
         record=record,
         peak_tokens=_peak(found, receipt.tokens_before),
-        transcript=f"[{_label(found.path.name)}](<{found.path.as_uri()}>)",
+        transcript=f"[{_label(found.path.name)}](<{found.path.absolute().as_uri()}>)",
         tasks=tasks_in_summary(record.summary) or None,
         model=found.session.model,
         lasted=lasted(found.session),
