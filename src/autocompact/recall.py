@@ -672,7 +672,7 @@ def _none() -> Sequence[tuple[str, str]]:
 def _gone(compaction: Compaction | None) -> Callable[[int], bool]:
     if compaction is None:
         return lambda _: False
-    through, kept = compaction.through_seq, frozenset(compaction.keep)
+    through, kept = compaction.through_seq, frozenset((*compaction.keep, *compaction.standing_whole))
     masked = {mask.seq for mask in compaction.masks}
     return lambda seq: seq in masked or (seq <= through and seq not in kept)
 

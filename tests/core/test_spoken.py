@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autocompact.core.messages import Message, Text, ToolResult, text_message
-from autocompact.core.spoken import is_spoken, spoken
+from autocompact.core.spoken import is_spoken, spoken, standing_words
 
 NOTE = "<system-reminder>\nThe list of tasks is empty.\n</system-reminder>"
 
@@ -70,3 +70,39 @@ def test_a_message_of_a_clients_notes_is_no_request_whatever_stands_beside_them(
     assert not Message(seq=1, role="user", parts=(result, Text(text=NOTE))).is_request
     assert Message(seq=1, role="user", parts=(Text(text=NOTE), Text(text="Fix it."))).is_request
     assert text_message(1, "user", f"{NOTE}\nFix it.").is_request
+
+
+@pytest.mark.parametrize(
+    "text, names, left",
+    [
+        ("Please begin.", (), "Please begin."),
+        ("<environment_context>x</environment_context> Go.", ("environment_context",), "Go."),
+        ("<system-reminder>\n# a 12\nb</system-reminder>\n", ("system-reminder # a #",), ""),
+        (
+            "# AGENTS.md instructions for /w\n\n<INSTRUCTIONS>\nx\n</INSTRUCTIONS>\n",
+            ("INSTRUCTIONS # AGENTS.md instructions for /w",),
+            "",
+        ),
+        ("# AGENTS.md\nWrite this file.", (), "# AGENTS.md\nWrite this file."),
+        ("<instructions>Count to ten.</instructions>", (), "<instructions>Count to ten.</instructions>"),
+        ("<environment_context>never closed", (), "<environment_context>never closed"),
+        (
+            "This is the Qwen Code. We are setting up the context for our chat.\nToday is Monday.",
+            ("setup",),
+            "",
+        ),
+        (
+            "<permissions instructions>x</permissions instructions>\n<user_instructions>y</user_instructions>",
+            ("permissions instructions", "user_instructions"),
+            "",
+        ),
+    ],
+)
+def test_blocks_of_instructions_at_the_beginning_are_named_and_no_words_of_the_user(
+    text: str, names: tuple[str, ...], left: str
+) -> None:
+    end, found = standing_words(text)
+    assert found == names
+    assert text[end:].strip() == left
+    assert spoken(text) == left
+    assert is_spoken(text) == bool(left)

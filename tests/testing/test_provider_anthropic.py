@@ -40,6 +40,22 @@ REFUSED: dict[str, tuple[list[Any], str]] = {
         [_text("assistant", "hi"), USER],
         'messages: first message must use the "user" role',
     ),
+    "a system message after one of the model": (
+        [
+            {"role": "user", "content": "x"},
+            {"role": "assistant", "content": "y"},
+            {"role": "system", "content": "z"},
+        ],
+        "must follow a 'user' message",
+    ),
+    "a system message before one of the user": (
+        [
+            {"role": "user", "content": "x"},
+            {"role": "system", "content": "y"},
+            {"role": "user", "content": "z"},
+        ],
+        "or be followed by an 'assistant' message",
+    ),
     "a system message": ([{"role": "system", "content": "x"}], 'Unexpected role "system"'),
     "a tool message": (
         [USER, {"role": "tool", "content": "x"}],

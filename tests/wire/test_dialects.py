@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -301,3 +302,39 @@ def test_the_habits_of_other_chat_servers_are_understood(
     parsed = parse_message(json.dumps(message).encode(), seq=1, dialect="openai_chat")
 
     assert (parsed.role, list(parsed.parts)) == (role, parts)
+
+
+@pytest.mark.requirement("E7")
+@pytest.mark.parametrize(
+    "raw, role",
+    [
+        (b'{"type":"additional_tools","role":"developer","tools":[]}', "system"),
+        (b'{"type":"configuration_update","reasoning":{"effort":"high"}}', "system"),
+        (b'{"type":"never_heard_of","role":"user"}', "user"),
+        (b'{"type":"web_search_call","id":"w"}', "assistant"),
+    ],
+)
+def test_an_item_that_belongs_to_no_turn_is_one_of_the_clients_configuration(raw: bytes, role: str) -> None:
+    message = parse_message(raw, seq=1, dialect="openai_responses")
+    assert message.role == role
+    assert render_message(message, dialect="openai_responses") == raw
+    alone = replace(message, raw=None, role="system")
+    assert export_messages([alone], dialect="openai_responses").messages == (raw,)
+
+
+@pytest.mark.requirement("E7")
+def test_each_turn_of_the_user_ends_with_one_system_message_at_most() -> None:
+    raws = [
+        b'{"role":"system","content":"One."}',
+        b'{"role":"system","content":[{"type":"text","text":"Two."}]}',
+        b'{"role":"user","content":"Hi"}',
+        b'{"role":"assistant","content":"Ho"}',
+        b'{"role":"user","content":"Go on."}',
+        b'{"role":"system","content":"Three."}',
+    ]
+    messages = [parse_message(raw, seq=seq, dialect="anthropic") for seq, raw in enumerate(raws, 1)]
+    exported = export_messages(messages, dialect="anthropic").messages
+    both = b'{"role":"system","content":[{"type":"text","text":"One."},{"type":"text","text":"Two."}]}'
+    assert exported == (raws[2], both, *raws[3:])
+    alone = export_messages([messages[2], messages[0], messages[4]], dialect="anthropic").messages
+    assert alone == (raws[2], raws[4], raws[0])

@@ -21,11 +21,12 @@ from functools import cached_property, partial
 from typing import Final, TypeAlias
 
 from autocompact.compaction.cuts import DEFAULT, LogOrder, Rule, Unseen, legal_cuts, tail_cut
+from autocompact.compaction.instructions import standing
 from autocompact.compaction.long_request import LEAST_REQUEST, CutRequest, cut_request
 from autocompact.compaction.masking import cut_results, mask_old_results
 from autocompact.compaction.pins import Kept, kept_steps
 from autocompact.compaction.receipts import weigh
-from autocompact.compaction.record import Compaction, Mask, Placement, Receipt, Rung, Trigger
+from autocompact.compaction.record import Compaction, Mask, Placement, Receipt, Rung, Standing, Trigger
 from autocompact.compaction.transcript import Transcript, masked, view
 from autocompact.core.language import WORDS
 from autocompact.core.messages import Document, Message, Part, Reasoning, Text, ToolCall, ToolResult
@@ -52,6 +53,9 @@ SMALLEST_LEDGER = 64
 
 RULES_LEAST, RULES_SHARE = 200, 0.35
 """Tokens that rules may take whole: so many, or this share of a larger summary."""
+
+STANDING_SHARE = 4
+"""System messages in the midst of a conversation take at most one in so many tokens of the target."""
 
 FADED = 0.005
 """Expected need below which an identifier of an earlier compaction is left to recall: the ledger must not grow with
@@ -227,15 +231,22 @@ class _Attempt:
         self.last_request = max(filter(None, (shown, goal.request)), key=lambda m: m.seq, default=None)
         self._cut_request = self._cut_last_request()
         self.tokens = [self._tokens(message) for message in self.context.messages]
-        self.prompt = next(
-            i for i, m in enumerate((*self.context.messages, None)) if m is None or m.role != "system"
-        )
+        self.prompt = self._prompt_end()
         self.rules = WITHOUT_UNSEEN if goal.tail_tokens else RULES
         self._legal: dict[tuple[Rule, ...], tuple[int, ...]] = {}
         self.unseen = self._cuts(self.rules)[-1]
         extra = max(0, sum(self.tokens[self.unseen :]) - goal.tail_tokens)
         self.target = min(goal.limit, goal.target + extra)
         self._ledgers: dict[int, Ledger] = {}
+        self._instructions: dict[int, tuple[Standing, ...]] = {}
+
+    def _prompt_end(self) -> int:
+        """Index of the first message that is neither system prompt nor instructions that stay."""
+        standing = {one.seq for one in self.active.standing} if self.active else set[int]()
+        for index, message in enumerate(self.context.messages):
+            if message.role != "system" and message.seq not in standing:
+                return index
+        return len(self.context.messages)
 
     def _cuts(self, rules: tuple[Rule, ...]) -> tuple[int, ...]:
         """The cuts that ``rules`` allow, worked out once."""
@@ -378,7 +389,9 @@ class _Attempt:
             checked = verify(text, stated)
             text = repair_summary(text, stated, verification=checked, budget=room, counter=self.log.counter)
         else:
-            replaced = sum(self.tokens[min(self.prompt, head.index) : head.index])
+            replaced = sum(self.tokens[min(self.prompt, head.index) : head.index]) - self._standing_tokens(
+                head
+            )
             text = self._offline(stated, tokens=min(room, max(SMALLEST_LEDGER, replaced // 2)))
         text = self._with_fixed_words(text, head, rules=rules)
         masks = _merged(self._tail_masks(rung, head), cut)
@@ -534,7 +547,7 @@ class _Attempt:
         last = self.last_request.seq if self.last_request else 0
         summary = self.log.counter.count(frame("", placement=self.goal.placement)) + FRAMING + SMALLEST_LEDGER
         return {
-            "system prompt": sum(self.tokens[: self.prompt]),
+            "system prompt": sum(self.tokens[: self.prompt]) + (self._standing_tokens(head) if head else 0),
             "tools": self.goal.overhead.tokens,
             "last request": kept.pop(last, 0),
             "rules": self.log.counter.count(rules),
@@ -554,6 +567,26 @@ class _Attempt:
             redactor=self.redactor,
         )
         return _merged(self.active.masks if self.active else (), new)
+
+    def _standing(self, through_seq: int) -> tuple[Standing, ...]:
+        """The instructions that stay of what is covered."""
+        if through_seq not in self._instructions:
+            most = self.goal.target // STANDING_SHARE
+            self._instructions[through_seq] = standing(
+                self.log,
+                through_seq,
+                active=self.active,
+                keep=frozenset((*self._keep(through_seq), *self.goal.pins)),
+                most_tokens=most,
+            )
+        return self._instructions[through_seq]
+
+    def _standing_tokens(self, head: _Head) -> int:
+        """What instructions weigh that stay of what is covered, without those that the context shows apart already."""
+        apart = {message.seq for message in self.context.messages[: self.prompt]}
+        found = (one for one in self._standing(head.through_seq) if one.seq not in apart)
+        shown = filter(None, (one.shown(self.log[one.seq]) for one in found))
+        return sum(message_cost(message, self.log.counter).tokens for message in shown)
 
     def _keep(self, through_seq: int) -> tuple[int, ...]:
         """What stays verbatim of what is covered: pins with their whole step, and the last request."""
@@ -638,6 +671,7 @@ class _Attempt:
             ledger=ledger,
             masks=tuple(mask for mask in masks if mask.seq > through_seq or mask.seq in keep),
             keep=keep,
+            standing=self._standing(through_seq),
             placement=self.goal.placement,
             prefix=self.log.prefix(through_seq),
             focus=self.goal.focus,

@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from autocompact.core.messages import Message, Text, ToolResult
+from autocompact.core.messages import Message, Part, Text, ToolResult
 from autocompact.core.redacted import EMPTY
 from autocompact.core.redaction import Redacted, find_secrets, redact
+from autocompact.core.spoken import standing_words
 from autocompact.ledger.entries import Entry, Ledger
 
 Status: TypeAlias = Literal["prepared", "active", "undone"]
@@ -57,6 +58,48 @@ class Mask:
 
 
 _COPY = re.compile(r"_\d+\Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Instructions in a covered message that a client resends with each request: they stay, before the summary.
+
+    Attributes:
+        seq: the message of the log that holds them.
+        parts: the indexes of the parts that are, or begin with, instructions.
+        outdated: the indexes of such parts of which a later message has a newer version: they are shown nowhere.
+    """
+
+    seq: int
+    parts: tuple[int, ...] = ()
+    outdated: tuple[int, ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the message is instructions and nothing else."""
+        return not self.parts and not self.outdated
+
+    def shown(self, message: Message) -> Message | None:
+        """The instructions of ``message``, the log's message ``seq``, alone; None if all are outdated."""
+        if self.is_whole:
+            return message
+        parts = [
+            replace(part, text=part.text[: standing_words(part.text)[0]])
+            for part in (message.parts[index] for index in self.parts)
+            if isinstance(part, Text)
+        ]
+        return replace(message.with_parts(parts), synthetic=True) if parts else None
+
+    def rest(self, message: Message) -> Message | None:
+        """The message without its instructions; None if nothing is left."""
+        left: list[Part] = []
+        for index, part in enumerate(() if self.is_whole else message.parts):
+            if index in (*self.parts, *self.outdated) and isinstance(part, Text):
+                words = part.text[standing_words(part.text)[0] :]
+                left += [replace(part, text=words)] if words.strip() else []
+            else:
+                left.append(part)
+        return message.with_parts(left) if left else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +161,8 @@ class Compaction:
         ledger: the entries it was checked against, chosen ones first in order of need.
         masks: tool results shown as stubs, and texts of a request that is cut.
         keep: messages at or before ``through_seq`` that stay verbatim, ascending.
+        standing: instructions in messages at or before ``through_seq``, ascending; of a message that is in ``keep`` as
+            well, the rest stays after the summary.
         placement: where the summary goes.
         prefix: hash of the log through ``through_seq``; a log that no longer has it (edited, regenerated) cannot
             use this compaction. Empty: not checked.
@@ -134,12 +179,23 @@ class Compaction:
     ledger: Ledger
     masks: tuple[Mask, ...] = ()
     keep: tuple[int, ...] = ()
+    standing: tuple[Standing, ...] = ()
     placement: Placement = "user"
     prefix: str = ""
     focus: Redacted = EMPTY
     parent: str = ""
     status: Status = "active"
     receipt: Receipt
+
+    @property
+    def needed(self) -> frozenset[int]:
+        """The messages at or before ``through_seq`` that a context under it needs, whole or in part."""
+        return frozenset((*self.keep, *(one.seq for one in self.standing)))
+
+    @property
+    def standing_whole(self) -> frozenset[int]:
+        """The messages at or before ``through_seq`` that are instructions and nothing else."""
+        return frozenset(one.seq for one in self.standing if one.is_whole)
 
 
 def redacted_record(record: Compaction) -> Compaction:

@@ -183,7 +183,7 @@ class Transcript:
         first = compaction.through_seq + 1
         if first <= self.first:
             return self
-        needed = (seq for seq in sorted({*self._prompt, *compaction.keep}) if seq < first)
+        needed = (seq for seq in sorted({*self._prompt, *compaction.needed}) if seq < first)
         rest = Transcript(
             counter=self.counter,
             first=first,
@@ -193,7 +193,7 @@ class Transcript:
         held = slice(first - self.first, None)
         rest._prompt, rest._begun = list(self._prompt), self._begun
         rest._messages, rest._costs = self._messages[held], self._costs[held]
-        rest._replaced = {seq for seq in self._replaced if seq >= first or seq in compaction.keep}
+        rest._replaced = {seq for seq in self._replaced if seq >= first or seq in compaction.needed}
         return rest
 
 
@@ -326,9 +326,10 @@ class View:
 
     def _push(self, message: Message) -> None:
         self._current = None
+        is_whole = message.seq > 0 and message is self.transcript[message.seq]
+        masks = self._masks.get(message.seq) if is_whole else None  # what is shown in part was masked before
         if message.unknown_role:
             message = noted(message)
-        masks = self._masks.get(message.seq)
         first = self._repairer.push(masked(message, masks) if masks else message)
         for cost in self._costs[first:]:
             self._cost = self._cost - cost
@@ -370,26 +371,36 @@ def masked(message: Message, masks: Iterable[Mask]) -> Message:
 
 
 def _head(log: Transcript, compaction: Compaction) -> Iterator[Message]:
-    """What stands for the covered messages: system prompt, summary, and what was kept verbatim."""
+    """What is shown of the covered messages: system prompt, instructions, summary, and what was kept verbatim."""
     system = [message for message in log.prompt if message.seq <= compaction.through_seq]
     prompt = {message.seq for message in system}
     kept = [log[seq] for seq in compaction.keep if seq not in prompt and not log.is_replaced(seq)]
+    standing = {one.seq: one for one in compaction.standing if not log.is_replaced(one.seq)}
     if compaction.summary and compaction.placement == "system":
-        yield from system[:-1]
-        yield _with_section(system[-1] if system else None, frame(compaction.summary, placement="system"))
+        yield from _with_section(system, frame(compaction.summary, placement="system"))
     else:
         yield from system
+    yield from filter(None, (one.shown(log[one.seq]) for one in standing.values()))
     if compaction.summary and compaction.placement == "assistant":
         yield _made("user", frame("", placement="assistant"))
     if compaction.summary and compaction.placement != "system":
         yield _made(compaction.placement, frame(compaction.summary, placement=compaction.placement))
-    yield from kept
+    for message in kept:
+        if message.seq not in standing:
+            yield message
+        else:
+            masks = [mask for mask in compaction.masks if mask.seq == message.seq]
+            yield from filter(None, (standing[message.seq].rest(masked(message, masks)),))
 
 
-def _with_section(system: Message | None, section: str) -> Message:
-    if system is None:
-        return _made("system", section)
-    return system.with_parts((*system.parts, Text(text=section)))
+def _with_section(system: Sequence[Message], section: str) -> Iterator[Message]:
+    """The system prompt with a section at the end of its last words; items without words stay as they are."""
+    last = max((index for index, message in enumerate(system) if message.text), default=-1)
+    for index, message in enumerate(system):
+        added = (Text(text=section),) if index == last else ()
+        yield message.with_parts((*message.parts, *added)) if added else message
+    if last < 0:
+        yield _made("system", section)
 
 
 def _made(role: Role, text: str) -> Message:

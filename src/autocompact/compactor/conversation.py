@@ -557,7 +557,7 @@ class Conversation:
 
     def shows(self, seq: int) -> bool:
         """Whether message ``seq`` is part of the context."""
-        kept = self.active.keep if self.active else ()
+        kept = self.active.needed if self.active else ()
         held = self.transcript.first <= seq <= len(self) or seq in kept
         return held and not self.transcript.is_replaced(seq)
 
@@ -569,4 +569,4 @@ class Conversation:
 
 def _shown(record: Compaction | None) -> tuple[object, ...]:
     """What decides which context a record gives."""
-    return (record.id, record.through_seq, record.keep, record.summary) if record else ()
+    return (record.id, record.through_seq, record.keep, record.standing, record.summary) if record else ()

@@ -10,8 +10,17 @@ import re
 
 _NOTES = re.compile(
     r"<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics|local-command-stdout|local-command-stderr"
-    r"|local-command-caveat|environment_context|user_instructions|task-notification)\b[^>]{0,300}>"
+    r"|local-command-caveat|environment_context|user_instructions|task-notification"
+    r"|(?:permissions|skills|apps|plugins|developer)[ _]instructions|collaboration_mode)\b[^>]{0,300}>"
 )
+_STANDING = re.compile(
+    r"<(system-reminder|environment_context|user_instructions"
+    r"|(?:permissions|skills|apps|plugins|developer)[ _]instructions|collaboration_mode)\b[^>]{0,300}>"
+)
+_DOCUMENT = re.compile(r"# (?:AGENTS|CLAUDE|GEMINI|QWEN)\.md\b[^\n]{0,300}\s+<(INSTRUCTIONS)>")
+_SETUP = re.compile(r"This is (?:the )?[A-Z][\w ]{1,40}\. We are setting up the context for our chat\.")
+_LINE = re.compile(r"\s*([^\n<]{0,80})")
+_DIGITS = re.compile(r"\d+")
 _COMMAND = re.compile(
     r"<command-name>(.{0,200}?)</command-name>(?:.{0,400}?<command-args>(.{0,5000}?)</command-args>)?",
     re.DOTALL,
@@ -27,11 +36,54 @@ _BLANKS = re.compile(r"\s*")
 _BEGINNINGS = "<["
 """First characters of what a client writes."""
 
+REMINDER = "system-reminder"
+"""Tag of Claude Code's blocks: instructions at the beginning of a conversation, later mostly remarks of the moment."""
+
+
+def standing_words(text: str) -> tuple[int, tuple[str, ...]]:
+    """Where the blocks of instructions end that ``text`` begins with, and what each of them is; nothing without.
+
+    A client resends such blocks with each request (CLAUDE.md, AGENTS.md, the environment, lists of skills). Two versions
+    of the same block are named alike: by its tag and first words, numbers left out.
+    """
+    at = _after_blanks(text, 0)
+    if _SETUP.match(text, at):
+        return len(text), ("setup",)
+    end, names = 0, list[str]()
+    while (found := _standing_block(text, at)) is not None:
+        end, name = found
+        names.append(name)
+        at = _after_blanks(text, end)
+    return (at if at == len(text) else end), tuple(names)
+
+
+def _standing_block(text: str, at: int) -> tuple[int, str] | None:
+    """The end and the name of the block that begins at ``at``."""
+    opening = _STANDING.match(text, at) or _DOCUMENT.match(text, at)
+    if opening is None:
+        return None
+    closing = f"</{opening[1]}>"
+    end = text.find(closing, opening.end())
+    if end < 0:
+        return None
+    if opening[1] in (REMINDER, "INSTRUCTIONS"):
+        start = at if opening[1] == "INSTRUCTIONS" else opening.end()
+        return end + len(closing), f"{opening[1]} {heading(text, start)}"
+    return end + len(closing), opening[1]
+
+
+def heading(text: str, at: int = 0) -> str:
+    """The first words from ``at`` on, numbers left out: what two versions of the same text have in common."""
+    line = _LINE.match(text, at)
+    assert line is not None, "it matches anything"
+    return _DIGITS.sub("#", line[1])
+
 
 def spoken(text: str) -> str:
     """The user's own words in a user message: without what the client wraps around them."""
     if _ASKED in text and _EDITOR.match(text):
         text = text.partition(_ASKED)[2]
+    text = text[standing_words(text)[0] :]
     if "<" in text:
         text = _COMMAND.sub(_slash_command, without_elements(text, opening=_NOTES))
         text = _TAG.sub("", text)
@@ -43,7 +95,7 @@ def is_spoken(text: str) -> bool:
 
     Of a text that begins with the user's words, or with a client's note and then those words, the rest is not read.
     """
-    at = _after_blanks(text, 0)
+    at = _after_blanks(text, standing_words(text)[0])
     while (opening := _NOTES.match(text, at)) is not None:
         closing = f"</{opening[1]}>"
         end = text.find(closing, opening.end())

@@ -434,7 +434,7 @@ def _marks(log: Sequence[Message], active: Compaction | None) -> dict[int, Mark]
     """What became of each message; those that the model sees as they are have no mark."""
     marks: dict[int, Mark] = {}
     if active is not None:
-        kept = {*active.keep, *(message.seq for message in _prompt(log))}
+        kept = {*active.keep, *active.standing_whole, *(message.seq for message in _prompt(log))}
         marks |= {seq: "summarised" for seq in range(1, active.through_seq + 1) if seq not in kept}
         marks |= {mask.seq: "masked" for mask in active.masks if mask.seq not in marks}
     for message in log:

@@ -359,7 +359,7 @@ def _dangling(
     for id, record in records.items():
         if record.through_seq > last_seq:
             yield f"compaction {id!r} covers message {record.through_seq}, the log ends at {last_seq}"
-        if any(seq > last_seq for seq in (*record.keep, *(mask.seq for mask in record.masks))):
+        if any(seq > last_seq for seq in (*record.needed, *(mask.seq for mask in record.masks))):
             yield f"compaction {id!r} keeps or masks a message that is not there"
         if record.parent and record.parent not in records:
             yield f"compaction {id!r} was made upon {record.parent!r}, which is not there"

@@ -82,7 +82,7 @@ class MemoryStore:
         through = active.through_seq if active else 0
         edits = [(seq, replaces) for seq, replaces in log.edits if seq <= through]
         prompt = tuple(prompt_seqs(through, edits, role_of=lambda seq: log.messages[seq - 1].role))
-        earlier = sorted({*prompt, *(active.keep if active else ())})
+        earlier = sorted({*prompt, *(active.needed if active else ())})
         return Snapshot(
             key=key,
             active=active,

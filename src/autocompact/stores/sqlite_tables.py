@@ -270,7 +270,7 @@ class Tables:
         prompt = tuple(prompt_seqs(record.through_seq, edits, role_of=role_of))
         shown = tuple(
             message
-            for seq in sorted({*prompt, *record.keep})
+            for seq in sorted({*prompt, *record.needed})
             for message in self.messages(row.id, from_seq=seq, through_seq=seq)
         )
         return shown, prompt

@@ -52,6 +52,7 @@ class Messages:
         if all(is_object(message) for message in messages):
             if messages[0].get("role") == "assistant":
                 yield anthropic_error('messages: first message must use the "user" role')
+            yield from _system_places([message.get("role") for message in messages])
             yield from _pairs(messages)
             yield from _ending(messages[-1])
 
@@ -189,12 +190,12 @@ def _message(message: Any, place: int, *, last: bool) -> Iterator[Refusal]:
         yield anthropic_error(f"messages.{place}: Input should be a valid dictionary or object")
         return
     role, content = message.get("role"), message.get("content")
-    if role == "system":
+    if role == "system" and not place:
         yield anthropic_error(
             'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" '
             "as an input message role."
         )
-    elif role not in ("user", "assistant"):
+    elif role not in ("user", "assistant", "system"):
         yield anthropic_error(f"messages.{place}.role: Input should be 'user' or 'assistant'")
     for name in message.keys() - {"role", "content"}:
         yield anthropic_error(f"messages.{place}.{name}: Extra inputs are not permitted")
@@ -207,6 +208,19 @@ def _message(message: Any, place: int, *, last: bool) -> Iterator[Refusal]:
         )
     for index, block in enumerate(_blocks(content)):
         yield from _block(block, role=str(role), path=f"messages.{place}.content.{index}")
+
+
+def _system_places(roles: Sequence[Any]) -> Iterator[Refusal]:
+    """A system message in the midst stands after a user message, at the end or before one of the model."""
+    for place, (before, role, after) in enumerate(zip(roles, roles[1:], [*roles[2:], None], strict=False), 1):
+        if role != "system":
+            continue
+        if before != "user":
+            yield anthropic_error(f"messages.{place}: role 'system' must follow a 'user' message")
+        if after not in (None, "assistant"):
+            yield anthropic_error(
+                f"messages.{place}: role 'system' must be the last message or be followed by an 'assistant' message"
+            )
 
 
 def _block(block: Json, *, role: str, path: str) -> Iterator[Refusal]:

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
-from itertools import takewhile
+from functools import partial, reduce
+from itertools import groupby, takewhile
 from typing import assert_never
 
 import msgspec
@@ -131,7 +131,8 @@ class Anthropic:
         calls = Calls(listed, self.name)
         system = list(takewhile(_is_system, listed))
         units = (_unit(message, calls) for message in listed[len(system) :])
-        merged = _opened_by_user(_merged(unit for unit in units if unit.raw is not None or unit.pieces))
+        said = (unit for unit in units if unit.raw is not None or unit.pieces)
+        merged = _opened_by_user(_merged(_with_system_last(said)))
         return Exported(messages=tuple(_render(unit) for unit in merged), system=_system(system, calls))
 
     def joins(self, first: Message, second: Message) -> bool:
@@ -337,6 +338,22 @@ def _merged(units: Iterable[Unit]) -> Iterator[Unit]:
             last = unit
     if last is not None:
         yield last
+
+
+def _with_system_last(units: Iterable[Unit]) -> Iterator[Unit]:
+    """Units of which each turn of the user ends with its system message, one at most.
+
+    The API takes a system message in the midst of the conversation only between a user message and one of the model, or at
+    the end ("Mid-conversation system messages", 2026). What a client sends keeps to that; a summary before it may not.
+    """
+    for speaks, turn in groupby(units, key=lambda unit: unit.role == "assistant"):
+        told = list(turn)
+        system = [unit for unit in told if unit.role == "system"]
+        if speaks or not system or told == [*told[:-1], *system]:
+            yield from told
+        else:
+            yield from (unit for unit in told if unit.role != "system")
+            yield reduce(_merge, system)
 
 
 def _merge(first: Unit, second: Unit) -> Unit:

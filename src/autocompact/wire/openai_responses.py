@@ -67,6 +67,20 @@ _BLANK = (
     "data:image/png;base64,"
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEAsTj2FwAAAABJRU5ErkJggg=="
 )
+_TURNS = (
+    "_call",
+    "_request",
+    "_output",
+    "_result",
+    "reasoning",
+    "item_reference",
+    "mcp_list_tools",
+    "compaction",
+    "compaction_summary",
+)
+"""Ends of the types of items that belong to a turn of the model. Any other is something that the client configures, such as
+``additional_tools`` and ``configuration_update``."""
+
 _WHERE_ARGUMENTS = ("arguments", "input", "action", "actions", "operation")
 
 
@@ -157,7 +171,8 @@ def _is_system(message: Message) -> bool:
     own_object = (
         message.dialect == OpenAIResponses.name and message.raw is not None and json.is_object(message.raw)
     )
-    return message.role == "system" and not own_object
+    is_item = own_object or any(isinstance(part, Opaque) for part in message.parts)
+    return message.role == "system" and not is_item
 
 
 def _role(wire: _Wire) -> Role:
@@ -165,7 +180,9 @@ def _role(wire: _Wire) -> Role:
         return _ROLES.get(wire.role or "", "user")
     if _answers(wire):
         return "tool"
-    return "user" if wire.kind.endswith("_response") else "assistant"
+    if wire.kind.endswith("_response"):
+        return "user"
+    return "assistant" if wire.kind.endswith(_TURNS) else _ROLES.get(wire.role or "developer", "system")
 
 
 def _answers(wire: _Wire) -> str:

@@ -1,0 +1,106 @@
+"""Instructions in the midst of a log: what a client resends with each request as instructions is no history.
+
+System and developer messages after the beginning, and the blocks that a client writes into the user's messages (CLAUDE.md,
+AGENTS.md, the environment, lists of skills) are never folded. They stay before the summary as they came, of each the newest
+version. A reminder counts if it stands before the first answer of the model, or is a newer version of one that does: later
+ones are remarks of the moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from autocompact.compaction.record import Compaction, Standing
+from autocompact.compaction.transcript import Transcript
+from autocompact.core.messages import Message, Text
+from autocompact.core.spoken import REMINDER, heading, standing_words
+
+_WHOLE = -1
+Name: TypeAlias = tuple[str | bytes, ...]
+"""What two versions of the same instructions have in common."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Block:
+    seq: int
+    part: int
+    tokens: int
+    may_go: bool
+
+
+def standing(
+    log: Transcript,
+    through_seq: int,
+    *,
+    active: Compaction | None,
+    keep: Collection[int] = (),
+    most_tokens: int,
+) -> tuple[Standing, ...]:
+    """The instructions in the messages through ``through_seq`` that stay, without the system prompt.
+
+    Args:
+        log: the conversation.
+        through_seq: last message that is covered.
+        active: the compaction so far.
+        keep: covered messages (``seq``) that stay verbatim: what is outdated in them is named.
+        most_tokens: of system messages in the midst of the conversation; of more the oldest are folded.
+    """
+    newest: dict[Name, _Block] = {}
+    outdated: dict[int, set[int]] = {}
+    for name, block in _blocks(log, active):
+        if (older := newest.pop(name, None)) is not None and older.part != _WHOLE and older.seq in keep:
+            outdated.setdefault(older.seq, set()).add(older.part)
+        newest[name] = block
+    chosen: dict[int, set[int]] = {}
+    room = most_tokens
+    for block in reversed([block for block in newest.values() if block.seq <= through_seq]):
+        room -= block.tokens if block.may_go else 0
+        if not block.may_go or room >= 0:
+            chosen.setdefault(block.seq, set()).add(block.part)
+    covered = sorted(seq for seq in {*chosen, *outdated} if seq <= through_seq)
+    return tuple(
+        _standing(log[seq], parts=chosen.get(seq, set()), outdated=outdated.get(seq, set()))
+        for seq in covered
+    )
+
+
+def _blocks(log: Transcript, active: Compaction | None) -> Iterator[tuple[Name, _Block]]:
+    """All that may stay, in order, with its name."""
+    known = {one.seq for one in active.standing} if active else set[int]()
+    prompt = {message.seq for message in log.prompt}
+    first, begun = set[Name](), active is not None
+    for message in log.live():
+        begun = begun or message.role == "assistant"
+        folded = active is not None and message.seq <= active.through_seq and message.seq not in known
+        if folded or message.seq in prompt or message.synthetic:
+            continue
+        leads = not begun or message.seq in known
+        for part, name in _named(message):
+            if leads:
+                first.add(name)
+            if name[0] != REMINDER or name in first:
+                may_go = message.role == "system" and bool(message.text) and not leads
+                tokens = log.cost(message.seq).tokens if may_go else 0
+                yield name, _Block(seq=message.seq, part=part, tokens=tokens, may_go=may_go)
+
+
+def _named(message: Message) -> Iterator[tuple[int, Name]]:
+    """The instructions in a message: the index of the part, and the name."""
+    if message.role == "system":
+        text = message.text
+        yield _WHOLE, ("system", heading(text)) if text else ("item", message.raw or b"")
+    elif message.role == "user":
+        for index, part in enumerate(message.parts):
+            names = standing_words(part.text)[1] if isinstance(part, Text) else ()
+            if names:
+                is_reminder = all(name.startswith(REMINDER) for name in names)
+                yield index, (REMINDER if is_reminder else "block", *names)
+
+
+def _standing(message: Message, *, parts: set[int], outdated: set[int]) -> Standing:
+    if parts == {_WHOLE}:
+        return Standing(seq=message.seq)
+    some = Standing(seq=message.seq, parts=tuple(sorted(parts)), outdated=tuple(sorted(outdated)))
+    return some if outdated or some.rest(message) is not None else Standing(seq=message.seq)

@@ -1,0 +1,138 @@
+"""Instructions in the midst of a log stay, each in its newest version; see also tests/gateway/test_instructions.py."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from autocompact.compaction.instructions import standing
+from autocompact.compaction.ladder import Goal, climb_offline
+from autocompact.compaction.record import Compaction, Mask, Standing
+from autocompact.compaction.transcript import Transcript, view
+from autocompact.core.messages import Message, Opaque, Role, Text, text_message
+from autocompact.core.redaction import redact
+from autocompact.core.tokens import Estimator
+
+RULES = "<system-reminder>\n# claudeMd\nVersion {}: use tabs.\n</system-reminder>"
+REMARK = "<system-reminder>\nThe list of tasks is empty.\n</system-reminder>"
+PLACE = "<environment_context>{}</environment_context>"
+
+
+def log_of(*said: tuple[Role, str] | Message) -> Transcript:
+    messages = [
+        replace(each, seq=seq) if isinstance(each, Message) else text_message(seq, each[0], each[1])
+        for seq, each in enumerate(said, 1)
+    ]
+    return Transcript(messages, counter=Estimator())
+
+
+def found(
+    log: Transcript, *, through: int = 0, keep: tuple[int, ...] = (), most: int = 1_000
+) -> list[Standing]:
+    return [*standing(log, through or len(log), active=None, keep=keep, most_tokens=most)]
+
+
+def test_the_system_prompt_is_no_part_of_it_and_later_system_messages_are() -> None:
+    log = log_of(("system", "You help."), ("user", "Hi"), ("assistant", "Hi"), ("system", "Be brief."))
+    assert found(log) == [Standing(seq=4)]
+    assert found(log, through=3) == []
+
+
+def test_of_the_same_instructions_the_newest_version_stays() -> None:
+    log = log_of(
+        ("user", RULES.format(1)),
+        ("user", PLACE.format("a")),
+        ("assistant", "Hi"),
+        ("system", "# Day\n1"),
+        ("user", RULES.format(2)),
+        ("system", "# Day\n2"),
+        ("user", PLACE.format("b")),
+    )
+    assert found(log) == [Standing(seq=5), Standing(seq=6), Standing(seq=7)]
+
+
+def test_a_reminder_of_the_moment_goes_and_one_at_the_beginning_stays() -> None:
+    log = log_of(("user", RULES.format(1)), ("assistant", "Hi"), ("user", REMARK), ("user", "Go on."))
+    assert found(log) == [Standing(seq=1)]
+
+
+def test_of_too_many_system_messages_the_oldest_go_and_items_without_words_stay() -> None:
+    item = Message(seq=0, role="system", parts=(Opaque(kind="additional_tools", raw=b"{}"),), raw=b"{}")
+    words = [text_message(0, "system", f"Note {name}: " + "word " * 50) for name in ("one", "two", "three")]
+    log = log_of(("user", "Hi"), ("assistant", "Hi"), item, *words)
+    assert found(log) == [Standing(seq=seq) for seq in (3, 4, 5, 6)]
+    assert found(log, most=150) == [Standing(seq=seq) for seq in (3, 5, 6)]
+
+
+def test_what_stands_beside_words_of_the_user_is_shown_without_them_and_they_without_it() -> None:
+    parts = (Text(text=RULES.format(1)), Text(text=PLACE.format("a") + "Please begin."))
+    message = Message(seq=1, role="user", parts=parts)
+    (one,) = found(log_of(message, ("assistant", "Hi")))
+    assert one == Standing(seq=1, parts=(0, 1))
+    shown, rest = one.shown(message), one.rest(message)
+    assert shown is not None
+    assert rest is not None
+    assert (shown.text, shown.synthetic) == (f"{RULES.format(1)}\n{PLACE.format('a')}", True)
+    assert (rest.text, rest.is_request) == ("Please begin.", True)
+
+
+def test_what_is_outdated_is_left_out_of_a_message_that_is_kept() -> None:
+    message = Message(seq=1, role="user", parts=(Text(text=RULES.format(1)), Text(text="Begin.")))
+    log = log_of(message, ("assistant", "Hi"), ("user", RULES.format(2)), ("assistant", "Yes."))
+    assert found(log) == [Standing(seq=3)]
+    first, _ = found(log, keep=(1,))
+    assert first == Standing(seq=1, outdated=(0,))
+    assert first.shown(message) is None
+    rest = first.rest(message)
+    assert rest is not None
+    assert rest.text == "Begin."
+
+
+@pytest.mark.requirement("A8")
+def test_instructions_stand_between_system_prompt_and_summary_through_later_compactions() -> None:
+    told = [
+        ("user", f"Question {n}: " + "why? " * 30) if n % 2 else ("assistant", "Because. " * 40)
+        for n in range(1, 31)
+    ]
+    first: list[tuple[Role, str]] = [("system", "You help."), ("user", RULES.format(1))]
+    said = [(role, text) for role, text in told]
+    log = log_of(*first, *said, ("system", "# Mode\nPlan."), *said)  # pyright: ignore[reportArgumentType] - roles are literals
+    goal = Goal(limit=3_000, target=1_200, summary_tokens=400, tail_tokens=300)
+    record = climb_offline(log, goal)
+    assert record is not None
+    assert record.standing == (Standing(seq=2), Standing(seq=33))
+    texts = [message.text for message in view(log, record).messages]
+    assert texts[:3] == ["You help.", RULES.format(1), "# Mode\nPlan."]
+    assert texts[3].startswith("# Conversation Summary")
+    rest = log.after(record)
+    assert [message.text for message in view(rest, record).messages] == texts
+    for n in range(30):
+        for whole in (log, rest):
+            whole.append(text_message(len(whole) + 1, "assistant" if n % 2 else "user", f"More {n}. " * 40))
+    later = [climb_offline(whole, goal, active=record) for whole in (log, rest)]
+    assert later[0] is not None
+    assert later[0] == later[1]
+    assert later[0].standing == record.standing
+    assert later[0].needed == {*later[0].keep, 2, 33}
+    assert later[0].standing_whole == {2, 33}
+
+
+def test_a_kept_request_that_was_cut_stays_cut_beside_its_instructions() -> None:
+    message = Message(seq=1, role="user", parts=(Text(text=RULES.format(1)), Text(text="long " * 50)))
+    log = log_of(message, ("assistant", "Hi"), ("assistant", "Ho"))
+    record = climb_offline(
+        log_of(("user", "a " * 400), ("assistant", "b " * 400)),
+        Goal(limit=900, target=200, summary_tokens=64, tail_tokens=0),
+    )
+    assert record is not None
+    shown = view(log, _shown(record))
+    assert [each.text for each in shown.messages][-2:] == ["cut", "Ho"]
+    assert RULES.format(1) in shown.messages[0].text
+
+
+def _shown(record: Compaction) -> Compaction:
+    mask = Mask(seq=1, part=1, stub=redact("cut"))
+    return replace(
+        record, through_seq=2, keep=(1,), standing=(Standing(seq=1, parts=(0,)),), masks=(mask,), prefix=""
+    )
