@@ -25,17 +25,15 @@ TURNS = 40
 REQUEST = "Read all the modules, and say what rounds to whole cents."
 OUTPUT = "The module printed a line that is of no interest at all. " * 20
 CLAUDE = (
-    "<system-reminder>\nAs you answer, use this context:\n# claudeMd\nContents of /work/CLAUDE.md (version {}):\n\n"
+    "<system-reminder>\nAs you answer, use this context:\n# claudeMd\nContents of /srv/project/CLAUDE.md (version {}):\n\n"
     "Never push without my approval. Use tabs.\n</system-reminder>\n"
 )
 SKILLS = (
     "<system-reminder>\nThe following skills are available:\n- review: look at a change\n</system-reminder>\n"
 )
 TODO = "<system-reminder>\nThe list of tasks has not been used for a while.\n</system-reminder>"
-AGENTS = (
-    "# AGENTS.md instructions for /work\n\n<INSTRUCTIONS>\nNever touch the generated files.\n</INSTRUCTIONS>"
-)
-PLACE = "<environment_context>\n  <cwd>/work/{}</cwd>\n</environment_context>"
+AGENTS = "# AGENTS.md instructions for /srv/project\n\n<INSTRUCTIONS>\nNever touch the generated files.\n</INSTRUCTIONS>"
+PLACE = "<environment_context>\n  <cwd>/srv/project/{}</cwd>\n</environment_context>"
 
 
 THOUGHTS = (
@@ -104,7 +102,7 @@ class Codex:
     """Its tools and its prompt are items of the list."""
 
     path = "/v1/responses"
-    gone = ("/work/a<",)
+    gone = ("/srv/project/a<",)
 
     def begun(self) -> list[Json]:
         prompts = [
