@@ -39,6 +39,11 @@ def chunks(text: str) -> list[str]:
     return _CHUNK.findall(text)
 
 
+def distinct_chunks(text: str) -> set[str]:
+    """`chunks`, each once, in no order."""
+    return set(chunks(text))
+
+
 def names(chunk: str) -> tuple[tuple[str, Shape], ...]:
     """The identifiers a chunk holds, with their shapes.
 

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 from autocompact.core.redacted import EMPTY, pieces
 from autocompact.core.redaction import Redacted
-from autocompact.ledger.identifiers import Shape, chunks, names
+from autocompact.ledger.identifiers import Shape, distinct_chunks, names
 
 Source: TypeAlias = Literal["result", "reasoning", "assistant", "call", "edit", "user", "summary"]
 SOURCES: tuple[Source, ...] = ("result", "reasoning", "assistant", "call", "edit", "user", "summary")
@@ -87,7 +87,7 @@ class Sightings:
         self.length += len(piece.text)
         end, source = self.length, SOURCES.index(piece.source)
         known = self._names
-        for chunk in set(pieces(piece.text, chunks)):
+        for chunk in pieces(piece.text, distinct_chunks):
             seen = known.get(chunk)
             if seen is None:
                 seen = known[chunk] = self._new(chunk)
