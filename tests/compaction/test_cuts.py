@@ -62,7 +62,8 @@ def test_a_legal_cut_is_one_that_every_rule_allows(messages: list[Message], rule
     every = set(range(len(messages) + 1))
     assert set(legal_cuts(messages, rules=rules)) == every.intersection(*(r.allowed(messages) for r in rules))
     for rule in rules:
-        assert rule.allowed(messages) <= every
+        allowed = list(rule.allowed(messages))
+        assert len(allowed) == len(every.intersection(allowed))
 
 
 def test_tool_pairs_hold_calls_and_results_together_in_whichever_order() -> None:
@@ -113,9 +114,9 @@ def test_a_turn_begins_with_a_request_and_a_split_one_also_with_each_step() -> N
 
 def test_a_pin_stops_the_head_unless_it_is_kept() -> None:
     history = talk(6)
-    assert Pins(pinned={3}).allowed(history) == {0, 1, 2}
-    assert Pins(pinned={3}, keep={3}).allowed(history) == set(range(7))
-    assert Pins(pinned=[3, 5], keep=[3]).allowed(history) == {0, 1, 2, 3, 4}
+    assert Pins(pinned={3}).allowed(history) == range(3)
+    assert Pins(pinned={3}, keep={3}).allowed(history) == range(7)
+    assert Pins(pinned=[3, 5], keep=[3]).allowed(history) == range(5)
     assert legal_cuts(history, rules=(*DEFAULT, Pins(pinned={4}))) == (0, 1, 3)
 
 

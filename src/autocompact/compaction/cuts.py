@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, compress, count
+from operator import lt, not_
 from typing import Protocol
 
 from autocompact.core.messages import Message, Reasoning
@@ -19,8 +20,8 @@ from autocompact.core.pairing import pairs
 class Rule(Protocol):
     """A reason why a history must not be cut just anywhere."""
 
-    def allowed(self, messages: Sequence[Message]) -> set[int]:
-        """The cuts that this rule allows, of 0 to ``len(messages)``."""
+    def allowed(self, messages: Sequence[Message]) -> Iterable[int]:
+        """The cuts that this rule allows, of 0 to ``len(messages)``, each once."""
         ...
 
 
@@ -28,7 +29,7 @@ class Rule(Protocol):
 class ToolPairs:
     """Never between a call and its result, in whichever order they were recorded."""
 
-    def allowed(self, messages: Sequence[Message]) -> set[int]:
+    def allowed(self, messages: Sequence[Message]) -> Iterable[int]:
         """The cuts that part no call from its result."""
         spans = [(pair.call.message, pair.result.message) for pair in pairs(messages)]
         return _outside([(min(span), max(span)) for span in spans], len(messages))
@@ -38,7 +39,7 @@ class ToolPairs:
 class ParallelGroups:
     """Never between the calls of one run of assistant messages: they are one step."""
 
-    def allowed(self, messages: Sequence[Message]) -> set[int]:
+    def allowed(self, messages: Sequence[Message]) -> Iterable[int]:
         """The cuts that leave all calls of a run on one side."""
         spans: list[tuple[int, int]] = []
         caller: int | None = None
@@ -56,7 +57,7 @@ class ParallelGroups:
 class ReasoningBlocks:
     """Never between reasoning and what the model said or did with it."""
 
-    def allowed(self, messages: Sequence[Message]) -> set[int]:
+    def allowed(self, messages: Sequence[Message]) -> Iterable[int]:
         """The cuts that part no reasoning from the next message of the model, unless the user spoke in between."""
         spans: list[tuple[int, int]] = []
         thought: int | None = None
@@ -100,14 +101,14 @@ class Pins:
     pinned: Collection[int]
     keep: Collection[int] = ()
 
-    def allowed(self, messages: Sequence[Message]) -> set[int]:
+    def allowed(self, messages: Sequence[Message]) -> range:
         """The cuts before the first pinned message that is not kept."""
         held = (
             i
             for i, message in enumerate(messages)
             if message.seq in self.pinned and message.seq not in self.keep
         )
-        return set(range(next(held, len(messages)) + 1))
+        return range(next(held, len(messages)) + 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,26 +118,26 @@ class LogOrder:
     Repair moves late results to their call; a record names what it covers by one ``seq``.
     """
 
-    def allowed(self, messages: Sequence[Message]) -> set[int]:
+    def allowed(self, messages: Sequence[Message]) -> Iterable[int]:
         """The cuts at which log and context agree; messages that are not in the log (``seq`` 0) do not count."""
         seqs = [message.seq for message in messages]
         latest = list(accumulate(seqs, max, initial=0))
         end = max(seqs, default=0) + 1
         earliest = list(accumulate(reversed(seqs), lambda low, seq: min(low, seq or low), initial=end))[::-1]
-        return {index for index in range(len(seqs) + 1) if latest[index] < earliest[index]}
+        return compress(count(), map(lt, latest, earliest))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unseen:
     """Never after calls whose results the model has not seen yet: with a summary in their place it would call again."""
 
-    def allowed(self, messages: Sequence[Message]) -> set[int]:
+    def allowed(self, messages: Sequence[Message]) -> range:
         """The cuts before the last message of the model, if results follow it."""
         last = max(
             (index for index, message in enumerate(messages) if message.role == "assistant"), default=0
         )
         waits = any(message.results for message in messages[last + 1 :])
-        return set(range((last if waits else len(messages)) + 1))
+        return range((last if waits else len(messages)) + 1)
 
 
 DEFAULT: tuple[Rule, ...] = (ToolPairs(), ParallelGroups(), ReasoningBlocks(), UserTurn(split=True))
@@ -144,10 +145,13 @@ DEFAULT: tuple[Rule, ...] = (ToolPairs(), ParallelGroups(), ReasoningBlocks(), U
 
 def legal_cuts(messages: Sequence[Message], *, rules: Iterable[Rule] = DEFAULT) -> tuple[int, ...]:
     """The cuts that all rules allow, ascending. 0 is always one."""
-    cuts = set(range(len(messages) + 1))
-    for rule in rules:
-        cuts &= rule.allowed(messages)
-    return tuple(index for index in range(len(messages) + 1) if index in cuts)
+    asked = tuple(rules)
+    # bytes, not sets: of a long log each set would take tens of megabytes
+    allow = bytearray(len(messages) + 1)
+    for rule in asked:
+        for index in rule.allowed(messages):
+            allow[index] += 1
+    return tuple(index for index, number in enumerate(allow) if number == len(asked))
 
 
 def tail_cut(
@@ -182,10 +186,10 @@ def tail_cut(
     return fitting[0]
 
 
-def _outside(spans: Iterable[tuple[int, int]], length: int) -> set[int]:
+def _outside(spans: Iterable[tuple[int, int]], length: int) -> Iterable[int]:
     """The cuts that lie in none of these spans: a span forbids the cuts after its first through its last index."""
     changes = [0] * (length + 2)
     for first, last in spans:
         changes[first + 1] += 1
         changes[last + 1] -= 1
-    return {index for index, depth in enumerate(accumulate(changes[: length + 1])) if depth == 0}
+    return compress(count(), map(not_, accumulate(changes[: length + 1])))
