@@ -58,19 +58,19 @@ async def fill(path: Path, count: int) -> None:
 
 
 async def measured(path: Path) -> None:
-    """In the process that is measured: seconds to open and to compact, tokens, peak memory after both."""
+    """In the process that is measured: seconds to open and to compact, by the clock and of the processor; tokens; peak memory."""
     async with Compactor(SqliteStore(path), window=WINDOW) as compactor:
-        begun = time.perf_counter()
+        begun, begun_work = time.perf_counter(), time.process_time()
         conversation = await compactor.open(KEY.conversation)
         before = conversation.usage().used
-        opened = time.perf_counter()
+        opened, opened_work = time.perf_counter(), time.process_time()
         await conversation.ready()
-        done = time.perf_counter()
+        done, done_work = time.perf_counter(), time.process_time()
         after = conversation.usage().used
         await compactor.open(KEY.conversation)
         again = time.perf_counter() - done
-    spent = time.process_time()
-    print(opened - begun, done - opened, again, spent, before, after, peak_megabytes())
+    print(opened - begun, opened_work - begun_work, done - opened, done_work - opened_work, again)
+    print(before, after, peak_megabytes())
 
 
 def main() -> None:
@@ -94,11 +94,14 @@ def main() -> None:
         asyncio.run(fill(path, options.messages))
         child = [sys.executable, "-m", "benchmarks.long", "--measure", str(path)]
         done = subprocess.run(child, cwd=HERE.parent, capture_output=True, check=True, text=True)
-    opening, compacting, again, spent, before, after, peak = map(float, done.stdout.split())
+    opening, opening_work, compacting, work, again, before, after, peak = map(float, done.stdout.split())
     print(f"{options.messages:,} messages, {before:,.0f} tokens; {after:,.0f} after the compaction.")
-    print(f"open {opening:.1f} s, compact {compacting:.1f} s, processor time of both {spent:.1f} s,")
+    print(
+        f"open {opening:.1f} s (processor {opening_work:.1f} s), compact {compacting:.1f} s ({work:.1f} s),"
+    )
     print(f"open again {again:.2f} s, peak memory {peak:.0f} MB.\n\nTargets:")
     verdict("seconds for the first compaction", compacting, most=20)
+    verdict("seconds of the processor for it", work, most=20)
     verdict("MB at most", peak, most=300)
 
 

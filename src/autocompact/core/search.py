@@ -310,11 +310,10 @@ def rank(
     """Messages, the likeliest first, newest first among equals; ``passages`` is the shortlist by number."""
     weights = [rarity(posting.found, total) for posting in postings]
     said = dict(zip(query.terms, weights, strict=True))
-    scores: dict[int, float] = {}
-    for number, passage in passages.items():
-        scores[number] = _bm25(number, passage, postings=postings, weights=weights)
+    scores = _bm25(passages, postings=postings, weights=weights)
+    stand = [(term, posting.places) for term, posting in enumerate(postings) if posting.places]
     for number in heapq.nlargest(FINALISTS, scores, key=lambda number: (scores[number], number)):
-        places = [posting.places.get(number, ()) for posting in postings]
+        places = {term: here for term, numbers in stand if (here := numbers.get(number))}
         scores[number] += CLOSE * _closeness(places, weights)
         scores[number] += EXACT * _exactness(query, places, weights=weights)
     found: dict[tuple[int, int], list[tuple[float, Passage]]] = {}
@@ -338,33 +337,41 @@ def rank(
     return sorted(ranked, key=lambda one: (-round(one.score, 6), -one.log, -one.seq))
 
 
-def _bm25(number: int, passage: Passage, *, postings: Sequence[Posting], weights: Sequence[float]) -> float:
-    norm = K1 * (1 - B + B * passage.length / TYPICAL)
-    score = 0.0
+def _bm25(
+    passages: Mapping[int, Passage], *, postings: Sequence[Posting], weights: Sequence[float]
+) -> dict[int, float]:
+    """The score of each passage by how often it holds each term, its length considered."""
+    norms = {number: K1 * (1 - B + B * passage.length / TYPICAL) for number, passage in passages.items()}
+    scores = dict.fromkeys(passages, 0.0)
     for posting, weight in zip(postings, weights, strict=True):
-        here = posting.places.get(number)
-        if here:
-            score += weight * len(here) * (K1 + 1) / (len(here) + norm)
-    return score
+        # most of a long query's terms stand in few of the passages: those are not looked up one by one
+        for number in posting.places.keys() & norms.keys():
+            often = len(posting.places[number])
+            scores[number] += weight * often * (K1 + 1) / (often + norms[number])
+    return scores
 
 
-def _exactness(query: Query, places: Sequence[Sequence[int]], *, weights: Sequence[float]) -> float:
+_Standing: TypeAlias = Mapping[int, Sequence[int]]
+"""By the index of a term, where it stands in a passage; a term that does not is not in it."""
+
+
+def _exactness(query: Query, places: _Standing, *, weights: Sequence[float]) -> float:
     """The weight of the query's names that stand there whole, their terms one right after the other."""
     return sum(sum(weights[term] for term in name) for name in query.names if _in_row(name, places))
 
 
-def _in_row(name: Sequence[int], places: Sequence[Sequence[int]]) -> bool:
-    first, *rest = (places[term] for term in name)
+def _in_row(name: Sequence[int], places: _Standing) -> bool:
+    first, *rest = (places.get(term, ()) for term in name)
     return any(all(start + 1 + nth in here for nth, here in enumerate(rest)) for start in first)
 
 
-def _closeness(places: Sequence[Sequence[int]], weights: Sequence[float]) -> float:
+def _closeness(places: _Standing, weights: Sequence[float]) -> float:
     """How close together the terms stand.
 
     For each two that stand next to each other, other words left out: the rarer one's weight, divided by how far apart
     they are where they are nearest.
     """
-    here = sorted((position, term) for term, positions in enumerate(places) for position in positions)
+    here = sorted([(position, term) for term, positions in places.items() for position in positions])
     nearest: dict[tuple[int, int], int] = {}
     for (left, a), (right, b) in pairwise(here):
         if a != b:
