@@ -13,7 +13,7 @@ def test_a_file_that_was_read_is_told_once_and_what_was_changed_by_what_became_o
     assert [(e.key, e.text, e.seq) for e in talk.entries("file")] == [("b.py", "b.py — read", 7)]
     assert [(e.key, e.text, e.seq, e.state_seq) for e in talk.entries("change")] == [
         ("a.py", "edited 2× — `1` → `3`", 5, 3),
-        ("c.py", "created, deleted — now `z`", 11, 9),
+        ("c.py", "created, deleted", 11, 9),
     ]
 
 
