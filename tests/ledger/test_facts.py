@@ -188,3 +188,12 @@ def test_where_a_long_entry_does_not_fit_a_shorter_one_is_told(kind: Kind) -> No
     text = account(Ledger(entries=tuple(entries)), budget=300, counter=LengthCounter())
     assert "key of Ana" in text
     assert "letters" not in text
+
+
+def test_notes_of_different_messages_are_told_as_different_sentences() -> None:
+    log = [
+        text_message(1, "user", "Pneumonia put Ana into the hospital of Turin."),
+        text_message(2, "user", "Ben broke a rib in Oslo."),
+    ]
+    text = account(extract(log), budget=1_600, counter=LengthCounter())
+    assert "hospital of Turin. Ben broke rib in Oslo" in text

@@ -13,6 +13,7 @@ import re
 from collections import Counter as Counted
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 
 from autocompact.core.language import WORDS
 from autocompact.core.redacted import EMPTY
@@ -308,8 +309,14 @@ def _paragraphs(notes: Sequence[Entry]) -> str:
         ends = dict.fromkeys((reference(first.seq), reference(last.seq)))
         named = f"{first.where}: " if first.where != speaker else ""
         speaker = first.where
-        lines.append(f"- {'–'.join(ends)} {named}{'; '.join(inert(entry.text) for entry in paragraph)}")
+        lines.append(f"- {'–'.join(ends)} {named}{_joined(paragraph)}")
     return "\n".join(lines)
+
+
+def _joined(notes: Sequence[Entry]) -> str:
+    """Notes of one message with a semicolon between them, those of several in sentences: they are apart in time."""
+    messages = groupby(notes, key=lambda entry: entry.seq)
+    return ". ".join("; ".join(inert(entry.text) for entry in group) for _, group in messages)
 
 
 def _details(entries: Iterable[Entry], budget: int, *, counter: Counter, told: str) -> str:
