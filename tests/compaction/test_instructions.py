@@ -10,7 +10,7 @@ from autocompact.compaction.instructions import standing
 from autocompact.compaction.ladder import Goal, climb_offline
 from autocompact.compaction.record import Compaction, Mask, Standing
 from autocompact.compaction.transcript import Transcript, view
-from autocompact.core.messages import Message, Opaque, Role, Text, text_message
+from autocompact.core.messages import Message, Opaque, Role, Text, ToolCall, ToolResult, text_message
 from autocompact.core.redaction import redact
 from autocompact.core.tokens import Estimator
 
@@ -116,6 +116,27 @@ def test_instructions_stand_between_system_prompt_and_summary_through_later_comp
     assert later[0].standing == record.standing
     assert later[0].needed == {*later[0].keep, 2, 33}
     assert later[0].standing_whole == {2, 33}
+
+
+@pytest.mark.requirement("A8")
+def test_reminders_at_the_beginning_stay_where_tool_outputs_were_masked_before() -> None:
+    begun = Message(seq=0, role="user", parts=(Text(text=RULES.format(1)), Text(text="Begin.")))
+    said: list[tuple[Role, str] | Message] = [begun]
+    for number in range(12):
+        call, result = (
+            ToolCall(id=f"c{number}", name="read"),
+            ToolResult(call_id=f"c{number}", text="line " * 300),
+        )
+        said.append(Message(seq=0, role="assistant", parts=(Text(text="I read. " * 20), call)))
+        said.append(Message(seq=0, role="tool", parts=(result,)))
+    log = log_of(*said, ("assistant", "Done."), ("user", "Go on."), ("assistant", "Yes."))
+    goal = Goal(limit=6_000, target=3_000, summary_tokens=200, tail_tokens=300)
+    masks = climb_offline(log, goal)
+    assert masks is not None
+    assert (masks.receipt.rung, masks.standing) == ("mask", ())
+    record = climb_offline(log, replace(goal, target=900, first_rung="summarise"), active=masks)
+    assert record is not None
+    assert record.standing == (Standing(seq=1, parts=(0,)),)
 
 
 def test_a_kept_request_that_was_cut_stays_cut_beside_its_instructions() -> None:

@@ -70,7 +70,8 @@ def _blocks(log: Transcript, active: Compaction | None) -> Iterator[tuple[Name, 
     """All that may stay, in order, with its name."""
     known = {one.seq for one in active.standing} if active else set[int]()
     prompt = {message.seq for message in log.prompt}
-    first, begun = set[Name](), active is not None
+    # one that only masks covers nothing: the beginning is still there to be looked at
+    first, begun = set[Name](), active is not None and active.through_seq > 0
     for message in log.live():
         begun = begun or message.role == "assistant"
         folded = active is not None and message.seq <= active.through_seq and message.seq not in known
