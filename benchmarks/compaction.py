@@ -5,7 +5,8 @@
 The sessions are all the recorded ones of ../shared/data that hold 150,000 tokens, read before the clock starts; where
 that folder is missing, the example session, repeated. Three ways: the whole compaction as it is
 (median of five, each on a log of its own), its phases called one by one, and its peak memory in a process that
-does nothing else, reading included. Time is CPU time of the process, which neither waits nor uses threads.
+does nothing else, reading included. Of one compaction after the other the calls of functions are counted as well, since
+milliseconds scatter where the machine is shared. Time is CPU time of the process, which neither waits nor uses threads.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle, islice
 from pathlib import Path
+from typing import TypeVar
 
 from autocompact.compaction.ladder import Goal, climb_offline
 from autocompact.compaction.masking import mask_old_results
@@ -38,6 +40,8 @@ from autocompact.stores.encoding import encode_record
 from autocompact.vocabulary import load_counter
 from benchmarks.peers.bench import peak_megabytes
 from benchmarks.speed import verdict
+
+Made = TypeVar("Made")
 
 HERE = Path(__file__).parent
 DATA = HERE.parents[1] / "shared" / "data"
@@ -115,6 +119,14 @@ def milliseconds(work: Callable[[], object], *, times: int = 5) -> float:
     return statistics.median(spent) * 1e3
 
 
+def counted_calls(work: Callable[[], Made]) -> tuple[int, Made]:
+    """How many functions ``work`` calls, which is the same on a quiet and on a busy machine; and what it returns."""
+    profiler = cProfile.Profile()
+    result = profiler.runcall(work)
+    entries = profiler.getstats()
+    return sum(entry.callcount for entry in entries), result
+
+
 def compaction(source: Source, counter: Counter, *, goal: Goal) -> tuple[float, Compaction]:
     """The median over five logs; hashes and the like are kept by a log, so that each has its own."""
     spent: list[float] = []
@@ -157,9 +169,10 @@ def phases(source: Source, counter: Counter, *, record: Compaction) -> dict[str,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
-    """One compaction of many: milliseconds, what is left of the context, and how large its ledger and record are."""
+    """One compaction of many: milliseconds and calls of functions, what is left of the context, how large its ledger and record are."""
 
     milliseconds: float
+    calls: int
     tokens: int
     entries: int
     bytes: int
@@ -176,12 +189,13 @@ def again_and_again(found: Sequence[Source], counter: Counter) -> Iterator[Round
         spent = milliseconds(
             lambda log=log, active=active: climb_offline(log.snapshot(), goal, active=active)
         )
-        made = climb_offline(log, goal, active=active)
+        calls, made = counted_calls(lambda log=log, active=active: climb_offline(log, goal, active=active))
         if made is None:
             return
         log, active = log.after(made), made
         yield Round(
             milliseconds=spent,
+            calls=calls,
             tokens=made.receipt.tokens_after,
             entries=len(made.ledger.entries),
             bytes=len(encode_record(made)),
@@ -245,7 +259,7 @@ def report(folder: Path) -> None:
     verdict("ms to count and compact, slowest session", max(totals), most=200)
     verdict("MB at most", peak, most=200)
     early, late = rounds[1:6], rounds[-5:]  # sessions differ, so five of each
-    for name in ("milliseconds", "entries", "bytes"):
+    for name in ("milliseconds", "calls", "entries", "bytes"):
         ratio = statistics.median(getattr(one, name) for one in late) / statistics.median(
             getattr(one, name) for one in early
         )
