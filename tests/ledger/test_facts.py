@@ -197,3 +197,9 @@ def test_notes_of_different_messages_are_told_as_different_sentences() -> None:
     ]
     text = account(extract(log), budget=1_600, counter=LengthCounter())
     assert "hospital of Turin. Ben broke rib in Oslo" in text
+
+
+def test_code_in_a_chat_is_no_fact() -> None:
+    assert _facts('The parser of Ana is named Quill.\n\nconst quill = Parser("ana", 31);') == [
+        "parser of Ana named Quill"
+    ]
