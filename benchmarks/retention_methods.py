@@ -16,7 +16,8 @@ from autocompact.ledger.entries import Ledger
 from autocompact.ledger.extraction import extract
 from autocompact.ledger.rendering import render
 from autocompact.ledger.summary import offline_summary
-from autocompact.ledger.verification import repair_summary, verify
+from autocompact.ledger.summary_repair import repair_summary
+from autocompact.ledger.verification import verify
 from benchmarks.retention_cases import Case
 from benchmarks.retention_measure import content
 

@@ -74,7 +74,7 @@ def test_the_json_keeps_to_its_schema_and_its_messages_can_be_sent(
     assert pairing_problems(document["messages"]) == []
     assert document["messages"][-1]["role"] != "tool"
     receipt = document["receipt"]
-    assert receipt["kept"] + receipt["recoverable"] + receipt["lost"] == len(document["ledger"])
+    assert receipt["stated"] + receipt["referenced"] + receipt["missing"] == len(document["ledger"])
     assert receipt["tokens_after"] <= receipt["tokens_before"]
 
 
@@ -83,7 +83,7 @@ def test_the_json_has_the_fields_of_the_contract_and_no_others(program: Program)
     assert list(document) == list(SCHEMA["properties"])
     for part in ("receipt", "source"):
         assert list(document[part]) == list(SCHEMA["properties"][part]["properties"])
-    assert all(list(entry) == ["kind", "text", "seq"] for entry in document["ledger"])
+    assert all(list(entry) == ["kind", "text", "seq", "check"] for entry in document["ledger"])
     assert document["source"] == {"format": "claude_code", "messages": 279, "skipped_lines": 0}
 
 
@@ -330,13 +330,13 @@ def test_the_report_of_the_coding_session(program: Program, monkeypatch: pytest.
     monkeypatch.chdir(CODING.parent)
     ended = program("compact", CODING.name, "--window", 64_000, "--to", 12_000)
     told = rows(ended.report)
-    assert list(told) == "before after verbatim summarised checked kept receipt".split()
+    assert list(told) == "before after verbatim summarised checked stated receipt".split()
     assert ended.report.startswith(
         f"{CODING.name}: Claude Code, claude-sonnet-4-5-20250929, 279 messages\n\n"
     )
     assert told["before"].endswith("64,478 tokens 101%")
     assert "your last request (m226)" in told["verbatim"]
-    assert told["kept"].startswith("rules 3 of 3, requests 6 of 6, errors ")
+    assert told["stated"].startswith("rules 3 of 3, requests 6 of 6, errors ")
     assert told["receipt"].endswith("offline summary, 0.00 s, counted with o200k_base")
     assert max(map(len, ended.report.splitlines()[1:])) <= 80
 
@@ -350,7 +350,7 @@ def test_a_preview_says_what_would_happen_and_writes_nothing(
     assert (ended.code, ended.out, out.exists()) == (0, b"", False)
     told = rows(ended.report)
     assert "Preview: nothing is written." in ended.report
-    assert list(told) == "before after verbatim summarised leaves checked kept receipt cost".split()
+    assert list(told) == "before after verbatim summarised leaves checked stated receipt cost".split()
     assert "pinned m1" in told["verbatim"]
     assert told["leaves"].startswith("m169 result of Bash git diff: 2,604 tokens m189 ")
     assert told["cost"].startswith("no model is asked; every later request carries ")
@@ -394,8 +394,8 @@ after       █░░░░░░░░░░░░░░░░░░░░░�
 
 verbatim    your last request (m10)
 summarised  8 messages, m11 to m18, in 268 tokens with the ledger
-checked     23 things found: 23 kept, 0 recoverable from the session, 0 lost
-kept        requests 2 of 2, facts 18 of 18, identifiers 2 of 2
+checked     23 things found: 10 stated, 3 referenced, 10 missing
+stated      requests 2 of 2, facts 7 of 18, identifiers 0 of 2
 secrets     1 replaced in the summary; 1 still in what stays verbatim: treat it
             like the session itself
 skipped     1 line that could not be used (line 22: not JSON:
@@ -403,6 +403,32 @@ skipped     1 line that could not be used (line 22: not JSON:
 not in it   1 sub-agent's own messages
 receipt     rung summarise, offline summary, 0.00 s, counted with o200k_base
 """)
+
+
+@pytest.mark.requirement("E1")
+def test_a_given_summary_is_checked_and_a_pointer_is_no_statement(program: Program, tmp_path: Path) -> None:
+    words = tmp_path / "summary.md"
+    words.write_text(
+        "See m1 to m200 of it. We changed src/invoices/never_was.py and ran it with --imaginary.", "utf-8"
+    )
+    ended = program("compact", CODING, "--summary", words, "--summary-tokens", 3_000, "--format", "json")
+    document = json.loads(ended.out)
+    CONTRACT.validate(document)
+    receipt = document["receipt"]
+    assert receipt["notes"] == [
+        "names in the summary that stand nowhere in the conversation: src/invoices/never_was.py, --imaginary"
+    ]
+    checks = [entry["check"] for entry in document["ledger"]]
+    assert [checks.count(word) for word in ("stated", "referenced", "missing")] == [
+        receipt[word] for word in ("stated", "referenced", "missing")
+    ]
+    assert {entry["check"] for entry in document["ledger"] if entry["kind"] == "rule"} == {"stated"}
+    findings = [entry["check"] for entry in document["ledger"] if entry["kind"] == "finding"]
+    assert findings.count("stated") > 10
+    text = document["summary"]
+    for entry in document["ledger"]:
+        if entry["kind"] == "request" and entry["check"] == "stated":
+            assert " ".join(entry["text"].split())[:40] in " ".join(text.split())
 
 
 def test_no_color_reaches_a_pipe_and_none_a_terminal_that_wants_none(program: Program) -> None:

@@ -258,9 +258,10 @@ def test_a_models_summary_is_asked_for_once_verified_and_repaired():
     assert len(record.summary) > 200
     assert record.receipt.model == "m-1"
     assert record.receipt.cost == 0.5
-    assert record.receipt.kept > 0
-    assert record.receipt.recoverable > 0
-    assert record.receipt.lost == 0
+    receipt = record.receipt
+    assert receipt.stated > 0
+    assert receipt.missing > 0
+    assert receipt.stated + receipt.referenced + receipt.missing == len(record.ledger.entries)
 
 
 def test_a_model_is_asked_about_the_head_that_can_reach_the_target_not_about_a_smaller_one():

@@ -270,9 +270,9 @@ async def test_a_summary_that_lies_cannot_push_out_what_the_ledger_knows() -> No
     conversation = await compactor(model=model).open("task")
     await work(conversation, 12)
     result = await conversation.compact()
-    assert "src/tax3.py" in result.summary
+    assert "src/tax9.py" in result.summary
     assert result.record is not None
-    assert result.record.receipt.lost == 0
+    assert result.record.receipt.stated > 0
 
 
 @pytest.mark.parametrize("kind", ["server_error", "overflow", "silent", "garbage", "reset", "rate_limit"])

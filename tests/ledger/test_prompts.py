@@ -118,13 +118,16 @@ def test_the_instruction_carries_focus_cap_decisions_and_the_earlier_summary() -
         focus=redact(" the parser "),
         previous=redact("Was: x"),
         decisions=redact("D1: use SQLite"),
+        in_force=redact("- Never push to main [m3]"),
         cap_tokens=512,
     )
     assert text.startswith("Sum up.\n\n")
     assert "concentrate on this: the parser\n" in text
     assert "<earlier_summary>\nWas: x\n</earlier_summary>" in text
     assert "<decisions>\nD1: use SQLite\n</decisions>" in text
-    assert "at most 512 tokens" in text
+    assert "at most 512 tokens. That is about 358 words" in text
+    assert "<in_force>\n- Never push to main [m3]\n</in_force>" in text
+    assert text.index("open requests;") < text.index("next step;") < text.index("details.")
     assert "between <summary> and </summary>" in text.rsplit("\n\n", 1)[1]
 
 
@@ -132,6 +135,7 @@ def test_the_instruction_names_only_what_there_is() -> None:
     text = compaction_instruction(SKILL)
     assert text.count("\n\n") == 1
     assert "earlier_summary" not in text
+    assert "in_force" not in text
 
 
 @given(st.text(alphabet="</earlier_summarydecisions> \n", max_size=60))

@@ -331,6 +331,6 @@ def test_a_recorded_session_is_summarised_with_every_request_and_changed_file(fi
     ledger = extract(messages)
     text = offline_summary(ledger, budget=3000, counter=COUNTER)
     assert COUNTER.count(text) <= 3000
-    left = verify(text, ledger).recoverable
+    left = verify(text, ledger).missing
     assert all(entry.kind != "request" for entry in left)
     assert all(entry.kind != "change" or entry.key.startswith("/tmp/") for entry in left)

@@ -16,8 +16,8 @@ RECEIPT = Receipt(
     bytes_before=4,
     bytes_after=2,
     rung="summarise",
-    kept=3,
-    recoverable=2,
+    stated=3,
+    referenced=2,
     seconds=1.25,
     model="claude-haiku-4-5",
     trigger="threshold",
@@ -56,9 +56,9 @@ def test_an_entry_is_read_back_as_it_was_written_and_its_summary_forges_nothing(
         tokens_before=84_000,
         tokens_after=8_000,
         peak=90_000,
-        kept=3,
-        recoverable=2,
-        lost=0,
+        stated=3,
+        referenced=2,
+        missing=0,
         model="claude-haiku-4-5",
         trigger="threshold",
         tasks=(
@@ -119,7 +119,7 @@ def test_changed_files_are_artifacts_before_those_that_were_only_read_and_each_i
 
 def test_figures_can_be_left_out():
     (found,) = read(replace(ENTRY, metrics=False))
-    assert (found.tokens_before, found.peak, found.kept, found.recovered, found.seconds) == (
+    assert (found.tokens_before, found.peak, found.stated, found.recovered, found.seconds) == (
         None,
         None,
         None,
@@ -136,7 +136,7 @@ def test_figures_can_be_left_out():
         ("## undated c1\n- Conversation: `x`", Archived(time="", id="c1", conversation="x", facts_end=2)),
         ("## undated c1\n\n* Tokens: 5 in\nText.\n- Peak: 3", Archived(time="", id="c1", facts_end=3)),
         ("## undated c1\n\nTasks:\n\n- a\nnot an item\n\nSummary:\n\n- b", Archived(time="", id="c1", tasks=(ArchivedTask(text="a"),), facts_end=1)),
-        ("## undated c1\n- Checked: 1 kept\n- Made by: me\n- Duration: long", Archived(time="", id="c1", facts_end=4)),
+        ("## undated c1\n- Checked: 1 stated\n- Made by: me\n- Duration: long", Archived(time="", id="c1", facts_end=4)),
     ],
 )  # fmt: skip
 def test_what_an_edited_entry_does_not_say_is_not_known(text: str, expected: Archived):
@@ -172,3 +172,8 @@ def test_the_namespace_is_read_with_and_without_its_marks():
     (marked,) = read(replace(ENTRY, namespace="work"))
     (plain,) = entries_in(replace(ENTRY, namespace="work").render().replace("`work`", "work").split("\n"))
     assert (marked.namespace, plain.namespace) == ("work", "work")
+
+
+def test_the_figures_of_an_entry_that_an_older_version_wrote_are_read_in_the_words_of_today() -> None:
+    (found,) = entries_in(["## undated c1", "- Checked: 225 kept, 557 recoverable, 3 lost"])
+    assert (found.stated, found.referenced, found.missing) == (225, 0, 560)

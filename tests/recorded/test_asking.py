@@ -67,7 +67,9 @@ async def test_the_models_summary_is_in_the_context_and_was_checked() -> None:
     assert done.receipt.model == "any"
     assert "The pump was mended with a new seal." in words(done.after.messages)
     assert "Please mend the pump in pump.py" in words(done.after.messages)
-    assert done.receipt.kept + done.receipt.recoverable == len(done.ledger.entries) > 0
+    assert (
+        done.receipt.stated + done.receipt.referenced + done.receipt.missing == len(done.ledger.entries) > 0
+    )
     (asked,) = provider.requests
     assert "part_3.py" in str(asked.messages)
 

@@ -10,7 +10,13 @@ from hypothesis import given
 
 from autocompact.core.messages import Message, Text, ToolResult, text_message
 from autocompact.errors import StoreCorrupt, StoreTooNew
-from autocompact.stores.encoding import decode_message, decode_record, encode_message, encode_record
+from autocompact.stores.encoding import (
+    EARLIER_CHECK,
+    decode_message,
+    decode_record,
+    encode_message,
+    encode_record,
+)
 from autocompact.testing.messages import made_messages, wire_messages
 from autocompact.testing.records import compaction
 from autocompact.wire.request import parse_message
@@ -103,7 +109,7 @@ def _envelope(version: int, **fields: object) -> bytes:
 
 
 def test_a_record_with_fields_of_a_newer_program_is_read() -> None:
-    assert decode_record(_envelope(3, mood="good")) == compaction("c1", 5)
+    assert decode_record(_envelope(4, mood="good")) == compaction("c1", 5)
 
 
 def test_the_ledger_of_an_older_record_is_read_with_the_kinds_of_today() -> None:
@@ -122,9 +128,25 @@ def test_the_ledger_of_an_older_record_is_read_with_the_kinds_of_today() -> None
     ]
 
 
+def test_the_receipt_of_an_older_record_is_read_in_the_words_of_today_and_says_that_it_meant_less() -> None:
+    receipt = {
+        "tokens_before": 9,
+        "tokens_after": 5,
+        "bytes_before": 9,
+        "bytes_after": 5,
+        "rung": "summarise",
+    }
+    old = {**receipt, "kept": 3, "recoverable": 4, "lost": 2, "notes": ["as asked"]}
+    read = decode_record(_envelope(3, receipt=old)).receipt
+    assert (read.stated, read.referenced, read.missing) == (3, 0, 6)
+    assert read.notes == ("as asked", EARLIER_CHECK)
+    nothing = decode_record(_envelope(3, receipt={**receipt, "kept": 0, "recoverable": 0, "lost": 0})).receipt
+    assert (nothing.stated, nothing.referenced, nothing.missing, nothing.notes) == (0, 0, 0, ())
+
+
 def test_a_record_of_a_newer_version_is_refused() -> None:
     with pytest.raises(StoreTooNew, match="update"):
-        decode_record(_envelope(4))
+        decode_record(_envelope(5))
 
 
 @pytest.mark.parametrize("data", [b"", b"\x00{", b"\x01?", b"\x00{}", _envelope(1, status="on fire")])

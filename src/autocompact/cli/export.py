@@ -71,14 +71,18 @@ def _json(compacted: Compacted) -> bytes:
 
     receipt, session = compacted.receipt, compacted.session
     figures = (
-        "tokens_before tokens_after bytes_before bytes_after rung kept recoverable lost seconds counter notes"
+        "tokens_before tokens_after bytes_before bytes_after rung stated referenced missing seconds counter notes"
     ).split()
+    verified = compacted.verified()
+    found = {"stated": verified.stated, "referenced": verified.referenced, "missing": verified.missing}
+    checked = {id(entry): word for word, entries in found.items() for entry in entries}
     exported = export_messages(compacted.after.messages, dialect="openai_chat")
     document = {
         "messages": [msgspec.Raw(message) for message in exported.messages],
         "summary": compacted.summary,
         "ledger": [
-            {"kind": entry.kind, "text": entry.text, "seq": entry.seq} for entry in compacted.ledger.entries
+            {"kind": entry.kind, "text": entry.text, "seq": entry.seq, "check": checked[id(entry)]}
+            for entry in compacted.ledger.entries
         ],
         "receipt": {name: getattr(receipt, name) for name in figures},
         "source": {

@@ -133,7 +133,7 @@ def session_text(run: SessionRun, *, dry_run: bool) -> str:
         click.style(visible(title), bold=True),
         f"  {receipt.tokens_before:,} tokens became {receipt.tokens_after:,} ({share:.0%} recovered), "
         f"summary by {visible(receipt.model)}",
-        f"  {receipt.kept:,} kept, {receipt.recoverable:,} recoverable, {receipt.lost:,} lost",
+        f"  {receipt.stated:,} stated, {receipt.referenced:,} referenced, {receipt.missing:,} missing",
         *_listed("noted", run.tasks),
     ]
     if receipt.problem:

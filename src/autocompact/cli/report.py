@@ -146,11 +146,11 @@ def _changes(compacted: Compacted, *, preview: bool) -> Iterator[tuple[str, str]
         yield (
             "checked",
             (
-                f"{len(compacted.ledger.entries):,} things found: {receipt.kept:,} kept, "
-                f"{receipt.recoverable:,} recoverable from the session, {receipt.lost:,} lost"
+                f"{len(compacted.ledger.entries):,} things found: {receipt.stated:,} stated, "
+                f"{receipt.referenced:,} referenced, {receipt.missing:,} missing"
             ),
         )
-        yield "kept", _kept(compacted)
+        yield "stated", _stated(compacted)
 
 
 def _verbatim(compacted: Compacted) -> str:
@@ -183,10 +183,12 @@ def _range(messages: list[Message]) -> str:
     return reference(seqs[0]) if len(seqs) == 1 else f"{reference(min(seqs))} to {reference(max(seqs))}"
 
 
-def _kept(compacted: Compacted) -> str:
-    kept = Counted(entry.kind for entry in compacted.verified().kept)
+def _stated(compacted: Compacted) -> str:
+    stated = Counted(entry.kind for entry in compacted.verified().stated)
     found = Counted(entry.kind for entry in compacted.ledger.entries)
-    return ", ".join(f"{name} {kept[kind]} of {found[kind]}" for kind, name in _KINDS.items() if found[kind])
+    return ", ".join(
+        f"{name} {stated[kind]} of {found[kind]}" for kind, name in _KINDS.items() if found[kind]
+    )
 
 
 def _cautions(compacted: Compacted) -> Iterator[tuple[str, str]]:

@@ -338,8 +338,8 @@ def _facts(record: Compaction, receipt: Receipt) -> Iterator[str]:
     told += [f"{len(record.keep):,} of these kept verbatim"] if record.keep else []
     told += [plural(len(record.masks), "tool output") + " masked"] if record.masks else []
     yield ", ".join(told)
-    if receipt.kept or receipt.recoverable or receipt.lost:
-        yield f"checked: {receipt.kept:,} kept, {receipt.recoverable:,} recoverable, {receipt.lost:,} lost"
+    if receipt.stated or receipt.referenced or receipt.missing:
+        yield f"checked: {receipt.stated:,} stated, {receipt.referenced:,} referenced, {receipt.missing:,} missing"
     if receipt.trigger == "import":
         yield f"made by {_line(receipt.model)} when the session was recorded"
     else:

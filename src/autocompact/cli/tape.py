@@ -17,7 +17,7 @@ from autocompact.replay import Compacted, Failed, Invalid, Place, Refused, Step,
 from autocompact.sessions import Session
 
 _BAR = 16
-_HEAD = f"{'turn':>5} {'before':>7}  {'context':<{_BAR}}  {'tokens':>19}  {'step':<9}  kept/rec./lost"
+_HEAD = f"{'turn':>5} {'before':>7}  {'context':<{_BAR}}  {'tokens':>19}  {'step':<9}  st./ref./miss."
 
 
 def heading(session: Session, compactor: Compactor, *, name: str, width: int) -> str:
@@ -77,7 +77,7 @@ class Tape:
 
     def _compacted(self, step: Compacted) -> str:
         receipt = step.record.receipt
-        checked = f"{receipt.kept:,}/{receipt.recoverable:,}/{receipt.lost:,}"
+        checked = f"{receipt.stated:,}/{receipt.referenced:,}/{receipt.missing:,}"
         if not step.record.summary:
             checked = f"{receipt.masked:,} masked"
         tokens = f"{step.tokens_before:>8,} → {step.tokens_after:>8,}"

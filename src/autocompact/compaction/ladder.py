@@ -35,20 +35,26 @@ from autocompact.core.redaction import Redacted
 from autocompact.core.references import false_references, without_references
 from autocompact.core.tokens import Cost, message_cost
 from autocompact.errors import IncompressibleContext
+from autocompact.ledger.choice import shortened
 from autocompact.ledger.entries import Entry, Ledger
 from autocompact.ledger.extraction import Reading
-from autocompact.ledger.rendering import language_of
+from autocompact.ledger.rendering import language_of, render
 from autocompact.ledger.rules import rules_section
 from autocompact.ledger.scan import scan
 from autocompact.ledger.shortening import shortened_text
 from autocompact.ledger.stretches import STRETCH_TOKENS, stretches
 from autocompact.ledger.summary import frame, offline_summary
-from autocompact.ledger.verification import repair_summary, verify
+from autocompact.ledger.summary_repair import Repaired, repair_summary
+from autocompact.ledger.verification import Verification, unknown_names, verify
 
 RULES: tuple[Rule, ...] = (*DEFAULT, LogOrder())
 WITHOUT_UNSEEN: tuple[Rule, ...] = (*RULES, Unseen())
 
 SMALLEST_LEDGER = 64
+MOST_CONTRADICTIONS = 8
+OPEN_SHARE = 0.25
+"""Share of a summary that the open requests may take where a model is told of them."""
+
 """Tokens below which a summary says nothing useful: with less room than this the floor is refused."""
 
 RULES_LEAST, RULES_SHARE = 200, 0.35
@@ -129,6 +135,7 @@ class SummaryRequest:
         focus: what to concentrate on.
         tokens: size that the summary may have.
         replaced_tokens: tokens of what it stands for: a larger summary is of no use.
+        in_force: rules and open requests of the ledger, which must stand in what follows.
     """
 
     messages: Sequence[Message]
@@ -136,6 +143,7 @@ class SummaryRequest:
     focus: Redacted
     tokens: int
     replaced_tokens: int
+    in_force: Redacted = EMPTY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -322,7 +330,18 @@ class _Attempt:
             focus=self.goal.focus,
             tokens=tokens,
             replaced_tokens=sum(self.tokens[: head.index]),
+            in_force=self._in_force(head, tokens),
         )
+
+    def _in_force(self, head: _Head, tokens: int) -> Redacted:
+        """Rules and open requests, each in at most a part of ``tokens``; the last request stands verbatim anyway."""
+        ledger = self.ledger(head.through_seq)
+        last = self._cut_request.message.seq if self._cut_request else 0
+        requests = [entry for entry in ledger.entries if entry.kind == "request" and entry.state == "open"]
+        requests = sorted((entry for entry in requests if entry.seq != last), key=lambda entry: entry.seq)
+        room = int(tokens * OPEN_SHARE)
+        asked = render(shortened(requests, room, counter=self.log.counter))
+        return joined("\n\n", filter(None, (self._rules(ledger, tokens), asked)))
 
     def ledger(self, through_seq: int) -> Ledger:
         """Everything worth keeping through ``through_seq``, earlier ledgers merged in."""
@@ -387,7 +406,11 @@ class _Attempt:
         if reply is not None and reply.text:
             text, notes = self._usable(reply.text, stated)
             checked = verify(text, stated)
-            text = repair_summary(text, stated, verification=checked, budget=room, counter=self.log.counter)
+            repaired = repair_summary(
+                text, stated, verification=checked, budget=room, counter=self.log.counter
+            )
+            notes = (*notes, *self._against(text, checked), *_condensing(repaired))
+            text = repaired.text
         else:
             replaced = sum(self.tokens[min(self.prompt, head.index) : head.index]) - self._standing_tokens(
                 head
@@ -432,6 +455,14 @@ class _Attempt:
             note = "the summary had {:,} tokens where {:,} were asked for: it was shortened"
             notes.append(filled(note, tokens, cap))
         return text, tuple(notes)
+
+    def _against(self, summary: Redacted, checked: Verification) -> Iterator[Redacted]:
+        """Notes on what a model's summary says against the evidence, a sentence each."""
+        yield from (against.text for against in checked.contradictions[:MOST_CONTRADICTIONS])
+        names = unknown_names(summary, lambda name: any(name in text for text in self._words))
+        if names:
+            listed = joined(", ", names[:MOST_CONTRADICTIONS])
+            yield filled("names in the summary that stand nowhere in the conversation: {}", listed)
 
     def _exists(self, seq: int) -> bool:
         """Whether a reference to ``seq`` can be right: there is that message, or its name is used for something else."""
@@ -677,6 +708,14 @@ class _Attempt:
             focus=self.goal.focus,
             receipt=Receipt(tokens_before=0, tokens_after=0, bytes_before=0, bytes_after=0, rung=rung),
         )
+
+
+def _condensing(repaired: Repaired) -> tuple[Redacted, ...]:
+    """A note on what of a model's summary made room."""
+    if not repaired.left_out:
+        return ()
+    note = "{} of {} passages of the model's summary made room for what it did not say: the log has all"
+    return (filled(note, repaired.left_out, repaired.passages),)
 
 
 def _without_request(summary: str) -> str:

@@ -114,9 +114,9 @@ class Receipt:
         images_before: images in the context before.
         images_after: images in it after.
         rung: the step of the ladder whose result was accepted.
-        kept: ledger entries that the new context states.
-        recoverable: entries that left the context, but stand in the log and are found by recall.
-        lost: entries whose source is not in the log (it began after them): nobody can get them back.
+        stated: ledger entries that the new context says in words, at their present state.
+        referenced: entries that it only points to.
+        missing: entries that it does not have; recall finds them in the log.
         masked: tool results shown as a stub.
         seconds: how long it took, by the caller's clock; 0.0 where nobody measured.
         counter: name of the token counter.
@@ -135,9 +135,9 @@ class Receipt:
     rung: Rung
     images_before: int = 0
     images_after: int = 0
-    kept: int = 0
-    recoverable: int = 0
-    lost: int = 0
+    stated: int = 0
+    referenced: int = 0
+    missing: int = 0
     masked: int = 0
     seconds: float = 0.0
     counter: str = ""

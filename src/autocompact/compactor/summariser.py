@@ -72,7 +72,9 @@ class Summariser:
             ModelError: the model did not answer.
         """
         cap = min(request.tokens, self.cap_tokens or request.tokens)
-        instruction = self._instruction(focus=request.focus, previous=EMPTY, cap=cap)
+        instruction = self._instruction(
+            focus=request.focus, previous=EMPTY, cap=cap, in_force=request.in_force
+        )
         prompt = [*self.outside, *request.messages, text_message(0, "user", instruction, synthetic=True)]
         if self.live and self._fits(prompt, cap):
             try:
@@ -84,9 +86,16 @@ class Summariser:
         except _Unusable as unusable:
             return SummaryReply(text=EMPTY, model=self.model.name, problem=redact(str(unusable)))
 
-    def _instruction(self, *, focus: Redacted, previous: Redacted, cap: int) -> str:
+    def _instruction(
+        self, *, focus: Redacted, previous: Redacted, cap: int, in_force: Redacted = EMPTY
+    ) -> str:
         return compaction_instruction(
-            self.skill, focus=focus, previous=previous, decisions=self.decisions, cap_tokens=cap
+            self.skill,
+            focus=focus,
+            previous=previous,
+            decisions=self.decisions,
+            in_force=in_force,
+            cap_tokens=cap,
         )
 
     def _fits(self, prompt: Sequence[Message], cap: int) -> bool:
@@ -122,7 +131,9 @@ class Summariser:
         self, paragraphs: Sequence[Redacted], *, request: SummaryRequest, cap: int, depth: int = 0
     ) -> ModelReply:
         cap = min(cap, self.window // 8)
-        instruction = self._instruction(focus=request.focus, previous=request.previous, cap=cap)
+        instruction = self._instruction(
+            focus=request.focus, previous=request.previous, cap=cap, in_force=request.in_force
+        )
         # what a request holds beside its chunk: instruction, the summary so far, and the reply
         beside = self.counter.count(instruction) + 2 * cap + 32
         room = int((self.window - beside) / SLACK)
@@ -158,7 +169,9 @@ class Summariser:
         previous = request.previous
         reply = ModelReply(text="")
         for number, text in enumerate(texts, 1):
-            reply = await self._chunk(text, previous=previous, focus=request.focus, cap=cap)
+            reply = await self._chunk(
+                text, previous=previous, focus=request.focus, cap=cap, in_force=request.in_force
+            )
             if number < len(texts):
                 previous = self._part(reply, number=number, of=len(texts))
         return reply
@@ -175,8 +188,10 @@ class Summariser:
             raise _Unusable(f"part {number} of {of}: {checked.message}")
         return redact(checked.text)
 
-    async def _chunk(self, text: Redacted, *, previous: Redacted, focus: Redacted, cap: int) -> ModelReply:
-        instruction = self._instruction(focus=focus, previous=previous, cap=cap)
+    async def _chunk(
+        self, text: Redacted, *, previous: Redacted, focus: Redacted, cap: int, in_force: Redacted = EMPTY
+    ) -> ModelReply:
+        instruction = self._instruction(focus=focus, previous=previous, cap=cap, in_force=in_force)
         prompt = f"<conversation>\n{text}\n</conversation>\n\n{instruction}"
         return await self._ask([text_message(1, "user", prompt, synthetic=True)], cap)
 

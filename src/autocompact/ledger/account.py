@@ -72,7 +72,13 @@ _FOCUS_WORD = re.compile(r"[^\s,;:!?\"'`()]{3,}|[\u3040-\u9fff\uac00-\ud7af]{2}"
 
 
 def account(
-    ledger: Ledger, *, budget: int, counter: Counter, previous: Redacted = EMPTY, focus: str = ""
+    ledger: Ledger,
+    *,
+    budget: int,
+    counter: Counter,
+    previous: Redacted = EMPTY,
+    focus: str = "",
+    language: str = "",
 ) -> Redacted:
     """The ledger as Markdown sections in at most about ``budget`` tokens.
 
@@ -82,15 +88,18 @@ def account(
         counter: measures it.
         previous: what stays of an earlier account that is not ours.
         focus: words whose lines are worth more.
+        language: of the headings; by default that of the requests.
     """
+    words = WORDS[language or language_of(ledger.entries)]
     return Redacted(
-        _account(focused(ledger, focus), previous, budget=budget, counter=counter)
+        _account(focused(ledger, focus), previous, words=words, budget=budget, counter=counter)
     )  # all redacted
 
 
-def _account(ledger: Ledger, previous: str, *, budget: int, counter: Counter) -> str:
+def _account(
+    ledger: Ledger, previous: str, *, words: Mapping[str, Redacted], budget: int, counter: Counter
+) -> str:
     kinds = _by_kind(ledger.entries)
-    words = WORDS[language_of(kinds.get("request", ()))]
     base = _base(entry.key for entry in kinds.get("change") or kinds.get("file", ()))
 
     shares = SHARES if budget >= SMALL else SMALL_SHARES

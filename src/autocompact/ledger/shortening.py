@@ -35,10 +35,14 @@ class Shortened:
 
 
 @dataclass(frozen=True, slots=True)
-class _Passage:
+class Passage:
+    """A line, a sentence of a long line, or a block of code; headings open a section."""
+
     text: str
     section: int
     heading: bool = False
+    goes_on: bool = False
+    """It follows the passage before it on the same line."""
 
 
 def shortened_text(text: Redacted, budget: int, *, counter: Counter, ledger: Ledger) -> Shortened:
@@ -52,16 +56,16 @@ def shortened_text(text: Redacted, budget: int, *, counter: Counter, ledger: Led
     """
     if counter.count(text) <= budget:
         return Shortened(text=text)
-    passages = _passages(text)
+    passages = passages_of(text)
     ranked = _ranked(passages, names=_needs(ledger), counter=counter)
     low, high = 0, len(ranked)
     while low < high:
         middle = (low + high + 1) // 2
-        if counter.count(_joined(passages, ranked[:middle])) <= budget:
+        if counter.count(joined_passages(passages, ranked[:middle])) <= budget:
             low = middle
         else:
             high = middle - 1
-    shorter = Redacted(_joined(passages, ranked[:low]))  # passages of the text
+    shorter = Redacted(joined_passages(passages, ranked[:low]))  # passages of the text
     return Shortened(text=shorter, left_out=len(ranked) - low, passages=len(ranked))
 
 
@@ -73,17 +77,19 @@ def fitted(text: Redacted, budget: int, *, counter: Counter) -> Redacted:
     return shorter if counter.count(shorter) <= budget else EMPTY
 
 
-def _passages(text: str) -> list[_Passage]:
-    found: list[_Passage] = []
+def passages_of(text: str) -> list[Passage]:
+    """The passages of ``text`` in order."""
+    found: list[Passage] = []
     section = 0
     for block in _lines(text):
         if _HEADING.match(block):
             section += 1
-            found.append(_Passage(block, section, heading=True))
+            found.append(Passage(block, section, heading=True))
         elif len(block) <= _LONG or "\n" in block:
-            found.append(_Passage(block, section))
+            found.append(Passage(block, section))
         else:
-            found += (_Passage(sentence, section) for sentence in _SENTENCE_END.split(block) if sentence)
+            parts = filter(None, _SENTENCE_END.split(block))
+            found += (Passage(part, section, goes_on=at > 0) for at, part in enumerate(parts))
     return found
 
 
@@ -113,7 +119,7 @@ def _needs(ledger: Ledger) -> Mapping[str, float]:
     return needs
 
 
-def _ranked(passages: Sequence[_Passage], *, names: Mapping[str, float], counter: Counter) -> list[int]:
+def _ranked(passages: Sequence[Passage], *, names: Mapping[str, float], counter: Counter) -> list[int]:
     """Indices of the passages that are no headings, the most needed for their size first."""
 
     def density(index: int) -> float:
@@ -125,18 +131,18 @@ def _ranked(passages: Sequence[_Passage], *, names: Mapping[str, float], counter
     return sorted(texts, key=lambda index: (-density(index), -index))
 
 
-def _joined(passages: Sequence[_Passage], indices: Sequence[int]) -> str:
+def joined_passages(passages: Sequence[Passage], indices: Sequence[int]) -> str:
     """The chosen passages in order, with their headings; sentences of one line side by side."""
     chosen = set(indices)
     sections = {passages[index].section for index in indices}
     shown = [
-        passage
+        index
         for index, passage in enumerate(passages)
         if index in chosen or (passage.heading and passage.section in sections)
     ]
-    if not shown:
-        return ""
-    pieces = [shown[0].text]
-    for before, passage in pairwise(shown):
-        pieces += ("\n\n" if passage.heading and not before.heading else "\n", passage.text)
+    pieces = [passages[index].text for index in shown[:1]]
+    for before, index in pairwise(shown):
+        goes_on = passages[index].goes_on and before == index - 1
+        starts = passages[index].heading and not passages[before].heading
+        pieces += (" " if goes_on else "\n\n" if starts else "\n", passages[index].text)
     return "".join(pieces)

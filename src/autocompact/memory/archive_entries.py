@@ -57,9 +57,9 @@ class Archived:
         tokens_before: of the context before.
         tokens_after: of the context after.
         peak: the most tokens since the compaction before.
-        kept: entries of the ledger that the new context states.
-        recoverable: those that are only found by recall.
-        lost: those that nobody can get back.
+        stated: entries of the ledger that the new context says in words.
+        referenced: those that it only points to.
+        missing: those that it does not have; recall finds them.
         model: who wrote the summary.
         trigger: why it was made.
         tasks: of the session.
@@ -81,9 +81,9 @@ class Archived:
     tokens_before: int | None = None
     tokens_after: int | None = None
     peak: int | None = None
-    kept: int | None = None
-    recoverable: int | None = None
-    lost: int | None = None
+    stated: int | None = None
+    referenced: int | None = None
+    missing: int | None = None
     model: str = ""
     trigger: str = ""
     tasks: tuple[ArchivedTask, ...] = ()
@@ -124,7 +124,7 @@ def _entry(texts: Sequence[str], start: int, *, end: int) -> Archived:
             break
     name, through, messages = _named(facts.get("conversation", ""))
     before, after = _figures(facts.get("tokens", ""), 2)
-    kept, recoverable, lost = _figures(facts.get("checked", ""), 3)
+    stated, referenced, missing = _checked(facts.get("checked", ""))
     last = _end(texts, start, end=end)
     made = _MADE_BY.match(facts.get("made by", ""))
     (peak,) = _figures(facts.get("peak", ""), 1)
@@ -138,9 +138,9 @@ def _entry(texts: Sequence[str], start: int, *, end: int) -> Archived:
         tokens_before=before,
         tokens_after=after,
         peak=peak,
-        kept=kept,
-        recoverable=recoverable,
-        lost=lost,
+        stated=stated,
+        referenced=referenced,
+        missing=missing,
         model=made[1] if made else "",
         trigger=made[3] if made else "",
         tasks=tuple(_tasks(texts[facts_end:end])),
@@ -184,6 +184,15 @@ def _figures(value: str, count: int) -> list[int | None]:
     """The first ``count`` figures in ``value``, None for each if there are fewer."""
     found = [int(float(figure.replace(",", ""))) for figure in _FIGURE.findall(value)][:count]
     return [*found] if len(found) == count else [None] * count
+
+
+def _checked(value: str) -> list[int | None]:
+    """Entries stated, referenced and missing. Older versions wrote how many were "kept", "recoverable" and "lost"."""
+    figures = _figures(value, 3)
+    stated, second, third = figures
+    if stated is None or "recoverable" not in value:
+        return figures
+    return [stated, 0, (second or 0) + (third or 0)]
 
 
 def _seconds(value: str) -> float | None:

@@ -86,7 +86,10 @@ class ArchiveEntry:
             f"{receipt.tokens_before:,} in, {receipt.tokens_after:,} out ({share:.0%} recovered)",
         )
         yield "Peak", f"{self.peak_tokens:,} tokens"
-        yield "Checked", f"{receipt.kept} kept, {receipt.recoverable} recoverable, {receipt.lost} lost"
+        yield (
+            "Checked",
+            f"{receipt.stated} stated, {receipt.referenced} referenced, {receipt.missing} missing",
+        )
         yield "Artifacts", self._artifacts()
 
     def _artifacts(self) -> str:

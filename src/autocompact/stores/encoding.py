@@ -56,9 +56,10 @@ _UNREADABLE = (
 )
 """What decoding of damaged bytes can raise."""
 
-_RECORD_VERSION = 3
+_RECORD_VERSION = 4
 """1: masks named their result by the id of its call, and are located when the context is folded. 1 and 2: the ledger had
-decisions, and told changed files like those that were only read."""
+decisions, and told changed files like those that were only read. 1 to 3: receipts counted what was kept (a reference to a
+request was enough), recoverable and lost."""
 
 _HALF_SURROGATES = 1
 
@@ -147,7 +148,7 @@ def decode_record(data: bytes) -> Compaction:
     try:
         envelope = msgspec.json.decode(_inflated(data), type=_Envelope)
         if envelope.version < _RECORD_VERSION:
-            plain = _with_newer_kinds(msgspec.json.decode(envelope.record))
+            plain = _with_newer_words(_with_newer_kinds(msgspec.json.decode(envelope.record)))
             return redacted_record(msgspec.convert(plain, type=Compaction))
         if envelope.version == _RECORD_VERSION:
             return redacted_record(msgspec.json.decode(envelope.record, type=Compaction))
@@ -160,12 +161,25 @@ def decode_record(data: bytes) -> Compaction:
 
 
 def _with_newer_kinds(record: _Plain) -> _Plain:
-    """A record of version 1 or 2 with the kinds of ledger entries that there are now."""
+    """A record of an older version with the kinds of ledger entries that there are now."""
     for entry in record["ledger"]["entries"]:
         if entry["kind"] == "decision":
             entry["kind"] = "finding"
         elif entry["kind"] == "file" and entry.get("state") == "done":
             entry["kind"], entry["text"] = "change", entry["text"].partition(" — ")[2]
+    return record
+
+
+EARLIER_CHECK = "checked by an earlier version, which took a reference to a request for its words"
+
+
+def _with_newer_words(record: _Plain) -> _Plain:
+    """A record of version 1 to 3 with the figures of a receipt that there are now, and a note where they mean less."""
+    receipt = record["receipt"]
+    stated, recoverable, lost = (receipt.pop(name, 0) for name in ("kept", "recoverable", "lost"))
+    receipt |= {"stated": stated, "referenced": 0, "missing": recoverable + lost}
+    if stated:
+        receipt["notes"] = [*receipt.get("notes", ()), EARLIER_CHECK]
     return record
 
 

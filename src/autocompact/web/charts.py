@@ -135,7 +135,7 @@ def _receipts(records: Sequence[Compaction]) -> str:
     rows = "".join(_receipt_row(record, most) for record in records)
     return (
         "<div class='wide-part' tabindex='0'><table class='receipts'><thead><tr><th scope='col'>Through</th><th scope='col'>Before and after</th>"
-        "<th scope='col'>Kept</th><th scope='col'>By</th><th scope='col'>State</th></tr></thead>"
+        "<th scope='col'>Stated</th><th scope='col'>By</th><th scope='col'>State</th></tr></thead>"
         f"<tbody>{rows}</tbody></table></div>"
     )
 
@@ -144,11 +144,11 @@ def _receipt_row(record: Compaction, most: int) -> str:
     receipt = record.receipt
     before, after = (100 * tokens / most for tokens in (receipt.tokens_before, receipt.tokens_after))
     through = f"m{record.through_seq}" if record.through_seq else "stubs"
-    found = receipt.kept + receipt.recoverable + receipt.lost
+    found = receipt.stated + receipt.referenced + receipt.missing
     return (
         f"<tr><th scope='row'>{through}</th><td><div class='pair'><i style='width:{before:.1f}%'></i>"
         f"<b style='width:{after:.1f}%'></b></div>{receipt.tokens_before:,} → {receipt.tokens_after:,}</td>"
-        f"<td>{receipt.kept:,} of {found:,}</td><td>{escape(receipt.model)}</td><td>{record.status}</td></tr>"
+        f"<td>{receipt.stated:,} of {found:,}</td><td>{escape(receipt.model)}</td><td>{record.status}</td></tr>"
     )
 
 

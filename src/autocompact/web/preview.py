@@ -135,6 +135,6 @@ def figures_html(record: Compaction, *, left: tuple[int, int] | None) -> str:
     stubs = f"{len(record.masks):,} outputs of tools become stubs. " if record.masks else ""
     return (
         f"<p><b>{receipt.tokens_before:,} → {receipt.tokens_after:,} tokens</b> ({share:.0%} less). {leave}{stubs}"
-        f"Of what was found in them {receipt.kept:,} are kept, {receipt.recoverable:,} are found by a search, "
-        f"{receipt.lost:,} are lost. The messages stay in sight, and you can undo it.</p>"
+        f"Of what was found in them {receipt.stated:,} entries are stated, {receipt.referenced:,} only referenced, "
+        f"{receipt.missing:,} missing: a search finds them. The messages stay in sight, and you can undo it.</p>"
     )

@@ -151,7 +151,7 @@ def receipt_rows(receipt: Receipt) -> list[tuple[str, str]]:
         ),
         (
             "Checked",
-            f"{receipt.kept:,} kept, {receipt.recoverable:,} to be found by search, {receipt.lost:,} lost",
+            f"{receipt.stated:,} stated, {receipt.referenced:,} referenced, {receipt.missing:,} missing",
         ),
         ("Stubs", f"{receipt.masked} outputs of tools" if receipt.masked else ""),
         ("Rung", receipt.rung),

@@ -60,7 +60,7 @@ def test_the_files_say_what_was_noted_escalated_archived_finished_and_compacted_
         100_005,
         90_000,
     )
-    assert (first.kept, first.recoverable, first.lost, first.seconds, first.model) == (
+    assert (first.stated, first.referenced, first.missing, first.seconds, first.model) == (
         6,
         3,
         1,
@@ -93,7 +93,7 @@ async def test_each_request_after_a_compaction_would_have_been_larger_by_what_it
     assert (report.recovered, report.ratio) == (90_000, 0.9)
     assert report.days[5].tokens == 12_000
     assert report.days[5].without == 102_000
-    assert report.retention == Retention(kept=6, recoverable=3, lost=1)
+    assert report.retention == Retention(stated=6, referenced=3, missing=1)
 
 
 @pytest.mark.requirement("C6")
@@ -185,6 +185,6 @@ def test_figures_that_the_settings_keep_out_of_the_archive_are_not_known(tmp_pat
     made = support.archive(support.entry(support.record(), metrics=False))
     found = records_of_folder({"CONTEXT_ARCHIVE.md": made}, OCTOBER)
     (one,) = found.compactions
-    assert (one.tokens_before, one.peak, one.kept, one.recovered, one.seconds) == (None, None, None, 0, 2.5)
+    assert (one.tokens_before, one.peak, one.stated, one.recovered, one.seconds) == (None, None, None, 0, 2.5)
     report = monthly_report([found], over=True)
     assert (report.ratio, report.starting_tokens, report.peak, report.retention) == (None, None, None, None)

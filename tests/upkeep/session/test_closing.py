@@ -182,7 +182,7 @@ async def test_a_dry_run_shows_the_entry_and_writes_nothing(folder: Path, places
 async def test_figures_are_left_out_where_the_settings_say_so(folder: Path, places: Places):
     await closed(folder, CODING, places, policy=SessionPolicy(metrics=False))
     (entry,) = archived(folder)
-    assert (entry.tokens_before, entry.kept) == (None, None)
+    assert (entry.tokens_before, entry.stated) == (None, None)
 
 
 async def test_a_model_that_fails_leaves_everything_as_it_was_unless_there_is_a_fallback(

@@ -63,7 +63,11 @@ def thought_line(reasoning: str) -> str:
 
 def compacted_line(receipt: Receipt, *, what: str = "compacted") -> str:
     """The line that says what a compaction did."""
-    checked = f", {receipt.kept:,} kept, {receipt.recoverable:,} recoverable" if receipt.kept else ""
+    checked = (
+        f", {receipt.stated:,} stated, {receipt.referenced:,} referenced, {receipt.missing:,} missing"
+        if receipt.stated
+        else ""
+    )
     figures = f"{receipt.tokens_before:,} tokens became {receipt.tokens_after:,}"
     return _rule(f"{what}: {figures}{checked}, {receipt.seconds:.1f} s")
 

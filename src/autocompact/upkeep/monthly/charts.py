@@ -88,21 +88,21 @@ def _compactions(report: MonthlyReport) -> str:
 
 
 def _retention(report: MonthlyReport) -> str:
-    """One bar: stated, found by a search, lost."""
-    kept = report.retention
-    if kept is None:
+    """One bar: stated, referenced, missing."""
+    checked = report.retention
+    if checked is None:
         return ""
     shapes: list[str] = []
     x = 0.0
-    for kind, value in (("with", kept.kept), ("mark", kept.recoverable), ("lost", kept.lost)):
-        width = WIDTH * value / kept.total
+    for kind, value in (("with", checked.stated), ("mark", checked.referenced), ("missing", checked.missing)):
+        width = WIDTH * value / checked.total
         shapes.append(_rect(x, 2, width=width, height=22, kind=kind))
         if width > 40:
             shapes.append(
-                f'<text class="inside" x="{x + width / 2:.1f}" y="17" text-anchor="middle">{value / kept.total:.0%}</text>'
+                f'<text class="inside" x="{x + width / 2:.1f}" y="17" text-anchor="middle">{value / checked.total:.0%}</text>'
             )
         x += width
-    legend = (("with", "stated in the context"), ("mark", "found by a search"), ("lost", "lost"))
+    legend = (("with", "stated in the context"), ("mark", "referenced"), ("missing", "missing"))
     return _svg(shapes, label="What became of the entries of the ledgers", legend=legend, height=26)
 
 

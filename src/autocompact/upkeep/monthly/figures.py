@@ -49,16 +49,16 @@ class ModelFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
-    """Entries of the ledgers of all receipts: stated in the new context, found by recall, gone."""
+    """Entries of the ledgers of all receipts: stated in the new context, only referenced, missing."""
 
-    kept: int
-    recoverable: int
-    lost: int
+    stated: int
+    referenced: int
+    missing: int
 
     @property
     def total(self) -> int:
         """All entries."""
-        return self.kept + self.recoverable + self.lost
+        return self.stated + self.referenced + self.missing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,10 +265,10 @@ def _summary_price(
 
 
 def _retention(compactions: Sequence[CompactionRecord]) -> Retention | None:
-    found = [each for each in compactions if each.kept is not None]
+    found = [each for each in compactions if each.stated is not None]
     retention = Retention(
-        kept=sum(each.kept or 0 for each in found),
-        recoverable=sum(each.recoverable or 0 for each in found),
-        lost=sum(each.lost or 0 for each in found),
+        stated=sum(each.stated or 0 for each in found),
+        referenced=sum(each.referenced or 0 for each in found),
+        missing=sum(each.missing or 0 for each in found),
     )
     return retention if retention.total else None

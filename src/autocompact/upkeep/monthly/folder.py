@@ -58,9 +58,9 @@ def _record(entry: Archived) -> CompactionRecord:
         tokens_before=entry.tokens_before,
         tokens_after=entry.tokens_after,
         peak=entry.peak,
-        kept=entry.kept,
-        recoverable=entry.recoverable,
-        lost=entry.lost,
+        stated=entry.stated,
+        referenced=entry.referenced,
+        missing=entry.missing,
         seconds=entry.seconds,
         model=entry.model,
     )

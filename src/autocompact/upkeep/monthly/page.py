@@ -17,9 +17,9 @@ _CODE = re.compile(r"`([^`]+)`")
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1d2126; --soft: #5b6470; --line: #d9dee5; --paper: #fff;
-  --with: #1f6feb; --without: #c5d5ee; --mark: #d97706; --lost: #b42318; --inside: #fff }
+  --with: #1f6feb; --without: #c5d5ee; --mark: #d97706; --missing: #b42318; --inside: #fff }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e9ee; --soft: #a2abb8; --line: #343b45; --paper: #15181d;
-  --with: #6ea8fe; --without: #34486a; --mark: #f0a94a; --lost: #f0776b; --inside: #10131a } }
+  --with: #6ea8fe; --without: #34486a; --mark: #f0a94a; --missing: #f0776b; --inside: #10131a } }
 * { box-sizing: border-box }
 body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif }
 main { max-width: 52rem; margin: 0 auto; padding: 1.5rem 1rem 3rem }
@@ -46,7 +46,7 @@ svg .inside { fill: var(--inside); font-weight: 600 }
 .with { fill: var(--with); background: var(--with) }
 .without { fill: var(--without); background: var(--without) }
 .mark { fill: var(--mark); background: var(--mark) }
-.lost { fill: var(--lost); background: var(--lost) }
+.missing { fill: var(--missing); background: var(--missing) }
 .grid { stroke: var(--line); stroke-width: .7 }
 figcaption { display: flex; flex-wrap: wrap; gap: .25rem 1rem; color: var(--soft); font-size: .85rem }
 figcaption i { display: inline-block; width: .7em; height: .7em; border-radius: 2px; margin-right: .4em }

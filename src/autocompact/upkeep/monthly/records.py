@@ -71,9 +71,9 @@ class CompactionRecord:
         tokens_before: starting tokens.
         tokens_after: tokens that were left.
         peak: most tokens since the compaction before.
-        kept: ledger entries that the new context states.
-        recoverable: those found by recall.
-        lost: those that nobody can get back.
+        stated: ledger entries that the new context says in words.
+        referenced: those that it only points to.
+        missing: those that it does not have; recall finds them.
         seconds: how long it took.
         model: who wrote the summary, "" if unknown.
         cost: its price in US dollars, as the receipt has it.
@@ -85,9 +85,9 @@ class CompactionRecord:
     tokens_before: int | None = None
     tokens_after: int | None = None
     peak: int | None = None
-    kept: int | None = None
-    recoverable: int | None = None
-    lost: int | None = None
+    stated: int | None = None
+    referenced: int | None = None
+    missing: int | None = None
     seconds: float | None = None
     model: str = ""
     cost: float | None = None

@@ -134,14 +134,15 @@ def _compactions(report: MonthlyReport) -> Part:
 
 
 def _retention(report: MonthlyReport) -> Part:
-    kept = report.retention
-    if kept is None:
-        return Part(title="Retention", sentences=("No receipt of this month says what was kept.",))
-    rows = (
-        ("stated in the new context", f"{kept.kept:,}", f"{kept.kept / kept.total:.0%}"),
-        ("found by a search in the archive", f"{kept.recoverable:,}", f"{kept.recoverable / kept.total:.0%}"),
-        ("lost", f"{kept.lost:,}", f"{kept.lost / kept.total:.0%}"),
+    checked = report.retention
+    if checked is None:
+        return Part(title="Retention", sentences=("No receipt of this month says what was stated.",))
+    found = (
+        ("stated in the new context", checked.stated),
+        ("referenced: only pointed to", checked.referenced),
+        ("missing: found by a search", checked.missing),
     )
+    rows = tuple((name, f"{count:,}", f"{count / checked.total:.0%}") for name, count in found)
     return Part(
         title="Retention",
         sentences=("What the receipts say of requests, files, commands, decisions and identifiers:",),

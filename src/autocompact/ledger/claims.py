@@ -1,0 +1,86 @@
+"""What a summary says of the state of a thing: done, still open, or nothing.
+
+It is said in the line itself (a mark such as ``[x]``, "done", "still failing") or by the heading above it ("Pending
+tasks"). A line that says both, or neither, claims nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal, TypeAlias
+
+from autocompact.core.language import WORDS
+from autocompact.core.patterns import LazyPattern
+from autocompact.ledger.statements import Statements
+
+Claim: TypeAlias = Literal["done", "open", ""]
+
+
+def _ours(*names: str) -> str:
+    return "|".join(re.escape(words[name]) for words in WORDS.values() for name in names)
+
+
+_DONE = LazyPattern(
+    r"\[x\]|✅|☑|✔"
+    rf"|\[(?:{_ours('done')})"
+    r"|\b(?:done|completed?|finished|resolved|implemented|fixed|closed|merged|shipped|(?:has|have|was|were) been \w+ed)\b"
+    r"|^(?:[-*•] |\d{1,2}[.)] |\(?[a-z0-9]\) )*\**(?:I |we )?(?:added|implemented|updated|created|wrote|ran|replaced|refactored|removed|verified|changed|renamed|moved|merged|committed|pushed|deployed|installed|tested)\b"
+    r"|\b(?:erledigt|abgeschlossen|fertig|behoben|terminé\w*|résolu\w*|hecho|terminad[oa]|completad[oa]|resuelt[oa])\b"
+    r"|已完成|已修复|完了|완료|готово|сделано",
+    re.IGNORECASE,
+)
+_OPEN = LazyPattern(
+    r"\[ \]|☐|⏳|🔄"
+    rf"|\[(?:{_ours('open')})\]"
+    r"|\b(?:pending|to-?do|remaining|unresolved|outstanding|in progress|not (?:yet|been)|not done|incomplete|still|next step|yet to|need(?:s|ed)? to"
+    r"|haven't|hasn't|must be|to be (?:done|fixed)|was about to|unfinished|partially)\b"
+    r"|\b(?:offen|ausstehend|noch|nächste\w*|en cours|restant\w*|à faire|pendiente\w*|por hacer|falta\w*)\b"
+    r"|待办|未完成|进行中|未完了|残り|미완료|남음|открыто|осталось",
+    re.IGNORECASE,
+)
+_DONE_HEADING = LazyPattern(
+    r"\b(?:done|completed|finished|accomplished|erledigt|fertig|terminé|hecho)\b|已完成|完了|완료|готово",
+    re.IGNORECASE,
+)
+_OPEN_HEADING = LazyPattern(
+    r"\b(?:pending|open|to-?do|remaining|unresolved|outstanding|next steps?|in progress|current (?:work|state|task)|active work|offen\w*|ausstehend\w*|restant\w*|pendiente\w*)\b"
+    r"|待办|未完成|残り|남음|осталось",
+    re.IGNORECASE,
+)
+_HEADING = re.compile(
+    r"#{1,6} (?P<hash>.+)|(?:\d{1,2}[.)] )?(?:[-*] )?\*\*(?P<bold>[^*]{2,80})\*\*:?$|(?:\d{1,2}[.)] )?(?P<lead>[^.!?:]{3,60}):$"
+)
+_FARTHEST = 60
+"""Lines above one in which its heading is looked for."""
+
+
+def claims(statements: Statements, places: Iterator[int]) -> Iterator[Claim]:
+    """What the lines at ``places`` (characters of the text) say of the state of what stands there."""
+    for at in places:
+        yield _claim(statements.lines, statements.line_of(at))
+
+
+def opens(heading: str) -> bool:
+    """True if ``heading`` says that what stands below it is still to do, or is being done."""
+    return _OPEN_HEADING.search(heading) is not None
+
+
+def _claim(lines: list[str], index: int) -> Claim:
+    line = lines[index]
+    done, unfinished = _DONE.search(line) is not None, _OPEN.search(line) is not None
+    if done != unfinished:
+        return "done" if done else "open"
+    if done:
+        return ""
+    heading = _heading(lines, index)
+    if opens(heading):
+        return "open"
+    return "done" if _DONE_HEADING.search(heading) else ""
+
+
+def _heading(lines: list[str], index: int) -> str:
+    for above in range(index - 1, max(-1, index - _FARTHEST), -1):
+        if match := _HEADING.match(lines[above]):
+            return match["hash"] or match["bold"] or match["lead"]
+    return ""

@@ -1,0 +1,125 @@
+"""Condensing a summary by what a reader does not miss: repetitions first, then code.
+
+A passage (a line, a sentence of a long line, a block of code) goes if another place of the summary says it. The later
+place stays: summaries tell a story first and take stock after it. The text of a program is set closer; it says what words
+do not (fields, constants, what happens on an error), so it goes only where the summary alone is too large. Nothing is lost,
+since the log has everything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from autocompact.core.redaction import Redacted
+from autocompact.core.tokens import Counter
+from autocompact.ledger.claims import opens
+from autocompact.ledger.shortening import Passage, Shortened, joined_passages, passages_of
+from autocompact.ledger.statements import Statements, content
+
+REPEATED = 0.5
+"""Weight of its tokens that another place must have for a passage to be a repetition."""
+
+_NEAR = 160
+_FENCE = re.compile(r"[ \t]*(?:```|~~~)")
+_MARK = re.compile(r"\A[ \t]*(?:(?:[-*+•]|\d{1,3}[.)])[ \t]+)*")
+_PROGRAM = re.compile(
+    r"[ \t]*(?:```|~~~)[ \t]*(?:go|python|py|[jt]sx?|(?:java|type)script|java|rust|rs|c|h|cc|cpp|c\+\+|cs|csharp|ruby|rb|php|swift|kotlin|kt|scala|lua|vue|svelte"
+    r"|html|css|scss|elixir|ex|dart|zig|haskell|hs|perl|r|objc)\b",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"\w")
+_SHORT_CODE = 4
+"""Lines of code, fences aside, that explain more than they take."""
+
+_ABOUT_ITSELF = re.compile(
+    r"this session is being continued|please continue the conversation|^\s*(?:analysis:\s*$|let me (?:\w+ ){0,2}(?:analy[sz]e|capture|summari[sz]e|go through)\b)"
+    r"|the (?:conversation is summarized|summary) below|continue with the last task that you were asked|if you need specific details from before",
+    re.IGNORECASE,
+)
+
+
+def condensed(summary: Redacted, budget: int, *, counter: Counter, with_code: bool = False) -> Shortened:
+    """``summary`` without passages that it can spare, as many as it takes to fit ``budget`` tokens; it may not get there.
+
+    Args:
+        summary: Markdown or plain.
+        budget: tokens at which it stops.
+        counter: measures it.
+        with_code: whether long blocks of program text may go as well.
+    """
+    if counter.count(summary) <= budget:
+        return Shortened(text=summary)
+    passages = [
+        replace(passage, text=_closer(passage.text)) if _PROGRAM.match(passage.text) else passage
+        for passage in passages_of("\n".join(_worth_reading(summary)))
+    ]
+    excess = sum(counter.count(passage.text) + 1 for passage in passages) - budget
+    left = dict(enumerate(passages))
+    texts = sum(not passage.heading for passage in passages)
+    for index in _spared(passages, with_code=with_code):
+        if excess <= 0:
+            break
+        excess -= counter.count(passages[index].text) + 1
+        del left[index]
+    gone = len(passages) - len(left)
+    shorter = joined_passages(passages, [index for index in left if not passages[index].heading])
+    # of headings alone nothing would be left
+    return Shortened(text=Redacted(shorter) or summary, left_out=gone, passages=texts)
+
+
+def _worth_reading(summary: str) -> Iterator[str]:
+    """The lines that do not only say that this is a summary."""
+    return (line for line in summary.split("\n") if not _ABOUT_ITSELF.search(line))
+
+
+def _closer(code: str) -> str:
+    """A block of program text without lines of mere brackets, indented by one blank a level."""
+    lines = [line for line in code.split("\n") if _WORD.search(line) or _FENCE.match(line)]
+    base = _indent(lines[0])
+    deeper = sorted({base, *(_indent(line) for line in lines if _indent(line) > base)})
+    level = {depth: base + number for number, depth in enumerate(deeper)}
+    return "\n".join(" " * level.get(_indent(line), base) + line.strip() for line in lines)
+
+
+def _spared(passages: Sequence[Passage], *, with_code: bool) -> list[int]:
+    """Passages that may go, in the order in which they go: what is said again first, code among it."""
+    worth: dict[int, float] = {}
+    later: list[str] = []
+    current = {passage.section for passage in passages if passage.heading and opens(passage.text)}
+    if passages and passages[-1].section:
+        current.add(passages[-1].section)
+    for index in range(len(passages) - 1, -1, -1):
+        text = passages[index].text
+        if passages[index].heading:
+            continue
+        if _FENCE.match(text):
+            long = text.count("\n") - 1 > _SHORT_CODE
+            worth[index] = 1.0 - REPEATED if with_code and long and _PROGRAM.match(text) else 1.0
+            continue
+        stays = passages[index].section in current or _leads(passages, index)
+        worth[index] = 1.0 if stays else 1.0 - _share(_MARK.sub("", text), later)
+        later.append(text)
+    return sorted(
+        (index for index in worth if worth[index] <= 1.0 - REPEATED), key=lambda index: (worth[index], index)
+    )
+
+
+def _share(text: str, later: Sequence[str]) -> float:
+    """How much of ``text`` is said again later in the summary; 0.0 where a number of it is not, or it has no words."""
+    if not content(text):
+        return 0.0
+    after = Statements("\n".join(reversed(later)), wanted=[text])
+    numbers = {token for token in content(text) if token.isdecimal()}
+    return after.share(text, near=_NEAR) if numbers <= content(after.text) else 0.0
+
+
+def _leads(passages: Sequence[Passage], index: int) -> bool:
+    """True if what follows is set below the passage, which says what it is about."""
+    after = passages[index + 1] if index + 1 < len(passages) else None
+    return after is not None and not after.goes_on and _indent(after.text) > _indent(passages[index].text)
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip(" \t"))

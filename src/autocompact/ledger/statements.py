@@ -1,0 +1,227 @@
+"""An index of one text: does it say this sentence, and where does it name that?
+
+A text is compared by its *tokens*: names and numbers whole, words by their first letters (so that "implementing" is
+found as "implemented"), Chinese, Japanese and Korean by single signs; words that every text has are left out. A
+sentence is said where enough of its tokens stand close together, its numbers and its negation among them. Tokens are
+weighed by how rare they are in the text: that it says "test" somewhere proves little.
+
+Nothing is assumed about the form of the text, and each question is answered from the places of the rarest tokens, so
+that the cost of a question does not grow with the length of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import accumulate
+from math import log2
+
+from autocompact.ledger.passages import sentences
+
+STEM = 6
+"""Letters by which a word is compared."""
+
+SHARE = 0.8
+"""Weight of the tokens of a sentence that must stand together where it is said."""
+
+NEAR = 120
+"""Characters before and after the length of a sentence in which its tokens may stand."""
+
+CLOSE = 60
+"""Characters around a token in which a negation means what it says."""
+
+_SHORT = 400
+_PLACES = 24
+_ANCHORS = 3
+_SIGNS = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_TOKEN = re.compile(rf"[{_SIGNS}]|[^\W{_SIGNS}]+")
+_ATOM = re.compile(r"[A-Za-z0-9_]+")
+_NAME = re.compile(r"[_0-9]|[^\W_][^\W\d_]*[A-Z]")
+_REFERENCE = re.compile(r"(?<![A-Za-z0-9_])m([1-9][0-9]{0,17})(?![A-Za-z0-9_])")
+_RANGE = re.compile(r"(?<![A-Za-z0-9_])m([1-9][0-9]{0,17})[–-]m([1-9][0-9]{0,17})(?![A-Za-z0-9_])")
+_NEGATION = re.compile(
+    r"\b(?:not|no|never|none|cannot|without|nicht|nie|niemals|kein\w*|ohne|pas|jamais|aucun\w*|sans|nunca|jamás|sin|não|non"
+    r"|mai|senza|не|нет|никогда|без)\b|n't\b|[不没無无未别勿]|ない|ません|않|안 |말|없",
+    re.IGNORECASE,
+)
+_ENDINGS = ("ing", "ed", "es", "s")
+_NOTHING = frozenset([""])
+_STOP = frozenset(
+    "the and for that this with from are was were have has had but you your will can all its into out our they"
+    " them their there then than when what which who how why where would could should been being does did done just"
+    " also only more most some any each other one two now let see use used using here very about not never none cannot"
+    " der die das und ist ein eine einer eines den dem des mit auf für von les des une est dans que qui pour los las una"
+    " por con para del".split()
+)
+
+
+def tokens(text: str) -> list[tuple[int, str]]:
+    """The tokens of ``text`` with their places; a token comes as often as it is said."""
+    return [(match.start(), token) for match in _TOKEN.finditer(text) if (token := _token(match.group()))]
+
+
+@lru_cache(maxsize=1 << 16)
+def _token(word: str) -> str:
+    """What ``word`` is compared by; "" if every text has it."""
+    lower = word.lower()
+    if _NAME.search(word):
+        return lower
+    return _stem(lower) if lower not in _STOP and (len(lower) > 2 or lower[0] >= "\u3040") else ""
+
+
+def _stem(word: str) -> str:
+    """The first letters of ``word`` without an English ending."""
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) > 2:
+            word = word.removesuffix(ending)
+            break
+    return word[:STEM]
+
+
+def content(text: str) -> frozenset[str]:
+    """The distinct tokens of ``text``."""
+    return _remembered(text) if len(text) <= _SHORT else _content(text)
+
+
+def _content(text: str) -> frozenset[str]:
+    return frozenset(map(_token, _TOKEN.findall(text))) - _NOTHING
+
+
+_remembered = lru_cache(maxsize=1 << 12)(_content)
+"""Of sentences and lines: each is asked for with every context that is checked."""
+
+
+def negated(text: str) -> bool:
+    """True if ``text`` says that something is not so."""
+    return _NEGATION.search(text) is not None
+
+
+def said_in(text: str) -> list[str]:
+    """The sentences of ``text`` that say something, a line end ending each of them; the whole if none does alone."""
+    parts = [
+        sentence for line in text.splitlines() for part in line.split("; ") for sentence in sentences(part)
+    ]
+    return [part for part in parts if len(content(part)) > 1] or [text]
+
+
+class Statements:
+    """The index of one text.
+
+    Attributes:
+        text: what was indexed, each line end and run of white space as one blank.
+        lines: its lines that are not empty.
+        references: numbers of the messages that it refers to one by one.
+    """
+
+    def __init__(self, text: str, *, wanted: Iterable[str] = ()) -> None:
+        """Index ``text``; with ``wanted`` only the tokens that occur in these texts."""
+        self.lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+        self.text = text = " ".join(self.lines)
+        self._line_starts = list(accumulate((len(line) + 1 for line in self.lines), initial=0))
+        self.references = {int(number) for number in _REFERENCE.findall(text)}
+        self._ranges = [(int(first), int(last)) for first, last in _RANGE.findall(text)]
+        known = frozenset[str]().union(*map(content, wanted))
+        self._starts: list[int] = []
+        self._tokens: list[str] = []
+        self._by_token: dict[str, list[int]] = {}
+        for start, token in tokens(text):
+            if not known or token in known:
+                self._by_token.setdefault(token, []).append(start)
+                self._starts.append(start)
+                self._tokens.append(token)
+        self._atoms: dict[str, list[int]] = {}
+        for match in _ATOM.finditer(text):
+            self._atoms.setdefault(match.group(), []).append(match.start())
+
+    def refers_to(self, seq: int) -> bool:
+        """True if a reference, or a range of them, points to message ``seq``."""
+        return seq in self.references or any(first <= seq <= last for first, last in self._ranges)
+
+    def line_of(self, at: int) -> int:
+        """The index of the line in which character ``at`` of the text stands."""
+        return bisect_right(self._line_starts, at) - 1
+
+    def start_of(self, line: int) -> int:
+        """The character of the text with which line ``line`` begins."""
+        return self._line_starts[line]
+
+    def said(self, sentence: str, *, share: float = SHARE, near: int = NEAR) -> bool:
+        """True if ``sentence`` is said somewhere.
+
+        Args:
+            sentence: words to look for.
+            share: weight of its tokens that must stand together.
+            near: characters around its own length in which they may stand.
+        """
+        return next(self.all_said(sentence, share=share, near=near), None) is not None
+
+    def all_said(self, sentence: str, *, share: float = SHARE, near: int = NEAR) -> Iterator[int]:
+        """The places where ``sentence`` is said, by the place of one of its tokens."""
+        wanted = content(sentence)
+        refuses = negated(sentence)
+        half, close_by = near + len(sentence) // 2, min(CLOSE, len(sentence))
+        for at in self._anchors(wanted):
+            if self.holds(wanted, at=at, near=half, share=share):
+                wide = self.text[max(0, at - half) : at + half]
+                close = self.text[max(0, at - close_by) : at + close_by]
+                if negated(wide) if refuses else not negated(close):
+                    yield at
+
+    def holds(
+        self, wanted: frozenset[str], *, at: int, size: int = 0, near: int = NEAR, share: float = SHARE
+    ) -> bool:
+        """True if around character ``at`` enough of ``wanted`` stand, all its numbers among them."""
+        there = self._between(at - near, at + size + near)
+        if not {token for token in wanted if token.isdecimal()} <= there:
+            return False
+        weights = {token: self._weight(token) for token in wanted}
+        return sum(weights[token] for token in wanted & there) >= share * sum(weights.values())
+
+    def share(self, sentence: str, *, near: int = NEAR) -> float:
+        """Weight of the tokens of ``sentence`` that stand together at its best place, 0.0 to 1.0."""
+        wanted = content(sentence)
+        weights = {token: self._weight(token) for token in wanted}
+        half = near + len(sentence) // 2
+        found = (
+            sum(weights[token] for token in wanted & self._between(at - half, at + half))
+            for at in self._anchors(wanted)
+        )
+        return max(found, default=0.0) / sum(weights.values()) if wanted else 1.0
+
+    def _anchors(self, wanted: frozenset[str]) -> Iterator[int]:
+        """Places of the rarest of the tokens, of each the last ones."""
+        rare = sorted(
+            (token for token in wanted if token in self._by_token),
+            key=lambda token: (len(self._by_token[token]), token),
+        )
+        for token in rare[:_ANCHORS]:
+            yield from reversed(self._by_token[token][-_PLACES:])
+
+    def _weight(self, token: str) -> float:
+        return 1.0 / (1.0 + log2(1 + len(self._by_token.get(token, ()))))
+
+    def _between(self, start: int, end: int) -> frozenset[str]:
+        first = bisect_left(self._starts, start)
+        return frozenset(self._tokens[first : bisect_left(self._starts, end)])
+
+    def named(self, name: str) -> Iterator[int]:
+        """Where ``name`` stands as a name of its own, the last place first."""
+        atoms = list(_ATOM.finditer(name))
+        if not atoms:
+            at = self.text.find(name) if name else -1
+            yield from (at,) if at >= 0 else ()
+            return
+        rarest = min(atoms, key=lambda atom: len(self._atoms.get(atom.group(), ())))
+        for place in reversed(self._atoms.get(rarest.group(), ())):
+            at = place - rarest.start()
+            if at >= 0 and self.text.startswith(name, at) and not self._glued(at, at + len(name)):
+                yield at
+
+    def _glued(self, start: int, end: int) -> bool:
+        """Whether the characters from ``start`` to ``end`` are only part of a longer name."""
+        return any(
+            bool(_ATOM.fullmatch(self.text[edge - 1 : edge + 1])) and 0 < edge < len(self.text)
+            for edge in (start, end)
+        )
