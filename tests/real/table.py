@@ -18,8 +18,7 @@ from tests.real.agents import CLIENTS, TURNS
 
 NOT_TRIED = (
     ("Gemini CLI (0.61.0)", "speaks Google's API only, which the gateway does not serve"),
-    ("goose, Crush", "not on npm or PyPI as programs; `wrap` sets what their documentation names"),
-    ("GitHub Copilot CLI", "asks for an account of GitHub before the first request"),
+    ("goose, Crush, GitHub Copilot CLI", "not installed here; `wrap` sets what their documentation names"),
 )
 """Clients that are not run, and why."""
 
