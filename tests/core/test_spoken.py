@@ -106,3 +106,10 @@ def test_blocks_of_instructions_at_the_beginning_are_named_and_no_words_of_the_u
     assert text[end:].strip() == left
     assert spoken(text) == left
     assert is_spoken(text) == bool(left)
+
+
+def test_the_files_that_aider_resends_for_reference_are_instructions_and_no_request() -> None:
+    text = "Here are some READ ONLY files, provided for your reference.\nDo not edit these files!\n\nRULES.md\n```\nBe brief.\n```\n"
+    assert standing_words(text) == (len(text), ("read-only files",))
+    assert not is_spoken(text)
+    assert standing_words(f"Look: {text}") == (0, ())

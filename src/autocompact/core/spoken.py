@@ -19,6 +19,9 @@ _STANDING = re.compile(
 )
 _DOCUMENT = re.compile(r"# (?:AGENTS|CLAUDE|GEMINI|QWEN)\.md\b[^\n]{0,300}\s+<(INSTRUCTIONS)>")
 _SETUP = re.compile(r"This is (?:the )?[A-Z][\w ]{1,40}\. We are setting up the context for our chat\.")
+_FILES = re.compile(r"Here are some READ ONLY files, provided for your reference\.\n")
+"""aider's message with the files that ``--read`` names: conventions, mostly."""
+
 _LINE = re.compile(r"\s*([^\n<]{0,80})")
 _DIGITS = re.compile(r"\d+")
 _COMMAND = re.compile(
@@ -49,6 +52,8 @@ def standing_words(text: str) -> tuple[int, tuple[str, ...]]:
     at = _after_blanks(text, 0)
     if _SETUP.match(text, at):
         return len(text), ("setup",)
+    if _FILES.match(text, at):
+        return len(text), ("read-only files",)
     end, names = 0, list[str]()
     while (found := _standing_block(text, at)) is not None:
         end, name = found
