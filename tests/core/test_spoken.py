@@ -113,3 +113,9 @@ def test_the_files_that_aider_resends_for_reference_are_instructions_and_no_requ
     assert standing_words(text) == (len(text), ("read-only files",))
     assert not is_spoken(text)
     assert standing_words(f"Look: {text}") == (0, ())
+
+
+def test_words_behind_a_note_of_the_editor_are_the_users() -> None:
+    note = "<ide_opened_file>The user opened a.py</ide_opened_file>\n"
+    assert is_spoken(f"{note}Mend it")
+    assert not is_spoken(note)
