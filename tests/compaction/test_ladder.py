@@ -367,3 +367,16 @@ def test_compacting_again_at_once_gains_nothing():
     assert record is not None
     again = climb_offline(log, replace(GOAL, target=record.receipt.tokens_after), active=record)
     assert again is None or again.receipt.tokens_after < record.receipt.tokens_after
+
+
+@pytest.mark.requirement("E1")
+def test_what_a_models_summary_makes_room_for_and_names_that_never_were_are_noted():
+    log = log_of(work(60))
+    told = [f"Step {n}: module {n} of the parser was read whole and left as it is." for n in range(40)]
+    words = "\n".join([*told, *told, "We ran it with --never-was."])
+    goal = replace(GOAL, tail_tokens=0, first_rung="summarise")
+    record = answer(climb(log, goal), SummaryReply(text=redact(words), model="m"))
+    assert record is not None
+    notes = "\n".join(record.receipt.notes)
+    assert "names in the summary that stand nowhere in the conversation: --never-was" in notes
+    assert "passages of the model's summary made room for what it did not say" in notes
