@@ -78,6 +78,8 @@ async def test_the_hand_off_names_the_last_request_however_often_and_whatever_is
             assert "Last request from user was: Never" not in words
             assert words.count("Never push without my approval.") >= 1
     assert len(await conversation.records.all()) >= 3
+    for number in (30, 31):  # whatever the last compaction left, there is something to fold
+        await step(conversation, number, lines=20)
     await conversation.records.pin(4)
     assert (await conversation.compact()).success
     words = "\n".join(message.text for message in conversation.context().messages)
