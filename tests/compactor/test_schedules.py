@@ -129,7 +129,7 @@ async def done(conversation: Conversation, what: str, *, number: int) -> None:
 
 WHAT = st.sampled_from(("ask", "step", "step", "step", "long", "edit", "compact", "undo", "pin"))
 SCRIPT = (
-    *("ask", "step", "step", "step") * 8,
+    *("ask", "step", "step", "step") * 14,
     "edit",
     "undo",
     *("step",) * 8,

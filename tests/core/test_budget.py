@@ -80,6 +80,14 @@ def test_a_large_reserve_leaves_the_threshold_at_half_of_what_remains() -> None:
     assert Policy(ratio=0.5).threshold(Budget(window=1_000, reserve=600)) == 200
 
 
+@pytest.mark.requirement("B7")
+@pytest.mark.parametrize("fixed, threshold", [(0, 200), (150, 200), (160, 210), (880, 930)])
+def test_a_threshold_in_tokens_rises_by_a_quarter_of_it_beside_what_every_request_carries(
+    fixed: int, threshold: int
+) -> None:
+    assert Policy(tokens=200).threshold(Budget(window=60_000, reserve=7_500), fixed=fixed) == threshold
+
+
 @pytest.mark.requirement("C1")
 @pytest.mark.requirement("E5")
 @pytest.mark.parametrize(

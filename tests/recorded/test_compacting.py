@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from autocompact.compaction.repair import problems
-from autocompact.core.messages import Message
+from autocompact.core.messages import Message, Text
 from autocompact.core.tokens import Estimator
 from autocompact.errors import IncompressibleContext, InvalidInput
 from autocompact.recorded import Compacted, Options, compact_session
@@ -98,8 +99,19 @@ def test_masking_old_outputs_is_enough_for_a_target_that_is_near() -> None:
     ]
 
 
-def test_a_target_is_filled_when_something_has_to_be_summarised() -> None:
-    made = compacted(work(60), to=8_000)
+def test_a_target_is_filled_when_what_has_to_be_summarised_has_much_to_tell() -> None:
+    found = (
+        f"The cause in module {n}: rate_{n} is read before table_{n} is loaded, so that order {n * 37} is taxed twice. "
+        f"I decided to load table_{n} first, because the report of day {n} needs it, and left cache_{n} as it is."
+        for n in range(60)
+    )
+    told = [
+        replace(message, parts=(Text(text=next(found)), *message.parts[1:]))
+        if message.role == "assistant" and len(message.parts) > 1
+        else message
+        for message in work(60).messages
+    ]
+    made = compacted(session(told), to=8_000)
     assert made.receipt.rung == "summarise"
     assert 6_000 < made.receipt.tokens_after <= 8_000
 

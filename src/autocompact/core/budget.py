@@ -8,8 +8,8 @@ there are three lines, in this order:
     limit     window less output reserve: no request beyond it is sent
 
 What every request carries whatever was said (system prompt, tool schemas) no compaction takes away. Where it takes more
-than half of the threshold, the threshold rises, so that there is as much to fold as half of the threshold at least:
-compacting again and again would free next to nothing (`fixed_note` says so).
+than half of the threshold (three quarters of one that the user named in tokens), the threshold rises, so that as much as
+the rest of it can be folded: compacting again and again would free next to nothing (`fixed_note` says so).
 
 What the next request needs is its context (system prompt, tool schemas, summary, messages, the incoming one) and the
 output reserve; `Budget.ratio` is the share of the window that this takes, for the meter. A threshold by ratio counts
@@ -159,12 +159,14 @@ class Policy:
 
         Args:
             budget: what there is room for.
-            fixed: tokens that every request carries; half of the threshold at least is left beside them.
+            fixed: tokens that every request carries; beside them half of the threshold at least is left, of a number of
+                tokens that the user named a quarter, to stay near it.
         """
         by_ratio = math.floor(self.threshold_ratio * budget.window) - budget.reserve
         asked = self.tokens or max(by_ratio, math.floor(LOWEST_RATIO * budget.limit))
         most = math.floor(HIGHEST_RATIO * budget.limit)
-        return max(1, min(max(asked, fixed + min(asked, most) // 2), most))
+        left = min(asked, most) // (4 if self.tokens else 2)
+        return max(1, min(max(asked, fixed + left), most))
 
     def prepare_tokens(self, budget: Budget, *, fixed: int = 0) -> int:
         """Context tokens from which to prepare."""
