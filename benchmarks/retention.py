@@ -117,7 +117,8 @@ def floor(cases: Sequence[Case], *, counter: Counter) -> dict[str, float]:
         text = offline(case, counter)
         for name, kind in zip(totals, ("request", "change"), strict=True):
             wanted = tuple(entry for entry in ledger.entries if entry.kind == kind)
-            totals[name][0] += len(verify(text, Ledger(entries=wanted)).kept)
+            checked = verify(text, Ledger(entries=wanted))
+            totals[name][0] += len(checked.stated) + len(checked.referenced)
             totals[name][1] += len(wanted)
     return {name: kept / max(1, wanted) for name, (kept, wanted) in totals.items()}
 

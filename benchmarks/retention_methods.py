@@ -69,7 +69,7 @@ def repaired(factor: float) -> Method:
             verification=verify(case.recorded, ledger),
             budget=int(case.budget * factor),
             counter=counter,
-        )
+        ).text
 
     return method
 
