@@ -209,6 +209,7 @@ MADE = {
     "ledger/account.py": 1,
     "core/actions.py": 2,
     "ledger/changes.py": 3,
+    "ledger/condensing.py": 1,
     "ledger/deeds.py": 1,
     "ledger/facts.py": 2,
     "ledger/findings.py": 3,

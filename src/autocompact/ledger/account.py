@@ -62,10 +62,10 @@ _LITTLE = 40
 _LONGEST_ITEM = 200
 _LONG_FOLDER = 12
 _WHOLE = re.compile(
-    r"(?:[-*•›>]\s+|\d+[.)]\s+)*(?:[\"'`(“‘*_]*[A-ZÀ-ÖØ-Þ0-9`\"]|[^\W\d_a-zA-Z]).*[.!?:)。！？”\"'`*]$",
+    r"(?:[-*•›>]\s+|\d+[.)]\s+)*(?:[\"'`(“‘*_]*[A-ZÀ-ÖØ-Þ0-9`\"]|[^\W\d_a-zA-Z]|[a-z][\w.-]{0,60}[_A-Z/.(]).*[.!?:)。！？”\"'`*]$",
     re.DOTALL,
 )
-"""A sentence from its beginning to its end: half a line of a wrapped paragraph explains nothing."""
+"""A sentence from its beginning, which may be a name in code, to its end: half a wrapped line explains nothing."""
 
 _NAME = re.compile(r"\w[\w./-]*\w")
 _FOCUS_WORD = re.compile(r"[^\s,;:!?\"'`()]{3,}|[\u3040-\u9fff\uac00-\ud7af]{2}")
