@@ -8,17 +8,24 @@ from __future__ import annotations
 
 import re
 
-_NOTES = re.compile(
-    r"<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics|local-command-stdout|local-command-stderr"
-    r"|local-command-caveat|environment_context|user_instructions|task-notification"
-    r"|(?:permissions|skills|apps|plugins|developer)[ _]instructions|collaboration_mode)\b[^>]{0,300}>"
+_INSTRUCTIONS = (
+    r"system-reminder|environment_context|user_instructions|(?:permissions|skills|apps|plugins|developer)[ _]instructions"
+    r"|collaboration_mode"
 )
-_STANDING = re.compile(
-    r"<(system-reminder|environment_context|user_instructions"
-    r"|(?:permissions|skills|apps|plugins|developer)[ _]instructions|collaboration_mode)\b[^>]{0,300}>"
+"""Tags of what a client resends with each request as instructions."""
+
+_REMARKS = (
+    r"ide_opened_file|ide_selection|ide_diagnostics|local-command-stdout|local-command-stderr|local-command-caveat"
+    r"|task-notification"
 )
+"""Tags of what a client remarks once."""
+
+_STANDING = re.compile(rf"<({_INSTRUCTIONS})\b[^>]{{0,300}}>")
+_NOTES = re.compile(rf"<({_INSTRUCTIONS}|{_REMARKS})\b[^>]{{0,300}}>")
 _DOCUMENT = re.compile(r"# (?:AGENTS|CLAUDE|GEMINI|QWEN)\.md\b[^\n]{0,300}\s+<(INSTRUCTIONS)>")
 _SETUP = re.compile(r"This is (?:the )?[A-Z][\w ]{1,40}\. We are setting up the context for our chat\.")
+"""The first message of Gemini CLI and Qwen Code: date, system and folders."""
+
 _FILES = re.compile(r"Here are some READ ONLY files, provided for your reference\.\n")
 """aider's message with the files that ``--read`` names: conventions, mostly."""
 
