@@ -320,30 +320,30 @@ class Turns:
             return offered_tools(request.tools, request.dialect)
         return request.tools
 
-    def _memory(self, conversation: Conversation, request: Request, *, body: bytes) -> Memory | None:
-        """The memory tools of this turn, counted with its context; None where they are not offered or do not fit."""
-        if self._index is None or not self._offers(conversation, request):
+    def _memory_room(self, conversation: Conversation, request: Request) -> int | None:
+        """Tokens that the memory tools may bring in this turn, with whose context they are counted; None without tools."""
+        if not self._offers(conversation, request):
             return None
         system = conversation.meter.system
-        conversation.use_tools(self._tools(conversation, request), system=system)
+        conversation.use_tools(offered_tools(request.tools, request.dialect), system=system)
         room = int((conversation.shared.budget.limit - conversation.usage().used) / MARGIN)
-        if room < LEAST_ROOM:
-            conversation.use_tools(request.tools, system=system)
-            return None
-        return Memory(conversation, self._index, body=body, dialect=request.dialect, room=room)
+        if room >= LEAST_ROOM:
+            return room
+        conversation.use_tools(request.tools, system=system)
+        return None
 
     def _counted(self, conversation: Conversation) -> _Counting:
         return _Counting(conversation, self._metrics)
 
     def _turn(self, kept: Kept, incoming: Incoming, *, action: Action) -> Turn:
         conversation, request = kept.conversation, incoming.request
-        offered = self._offers(conversation, request)
+        room = self._memory_room(conversation, request)
         body = request.raw
         if conversation.active is not None:
-            body = _rendered(request, conversation, renderer=kept.renderer, tools=offered)
-        memory = self._memory(conversation, request, body=body)
-        if offered and memory is None:
-            body = _rendered(request, conversation, renderer=kept.renderer, tools=False)
+            body = _rendered(request, conversation, renderer=kept.renderer, tools=room is not None)
+        memory = None
+        if self._index is not None and room is not None:
+            memory = Memory(conversation, self._index, body=body, dialect=request.dialect, room=room)
         return Turn(
             body=body,
             action=action if body is not request.raw else "forwarded",
