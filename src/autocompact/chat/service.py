@@ -215,10 +215,6 @@ class ChatService:
         await self._titles.put(id, title)
         self.tell_changed(id, title=title)
 
-    def is_titled(self, id: str) -> bool:
-        """Whether the person gave it a title."""
-        return bool(self._titles.titles.get(id))
-
     async def traces(self, id: str) -> Traces:
         """What `delete` would remove, and what it leaves: for the question before it.
 

@@ -198,8 +198,12 @@ class Transcript:
 
 
 def _chain(before: str, message: Message) -> str:
-    content = message.raw if message.raw is not None else repr((message.role, message.parts)).encode()
-    return hashlib.blake2b(before.encode() + content, digest_size=16).hexdigest()
+    return hashlib.blake2b(before.encode() + content_bytes(message), digest_size=16).hexdigest()
+
+
+def content_bytes(message: Message) -> bytes:
+    """What two messages must have alike to be the same one: the JSON they came as, else role and parts."""
+    return message.raw if message.raw is not None else repr((message.role, message.parts)).encode()
 
 
 class Messages(Sequence[Message]):

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from autocompact.compaction.record import Compaction
-from autocompact.compaction.transcript import Transcript
+from autocompact.compaction.transcript import Transcript, content_bytes
 from autocompact.core.messages import Message
 from autocompact.core.tokens import Estimator
 from autocompact.errors import Conflict, StoreError
@@ -327,8 +327,7 @@ def _changed(key: Key) -> Conflict:
 
 
 def _digest(message: Message) -> bytes:
-    content = message.raw if message.raw is not None else repr((message.role, message.parts)).encode()
-    return hashlib.blake2b(content, digest_size=16).digest()
+    return hashlib.blake2b(content_bytes(message), digest_size=16).digest()
 
 
 def _weight(messages: Sequence[Message]) -> int:

@@ -16,7 +16,6 @@ from autocompact.core.redaction.values import has_digit, mixed, random_looking
 _W = "[A-Za-z0-9_-]"
 _A = "[A-Za-z0-9]"
 _H = "[a-fA-F0-9]"
-_B = "[A-Za-z0-9+/_-]"
 
 
 def _token(
