@@ -164,6 +164,7 @@ async def test_what_is_done_by_hand_through_one_gateway_holds_in_the_other_from_
         while operation == "compact" and len(talk.actions) < 15:
             await talk.turn(one)
         before = talk.actions[-1]
+        await listed(one)  # waits until what was said is stored
         (kept,) = await listed(other)
         told = await post_get(f"{other}/autocompact/conversations/{kept['id']}/{operation}", "POST")
         assert "error" not in told, told
