@@ -334,8 +334,11 @@ class Recall:
         )
 
     def _reference(self, hit: Hit) -> str:
-        name = reference(hit.seq)
-        return name if hit.key == self.key else f"{hit.key.conversation}:{name}"
+        return self._name(hit.key, hit.seq)
+
+    def _name(self, key: Key, seq: int) -> str:
+        """The reference of a message, with its conversation unless that is this one."""
+        return reference(seq) if key == self.key else f"{key.conversation}:{reference(seq)}"
 
     def _note(self, group: Group) -> str:
         notes: list[str] = []
@@ -357,7 +360,9 @@ class Recall:
         text = excerpt(
             part_text(shown), one.hit.weights, max_tokens=BESIDE_TOKENS, counter=self._counter
         ).strip()
-        return f"→ [{reference(message.seq)}] {_speaker(message, shown)}: {text}" if text else ""
+        return (
+            f"→ [{self._name(one.hit.key, message.seq)}] {_speaker(message, shown)}: {text}" if text else ""
+        )
 
     async def _shown(self, message: Message) -> Message:
         return message if self._reveal else await _run(without_secrets, message)
@@ -571,13 +576,21 @@ class Recall:
 def _head(query: str, found: Sequence[Found]) -> str:
     """What stands above the results: how many, and how well the best one fits."""
     best = max(one.match for one in found)
-    if best < GOOD:
-        return (
-            f"No good match for {query!r}: the best result holds {best:.0%} of the query by weight. It may never have "
-            "been said; if it was, other words find it. The nearest:"
-        )
+    if doubted := doubt(query, found):
+        return doubted
     count = f"{len(found)} result{'s' if len(found) > 1 else ''}"
     return f"{count} for {query!r}, likeliest first, best match {best:.0%}. memory_expand opens a reference."
+
+
+def doubt(query: str, found: Sequence[Found]) -> str:
+    """What to say above results of which none fits well, with the score of the best one; "" if one does, or there is none."""
+    best = max((one.match for one in found), default=1.0)
+    if best >= GOOD:
+        return ""
+    return (
+        f"No good match for {query!r}: the best result holds {best:.0%} of the query by weight. It may never have "
+        "been said; if it was, other words find it. The nearest:"
+    )
 
 
 class SearchArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

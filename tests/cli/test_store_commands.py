@@ -243,6 +243,32 @@ pump:m5  2026-03-01 10:00  the assistant
     assert "Invalid value for '-k'" in shelf.refused("search", "x", "-k", 21)
 
 
+def test_a_search_shows_the_answer_beside_a_question_the_older_file_and_that_nothing_fits_well(
+    shelf: Shelf, tmp_path: Path
+) -> None:
+    session = Claude()
+    session.user("Which sealant does the pump take?")
+    session.reply(text("Silicone, never hemp: the hot water rots it."), id="m1")
+    for nth, body in enumerate(("leak = True", "leak = False"), 2):
+        session.user("Look at the settings of the reservoir again.")
+        session.reply(call(f"t{nth}", "Read", file_path="reservoir.py"), id=f"m{nth}")
+        session.user([result(f"t{nth}", f"# the reservoir\n{body}\n")])
+    path = tmp_path / "pump.jsonl"
+    path.write_bytes(session.bytes())
+    shelf.told("import", path)
+    assert shelf.said("search", "which sealant for the pump", "-k", 1) == snapshot("""\
+pump:m1  2026-03-01 10:00  the user
+  Which sealant does the pump take?
+  → [pump:m2] the assistant: Silicone, never hemp: the hot water rots it.
+""")
+    assert "older:" in shelf.said("search", "reservoir leak kind:output")
+    assert shelf("search", "sealant").err == ""
+    doubted = shelf("search", "sealant kumquat zeppelin marzipan")
+    assert "No good match for 'sealant kumquat zeppelin marzipan': the best result holds" in doubted.err
+    assert b"pump:m1" in doubted.out
+    assert all(len(line) <= 80 for line in shelf.said("search", "sealant").splitlines())
+
+
 @pytest.mark.requirement("E2", "B6")
 def test_compactions_are_shown_and_undone(shelf: Shelf, recorded: Path) -> None:
     shelf.told("import", recorded)

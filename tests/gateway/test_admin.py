@@ -171,10 +171,14 @@ async def test_a_search_finds_what_left_the_context_in_ones_own_conversations_al
         missing = await get(search)
     async with FakeProvider() as provider, gateway_before(provider) as url:
         unindexed = await get(f"{url}/autocompact/search?q=x")
-    assert found == within
-    (result,) = found["results"]
-    assert (result["conversation"], result["seq"]) == (mine["x-autocompact-conversation"], 1)
+    (result,), (alone,) = found["results"], within["results"]
+    name = mine["x-autocompact-conversation"]
+    assert result.pop("beside") == f"→ [{name}:m2] the assistant: Done 0."
+    assert alone.pop("beside") == "→ [m2] the assistant: Done 0."
+    assert result == alone
+    assert (result["conversation"], result["seq"]) == (name, 1)
     assert (result["source"], result["excerpt"]) == ("the user", lost)
+    assert (result["match"], result["note"]) == (1.0, "")
     assert foreign == blank == {"results": []}
     assert (missing[0], unindexed[0]) == (400, 404)
     assert "--db" in unindexed[1]["error"]["message"]

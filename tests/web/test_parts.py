@@ -110,3 +110,16 @@ def test_a_result_is_shown_from_shortly_before_its_match_which_is_marked_and_esc
     assert shown.count("filler") < 12
     assert "<pre>… " in shown
     assert "<mark>" not in found_html(found)
+
+
+def test_a_result_shows_what_belongs_to_it_and_that_it_is_outdated() -> None:
+    found = Found(
+        reference="m1",
+        source="the user",
+        excerpt="Which animal?",
+        beside="→ [m2] the assistant: <a> zebra",
+        note="older: m9 has this file later",
+    )
+    shown = found_html(found, {"zebra"})
+    assert "the user · older: m9 has this file later</p>" in shown
+    assert '<p class="beside">→ [m2] the assistant: &lt;a&gt; <mark>zebra</mark></p>' in shown

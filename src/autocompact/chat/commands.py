@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from autocompact.core.references import parse_reference, reference
 from autocompact.core.search import parse_query
 from autocompact.errors import AutocompactError, InvalidInput
+from autocompact.recall import doubt
 
 if TYPE_CHECKING:
     from autocompact.chat.session import ChatSession
@@ -103,7 +104,8 @@ async def _search(session: ChatSession, rest: str) -> CommandReply:
     if not found:
         return CommandReply(kind="found", text=f"Nothing found for {rest!r}.")
     wanted = parse_query(rest).terms
-    return CommandReply(kind="found", text="\n\n".join(one.render(wanted) for one in found))
+    shown = (one.render(wanted) for one in found)
+    return CommandReply(kind="found", text="\n\n".join(filter(None, (doubt(rest, found), *shown))))
 
 
 async def _open(session: ChatSession, rest: str) -> CommandReply:

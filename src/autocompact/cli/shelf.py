@@ -232,6 +232,10 @@ def _result(one: Found, wanted: frozenset[str], *, width: int) -> Iterator[str]:
         yield f"  {marked(_cut(line, width - 2), wanted, before=_MARK, after=_UNMARK)}"
     if len(lines) > _EXCERPT_LINES:
         yield click.style(f"  … {plural(len(lines) - _EXCERPT_LINES, 'line')} more", dim=True)
+    for beside in textwrap.wrap(_line(one.beside), width - 2, subsequent_indent="  "):
+        yield f"  {beside}"
+    if one.note:
+        yield click.style(f"  ({_cut(_line(one.note), width - 4)})", dim=True)
 
 
 def found_document(found: Sequence[Found]) -> bytes:

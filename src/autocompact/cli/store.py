@@ -236,11 +236,14 @@ def search(
     Secrets in what is found are replaced by what they are. `autocompact show` opens the references that are printed.
     """
     from autocompact.cli import shelf
+    from autocompact.recall import doubt
 
     found = ask(lambda books: books.search(query, name=conversation, k=most, reveal=reveal), **where)
     if as_json:
         deliver([shelf.found_document(found)], None)
     elif found:
+        if doubted := doubt(query, found):
+            tell(doubted)
         display(shelf.found_text(found, width=width(sys.stdout), query=query))
     else:
         tell(f"Nothing found for {query!r}: try fewer, other or rarer words, or a name.")

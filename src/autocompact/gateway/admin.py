@@ -319,6 +319,10 @@ def _result(found: Found, *, default: str) -> told.Result:
         seq=parse_reference(reference),
         source=found.source,
         excerpt=found.excerpt,
+        time=found.time,
+        match=found.match,
+        beside=found.beside,
+        note=found.note,
     )
 
 

@@ -135,12 +135,20 @@ class Result(msgspec.Struct, kw_only=True):
         seq: the message.
         source: whose words they are.
         excerpt: the lines around the best match.
+        time: ISO 8601 stamp of the message, empty if unknown.
+        match: share of the query's weight that the place holds, 0 to 1; rare words weigh more.
+        beside: what belongs to it: the output of a call, the answer to a question.
+        note: that the same stands elsewhere, or that there is a later version of the file.
     """
 
     conversation: str
     seq: int
     source: str
     excerpt: str
+    time: str
+    match: float
+    beside: str
+    note: str
 
 
 class Results(msgspec.Struct, kw_only=True):

@@ -13,7 +13,7 @@ from autocompact.chat import ChatSession
 from autocompact.core.search import parse_query
 from autocompact.core.terms import occurrences
 from autocompact.errors import AutocompactError
-from autocompact.recall import Found
+from autocompact.recall import Found, doubt
 from autocompact.web.icons import icon
 
 RESULTS = 20
@@ -85,7 +85,8 @@ class Search:
         except AutocompactError as error:
             self._show(f'<p class="note">{escape(str(error))}</p>', ())
             return
-        head = "" if found else f'<p class="note">Nothing found for {escape(repr(query))}.</p>'
+        told = doubt(query, found) if found else f"Nothing found for {query!r}."
+        head = f'<p class="note">{escape(told)}</p>' if told else ""
         if query == self._query:
             self._show(head, found)
 
@@ -105,11 +106,15 @@ class Search:
 
 
 def found_html(found: Found, wanted: Collection[str] = ()) -> str:
-    """A result: whose words, when, and the lines around the match, in which the terms ``wanted`` are marked."""
-    when = f" · {escape(found.time[:10])}" if found.time else ""
+    """A result: whose words, when, and the lines around the match, in which the terms ``wanted`` are marked.
+
+    Below it what belongs to it: the output of a call, the answer to a question.
+    """
+    facts = " · ".join(map(escape, filter(None, (found.source, found.time[:10], found.note))))
+    beside = f'<p class="beside">{_marked(found.beside, wanted)}</p>' if found.beside else ""
     return (
-        f'<p class="facts"><b>{escape(found.reference)}</b> · {escape(found.source)}{when}</p>'
-        f"<pre>{_marked(_from_match(found.excerpt.strip(), wanted), wanted)}</pre>"
+        f'<p class="facts"><b>{escape(found.reference)}</b> · {facts}</p>'
+        f"<pre>{_marked(_from_match(found.excerpt.strip(), wanted), wanted)}</pre>{beside}"
     )
 
 
