@@ -267,6 +267,38 @@ def test_a_log_takes_over_what_its_copy_worked_out() -> None:
     log.after(record(8)).learn(copy)  # it begins elsewhere: nothing of the copy is its own
 
 
+def test_a_log_learns_nothing_from_a_copy_of_another_log() -> None:
+    copy = log_of(talk(40)).snapshot()
+    view(copy)
+    of_another = copy.prefix(30)
+    log = log_of([text_message(n, "user", f"Something else {n}.") for n in range(1, 36)])
+    log.learn(copy)
+    assert log.prefix(30) != of_another
+    assert log.cost(1) != copy.cost(1)
+    log.append(said_next(log, "user", "one more"))
+    assert view(log).cost == view(log_of(list(log.live()))).cost
+
+
+def test_a_log_continues_an_earlier_one_if_both_hold_the_same_messages() -> None:
+    said = talk(12)
+    log, shorter, copy = log_of(said), log_of(said[:9]), log_of(talk(12))
+    other = log_of([*said[:11], text_message(12, "user", "Something else.")])
+    assert log.continues(log.snapshot())
+    assert log.continues(copy)
+    assert log.continues(shorter)
+    assert not shorter.continues(log)
+    assert not log.continues(other)
+    assert log.after(record(8)).continues(log)
+    assert not log.after(record(8)).continues(other)
+    raw = dataclasses.replace(said[11], raw=b'{"role":"user","content":"Something."}')
+    assert not log.continues(log_of([*said[:11], raw]))
+    assert log_of([raw_at(1)]).continues(log_of([raw_at(1)]))
+
+
+def raw_at(seq: int) -> Message:
+    return dataclasses.replace(text_message(seq, "user", "Hello."), raw=b'{"role":"user","content":"Hello."}')
+
+
 def said_next(log: Transcript, role: str, text: str, **fields: int | str) -> Message:
     made = text_message(len(log) + 1, "user" if role == "user" else "assistant", text)
     return dataclasses.replace(made, **fields)

@@ -55,6 +55,7 @@ class Transcript:
         self._hashes: list[str] = []
         self._before = prefix
         self._prompt = sorted(prompt)
+        self._origin = object()
         self._begun = None if first == 1 or self._prompt[-1:] == [first - 1] else 0
         self.extend(messages)
 
@@ -161,17 +162,29 @@ class Transcript:
     def learn(self, copy: Transcript) -> None:
         """Take over what a `snapshot` of this log has worked out since: hashes of prefixes, costs.
 
-        What was replaced since has other hashes, so then they are worked out anew.
+        What was replaced since has other hashes, so then they are worked out anew. A copy of another log, such as the
+        one that was held before this one was loaded, teaches nothing: a record made from it would be compared with
+        itself.
         """
-        if copy.first != self.first:
+        if copy._origin is not self._origin:
             return
         if copy.replacements == self.replacements and len(copy._hashes) > len(self._hashes):
             self._hashes = list(copy._hashes)
         self._costs[: len(copy._costs)] = copy._costs
 
+    def continues(self, earlier: Transcript) -> bool:
+        """True if every message that both logs hold is the same one, and this log is no shorter than ``earlier``.
+
+        Which of them were replaced since does not matter. O(messages that both hold).
+        """
+        first = max(self.first, earlier.first)
+        ours, theirs = self._messages[first - self.first :], earlier._messages[first - earlier.first :]
+        return len(self) >= len(earlier) and all(map(_same, ours, theirs))
+
     def snapshot(self) -> Transcript:
         """A copy that stays as it is while this one grows. O(messages held), no message is measured again."""
         copy = Transcript(counter=self.counter, first=self.first, prefix=self._before)
+        copy._origin = self._origin
         copy.replacements, copy._begun = self.replacements, self._begun
         copy._prompt, copy._earlier = list(self._prompt), dict(self._earlier)
         copy._messages, copy._costs = list(self._messages), list(self._costs)
@@ -199,6 +212,12 @@ class Transcript:
 
 def _chain(before: str, message: Message) -> str:
     return hashlib.blake2b(before.encode() + content_bytes(message), digest_size=16).hexdigest()
+
+
+def _same(one: Message, other: Message) -> bool:
+    if one is other or one.raw != other.raw:
+        return one is other
+    return one.raw is not None or (one.role, one.parts) == (other.role, other.parts)
 
 
 def content_bytes(message: Message) -> bytes:

@@ -84,22 +84,24 @@ class Ahead:
             async with execution.leased(preparing=True) as lease:
                 try:
                     record = await execution.make(work)
+                except Conflict:
+                    raise
                 except AutocompactError as error:
                     await execution.count_failure(str(error), used=used, fence=lease.fence)
                     raise
                 if record is None:
                     await execution.count_failure(execution.nothing, used=used, fence=lease.fence)
                 else:
-                    await finished(self._keep(record, fence=lease.fence))
+                    await finished(self._keep(record, fence=lease.fence, rewritten=work.rewritten))
         except (Conflict, CompactionRunning):
             log.info("another program was faster", extra={"conversation": self._of.key.conversation})
         except AutocompactError as error:
             log.warning("a compaction could not be prepared", extra=log_data(error))
 
-    async def _keep(self, record: Compaction, *, fence: int) -> None:
+    async def _keep(self, record: Compaction, *, fence: int, rewritten: int) -> None:
         of = self._of
         async with of.changing:
-            if not of.admits(record):
+            if rewritten != of.rewritten or not of.admits(record):
                 self._discard(record)
                 return
             prepared = replace(record, status="prepared")

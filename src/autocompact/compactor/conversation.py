@@ -26,7 +26,7 @@ from autocompact.compactor.guarded import GuardedModel
 from autocompact.compactor.meter import Meter
 from autocompact.compactor.records import Records
 from autocompact.compactor.state import EngineState
-from autocompact.compactor.work import CompactionResult, finished, numbered
+from autocompact.compactor.work import CHANGED, CompactionResult, finished, numbered
 from autocompact.core.budget import Compact, Continue, Decision, Prepare, Pressure, Refuse, State, decide
 from autocompact.core.messages import Dialect, Message, Role, Text, Usage
 from autocompact.core.redaction import redact
@@ -69,6 +69,8 @@ class Conversation:
         execution: carries compactions out.
         ahead: the compaction that is prepared in the background.
         changing: held while the log or the compaction in force changes.
+        rewritten: times the store was found to hold other messages than this object, so that a compaction that is
+            being made from these must not be activated.
     """
 
     def __init__(self, compactor: Compactor, key: Key) -> None:
@@ -81,6 +83,7 @@ class Conversation:
         self.execution = Execution(self)
         self.ahead = Ahead(self)
         self.changing = asyncio.Lock()
+        self.rewritten = 0
         self._view = View(self.transcript)
 
     @classmethod
@@ -125,6 +128,7 @@ class Conversation:
         view = View(transcript, active)
         large = sum(map(size, (*snapshot.earlier, *messages))) > LARGE
         await off_loop_if(large, view.context)  # counts what it shows
+        self.rewritten += not await off_loop_if(large, lambda: transcript.continues(self.transcript))
         self.ahead.prepared = None
         self.put_in_force(transcript, view)
         self._find_request()
@@ -307,6 +311,17 @@ class Conversation:
     def admits(self, record: Compaction) -> bool:
         """Whether ``record`` was made from what the log and the compaction in force still are."""
         return record.parent == self.active_id and self.transcript.admits(record)
+
+    def check_same_log(self, rewritten: int) -> None:
+        """Check that the log is still the one that a compaction was begun with, when `rewritten` was this figure.
+
+        The hash of a record (`admits`) reaches what it covers, not the messages behind it that it masks.
+
+        Raises:
+            Conflict: messages of it were lost, and others are in their place.
+        """
+        if rewritten != self.rewritten:
+            raise Conflict(CHANGED)
 
     def context(self, *, closed: bool = False) -> Context:
         """What the model is sent now. See `autocompact.compaction.transcript.View.context`."""

@@ -22,7 +22,7 @@ from autocompact.compaction.record import Compaction, Trigger
 from autocompact.compaction.transcript import View
 from autocompact.compactor.deletion import delete_conversation
 from autocompact.compactor.state import EngineState, Settled
-from autocompact.compactor.work import LEASE_SECONDS, Work, finished, leased
+from autocompact.compactor.work import CHANGED, LEASE_SECONDS, Work, finished, leased
 from autocompact.core.budget import Breaker
 from autocompact.core.messages import Message, Text
 from autocompact.errors import (
@@ -110,6 +110,7 @@ class Execution:
         async with self.leased(patience=patience) as lease:
             of.shared.subscribers.tell(CompactionStarted(conversation_id=name, trigger=trigger))
             record: Compaction | None = None
+            rewritten = of.rewritten
             try:
                 record = await make()
                 if record is None:
@@ -117,15 +118,15 @@ class Execution:
                         await self.count_failure(self.nothing, used=of.usage().used, fence=lease.fence)
                     self._tell_end(self.nothing)
                     return None
-                return await finished(self._conclude(record, fence=lease.fence))
+                return await finished(self._conclude(record, fence=lease.fence, rewritten=rewritten))
             except BaseException as error:
                 if record is None or of.active_id != record.id:
                     await self._failed(error, fence=lease.fence, trigger=trigger)
                 raise
 
-    async def _conclude(self, record: Compaction, *, fence: int) -> Compaction:
+    async def _conclude(self, record: Compaction, *, fence: int, rewritten: int) -> Compaction:
         peak = max(self._of.state.peak, record.receipt.tokens_before)
-        record = await self.commit(record, fence=fence)
+        record = await self.commit(record, fence=fence, rewritten=rewritten)
         await self._archive(record, peak=peak)
         self._of.shared.subscribers.tell(
             CompactionCompleted(
@@ -160,10 +161,15 @@ class Execution:
             request=hidden,
             summariser=None if model_free else of.shared.summariser(of.meter.tools, system=of.meter.system),
             must_fit=must_fit,
+            rewritten=of.rewritten,
         )
 
     async def make(self, work: Work) -> Compaction | None:
-        """The record of ``work``, with its times; nothing changes."""
+        """The record of ``work``, with its times; nothing changes.
+
+        Raises:
+            Conflict: the log turned out to hold other messages than ``work`` was made from.
+        """
         of, clock = self._of, self._of.shared.clock
         started = clock.monotonic()
         if work.request:  # an earlier compaction put it inside its summary
@@ -173,6 +179,7 @@ class Execution:
             record = await work.run()
         except IncompressibleContext as error:
             raise of.meter.refusal(error.breakdown, limit=error.limit) from error
+        of.check_same_log(work.rewritten)
         of.transcript.learn(work.log)
         if record is None:
             return None
@@ -189,8 +196,8 @@ class Execution:
         records = (of.active, of.ahead.prepared)
         return max(of.state.made, *(_number(record.id) for record in records if record), 0)
 
-    async def commit(self, record: Compaction, *, fence: int) -> Compaction:
-        """Put ``record`` in force, in the store and here.
+    async def commit(self, record: Compaction, *, fence: int, rewritten: int) -> Compaction:
+        """Put ``record`` in force, in the store and here; ``rewritten`` is the conversation's when it was begun.
 
         Raises:
             Conflict: the history it covers, or the compaction in force, changed meanwhile.
@@ -198,8 +205,9 @@ class Execution:
         of = self._of
         await of.sync()  # for pins that somebody else set meanwhile
         async with of.changing:
+            of.check_same_log(rewritten)
             if not of.admits(record):
-                raise Conflict("the history changed while it was compacted; the result was thrown away")
+                raise Conflict(CHANGED)
             record = replace(with_pins(record, of.state.pins, log=of.transcript), status="active")
             transcript = of.transcript.after(record)
             view = View(transcript, record)

@@ -80,6 +80,7 @@ class Records:
         Raises:
             ModelError: the model did not answer.
             IncompressibleContext: what must stay does not fit.
+            Conflict: messages it was made from were lost meanwhile, and others are in their place.
         """
         execution = self._of.execution
         plan = execution.plan(self._of.asked_for(focus), model_free=False, must_fit=False)

@@ -32,6 +32,8 @@ T = TypeVar("T")
 LEASE_SECONDS = LONGEST_SECONDS
 """How long a compaction is protected without a sign of life; renewed every third of it."""
 
+CHANGED = "the history changed while it was compacted; the result was thrown away"
+
 _FIRST_LOOK, _LATER_LOOK = 0.02, 0.5
 
 log = logging.getLogger("autocompact")
@@ -162,6 +164,7 @@ class Work:
         summariser: who is asked for the summary; None makes it offline.
         must_fit: the next request would not fit: if the model fails, the offline summary has to do.
         request: ``seq`` of the user's last request where the context does not show it; 0 where it does.
+        rewritten: the conversation's when the copy was made, see `Conversation.check_same_log`.
     """
 
     log: Transcript
@@ -170,6 +173,7 @@ class Work:
     summariser: Summariser | None
     must_fit: bool
     request: int = 0
+    rewritten: int = 0
 
     async def run(self) -> Compaction | None:
         """The record to commit, None if there is nothing to gain.
