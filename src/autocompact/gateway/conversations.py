@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence, Set
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -164,6 +164,8 @@ class Conversations:
         """
         for _ in range(_TRIES):
             kept = await self._found(incoming, compactor=compactor)
+            if kept is None:
+                continue
             async with kept.lock:
                 if await self._up_to_date(kept, incoming, compactor=compactor):
                     yield kept
@@ -175,7 +177,7 @@ class Conversations:
         found = self.known.find(incoming.digests)
         return found[0] if found is not None and found[1] == len(found[0].digests) else None
 
-    async def _found(self, incoming: Incoming, *, compactor: Compactor) -> Kept:
+    async def _found(self, incoming: Incoming, *, compactor: Compactor) -> Kept | None:
         found = self.going_on(incoming)
         if found is not None:
             return found
@@ -186,19 +188,24 @@ class Conversations:
         async with opening:
             return self.going_on(incoming) or await self._opened(incoming, compactor=compactor)
 
-    async def _opened(self, incoming: Incoming, *, compactor: Compactor) -> Kept:
-        """One from the store, a branch of another one, or a new one."""
+    async def _opened(self, incoming: Incoming, *, compactor: Compactor) -> Kept | None:
+        """One from the store, a branch of another one, or a new one; None if another program just began one like it."""
         found = self.known.find(incoming.digests)
         source, shared = (found[0].conversation.key, found[1]) if found else (None, 0)
         digests: Sequence[bytes] = ()
-        for key, stored in await self._stored(incoming) if shared <= 1 else ():
+        siblings = await self._stored(incoming) if shared <= 1 else None
+        for key, stored in siblings or ():
             length = common(stored, incoming.digests)
             if (length, length == len(stored)) > (shared, bool(digests) and len(digests) == shared):
                 source, shared, digests = key, length, stored
         if source is not None and digests and len(digests) == shared:
             conversation = await compactor.open(source.conversation, namespace=source.namespace)
         else:
-            conversation = await self._begun(incoming, source, shared=shared, compactor=compactor)
+            looked_at = None if siblings is None else {key for key, _ in siblings}
+            target = await self._free(incoming, looked_at=looked_at)
+            if target is None:
+                return None
+            conversation = await self._begun(incoming, source, key=target, shared=shared, compactor=compactor)
             digests = incoming.digests
         renderer = Renderer(incoming.request.dialect)
         kept = Kept(conversation=conversation, digests=list(digests), renderer=renderer)
@@ -218,10 +225,9 @@ class Conversations:
         return found
 
     async def _begun(
-        self, incoming: Incoming, source: Key | None, *, shared: int, compactor: Compactor
+        self, incoming: Incoming, source: Key | None, *, key: Key, shared: int, compactor: Compactor
     ) -> Conversation:
-        """A new conversation with all messages of the request, the first ``shared`` ones those of ``source``."""
-        key = await self._free(incoming)
+        """Conversation ``key`` with all messages of the request, the first ``shared`` ones those of ``source``."""
         if source is not None and shared:
             await copy_conversation(self.store, source, target=key, through_seq=shared)
         conversation = await compactor.open(key.conversation, namespace=key.namespace)
@@ -234,12 +240,18 @@ class Conversations:
             del self._beginning[key]
         return conversation
 
-    async def _free(self, incoming: Incoming) -> Key:
+    async def _free(self, incoming: Incoming, *, looked_at: Set[Key] | None) -> Key | None:
+        """The first name that no conversation has; None if one was begun since the others were ``looked_at``.
+
+        That one may be the request's own, which another program was sent at the same time.
+        """
         root = incoming.roots[0]
         for number in range(MOST_SIBLINGS):
             key = incoming.key(root, number)
             if not (await self.store.load(key, after=NO_MESSAGES)).last_seq:
                 return key
+            if looked_at is not None and key not in looked_at:
+                return None
         return Key(conversation=f"{root.hex()[:24]}-{uuid.uuid4().hex[:12]}", namespace=incoming.namespace)
 
     async def _up_to_date(self, kept: Kept, incoming: Incoming, *, compactor: Compactor) -> bool:
