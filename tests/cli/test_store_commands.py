@@ -603,7 +603,7 @@ def test_without_a_name_an_empty_store_says_how_to_begin(shelf: Shelf) -> None:
 def test_the_doctor_says_that_all_is_well_or_what_is_not_and_what_to_do(shelf: Shelf, recorded: Path) -> None:
     shelf.told("import", recorded, "--name", "pump")
     assert (
-        shelf.said("doctor").splitlines()[0].startswith(f"{shelf.file}: 1 conversations, 6 messages, 2 comp")
+        shelf.said("doctor").splitlines()[0].startswith(f"{shelf.file}: 1 conversation, 6 messages, 2 comp")
     )
     assert shelf.said("doctor").splitlines()[-1] == "all is well"
     assert shelf.json("doctor")["healthy"] is True
@@ -643,7 +643,7 @@ def test_a_backup_and_a_store_may_be_named_from_the_folder_one_is_in(
 def test_a_backup_can_be_used_in_place_of_the_store(shelf: Shelf, recorded: Path, program: Program) -> None:
     shelf.told("import", recorded, "--name", "pump")
     copy = shelf.file.with_name("copy.db")
-    assert shelf.told("backup", copy).startswith(f"{copy}: 1 conversations, 6 messages, 2 compactions")
+    assert shelf.told("backup", copy).startswith(f"{copy}: 1 conversation, 6 messages, 2 compactions")
     assert program("show", "pump", "--db", copy).out == shelf("show", "pump").out
     assert "is there already: choose another file, or give --overwrite" in shelf.refused("backup", copy)
     shelf.told("backup", copy, "--overwrite")

@@ -79,13 +79,17 @@ async def test_deleting_and_purging_leave_a_healthy_file(file: Path) -> None:
     [
         ("UPDATE messages SET body = zeroblob(20) WHERE id = (1 << 24) + 7", "messages", "checksum"),
         ("UPDATE messages SET role = 'user' WHERE id = (1 << 24) + 1", "messages", "checksum"),
-        ("DELETE FROM messages WHERE id = (1 << 24) + 7", "conversations", "40; there are 39 messages"),
-        ("UPDATE messages SET id = (77 << 24) + 1 WHERE id = (1 << 24) + 7", "messages", "belong to no"),
+        ("DELETE FROM messages WHERE id = (1 << 24) + 7", "conversations", "40; it has 39 messages"),
+        (
+            "UPDATE messages SET id = (77 << 24) + 1 WHERE id = (1 << 24) + 7",
+            "messages",
+            "of no conversation: 1 message",
+        ),
         ("UPDATE conversations SET last_seq = 39 WHERE id = 1", "conversations", "the last is 40"),
         ("UPDATE conversations SET compressed_context = 'x' WHERE id = 1", "compactions", "is not that of"),
         ("UPDATE conversations SET active = 'gone' WHERE id = 1", "compactions", "'gone' is in force"),
         ("UPDATE compactions SET record = zeroblob(9) WHERE number = 1", "compactions", "should have 3"),
-        ("DELETE FROM compactions WHERE number = 1", "compactions", "should have 3 compactions, there are 2"),
+        ("DELETE FROM compactions WHERE number = 1", "compactions", "should have 3 compactions, it has 2"),
         ("DELETE FROM passages WHERE id = (1 << 24) + 3", "search", "words"),
         ("UPDATE search_namespaces SET passages = 1", "search", "the namespaces count 2"),
         (
@@ -136,7 +140,7 @@ async def test_messages_that_are_not_in_the_index_yet_are_a_note(tmp_path: Path)
         await store.append(KEY, talk("user", "assistant"), after=0)
     path.chmod(0o600)
     assert _found(path) == {}
-    assert "2 messages are not in the search index yet" in _found(path, level="note")["search"]
+    assert "not in the search index yet: 2 messages" in _found(path, level="note")["search"]
 
 
 def test_the_words_of_the_index_are_compared_with_the_messages(file: Path) -> None:
@@ -157,7 +161,7 @@ async def test_the_words_of_a_large_index_are_compared_only_where_that_is_asked_
 async def test_messages_of_an_older_version_are_taken_as_they_are_until_they_are_sealed(file: Path) -> None:
     _change(file, "UPDATE messages SET checksum = NULL WHERE id >> 24 = 1")
     assert _found(file) == {}
-    assert "40 messages of an older version have no checksum" in _found(file, level="note")["messages"]
+    assert "without a checksum, of an older version: 40 messages" in _found(file, level="note")["messages"]
     assert seal(file) == 40
     assert seal(file) == 0
     assert examine(file).findings == ()

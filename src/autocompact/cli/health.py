@@ -12,6 +12,7 @@ from autocompact.cli.defaults import database
 from autocompact.cli.sources import deliver
 from autocompact.cli.store import db_option, json_option
 from autocompact.cli.terminal import display, progress, tell
+from autocompact.core.plurals import plural
 
 if TYPE_CHECKING:
     from autocompact.stores.doctor import Examination
@@ -34,7 +35,7 @@ def doctor(*, deep: bool, seal: bool, as_json: bool, db: Path | None) -> int:
     file = _file(db)
     with progress(f"Examining {file}"):
         if seal:
-            tell(f"{doctors.seal(file):,} messages got a checksum")
+            tell(f"{plural(doctors.seal(file), 'message')} got a checksum")
         found = doctors.examine(file, deep=deep)
     deliver([_document(found)], None) if as_json else display("\n".join(_lines(found)))
     return ILL if found.problems else HEALTHY
@@ -65,8 +66,9 @@ def _file(given: Path | None) -> Path:
 
 def _figures(found: Examination) -> str:
     counts = found.counts
-    kinds = ("conversations", "messages", "compactions")
-    return ", ".join([*(f"{counts.get(kind, 0):,} {kind}" for kind in kinds), f"{counts['bytes']:,} bytes"])
+    kinds = ("conversation", "message", "compaction")
+    figures = [plural(counts.get(f"{kind}s", 0), kind) for kind in kinds]
+    return ", ".join([*figures, plural(counts["bytes"], "byte")])
 
 
 def _lines(found: Examination) -> Iterator[str]:
@@ -77,7 +79,7 @@ def _lines(found: Examination) -> Iterator[str]:
         yield f"{finding.level:<8} {finding.check}: {visible(finding.where)}: {visible(finding.what)}"
         yield f"{'':<8} next: {finding.next}"
     wrong = len(found.problems)
-    yield f"{wrong} problem{'' if wrong == 1 else 's'}" if wrong else "all is well"
+    yield plural(wrong, "problem") if wrong else "all is well"
 
 
 def _document(found: Examination) -> bytes:

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from autocompact.cli.report import plural
 from autocompact.cli.shelf import visible
+from autocompact.core.plurals import plural
 from autocompact.library.archive import encode
 from autocompact.memory.observations import ObservationRun, Observed
 from autocompact.memory.rules import Contradiction, Rule

@@ -11,6 +11,7 @@ import click
 from autocompact.cli.charts import bar
 from autocompact.cli.terminal import visible
 from autocompact.core.messages import Message
+from autocompact.core.plurals import plural
 from autocompact.core.redaction import find_secrets
 from autocompact.core.references import reference
 from autocompact.core.tokens import message_cost
@@ -65,11 +66,6 @@ def row(label: str, text: str, *, width: int) -> list[str]:
     ) or [""]
     first = click.style(f"{label:<{_INDENT}}", bold=True) + wrapped[0]
     return [first, *(" " * _INDENT + line for line in wrapped[1:])]
-
-
-def plural(count: int, noun: str) -> str:
-    """``count`` things: "1 file", "2,000 files"."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _head(compacted: Compacted, name: str, *, preview: bool) -> Iterator[str]:

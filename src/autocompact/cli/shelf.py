@@ -10,7 +10,6 @@ import click
 import msgspec
 
 from autocompact.cli.charts import bar
-from autocompact.cli.report import plural
 from autocompact.cli.terminal import visible
 from autocompact.compaction.record import Compaction, Receipt
 from autocompact.compaction.transcript import Context
@@ -27,6 +26,7 @@ from autocompact.core.messages import (
     ToolCall,
     ToolResult,
 )
+from autocompact.core.plurals import plural
 from autocompact.core.references import reference
 from autocompact.core.search import parse_query
 from autocompact.library import Excerpt, Restored, TakenIn, Undone
@@ -257,7 +257,7 @@ def traces_text(traces: Traces) -> str:
 def deleted_text(traces: Traces) -> str:
     """What deleting a conversation removed."""
     entries = sum(each.entries + each.in_backups for each in traces.archives)
-    archived = f", {entries:,} archive {'entry' if entries == 1 else 'entries'}" if entries else ""
+    archived = f", {plural(entries, 'archive entry', many='archive entries')}" if entries else ""
     return f"{_line(traces.key.conversation)}: deleted, {plural(traces.messages, 'message')}{archived}"
 
 

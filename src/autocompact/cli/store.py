@@ -15,6 +15,7 @@ from autocompact.cli.running import run
 from autocompact.cli.sources import STDIN, Source, can_ask, check_out, deliver, opened
 from autocompact.cli.terminal import display, progress, tell, width
 from autocompact.cli.values import count
+from autocompact.core.plurals import plural
 from autocompact.errors import InvalidInput, StoreError
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ def export(name: str | None, *, format: ExportFormat, out: Path | None, **where:
     _tell_chosen(name, archive.name)
     deliver(render(archive, format), out)
     if out is not None:
-        tell(f"{archive.name}: {len(archive.messages):,} messages written to {out}")
+        tell(f"{archive.name}: {plural(len(archive.messages), 'message')} written to {out}")
 
 
 @click.command("import")

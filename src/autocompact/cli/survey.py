@@ -10,8 +10,9 @@ import click
 import msgspec
 
 from autocompact.cli.charts import bar, columns, marks, spread
-from autocompact.cli.report import PROGRAMS, plural
+from autocompact.cli.report import PROGRAMS
 from autocompact.cli.terminal import visible
+from autocompact.core.plurals import plural
 from autocompact.core.redacted import edited
 from autocompact.core.references import reference
 from autocompact.recorded import Inspection

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from urllib.request import ProxyHandler, build_opener
 
 from autocompact.cli.terminal import tell
+from autocompact.core.plurals import plural
 from autocompact.core.redaction import redact
 from autocompact.errors import InvalidInput
 from autocompact.files import replace_file
@@ -175,7 +176,7 @@ def _summary(launch: Launch, requests: Counter[str], *, environ: Mapping[str, st
     total = requests.total()
     if total:
         compacted = requests["compacted"] + requests["retried"]
-        came = "1 request" if total == 1 else f"{total} requests"
+        came = plural(total, "request")
         return f"{came} came through the gateway, {compacted} with a compacted context"
     reasons = [*_reasons(launch, environ)]
     return f"no request came through the gateway. {' '.join(reasons)}"

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autocompact.compaction.record import Compaction
+from autocompact.core.plurals import plural
 from autocompact.memory.erasing import Subject
 from autocompact.memory_files.erasing import Archives, erase_entries, find_entries
 from autocompact.ports import Key, Store
@@ -53,8 +54,8 @@ class Traces:
     def goes(self) -> tuple[str, ...]:
         """What deleting removes, in words."""
         lines = [
-            f"{_count(self.messages, 'message')} with tool calls and results",
-            f"{_count(self.compactions, 'compaction')}: summaries, ledgers and receipts"
+            f"{plural(self.messages, 'message')} with tool calls and results",
+            f"{plural(self.compactions, 'compaction')}: summaries, ledgers and receipts"
             if self.compactions
             else "",
             "its title, its drafts, and what the search knows of it",
@@ -63,12 +64,8 @@ class Traces:
         return tuple(filter(None, lines))
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def _archived(found: Archives) -> str:
-    entries = "1 entry" if found.entries == 1 else f"{found.entries:,} entries"
+    entries = plural(found.entries, "entry", many="entries")
     backups = f", {found.in_backups:,} in its backups" if found.in_backups else ""
     return f"{entries} in {found.folder / 'CONTEXT_ARCHIVE.md'}{backups}"
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from autocompact.compactor.compactor import ConversationStore
 from autocompact.core.messages import Dialect
+from autocompact.core.plurals import plural
 from autocompact.errors import IncompressibleContext, InvalidRequest, StoreError, log_data
 from autocompact.gateway.admin import Administration
 from autocompact.gateway.client import CLIENT, Client
@@ -286,7 +287,7 @@ class Gateway:
             raise Refused(
                 Refusal(
                     status=413,
-                    message=f"the request has {len(request.raws):,} messages, {most:,} are allowed",
+                    message=f"the request has {plural(len(request.raws), 'message')}, allowed are {most:,}",
                 )
             )
         return request

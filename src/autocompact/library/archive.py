@@ -21,6 +21,7 @@ import msgspec
 from autocompact.compaction.record import Compaction
 from autocompact.compactor.state import EngineState
 from autocompact.core import messages as core
+from autocompact.core.plurals import plural
 from autocompact.errors import StoreCorrupt, UnreadableSession
 from autocompact.sessions.jsonl import BOM
 
@@ -225,7 +226,7 @@ def _problem(file: _File) -> str:
         if message.seq != seq or (replaces is not None and not 1 <= replaces < seq):
             return f"message {seq} says that it is {message.seq} and replaces {replaces}"
     if len(records) < len(file.compactions) or any(record.through_seq > last for record in records.values()):
-        return f"its compactions do not fit {last} messages"
+        return f"its compactions do not fit {plural(last, 'message')}"
     if file.active is not None and file.active not in records:
         return f"compaction {file.active!r} is in force, but not in it"
     try:

@@ -9,6 +9,7 @@ from pathlib import Path
 from autocompact.compaction.record import Compaction
 from autocompact.compaction.transcript import Transcript
 from autocompact.core.messages import Message
+from autocompact.core.plurals import plural
 from autocompact.core.tokens import Estimator
 from autocompact.errors import UnreadableSession
 from autocompact.library.archive import BEGINNING, FORMAT, is_archive, read_archive
@@ -90,7 +91,7 @@ def _chained(records: Sequence[Compaction], log: Transcript) -> Iterator[Compact
     for record in records:
         if record.through_seq > len(log):
             raise UnreadableSession(
-                f"compaction {record.id!r} of the session covers {record.through_seq} messages of {len(log)}"
+                f"compaction {record.id!r} of the session covers {plural(record.through_seq, 'message')} of {len(log)}"
             )
         yield replace(record, parent=before, prefix=log.prefix(record.through_seq))
         before = record.id if record.status == "active" else before

@@ -22,6 +22,7 @@ from autocompact.core.messages import (
     ToolCall,
     ToolResult,
 )
+from autocompact.core.plurals import plural
 from autocompact.errors import UnreadableSession
 from autocompact.ledger.summary import frame
 from autocompact.sessions import claude_code
@@ -185,7 +186,7 @@ def _figures(compaction: Compaction) -> str:
     return (
         f"Compacted through message {compaction.through_seq}: {receipt.tokens_before:,} tokens before, "
         f"{receipt.tokens_after:,} after; {len(compaction.keep)} earlier messages kept, "
-        f"{len(compaction.masks)} tool results masked."
+        f"{plural(len(compaction.masks), 'tool result')} masked."
     )
 
 

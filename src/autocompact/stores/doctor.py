@@ -18,6 +18,7 @@ from typing import Literal, TypeAlias, cast
 from zlib import crc32
 
 from autocompact.compaction.record import Compaction
+from autocompact.core.plurals import plural
 from autocompact.core.search import KINDS, passages
 from autocompact.errors import StoreError, StoreUnavailable
 from autocompact.stores.checksums import message_checksum, row_checksum
@@ -251,7 +252,11 @@ def _conversations(patient: _Patient) -> Iterator[Finding]:
             yield Finding(check="conversations", where=where, what="its checksum is another", next=_RESTORE)
         yield from _log(patient, id=row[0], last_seq=row[3], indexed=row[11])
     if unsealed:
-        yield _old("conversations", f"{unsealed:,} entries", next="each gets one when it is next used")
+        yield _old(
+            "conversations",
+            plural(unsealed, "entry", many="entries"),
+            next="each gets one when it is next used",
+        )
 
 
 def _log(patient: _Patient, *, id: int, last_seq: int, indexed: int) -> Iterator[Finding]:
@@ -263,13 +268,15 @@ def _log(patient: _Patient, *, id: int, last_seq: int, indexed: int) -> Iterator
     ).get
     ends = place(most)[1]
     if (count and least != first) or count != ends or ends != last_seq:
-        what = f"its log should end at message {last_seq}; there are {count:,} messages, the last is {ends}"
+        what = (
+            f"its log should end at message {last_seq}; it has {plural(count, 'message')}, the last is {ends}"
+        )
         yield Finding(check="conversations", where=where, what=what, next=_RESTORE)
     if indexed > last_seq:
         what = f"the search index says message {indexed}, the log ends at {last_seq}"
         yield Finding(check="search", where=where, what=what, next=_REINDEX)
     elif indexed < last_seq:
-        what = f"{last_seq - indexed:,} messages are not in the search index yet"
+        what = f"not in the search index yet: {plural(last_seq - indexed, 'message')}"
         yield Finding(
             level="note",
             check="search",
@@ -302,15 +309,22 @@ def _messages(patient: _Patient) -> Iterator[Finding]:
     )
     if orphans:
         yield Finding(
-            check="messages", where="messages", what=f"{orphans:,} belong to no conversation", next=_RESTORE
+            check="messages",
+            where="messages",
+            what=f"of no conversation: {plural(orphans, 'message')}",
+            next=_RESTORE,
         )
     if unsealed:
-        yield _old("messages", f"{unsealed:,} messages", next="`autocompact doctor --seal` gives them one")
+        yield _old("messages", plural(unsealed, "message"), next="`autocompact doctor --seal` gives them one")
 
 
 def _old(check: str, what: str, *, next: str) -> Finding:
     return Finding(
-        level="note", check=check, where=check, what=f"{what} of an older version have no checksum", next=next
+        level="note",
+        check=check,
+        where=check,
+        what=f"without a checksum, of an older version: {what}",
+        next=next,
     )
 
 
@@ -348,7 +362,7 @@ def _compactions(patient: _Patient) -> Iterator[Finding]:
         own = {id: record for (owner, id), record in records.items() if owner == conversation}
         problems = list(_dangling(own, last_seq=last_seq, active=active, summary=summary))
         if expected and expected[0] not in (None, len(own)):
-            problems.append(f"it should have {expected[0]} compactions, there are {len(own)}")
+            problems.append(f"it should have {plural(expected[0], 'compaction')}, it has {len(own)}")
         for what in problems:
             yield Finding(check="compactions", where=patient.name(conversation), what=what, next=_RESTORE)
 
@@ -386,11 +400,11 @@ def _search(patient: _Patient) -> Iterator[Finding]:
         "SELECT count(*) FROM (SELECT 1 FROM passages GROUP BY id >> 24 HAVING max(id & 16777215) <> count(*))"
     )
     for wrong, what in (
-        (passages != indexed, f"there are {passages:,} passages, {indexed:,} are indexed"),
-        (passages != spaces, f"there are {passages:,} passages, the namespaces count {spaces:,}"),
-        (beyond, f"{beyond:,} passages are of messages that are not there"),
-        (lost, f"{lost:,} passages cannot be found"),
-        (gaps, f"in {gaps:,} conversations passages are missing"),
+        (passages != indexed, f"passages: {passages:,}, indexed: {indexed:,}"),
+        (passages != spaces, f"passages: {passages:,}, the namespaces count {spaces:,}"),
+        (beyond, f"passages of messages that are not there: {beyond:,}"),
+        (lost, f"passages that cannot be found: {lost:,}"),
+        (gaps, f"conversations of which passages are missing: {gaps:,}"),
     ):
         if wrong:
             yield Finding(check="search", where="search index", what=what, next=_REINDEX)
@@ -414,7 +428,7 @@ def _terms(patient: _Patient) -> Iterator[Finding]:
     finally:
         connection.execute("PRAGMA query_only = ON")
     if held != said:
-        what = f"the index holds {held:,} words, the passages have {said:,}"
+        what = f"words in the index: {held:,}, in the passages: {said:,}"
         yield Finding(check="search", where="search index", what=what, next=_REINDEX)
 
 
@@ -425,7 +439,7 @@ def _words(patient: _Patient) -> Iterator[Finding]:
             level="note",
             check="words",
             where="search index",
-            what=f"its words were not compared with {patient.counts['messages']:,} messages",
+            what=f"its words were not compared with {plural(patient.counts['messages'], 'message')}",
             next="`autocompact doctor --deep` does, and takes minutes",
         )
         return

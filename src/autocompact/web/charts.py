@@ -8,6 +8,7 @@ from html import escape
 
 from autocompact.chat.views import MeterReading, UsagePoint
 from autocompact.compaction.record import Compaction
+from autocompact.core.plurals import plural
 
 WIDTH, HEIGHT = 640, 200
 _LEFT, _TOP, _BOTTOM = 48, 12, 24
@@ -58,7 +59,7 @@ def _context_chart(
     )
     marks = "".join(_mark(record, scale) for record in records if record.through_seq)
     threshold = scale.level(reading.threshold, "threshold", label="threshold") if reading.threshold else ""
-    words = f"Context over {last_seq} messages: now {reading.used:,} of {reading.window:,} tokens"
+    words = f"Context over {plural(last_seq, 'message')}: now {reading.used:,} of {reading.window:,} tokens"
     note = "" if usage else "<p class='note'>No provider reported usage: the line goes by the receipts.</p>"
     return (
         f'<div class="wide-part" tabindex="0"><svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{words}">'

@@ -12,6 +12,7 @@ from nicegui.events import GenericEventArguments, ValueChangeEventArguments
 
 from autocompact.chat import ChatSession
 from autocompact.compaction.record import Compaction
+from autocompact.core.plurals import plural
 from autocompact.core.references import reference
 from autocompact.errors import AutocompactError
 from autocompact.web.icons import icon
@@ -132,9 +133,9 @@ def figures_html(record: Compaction, *, left: tuple[int, int] | None) -> str:
     share = 1 - receipt.tokens_after / receipt.tokens_before if receipt.tokens_before else 0
     kept = f"; {len(record.keep)} of them stay verbatim" if record.keep else ""
     leave = f"{reference(left[0])} to {reference(left[1])} leave the context{kept}. " if left else ""
-    stubs = f"{len(record.masks):,} outputs of tools become stubs. " if record.masks else ""
+    stubs = f"{plural(len(record.masks), 'tool output')} shown as stubs. " if record.masks else ""
     return (
         f"<p><b>{receipt.tokens_before:,} → {receipt.tokens_after:,} tokens</b> ({share:.0%} less). {leave}{stubs}"
-        f"Of what was found in them {receipt.stated:,} entries are stated, {receipt.referenced:,} only referenced, "
+        f"Of what was found in them {plural(receipt.stated, 'entry is', many='entries are')} stated, {receipt.referenced:,} only referenced, "
         f"{receipt.missing:,} missing: a search finds them. The messages stay in sight, and you can undo it.</p>"
     )

@@ -10,6 +10,7 @@ from nicegui import ui
 from nicegui.events import GenericEventArguments
 
 from autocompact.chat.views import ConversationLine
+from autocompact.core.plurals import plural
 from autocompact.web.addresses import page_address
 from autocompact.web.icons import icon
 
@@ -113,7 +114,7 @@ def _item(line: ConversationLine, *, current: bool) -> str:
 
 
 def _counted(messages: int) -> str:
-    return "empty" if not messages else "1 message" if messages == 1 else f"{messages:,} messages"
+    return plural(messages, "message") if messages else "empty"
 
 
 _VALUE = "(e) => emit(e.target.value)"

@@ -11,6 +11,7 @@ import msgspec
 
 from autocompact.chat.tools.box import Asking, Tool, ToolError, tool
 from autocompact.chat.tools.workspace import Workspace
+from autocompact.core.plurals import plural
 
 LINES = 1_000
 LONGEST_LINE = 2_000
@@ -117,7 +118,9 @@ def text_of(workspace: Workspace, path: str) -> str:
 def _read(workspace: Workspace, asked: ReadArguments) -> str:
     lines = text_of(workspace, asked.path).splitlines()
     if asked.from_line > max(1, len(lines)):
-        raise ToolError(f"{asked.path!r} has {len(lines):,} lines, none is number {asked.from_line:,}")
+        raise ToolError(
+            f"{asked.path!r} has {plural(len(lines), 'line')}, none is number {asked.from_line:,}"
+        )
     shown: list[str] = []
     size, start = 0, asked.from_line - 1
     for number, line in enumerate(lines[start : start + asked.lines], asked.from_line):
@@ -142,7 +145,8 @@ def _read(workspace: Workspace, asked: ReadArguments) -> str:
 def _write(workspace: Workspace, asked: WriteArguments) -> str:
     content = asked.content.encode("utf-8", errors="replace")
     new = workspace.write(asked.path, content)
-    return f"{'Made' if new else 'Replaced'} {asked.path}: {len(content):,} bytes, {asked.content.count(chr(10)):,} lines."
+    written = f"{plural(len(content), 'byte')}, {plural(asked.content.count(chr(10)), 'line')}"
+    return f"{'Made' if new else 'Replaced'} {asked.path}: {written}."
 
 
 def _edit(workspace: Workspace, asked: EditArguments) -> str:

@@ -11,6 +11,7 @@ import msgspec
 
 from autocompact.chat.tools.box import Asking, Tool, ToolError, tool
 from autocompact.chat.views import Task, TaskState
+from autocompact.core.plurals import plural
 from autocompact.ports import Clock
 from autocompact.upkeep.observing import observe
 
@@ -51,7 +52,7 @@ def remember_tool(folder: Path, clock: Clock) -> Tool:
 
     async def run(asked: RememberArguments, _asking: Asking) -> str:
         observed = await asyncio.to_thread(observe, folder, asked.text, clock=clock)
-        confirmed = f" (confirmed {observed.confirmations} times)" if observed.confirmations else ""
+        confirmed = f" (confirmed {plural(observed.confirmations, 'time')})" if observed.confirmations else ""
         return f"Stands in {observed.file}: {observed.text}{confirmed}"
 
     return tool("remember", RememberArguments, run=run)

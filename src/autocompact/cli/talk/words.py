@@ -10,13 +10,13 @@ import click
 
 from autocompact.chat.views import ConversationLine, Divider, Entry, HistoryPage, MeterReading
 from autocompact.cli.charts import bar
-from autocompact.cli.report import plural
 from autocompact.cli.shelf import visible
 from autocompact.cli.talk.painter import painted
 from autocompact.cli.terminal import is_styled
 from autocompact.compaction.record import Compaction, Receipt
 from autocompact.core.messages import Message, Text, ToolCall, ToolResult
 from autocompact.core.pairing import answered_calls
+from autocompact.core.plurals import plural
 from autocompact.core.references import reference
 
 _METER = 10

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from autocompact.core.plurals import plural
 from autocompact.core.prices import AS_OF, SOURCE
 from autocompact.upkeep.monthly.figures import ModelFigures, MonthlyReport
 
@@ -93,7 +94,9 @@ def _tokens(report: MonthlyReport) -> Part:
             f"those of {counted:,} were counted here, without tools and what else is not part of the conversation."
         )
     if records.undated_calls:
-        sentences.append(f"{records.undated_calls:,} replies without a date were left out.")
+        sentences.append(
+            f"Left out: {plural(records.undated_calls, 'reply', many='replies')} without a date."
+        )
     if report.over_window:
         sentences.append(
             f"{report.over_window:,} requests would not have fitted the model's window without compaction."
