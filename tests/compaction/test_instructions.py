@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from autocompact.compaction.instructions import standing
+from autocompact.compaction.instructions import find_instructions
 from autocompact.compaction.ladder import Goal, climb_offline
 from autocompact.compaction.record import Compaction, Mask, Standing
 from autocompact.compaction.transcript import Transcript, view
@@ -30,7 +30,8 @@ def log_of(*said: tuple[Role, str] | Message) -> Transcript:
 def found(
     log: Transcript, *, through: int = 0, keep: tuple[int, ...] = (), most: int = 1_000
 ) -> list[Standing]:
-    return [*standing(log, through or len(log), active=None, keep=keep, most_tokens=most)]
+    found = find_instructions(log, through or len(log), active=None, keep=keep, most_tokens=most)
+    return [*found.standing]
 
 
 def test_the_system_prompt_is_no_part_of_it_and_later_system_messages_are() -> None:
@@ -119,6 +120,18 @@ def test_instructions_stand_between_system_prompt_and_summary_through_later_comp
 
 
 @pytest.mark.requirement("A8")
+def test_a_newer_version_that_the_first_compaction_leaves_in_the_tail_stays_after_the_next() -> None:
+    log = log_of(("user", RULES.format(1)), *chatter(12), ("user", RULES.format(2)), ("assistant", "Yes."))
+    first = compacted(log)
+    assert first.standing == (Standing(seq=1, outdated=(0,)),)
+    assert [RULES.format(1) in m.text for m in view(log, first).messages].count(True) == 0
+    rest = log.after(first)
+    for role, text in chatter(12):
+        rest.append(text_message(len(rest) + 1, role, text))
+    assert compacted(rest, active=first).standing == (Standing(seq=26),)
+
+
+@pytest.mark.requirement("A8")
 def test_reminders_at_the_beginning_stay_where_tool_outputs_were_masked_before() -> None:
     begun = Message(seq=0, role="user", parts=(Text(text=RULES.format(1)), Text(text="Begin.")))
     said: list[tuple[Role, str] | Message] = [begun]
@@ -157,3 +170,71 @@ def _shown(record: Compaction) -> Compaction:
     return replace(
         record, through_seq=2, keep=(1,), standing=(Standing(seq=1, parts=(0,)),), masks=(mask,), prefix=""
     )
+
+
+GIVEN = "<system-reminder>\n# claudeMd\nContents of /srv/CLAUDE.md:\n\n- {}\n- Use tabs.\n</system-reminder>"
+NEVER = "Never push without my approval."
+
+
+def compacted(log: Transcript, *, active: Compaction | None = None, target: int = 900) -> Compaction:
+    record = climb_offline(
+        log, Goal(limit=3_000, target=target, summary_tokens=400, tail_tokens=100), active=active
+    )
+    assert record is not None
+    return record
+
+
+def rules_of(record: Compaction) -> list[tuple[str, str]]:
+    return [(entry.text, entry.where) for entry in record.ledger.entries if entry.kind == "rule"]
+
+
+def chatter(turns: int) -> list[tuple[Role, str]]:
+    pairs: list[list[tuple[Role, str]]] = [
+        [("user", f"Question {n}: " + "why? " * 30), ("assistant", "Because. " * 40)] for n in range(turns)
+    ]
+    return [said for pair in pairs for said in pair]
+
+
+@pytest.mark.requirement("C6")
+def test_a_rule_of_an_instruction_block_is_in_the_ledger_and_the_summary_does_not_repeat_it() -> None:
+    begun = Message(
+        seq=0, role="user", parts=(Text(text=GIVEN.format(NEVER)), Text(text="Always answer in French."))
+    )
+    log = log_of(("system", "You help."), begun, ("assistant", "Oui."), *chatter(12))
+    record = compacted(log)
+    assert sorted(rules_of(record)) == [("Always answer in French.", ""), (NEVER, "file")]
+    assert "Always answer in French." in record.summary
+    assert NEVER not in record.summary
+    assert sum(message.text.count(NEVER) for message in view(log, record).messages) == 1
+    assert record.receipt.missing == 0
+
+
+@pytest.mark.requirement("C6")
+def test_a_rule_that_a_newer_version_of_the_block_does_not_have_leaves_the_ledger() -> None:
+    log = log_of(("user", GIVEN.format(NEVER)), *chatter(12))
+    first = compacted(log)
+    assert rules_of(first) == [(NEVER, "file")]
+    newer = "Never commit to main without asking me."
+    log.append(text_message(len(log) + 1, "user", GIVEN.format(newer)))
+    for role, text in chatter(12):
+        log.append(text_message(len(log) + 1, role, text))
+    assert rules_of(compacted(log, active=first)) == [(newer, "file")]
+
+
+@pytest.mark.requirement("C6")
+def test_what_the_user_allows_ends_a_rule_of_an_instruction_block() -> None:
+    log = log_of(("user", GIVEN.format(NEVER)), ("assistant", "Yes."), *chatter(6), ("user", "You may push without my approval now."), *chatter(6))  # fmt: skip
+    assert rules_of(compacted(log)) == [("You may push without my approval now.", "")]
+
+
+@pytest.mark.requirement("C6")
+def test_a_rule_of_a_system_message_is_told_once_that_message_had_to_go() -> None:
+    words = [text_message(0, "system", f"Note {name}: " + "word " * 150) for name in ("one", "two")]
+    said = text_message(0, "system", f"# Mode\n{NEVER}\n\n" + "The plan has many steps. " * 20)
+    log = log_of(
+        ("system", "You help. Never lie."), ("user", "Hi"), ("assistant", "Hi"), said, *words, *chatter(12)
+    )
+    record = compacted(log)
+    assert rules_of(record) == [(NEVER, "client")]
+    assert 4 not in {one.seq for one in record.standing}
+    assert f"- {NEVER} [m4, the client]" in record.summary

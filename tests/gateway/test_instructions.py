@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import aiohttp
 import pytest
@@ -56,6 +56,8 @@ class ClaudeCode:
     gone = ("list of tasks", "Today is day 5.", "version 1")
     """What a later version replaced, or was a remark of the moment."""
 
+    rule = "Never push without my approval."
+
     def begun(self) -> list[Json]:
         blocks = [{"type": "text", "text": text} for text in (*self.standing, REQUEST)]
         return [{"role": "user", "content": blocks}]
@@ -103,6 +105,7 @@ class Codex:
 
     path = "/v1/responses"
     gone = ("/srv/project/a<",)
+    rule = "Never touch the generated files."
 
     def begun(self) -> list[Json]:
         prompts = [
@@ -168,11 +171,67 @@ class Codex:
         ]
 
 
+class ChatClient:
+    """Over Chat Completions: a system message, reminders in the user's place, later system and developer messages."""
+
+    path = "/v1/chat/completions"
+    gone = ("list of tasks", "Today is day 5.", "version 1")
+    rule = "Never push without my approval."
+
+    def begun(self) -> list[Json]:
+        return [
+            {"role": "system", "content": "You are an agent."},
+            {"role": "developer", "content": "Skills: none."},
+            {"role": "user", "content": CLAUDE.format(1)},
+            {
+                "role": "user",
+                "content": [{"type": "text", "text": SKILLS}, {"type": "text", "text": REQUEST}],
+            },
+        ]
+
+    def turn(self, told: Any, turn: int) -> list[Json]:
+        message = told["choices"][0]["message"]
+        names = ("role", "content", "tool_calls")
+        said: list[Json] = [{name: message[name] for name in names}]
+        said += [
+            {"role": "tool", "tool_call_id": call["id"], "content": OUTPUT} for call in message["tool_calls"]
+        ]
+        if turn == 3:
+            said.append({"role": "user", "content": TODO})
+        if turn in (5, 20):
+            said.append({"role": "system", "content": f"# Environment\nToday is day {turn}."})
+        if turn == 6:
+            said.append(
+                {"role": "developer", "content": [{"type": "text", "text": "# Output style\nBe terse."}]}
+            )
+        if turn == 25:
+            said.append({"role": "user", "content": CLAUDE.format(2)})
+        return said
+
+    def body(self, history: list[Json]) -> Json:
+        function = {"name": "read", "parameters": {"type": "object"}}
+        tools = [{"type": "function", "function": function}]
+        return {"model": "m", "max_completion_tokens": 500, "tools": tools, "messages": history}
+
+    def expected(self, turn: int) -> list[str]:
+        """What must be there after so many turns, in this order."""
+        first = [encoded(item).decode() for item in self.begun()[:2]]
+        told = [CLAUDE.format(1), SKILLS] if turn < 25 else [SKILLS]
+        told += ["# Environment\nToday is day 5."] if 5 <= turn < 20 else []
+        told += ["# Output style\nBe terse."] if turn >= 6 else []
+        told += ["# Environment\nToday is day 20."] if turn >= 20 else []
+        told += [CLAUDE.format(2)] if turn >= 25 else []
+        return [*first, *(json.dumps(text)[1:-1] for text in told)]
+
+
+AnyClient: TypeAlias = ClaudeCode | Codex | ChatClient
+
+
 @dataclass(slots=True, kw_only=True)
 class Agent:
     """Works on and on, and looks at what went upstream."""
 
-    client: ClaudeCode | Codex
+    client: AnyClient
     wire: Wire
     provider: FakeProvider
     history: list[Json] = field(default_factory=list[Json])
@@ -208,7 +267,7 @@ class Agent:
 
 
 @asynccontextmanager
-async def working(client: ClaudeCode | Codex, file: Path) -> AsyncGenerator[tuple[Agent, str]]:
+async def working(client: AnyClient, file: Path) -> AsyncGenerator[tuple[Agent, str]]:
     async with (
         FakeProvider(reader) as provider,
         gateway_before(provider, window=WINDOW, store=SqliteStore(file)) as url,
@@ -217,23 +276,24 @@ async def working(client: ClaudeCode | Codex, file: Path) -> AsyncGenerator[tupl
         yield Agent(client=client, wire=Wire(session, url, path=client.path), provider=provider), url
 
 
-CLIENTS = pytest.mark.parametrize("client", [ClaudeCode(), Codex()], ids=["Claude Code", "Codex"])
+CLIENTS = pytest.mark.parametrize(
+    "client", [ClaudeCode(), Codex(), ChatClient()], ids=["Claude Code", "Codex", "Chat"]
+)
 
 
 @CLIENTS
-async def test_instructions_outlive_any_number_of_compactions(
-    client: ClaudeCode | Codex, tmp_path: Path
-) -> None:
+async def test_instructions_outlive_any_number_of_compactions(client: AnyClient, tmp_path: Path) -> None:
     async with working(client, tmp_path / "db") as (agent, _):
         await agent.work(TURNS)
     assert len(agent.compactions) >= 3
     last = agent.provider.requests[-1].raw.decode()
     assert not [text for text in client.gone if text in last]
+    assert last.count(client.rule) == 1, "no summary repeats a rule that stands before it"
 
 
 @CLIENTS
 async def test_instructions_outlive_a_restart_an_undo_and_a_request_that_is_sent_again(
-    client: ClaudeCode | Codex, tmp_path: Path
+    client: AnyClient, tmp_path: Path
 ) -> None:
     async with working(client, tmp_path / "db") as (agent, url):
         await agent.work(30)

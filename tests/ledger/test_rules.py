@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from autocompact.core.messages import Text
 from autocompact.core.redaction import redact
+from autocompact.ledger.extraction import extract
 from autocompact.ledger.rules import MOST, find_rules, is_rule, rules_section
 from autocompact.ledger.scan import Said, Speaker
-from tests.core.talk import Words
+from tests.core.talk import Talk, Words
 
 STANDING = {
     "en": """Never push to main without my explicit approval.
@@ -276,3 +278,19 @@ def test_a_sentence_longer_than_a_rule_is_none() -> None:
 
 def test_a_permission_of_what_nothing_forbade_is_no_rule() -> None:
     assert _rules("Go ahead and rename the folder.") == []
+
+
+def test_instructions_of_a_client_give_rules_and_its_system_prompt_which_stays_anyway_gives_none() -> None:
+    block = "<system-reminder>\n# claudeMd\nContents of CLAUDE.md:\n\nNever push without my approval.\n</system-reminder>"
+    talk = (
+        Talk()
+        .add("system", Text(text="Never lie."))
+        .user(f"{block}\nAlways answer in French. Please begin.")
+        .add("system", Text(text="# Mode\nNever edit a file without asking me."))
+    )
+    found = {entry.text: entry.where for entry in extract(talk.messages).entries if entry.kind == "rule"}
+    assert found == {
+        "Never push without my approval.": "file",
+        "Always answer in French.": "",
+        "Never edit a file without asking me.": "client",
+    }

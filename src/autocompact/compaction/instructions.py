@@ -4,6 +4,8 @@ System and developer messages after the beginning, and the blocks that a client 
 AGENTS.md, the environment, lists of skills) are never folded. They stay before the summary as they came, of each the newest
 version. A reminder counts if it stands before the first answer of the model, or is a newer version of one that does: later
 ones are remarks of the moment.
+
+Rules in them are rules of the ledger, but no summary repeats them: they stand in front of it in full.
 """
 
 from __future__ import annotations
@@ -16,6 +18,9 @@ from autocompact.compaction.record import Compaction, Standing
 from autocompact.compaction.transcript import Transcript
 from autocompact.core.messages import Message, Text
 from autocompact.core.spoken import REMINDER, heading, standing_words
+from autocompact.ledger.entries import Entry, Ledger
+from autocompact.ledger.rules import OF_CLIENTS
+from autocompact.ledger.verification import verify
 
 _WHOLE = -1
 Name: TypeAlias = tuple[str | bytes, ...]
@@ -30,15 +35,37 @@ class _Block:
     may_go: bool
 
 
-def standing(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instructions:
+    """What a compaction does with the instructions in the messages that it covers.
+
+    Attributes:
+        standing: those that stay, ascending.
+        replaced: messages (``seq``) of which a block has a newer version.
+    """
+
+    standing: tuple[Standing, ...]
+    replaced: frozenset[int] = frozenset()
+
+    def rules(self, ledger: Ledger, log: Transcript) -> tuple[frozenset[Entry], frozenset[Entry]]:
+        """The rules of ``ledger`` that stand in these instructions in words, and those that only a replaced version had."""
+        given = tuple(entry for entry in ledger.entries if entry.kind == "rule" and entry.where in OF_CLIENTS)
+        if not given:
+            return frozenset(), frozenset()
+        shown = filter(None, (one.shown(log[one.seq]) for one in self.standing))
+        stated = frozenset(verify("\n".join(message.text for message in shown), Ledger(entries=given)).stated)
+        return stated, frozenset(entry for entry in given if entry.seq in self.replaced) - stated
+
+
+def find_instructions(
     log: Transcript,
     through_seq: int,
     *,
     active: Compaction | None,
     keep: Collection[int] = (),
     most_tokens: int,
-) -> tuple[Standing, ...]:
-    """The instructions in the messages through ``through_seq`` that stay, without the system prompt.
+) -> Instructions:
+    """The instructions in the messages through ``through_seq``, without the system prompt.
 
     Args:
         log: the conversation.
@@ -49,9 +76,13 @@ def standing(
     """
     newest: dict[Name, _Block] = {}
     outdated: dict[int, set[int]] = {}
+    replaced: set[int] = set()
     for name, block in _blocks(log, active):
-        if (older := newest.pop(name, None)) is not None and older.part != _WHOLE and older.seq in keep:
-            outdated.setdefault(older.seq, set()).add(older.part)
+        if (older := newest.pop(name, None)) is not None:
+            replaced.add(older.seq)
+            # named also where the newer one is not covered yet: by it the next compaction knows that one as instructions
+            if older.part != _WHOLE and (older.seq in keep or block.seq > through_seq):
+                outdated.setdefault(older.seq, set()).add(older.part)
         newest[name] = block
     chosen: dict[int, set[int]] = {}
     room = most_tokens
@@ -60,10 +91,11 @@ def standing(
         if not block.may_go or room >= 0:
             chosen.setdefault(block.seq, set()).add(block.part)
     covered = sorted(seq for seq in {*chosen, *outdated} if seq <= through_seq)
-    return tuple(
+    found = (
         _standing(log[seq], parts=chosen.get(seq, set()), outdated=outdated.get(seq, set()))
         for seq in covered
     )
+    return Instructions(standing=tuple(found), replaced=frozenset(replaced))
 
 
 def _blocks(log: Transcript, active: Compaction | None) -> Iterator[tuple[Name, _Block]]:

@@ -21,7 +21,7 @@ from functools import cached_property, partial
 from typing import Final, TypeAlias
 
 from autocompact.compaction.cuts import DEFAULT, LogOrder, Rule, Unseen, legal_cuts, tail_cut
-from autocompact.compaction.instructions import standing
+from autocompact.compaction.instructions import Instructions, find_instructions
 from autocompact.compaction.long_request import LEAST_REQUEST, CutRequest, cut_request
 from autocompact.compaction.masking import cut_results, mask_old_results
 from autocompact.compaction.pins import Kept, kept_steps
@@ -246,7 +246,8 @@ class _Attempt:
         extra = max(0, sum(self.tokens[self.unseen :]) - goal.tail_tokens)
         self.target = min(goal.limit, goal.target + extra)
         self._ledgers: dict[int, Ledger] = {}
-        self._instructions: dict[int, tuple[Standing, ...]] = {}
+        self._resent_rules: dict[int, frozenset[Entry]] = {}
+        self._instructions: dict[int, Instructions] = {}
 
     def _prompt_end(self) -> int:
         """Index of the first message that is neither system prompt nor instructions that stay."""
@@ -341,13 +342,16 @@ class _Attempt:
         requests = sorted((entry for entry in requests if entry.seq != last), key=lambda entry: entry.seq)
         room = int(tokens * OPEN_SHARE)
         asked = render(shortened(requests, room, counter=self.log.counter))
-        return joined("\n\n", filter(None, (self._rules(ledger, tokens), asked)))
+        return joined("\n\n", filter(None, (self._rules(head, tokens), asked)))
 
     def ledger(self, through_seq: int) -> Ledger:
         """Everything worth keeping through ``through_seq``, earlier ledgers merged in."""
         if through_seq not in self._ledgers:
             # the tail is evidence (what was done, settled, or stays verbatim), though it has no entries
-            self._ledgers[through_seq] = self._read.ledger(through_seq)
+            ledger = self._read.ledger(through_seq)
+            stated, replaced = self._found_instructions(through_seq).rules(ledger, self.log)
+            self._ledgers[through_seq] = _without(ledger, replaced)
+            self._resent_rules[through_seq] = stated
         return self._ledgers[through_seq]
 
     @cached_property
@@ -399,7 +403,7 @@ class _Attempt:
     ) -> Compaction:
         """Summary and ledger of the head in ``tokens``; the tail stays, but for ``cut`` and old outputs from `tighten` on."""
         ledger = self.ledger(head.through_seq)
-        rules = self._rules(ledger, tokens)
+        rules = self._rules(head, tokens)
         room = max(SMALLEST_LEDGER, tokens - self.log.counter.count(rules))
         stated = self._stated_in_summary(ledger)
         notes: tuple[Redacted, ...] = ()
@@ -485,13 +489,22 @@ class _Attempt:
             () if rung == "summarise" else self._masks(head.index, protect_tokens=self.goal.tail_tokens // 4)
         )
 
-    def _rules(self, ledger: Ledger, tokens: int) -> Redacted:
-        """The rules in force, each of them, on every rung; shortened where they would take most of a summary."""
+    def _rules(self, head: _Head, tokens: int) -> Redacted:
+        """The rules in force on every rung, but those that stand beside the summary in full.
+
+        They are shortened where they would take most of a summary.
+        """
+        ledger = self.ledger(head.through_seq)
+        resent = self._resent_rules[head.through_seq]
         budget = max(RULES_LEAST, int(tokens * RULES_SHARE))
         heading = WORDS[language_of(ledger.entries)]["rules"]
         last = self._cut_request
         whole = last.message.seq if last is not None and not last.masks else 0  # it stands verbatim anyway
-        rules = (entry for entry in ledger.entries if entry.kind == "rule" and entry.seq != whole)
+        rules = (
+            entry
+            for entry in ledger.entries
+            if entry.kind == "rule" and entry.seq != whole and entry not in resent
+        )
         return rules_section(rules, budget=budget, counter=self.log.counter, heading=heading)
 
     def _offline(self, ledger: Ledger, *, tokens: int) -> Redacted:
@@ -573,7 +586,7 @@ class _Attempt:
         kept = {seq: self._kept_tokens(seq) for seq in self._keep(head.through_seq if head else 0)}
         for message, tokens in zip(self.context.messages[index:], self.tokens[index:], strict=True):
             kept[message.seq] = kept.get(message.seq, 0) + tokens
-        rules = self._rules(self.ledger(head.through_seq), SMALLEST_LEDGER) if head else EMPTY
+        rules = self._rules(head, SMALLEST_LEDGER) if head else EMPTY
         words = self.log.counter.count(self._with_fixed_words(EMPTY, head, rules=EMPTY)) if head else 0
         last = self.last_request.seq if self.last_request else 0
         summary = self.log.counter.count(frame("", placement=self.goal.placement)) + FRAMING + SMALLEST_LEDGER
@@ -599,11 +612,11 @@ class _Attempt:
         )
         return _merged(self.active.masks if self.active else (), new)
 
-    def _standing(self, through_seq: int) -> tuple[Standing, ...]:
-        """The instructions that stay of what is covered."""
+    def _found_instructions(self, through_seq: int) -> Instructions:
+        """The instructions in what is covered."""
         if through_seq not in self._instructions:
             most = self.goal.target // STANDING_SHARE
-            self._instructions[through_seq] = standing(
+            self._instructions[through_seq] = find_instructions(
                 self.log,
                 through_seq,
                 active=self.active,
@@ -611,6 +624,10 @@ class _Attempt:
                 most_tokens=most,
             )
         return self._instructions[through_seq]
+
+    def _standing(self, through_seq: int) -> tuple[Standing, ...]:
+        """The instructions that stay of what is covered."""
+        return self._found_instructions(through_seq).standing
 
     def _standing_tokens(self, head: _Head) -> int:
         """What instructions weigh that stay of what is covered, without those that the context shows apart already."""
@@ -731,6 +748,10 @@ def _spoken(part: Part) -> str:
             return part.arguments
         case _:
             return ""
+
+
+def _without(ledger: Ledger, gone: frozenset[Entry]) -> Ledger:
+    return Ledger(entries=tuple(entry for entry in ledger.entries if entry not in gone)) if gone else ledger
 
 
 def _unfaded(ledger: Ledger) -> Ledger:

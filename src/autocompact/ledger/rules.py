@@ -38,6 +38,9 @@ _INSTRUCTIONS = LazyPattern(
     r"AGENTS\.md|CLAUDE\.md|GEMINI\.md|copilot-instructions|<user_instructions>|<INSTRUCTIONS>"
 )
 
+_TAG = re.compile(r"</?[A-Za-z][\w -]{0,40}>")
+"""Around a client's instructions; the words before one are a sentence of their own."""
+
 _LASTING = LazyPattern(
     r"\b(?:(?:always|never)(?!-\w)|from now on|from here on|going forward|in (?:the )?future|at all times|under no circumstances|no matter what"
     r"|whenever|every ?time|each time|any ?time|as a rule|by default|for the rest of|for all (?:future|further|subsequent)|until i (?:say|tell|ask)"
@@ -340,10 +343,11 @@ def find_rules(said: Sequence[Said], *, earlier: Iterable[Entry] = ()) -> list[E
             entry, Rule(text=entry.text, permits=False, stands=True, about=_about(entry.text))
         )
     for words in said:
-        strict = words.by == "program"
-        if words.by == "assistant" or (strict and not _INSTRUCTIONS.found_in(words.text[:400])):
+        strict = words.by in ("program", "client")
+        note = words.by == "program" and not _INSTRUCTIONS.found_in(words.text[:400])
+        if words.by == "assistant" or note:
             continue
-        text = words.text if strict else spoken(words.text)
+        text = _TAG.sub("\n\n", words.text) if strict else spoken(words.text)
         for rule in rules_in(text, strict=strict):
             if words.by == "reply" and rule.permits:
                 continue  # a tool could have written it: it may forbid, but allow nothing
@@ -370,7 +374,15 @@ def _drop_one(kept: dict[str, _Kept]) -> None:
     del kept[next((key for key, one in kept.items() if one.entry.where == "file"), oldest)]
 
 
-FROM: Mapping[str, str] = {"lead": "lead", "reply": "user, while answering a tool", "file": "project file"}
+FROM: Mapping[str, str] = {
+    "lead": "lead",
+    "reply": "user, while answering a tool",
+    "file": "project file",
+    "client": "the client",
+}
+OF_CLIENTS = frozenset({"file", "client"})
+"""Where rules of an entry come from that a client resends with each request."""
+
 OF_FILES = 0.4
 """Share of the budget up to which rules of project files are told as well."""
 
@@ -407,7 +419,8 @@ def _line(entry: Entry, text: str) -> str:
 
 
 _SPEAKERS: Mapping[Speaker, Redacted] = {
-    "user": EMPTY, "lead": own("lead"), "reply": own("reply"), "program": own("file"), "assistant": EMPTY,
+    "user": EMPTY, "lead": own("lead"), "reply": own("reply"), "program": own("file"), "client": own("client"),
+    "assistant": EMPTY,
 }  # fmt: skip
 
 

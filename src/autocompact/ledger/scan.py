@@ -6,8 +6,10 @@ Each message is redacted before anything else looks at it. Everything the ledger
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import count, dropwhile
 from typing import Literal, TypeAlias
 
 from autocompact.core.actions import Action, interpret
@@ -25,14 +27,16 @@ from autocompact.core.redacted import (
     redacted,
 )
 from autocompact.core.redaction import Redacted
+from autocompact.core.spoken import standing_words
 from autocompact.ledger.commands import is_check
 from autocompact.ledger.outcomes import Outcome, is_status_hidden, read_outcome
 from autocompact.ledger.sightings import NoSightings, Piece, Sightings, Spoken, Voice
 from autocompact.ledger.stretches import readable
 from autocompact.ledger.wrapping import ordered, replied, unnumbered
 
-Speaker: TypeAlias = Literal["user", "lead", "reply", "assistant", "program"]
-"""``lead``: an agent or hook that gives the orders; ``reply``: the user, as the result of a tool reports it."""
+Speaker: TypeAlias = Literal["user", "lead", "reply", "assistant", "program", "client"]
+"""``lead``: an agent or hook that gives the orders; ``reply``: the user, as the result of a tool reports it; ``program``: notes
+and instruction blocks in messages of the user's role; ``client``: system messages after the system prompt."""
 
 
 _ENDS = frozenset({"finish", "submit", "attempt_completion", "task_done", "task_complete"})
@@ -70,7 +74,7 @@ class Said:
 
     Attributes:
         seq: the message.
-        by: the person, an agent or hook that gives the orders, the model, or the program around it.
+        by: who said it.
         text: the words.
         time: ISO 8601 stamp of the message, "" where unknown.
     """
@@ -108,7 +112,7 @@ def scan(
     redactor: Callable[[Message], RedactedMessage] = redacted,
     with_names: bool = True,
 ) -> Scan:
-    """Walk over the messages once. System prompts are left out: they stay in the context anyway.
+    """Walk over the messages once. The system prompt is left out: it stays in the context anyway.
 
     Args:
         messages: in order.
@@ -118,12 +122,13 @@ def scan(
     found = Scan(sightings=Sightings() if with_names else NoSightings())
     pairing = Pairing()
     calls: dict[Place, Call] = {}
-    for index, message in enumerate(messages):
+    for index, message in enumerate(_after_prompt(messages)):
         found.last_seq = message.seq
         answered = {pair.result: pair.call for pair in pairing.push(message)}
-        if message.role == "system":
-            continue
         read = redactor(readable(message))
+        if message.role == "system":
+            found.said.append(Said(seq=message.seq, by="client", text=read.text, time=message.time))
+            continue
         for place, part in enumerate(read.parts):
             here = Place(index, place)
             if isinstance(part, RedactedCall):
@@ -132,7 +137,7 @@ def scan(
                 said = Said(seq=message.seq, by="reply", text=edited(part.text, replied), time=message.time)
                 _result(found, part, said=said, call=calls.pop(answered.get(here, here), None))
             elif isinstance(part, RedactedText):
-                _text(found, _said(read, edited(part.text, _without_tags), time=message.time))
+                _texts(found, _said(read, edited(part.text, _without_tags), time=message.time))
             elif isinstance(part, RedactedReasoning) and part.text:
                 _speak(found, part.text, seq=message.seq, voice="reasoning")
                 found.sightings.add(Piece(seq=message.seq, source="reasoning", text=part.text))
@@ -140,18 +145,48 @@ def scan(
     return found
 
 
+def _after_prompt(messages: Iterable[Message]) -> Iterator[Message]:
+    """``messages`` without the system messages that the conversation begins with."""
+    numbers = count(1)
+    return dropwhile(lambda message: message.role == "system" and message.seq == next(numbers), messages)
+
+
 def _without_tags(text: str) -> str:
     """``text`` without the tags that some models put around their thoughts."""
     return _THINKING.sub("", text) if "think" in text else text
 
 
-def _said(message: RedactedMessage, text: Redacted, *, time: str) -> Said:
-    """Who says a text: an order of a lead agent may stand in the user's place, or in a note of the program."""
+def _said(message: RedactedMessage, text: Redacted, *, time: str) -> Iterator[Said]:
+    """Who says a text: an order of a lead agent may stand in the user's place, or in a note of the program.
+
+    The instruction blocks that a client puts before the user's words are the program's.
+    """
+    said = partial(Said, seq=message.seq, time=time)
     if message.role == "assistant":
-        return Said(seq=message.seq, by="assistant", text=text, time=time)
-    if orders := edited(text, ordered):
-        return Said(seq=message.seq, by="lead", text=orders, time=time)
-    return Said(seq=message.seq, by="user" if message.is_request else "program", text=text, time=time)
+        yield said(by="assistant", text=text)
+    elif orders := edited(text, ordered):
+        yield said(by="lead", text=orders)
+    elif not message.is_request:
+        yield said(by="program", text=text)
+    elif blocks := edited(text, _instructions):
+        yield said(by="program", text=blocks)
+        if words := edited(text, _after_instructions):
+            yield said(by="user", text=words)
+    else:
+        yield said(by="user", text=text)
+
+
+def _instructions(text: str) -> str:
+    return text[: standing_words(text)[0]]
+
+
+def _after_instructions(text: str) -> str:
+    return text[standing_words(text)[0] :].lstrip()
+
+
+def _texts(found: Scan, texts: Iterable[Said]) -> None:
+    for said in texts:
+        _text(found, said)
 
 
 def _text(found: Scan, said: Said) -> None:
