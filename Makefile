@@ -13,7 +13,7 @@ export UV_PYTHON_DOWNLOADS := never
 export UV_PROJECT_ENVIRONMENT := .venv
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-real test-clients test-clients-newest npm browser check bench screenshots format docs lint types layers clean
+.PHONY: help run test test-real test-clients test-clients-newest browser check bench screenshots format docs lint types layers clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 16
@@ -47,15 +47,11 @@ browser:  ## Install Chromium, for the tests of the page, where it is missing (D
 test-real: $(SYNCED)  ## Run the gateway before a real model server; compiles llama.cpp the first time
 	$(BIN)/python tools/real_server.py
 
-test-clients: $(SYNCED) npm  ## Run real agents and SDKs through the gateway; installs them the first time
+test-clients: $(SYNCED)  ## Run real agents and SDKs through the gateway; installs them the first time
 	$(BIN)/python tools/real_clients.py
 
-test-clients-newest: $(SYNCED) npm  ## The same with the newest releases of all of them
+test-clients-newest: $(SYNCED)  ## The same with the newest releases of all of them
 	$(BIN)/python tools/real_clients.py --newest
-
-npm:  ## Install Node.js, for the real clients, where it is missing (Debian, as root)
-	@command -v npm >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq nodejs npm >/dev/null; } \
-		|| echo 'the real clients from npm need Node.js and npm on the PATH' >&2
 
 check: lint types layers test  ## The gate: format, lint, types, layers, tests
 

