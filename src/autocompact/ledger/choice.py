@@ -8,6 +8,7 @@ explains all the names whose last line it is, so lines are weighed, not names.
 from __future__ import annotations
 
 import heapq
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -121,7 +122,8 @@ class _Bundle:
         """What taking it adds, when the names in ``stated`` stand in the text already."""
         own = {entry.key for entry in self.entries}
         value = sum(entry.need * (EXPLAINED if entry.key in stated else 1.0) for entry in self.entries)
-        return value + sum((1 - EXPLAINED) * needs[name] for name in self.states - own - stated)
+        # the order of a set differs between processes, a sum that is rounded once does not
+        return value + math.fsum((1 - EXPLAINED) * needs[name] for name in self.states - own - stated)
 
 
 def ranked(entries: Sequence[Entry], floor: Sequence[Entry], *, counter: Counter) -> list[list[Entry]]:

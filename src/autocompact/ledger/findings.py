@@ -157,11 +157,12 @@ def _without_repetition(
 ) -> list[tuple[_Candidate, float]]:
     """Greedy by worth per size, each passage discounted by how much of it was said: lazily, so it is near-linear."""
     told: set[str] = set()
+    # a set has another order in each process: `fsum` rounds once, so that the sum is the same in any order
+    wholes = [math.fsum(rare[term] for term in candidate.terms) for candidate in candidates]
 
     def worth(index: int) -> float:
-        candidate = candidates[index]
-        whole = sum(rare[term] for term in candidate.terms)
-        new = sum(rare[term] for term in candidate.terms if term not in told)
+        candidate, whole = candidates[index], wholes[index]
+        new = math.fsum([rare[term] for term in candidate.terms if term not in told])
         return candidate.score * (0.1 + 0.9 * new / whole)
 
     heap = [(-worth(index), -index) for index in range(len(candidates))]

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
-from math import log2
+from math import fsum, log2
 
 from autocompact.ledger.passages import sentences
 
@@ -106,6 +107,22 @@ def said_in(text: str) -> list[str]:
     return [part for part in parts if len(content(part)) > 1] or [text]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wanted:
+    """The tokens of a sentence as one text weighs them.
+
+    A set has another order in each process: `fsum` rounds once, so that a sum is the same in any order.
+    """
+
+    weights: Mapping[str, float]
+    numbers: frozenset[str]
+    total: float
+
+    def weight_in(self, there: Iterable[str]) -> float:
+        """What those of them weigh that are ``there``."""
+        return fsum([self.weights[token] for token in there if token in self.weights])
+
+
 class Statements:
     """The index of one text.
 
@@ -159,11 +176,11 @@ class Statements:
 
     def all_said(self, sentence: str, *, share: float = SHARE, near: int = NEAR) -> Iterator[int]:
         """The places where ``sentence`` is said, by the place of one of its tokens."""
-        wanted = content(sentence)
+        wanted = self._weighed(content(sentence))
         refuses = negated(sentence)
         half, close_by = near + len(sentence) // 2, min(CLOSE, len(sentence))
-        for at in self._anchors(wanted):
-            if self.holds(wanted, at=at, near=half, share=share):
+        for at in self._anchors(wanted.weights):
+            if self._stand(wanted, at=at, near=half, share=share):
                 wide = self.text[max(0, at - half) : at + half]
                 close = self.text[max(0, at - close_by) : at + close_by]
                 if negated(wide) if refuses else not negated(close):
@@ -173,24 +190,22 @@ class Statements:
         self, wanted: frozenset[str], *, at: int, size: int = 0, near: int = NEAR, share: float = SHARE
     ) -> bool:
         """True if around character ``at`` enough of ``wanted`` stand, all its numbers among them."""
+        return self._stand(self._weighed(wanted), at=at, size=size, near=near, share=share)
+
+    def _stand(self, wanted: _Wanted, *, at: int, near: int, share: float, size: int = 0) -> bool:
         there = self._between(at - near, at + size + near)
-        if not {token for token in wanted if token.isdecimal()} <= there:
-            return False
-        weights = {token: self._weight(token) for token in wanted}
-        return sum(weights[token] for token in wanted & there) >= share * sum(weights.values())
+        return wanted.numbers <= there and wanted.weight_in(there) >= share * wanted.total
 
     def share(self, sentence: str, *, near: int = NEAR) -> float:
         """Weight of the tokens of ``sentence`` that stand together at its best place, 0.0 to 1.0."""
-        wanted = content(sentence)
-        weights = {token: self._weight(token) for token in wanted}
+        wanted = self._weighed(content(sentence))
         half = near + len(sentence) // 2
         found = (
-            sum(weights[token] for token in wanted & self._between(at - half, at + half))
-            for at in self._anchors(wanted)
+            wanted.weight_in(self._between(at - half, at + half)) for at in self._anchors(wanted.weights)
         )
-        return max(found, default=0.0) / sum(weights.values()) if wanted else 1.0
+        return max(found, default=0.0) / wanted.total if wanted.weights else 1.0
 
-    def _anchors(self, wanted: frozenset[str]) -> Iterator[int]:
+    def _anchors(self, wanted: Iterable[str]) -> Iterator[int]:
         """Places of the rarest of the tokens, of each the last ones."""
         rare = sorted(
             (token for token in wanted if token in self._by_token),
@@ -199,8 +214,11 @@ class Statements:
         for token in rare[:_ANCHORS]:
             yield from reversed(self._by_token[token][-_PLACES:])
 
-    def _weight(self, token: str) -> float:
-        return 1.0 / (1.0 + log2(1 + len(self._by_token.get(token, ()))))
+    def _weighed(self, wanted: frozenset[str]) -> _Wanted:
+        known = self._by_token
+        weights = {token: 1.0 / (1.0 + log2(1 + len(known.get(token, ())))) for token in wanted}
+        numbers = frozenset([token for token in wanted if token.isdecimal()])
+        return _Wanted(weights=weights, numbers=numbers, total=fsum(weights.values()))
 
     def _between(self, start: int, end: int) -> frozenset[str]:
         first = bisect_left(self._starts, start)
