@@ -76,6 +76,16 @@ def test_no_output_gets_a_stub_where_the_words_alone_are_above_the_limit(limit: 
     assert any("tax0.py" in text and "memory_expand" in text for text in counter.texts) is weighed
 
 
+def test_a_context_that_the_caller_has_folded_gives_the_same_compactions():
+    log, active = log_of(work(60)), None
+    for target in (3_000, 900):  # the second one has masks of the first
+        goal = replace(GOAL, target=target)
+        given = answer(climb(log, goal, active=active, context=view(log, active)), None)
+        assert given is not None
+        assert given == climb_offline(log, goal, active=active)
+        active = given
+
+
 def test_the_head_is_summarised_and_a_recent_tail_stays_verbatim():
     log = log_of(work(60))
     record = climb_offline(log, GOAL)

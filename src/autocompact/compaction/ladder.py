@@ -27,7 +27,7 @@ from autocompact.compaction.masking import cut_results, mask_old_results
 from autocompact.compaction.pins import Kept, kept_steps
 from autocompact.compaction.receipts import weigh
 from autocompact.compaction.record import Compaction, Mask, Placement, Receipt, Rung, Standing, Trigger
-from autocompact.compaction.transcript import Transcript, masked, view
+from autocompact.compaction.transcript import Context, Transcript, masked, view
 from autocompact.core.language import WORDS
 from autocompact.core.messages import Document, Message, Part, Reasoning, Text, ToolCall, ToolResult
 from autocompact.core.redacted import EMPTY, Redactor, edited, filled, joined, own
@@ -163,8 +163,16 @@ class SummaryReply:
 Climb: TypeAlias = Generator[SummaryRequest, SummaryReply | None, Compaction | None]
 
 
-def climb(log: Transcript, goal: Goal, *, active: Compaction | None = None) -> Climb:
+def climb(
+    log: Transcript, goal: Goal, *, active: Compaction | None = None, context: Context | None = None
+) -> Climb:
     """Compact ``log``, which is shown under ``active`` so far.
+
+    Args:
+        log: the conversation.
+        goal: what to reach.
+        active: the compaction that the context is folded with.
+        context: `view(log, active)`, where the caller has it: to fold a long log takes a second.
 
     Returns (as the generator's value):
         the record to activate, or None if there is nothing to gain: all fits the tail, or no step would shrink it.
@@ -172,7 +180,7 @@ def climb(log: Transcript, goal: Goal, *, active: Compaction | None = None) -> C
     Raises:
         IncompressibleContext: even the floor is larger than the limit.
     """
-    attempt = _Attempt(log, goal, active=active)
+    attempt = _Attempt(log, goal, active=active, context=context)
     best = attempt.mask_only() if goal.first_rung == "mask" and attempt.masks_may_do() else None
     if best is not None and attempt.fits(best, tokens=attempt.target):
         return best
@@ -229,10 +237,13 @@ class _Head:
 class _Attempt:
     """What the steps of one climb share: the context before, its weights, and the ledger of each head."""
 
-    def __init__(self, log: Transcript, goal: Goal, *, active: Compaction | None) -> None:
+    def __init__(
+        self, log: Transcript, goal: Goal, *, active: Compaction | None, context: Context | None = None
+    ) -> None:
         self.log, self.goal = log, goal
         self.redactor = Redactor()
-        self.context = view(log, _located(log, active))
+        located = _located(log, active)
+        self.context = context if context is not None and located == active else view(log, located)
         self.active = self.context.compaction
         self.before = self.context.cost + goal.overhead
         shown = next((m for m in reversed(self.context.messages) if m.is_request), None)
@@ -549,7 +560,8 @@ class _Attempt:
         room = self.goal.limit - sum(fixed.values()) + fixed["last request"]
         if room < 2 * LEAST_REQUEST:
             return None
-        return _Attempt(self.log, replace(self.goal, request_tokens=room // 2), active=self.active)
+        goal = replace(self.goal, request_tokens=room // 2)
+        return _Attempt(self.log, goal, active=self.active, context=self.context)
 
     def _floored(self, head: _Head | None, reply: SummaryReply | None) -> Compaction | None:
         """The head in a ledger as large as there is room for."""

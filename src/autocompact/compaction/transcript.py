@@ -52,7 +52,8 @@ class Transcript:
         self._messages: list[Message] = []
         self._costs: list[Cost | None] = []
         self._replaced: set[int] = set()
-        self._hashes: list[str] = []
+        # of each prefix its hash, one after the other: as so many texts they would be the largest thing beside the messages
+        self._hashes = bytearray()
         self._before = prefix
         self._prompt = sorted(prompt)
         self._origin = object()
@@ -111,7 +112,7 @@ class Transcript:
         self._prompt = [seq for seq in self._prompt if seq < first]
         if self._begun is not None and self._begun >= first:
             self._begun = None
-        del self._hashes[first - self.first :]
+        del self._hashes[(first - self.first) * _HASH :]
 
     @property
     def prompt(self) -> tuple[Message, ...]:
@@ -145,11 +146,23 @@ class Transcript:
 
         Computed once per message; a replaced message counts as absent.
         """
-        while len(self._hashes) <= through_seq - self.first:
-            seq = self.first + len(self._hashes)
-            before = self._hashes[-1] if self._hashes else self._before
-            self._hashes.append(before if seq in self._replaced else _chain(before, self[seq]))
-        return self._hashes[through_seq - self.first] if through_seq >= self.first else self._before
+        if through_seq < self.first:
+            return self._before
+        known = self.first + len(self._hashes) // _HASH
+        before = self._hash(known - 1)
+        for seq in range(known, through_seq + 1):
+            if seq not in self._replaced:
+                before = _chain(before, self[seq])
+            self._hashes += bytes(_HASH) if before == self._before else bytes.fromhex(before)
+        return self._hash(through_seq)
+
+    def _hash(self, seq: int) -> str:
+        """The hash that is known of the prefix through ``seq``."""
+        if seq < self.first:
+            return self._before
+        end = (seq - self.first + 1) * _HASH
+        hashed = self._hashes[end - _HASH : end]
+        return hashed.hex() if any(hashed) else self._before  # only replaced messages so far
 
     def admits(self, compaction: Compaction) -> bool:
         """Whether the log still begins with what ``compaction`` was made from."""
@@ -169,7 +182,7 @@ class Transcript:
         if copy._origin is not self._origin:
             return
         if copy.replacements == self.replacements and len(copy._hashes) > len(self._hashes):
-            self._hashes = list(copy._hashes)
+            self._hashes = bytearray(copy._hashes)
         self._costs[: len(copy._costs)] = copy._costs
 
     def continues(self, earlier: Transcript) -> bool:
@@ -188,7 +201,7 @@ class Transcript:
         copy.replacements, copy._begun = self.replacements, self._begun
         copy._prompt, copy._earlier = list(self._prompt), dict(self._earlier)
         copy._messages, copy._costs = list(self._messages), list(self._costs)
-        copy._replaced, copy._hashes = set(self._replaced), list(self._hashes)
+        copy._replaced, copy._hashes = set(self._replaced), bytearray(self._hashes)
         return copy
 
     def after(self, compaction: Compaction) -> Transcript:
@@ -210,8 +223,12 @@ class Transcript:
         return rest
 
 
+_HASH = 16
+"""Bytes of a hash."""
+
+
 def _chain(before: str, message: Message) -> str:
-    return hashlib.blake2b(before.encode() + content_bytes(message), digest_size=16).hexdigest()
+    return hashlib.blake2b(before.encode() + content_bytes(message), digest_size=_HASH).hexdigest()
 
 
 def _same(one: Message, other: Message) -> bool:

@@ -157,6 +157,7 @@ class Execution:
         return Work(
             log=of.transcript.snapshot(),
             active=of.active,
+            context=of.context(),
             goal=replace(goal, inline_request=goal.inline_request and quotable),
             request=hidden,
             summariser=None if model_free else of.shared.summariser(of.meter.tools, system=of.meter.system),

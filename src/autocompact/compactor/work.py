@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from autocompact.compaction.ladder import Climb, Goal, SummaryReply, SummaryRequest, climb
 from autocompact.compaction.record import Compaction
-from autocompact.compaction.transcript import Transcript
+from autocompact.compaction.transcript import Context, Transcript
 from autocompact.compactor.summariser import Summariser
 from autocompact.core.messages import Message
 from autocompact.core.redacted import EMPTY
@@ -160,6 +160,7 @@ class Work:
     Attributes:
         log: a copy.
         active: the compaction in force.
+        context: the context of ``log`` under ``active``.
         goal: what to reach.
         summariser: who is asked for the summary; None makes it offline.
         must_fit: the next request would not fit: if the model fails, the offline summary has to do.
@@ -169,6 +170,7 @@ class Work:
 
     log: Transcript
     active: Compaction | None
+    context: Context
     goal: Goal
     summariser: Summariser | None
     must_fit: bool
@@ -182,7 +184,7 @@ class Work:
             ModelError: the model did not answer, or with nothing of use, and nothing forces us to go on without.
             IncompressibleContext: what must stay does not fit.
         """
-        climbing = climb(self.log, self.goal, active=self.active)
+        climbing = climb(self.log, self.goal, active=self.active, context=self.context)
         asked = await asyncio.to_thread(_advance, climbing)
         while isinstance(asked, SummaryRequest):
             reply = await self._reply(asked)

@@ -104,10 +104,10 @@ class RedactedMessage:
 def redacted(message: Message) -> RedactedMessage:
     """``message`` without secrets, also those that go over several of its parts of one kind."""
     parts: list[RedactedPart] = []
-    for kind, run in groupby(message.parts, key=type):
-        same = list(run)
+    runs = ((type(message.parts[0]), message.parts),) if len(message.parts) == 1 else _runs(message.parts)
+    for kind, same in runs:
         if kind is ToolCall:
-            parts += map(redacted_call, cast("list[ToolCall]", same))
+            parts += map(redacted_call, cast("Sequence[ToolCall]", same))
         else:
             texts = redact_parts([_text(part) for part in same])
             parts += (_part(part, text) for part, text in zip(same, texts, strict=True))
@@ -118,6 +118,11 @@ def redacted(message: Message) -> RedactedMessage:
         is_request=message.is_request,
         parts=tuple(parts),
     )
+
+
+def _runs(parts: Iterable[Part]) -> Iterator[tuple[type[Part], Sequence[Part]]]:
+    for kind, run in groupby(parts, key=type):
+        yield kind, tuple(run)
 
 
 def without_secrets(message: Message) -> Message:

@@ -46,6 +46,9 @@ _BLANKS = re.compile(r"\s*")
 _BEGINNINGS = "<["
 """First characters of what a client writes."""
 
+_MAY_STAND = "<#TH"
+"""First characters of a block of instructions: of a tag, a document, `_SETUP`, `_FILES`."""
+
 REMINDER = "system-reminder"
 """Tag of Claude Code's blocks: instructions at the beginning of a conversation, later mostly remarks of the moment."""
 
@@ -56,6 +59,8 @@ def standing_words(text: str) -> tuple[int, tuple[str, ...]]:
     A client resends such blocks with each request (CLAUDE.md, AGENTS.md, the environment, lists of skills). Two versions
     of the same block are named alike: by its tag and first words, numbers left out.
     """
+    if _begins_otherwise(text, _MAY_STAND):
+        return 0, ()
     at = _after_blanks(text, 0)
     if _SETUP.match(text, at):
         return len(text), ("setup",)
@@ -107,6 +112,8 @@ def is_spoken(text: str) -> bool:
 
     Of a text that begins with the user's words, or with a client's note and then those words, the rest is not read.
     """
+    if _begins_otherwise(text, _MAY_STAND + _BEGINNINGS):
+        return True
     at = _after_blanks(text, standing_words(text)[0])
     while (opening := _NOTES.match(text, at)) is not None:
         closing = f"</{opening[1]}>"
@@ -116,6 +123,12 @@ def is_spoken(text: str) -> bool:
         at = _after_blanks(text, end + len(closing))
     rest = text[at : at + 1]
     return bool(spoken(text[at:])) if rest and rest in _BEGINNINGS else bool(rest)
+
+
+def _begins_otherwise(text: str, characters: str) -> bool:
+    """True if ``text`` begins with a character that is neither blank nor one of these, as nearly every text does."""
+    first = text[:1]
+    return first != "" and first not in characters and not first.isspace()
 
 
 def without_elements(text: str, *, opening: re.Pattern[str]) -> str:

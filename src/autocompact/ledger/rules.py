@@ -275,8 +275,13 @@ def is_rule(sentence: str, *, strict: bool = False) -> bool:
     """True if the sentence has the form of a standing instruction."""
     if sentence.rstrip("\"')` ").endswith(("?", "？")) or len(sentence) < (9 if sentence.isascii() else 4):
         return False
-    if any(pattern.search(sentence) for pattern in (_MUSES, _PASTED, _PASSING)):
+    # most sentences have no such form: then what it must not be is not looked for
+    if not _sounds_like_a_rule(sentence, strict=strict):
         return False
+    return not any(pattern.search(sentence) for pattern in (_MUSES, _PASTED, _PASSING))
+
+
+def _sounds_like_a_rule(sentence: str, *, strict: bool) -> bool:
     if _ASKS_FIRST.found_in(sentence) or (_STRONG.found_in(sentence) and _is_order(sentence)):
         return True
     prohibits = _PROHIBITS.found_in(sentence)

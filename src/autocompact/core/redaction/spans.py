@@ -35,6 +35,11 @@ class Source:
         lower = text.encode("latin-1", "replace").lower()
         return cls(text, lower, anchors.places(lower))
 
+    @property
+    def has_no_anchor(self) -> bool:
+        """True if the text holds no anchor; one that is not ASCII has two letters or more that Latin-1 cannot write."""
+        return not self.places and b"??" not in self.lower
+
     def positions(self, anchor: str) -> Iterable[int]:
         """Where ``anchor`` begins; one that is not ASCII is not in ``places``, and is written as it is or not at all."""
         return self.places.get(anchor, ()) if anchor.isascii() else self._found(anchor)
