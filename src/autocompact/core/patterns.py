@@ -13,10 +13,12 @@ class LazyPattern:
     Args:
         source: the expression.
         flags: those of `re`.
+        needs: an expression for a part that every match in ASCII text has, in lower case where ``flags`` ignore case. One
+            that is quickly looked for spares most texts the search of an expression that may begin anywhere.
     """
 
-    def __init__(self, source: str, flags: int = 0) -> None:
-        self.source, self.flags = source, flags
+    def __init__(self, source: str, flags: int = 0, *, needs: str = "") -> None:
+        self.source, self.flags, self.needs = source, flags, needs
         self._folds = bool(flags & re.IGNORECASE)
 
     @cached_property
@@ -38,13 +40,20 @@ class LazyPattern:
         """True if `search` finds it, several times as fast where ``text`` is ASCII."""
         if not text.isascii():
             return self.search(text) is not None
-        return self._ascii.search(text.lower() if self._folds else text) is not None
+        text = text.lower() if self._folds else text
+        if self.needs and self._needed.search(text) is None:
+            return False
+        return self._ascii.search(text) is not None
 
     def begins(self, text: str) -> bool:
         """True if `match` finds it, several times as fast where ``text`` is ASCII."""
         if not text.isascii():
             return self.match(text) is not None
         return self._ascii.match(text.lower() if self._folds else text) is not None
+
+    @cached_property
+    def _needed(self) -> re.Pattern[str]:
+        return re.compile(self.needs)
 
     @cached_property
     def _ascii(self) -> re.Pattern[str]:

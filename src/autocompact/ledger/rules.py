@@ -74,6 +74,7 @@ _PROHIBITS = LazyPattern(
     r"|\bnão\s+\w+|\bnon\s+\w+(?:re|te|e)\b|\bне\s+\w+(?:й|йте|ть|ти)\b|\bнельзя\b|\bзапрещ\w+"
     r"|不要|不准|不许|不能|不得|禁止|别(?!的|人)|请勿|勿|ないで(?:ください)?|しないこと|禁止|てはいけない|てはならない|ては(?:だめ|駄目)|하지 ?마|하지 ?말|금지|안 ?돼",
     re.IGNORECASE,
+    needs=r"not\b|n'|\bn(?:o|e|on|ever|icht|ie)\b|dont|kein|avoid|cannot|refrain|stay away|hands off|leave|lass|interdi|evit|prohibid",
 )
 _ASKS_FIRST = LazyPattern(
     r"\b(?:ask(?: me)?(?: first)? before|ask (?:me )?first|check with me|confirm with me|(?:get|wait for|needs?|requires?|with(?:out)?) (?:my |our |explicit |prior |the user's |user )*(?:approval|permission|consent|confirmation|sign-?off|go-?ahead|ok(?:ay)?)"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 
 from autocompact.core.redaction.rules import Name
 from autocompact.core.redaction.spans import Source, Span
@@ -526,16 +527,19 @@ class _Value:
 
 
 _ANCHORS = frozenset(name.anchor for name in NAMES)
+_ORDER = tuple(enumerate(NAMES))
+_BY_ANCHOR = {anchor: tuple(row for row in _ORDER if row[1].anchor == anchor) for anchor in _ANCHORS}
+_FOREIGN = tuple(row for row in _ORDER if not row[1].anchor.isascii())
 
 
 def find_named(source: Source) -> Iterator[Span]:
-    """The values of the names in the table."""
+    """The values of the names in the table, in its order."""
+    rows = [row for anchor in source.places.keys() & _ANCHORS for row in _BY_ANCHOR[anchor]]
     # A letter that Latin-1 cannot write is "?" in the lower-case text: without two of them there is no foreign name.
-    foreign = b"??" in source.lower
-    if foreign or not source.places.keys().isdisjoint(_ANCHORS):
-        for name in NAMES:
-            if foreign if not name.anchor.isascii() else name.anchor in source.places:
-                yield from _named(source, name)
+    if b"??" in source.lower:
+        rows += _FOREIGN
+    for _, name in sorted(rows, key=itemgetter(0)):
+        yield from _named(source, name)
 
 
 def _named(source: Source, name: Name) -> Iterator[Span]:
