@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from autocompact.compaction.record import Compaction, Mask
 from autocompact.compaction.repair import NO_RESPONSE, UNDERSTOOD, problems
 from autocompact.compaction.transcript import Context, Messages, Transcript, View, masked, view
+from autocompact.core.lookup import OPENS, Lookup
 from autocompact.core.messages import Image, Message, Text, ToolResult, text_message
 from autocompact.core.redaction import redact
 from autocompact.core.tokens import Cost, message_cost
@@ -437,6 +438,22 @@ def test_masked_results_are_shown_as_their_stub() -> None:
     message = masked(said("tool", result("a"), answer), [Mask(seq=1, part=1, stub=redact("[gone]"))])
     assert message.parts == (result("a"), ToolResult(call_id="b", text="[gone]"))
     assert message.changed
+
+
+def test_summary_and_stubs_are_worded_for_what_the_model_can_look_up_with() -> None:
+    masks = (Mask(seq=8, part=0, stub=redact("[left out; " + OPENS.format(8))),)
+    log = Transcript(
+        numbered([said("system", "be brief"), *talk(8)]),
+        counter=LengthCounter(),
+        lookup=Lookup(tools=False, command="show m123"),
+    )
+    made = record(4, masks=masks)
+    for held in (log, log.snapshot(), log.after(made)):
+        context = view(held, made)
+        told = "\n".join([m.text + "".join(r.text for r in m.results) for m in context.messages])
+        assert "memory_" not in told
+        assert "`show m123` shows it" in told
+        assert "[left out; archived as m8]" in told
 
 
 def test_an_open_call_is_answered_only_in_the_context_of_that_moment() -> None:

@@ -10,6 +10,7 @@ import pytest
 from autocompact.compaction.modes import DEFAULT
 from autocompact.compaction.repair import problems
 from autocompact.core.budget import Policy
+from autocompact.core.lookup import WITH_TOOLS, Lookup
 from autocompact.core.messages import Message, Text, Usage, text_message
 from autocompact.errors import Conflict, IncompressibleContext, ModelOverflow, ModelRefused
 from autocompact.events import (
@@ -296,6 +297,22 @@ async def test_the_meter_says_what_fills_the_context():
     parts = conversation.breakdown()
     assert set(parts) == {"system prompt", "tools", "user", "assistant", "tool results"}
     assert sum(parts.values()) == conversation.cost().tokens
+
+
+async def test_a_context_is_worded_anew_for_a_model_without_the_memory_tools():
+    shared = compactor()
+    conversation = await shared.open("invoices")
+    await work(conversation, 12)
+    conversation.use_lookup(WITH_TOOLS)
+    assert (await conversation.compact()).success
+    with_tools = [message.text for message in conversation.context().messages]
+    assert "memory_search finds them" in "".join(with_tools)
+    conversation.use_lookup(Lookup(tools=False))
+    assert "memory_" not in "".join(message.text for message in conversation.context().messages)
+    await conversation.reload()
+    assert conversation.lookup == Lookup(tools=False)
+    conversation.use_lookup(WITH_TOOLS)
+    assert [message.text for message in conversation.context().messages] == with_tools
 
 
 async def test_messages_added_together_are_one_append_and_count_as_if_added_one_by_one():

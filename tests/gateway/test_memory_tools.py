@@ -16,9 +16,7 @@ import openai
 import pytest
 
 from autocompact.core.messages import Dialect, ToolCall
-from autocompact.errors import InvalidInput
-from autocompact.gateway import Gateway
-from autocompact.gateway.memory_tools import MOST_ROUNDS
+from autocompact.gateway.memory_tools import MOST_ROUNDS, MOST_TOKENS
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.testing import Answer, FakeProvider, Received, Recorded
@@ -41,7 +39,7 @@ from tests.gateway.searches import (
     searching,
     tools_of,
 )
-from tests.gateway.serving import config, gateway_before
+from tests.gateway.serving import gateway_before
 from tests.gateway.test_compaction import WINDOW
 from tests.gateway.test_passing import post
 
@@ -297,6 +295,7 @@ async def test_a_server_that_knows_no_tools_gets_the_request_without_them() -> N
         again = await ask_chat(url, stream=True)
     assert (first.text, again.text) == ("Fine.", "Fine.")
     assert [names(asked) != [] for asked in provider.requests] == [True, False, False]
+    assert [b"memory_search" in asked.raw for asked in provider.requests] == [True, False, False]
 
 
 async def test_one_client_never_searches_what_another_one_said() -> None:
@@ -511,7 +510,176 @@ async def test_reasoning_items_go_back_where_the_provider_can_read_them(
     assert [("id" in item) for item in added if item["type"] == "function_call"] == [carried]
 
 
-async def test_a_store_without_a_search_index_is_refused() -> None:
-    async with FakeProvider() as provider:
-        with pytest.raises(InvalidInput, match="search index"):
-            Gateway(config(provider, memory_tools=True), store=MemoryStore())
+async def test_with_a_store_that_keeps_no_search_index_nothing_is_offered() -> None:
+    async with (
+        FakeProvider("Fine.", window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW, store=MemoryStore()) as url,
+    ):
+        await ask_chat(url, stream=False)
+    (asked,) = provider.requests
+    assert names(asked) == []
+    assert b"memory_search" not in asked.raw
+
+
+@pytest.mark.parametrize(
+    "off, offered",
+    [((), True), (("M",), False), (("some-agent/",), False), (("other", "AGENT"), True), (("",), True)],
+)
+async def test_they_are_offered_by_default_but_for_models_and_clients_that_are_named(
+    off: tuple[str, ...], offered: bool
+) -> None:
+    body: Any = {"model": "m", "max_tokens": 500, "messages": history()}
+    async with (
+        FakeProvider("Fine.", window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW, memory_tools_off=off, store=indexed()) as url,
+    ):
+        agent = {"User-Agent": "Some-Agent/1.2 (linux)"}
+        await post(f"{url}/v1/chat/completions", json.dumps(body).encode(), **agent)
+    (asked,) = provider.requests
+    assert ("memory_search" in names(asked)) == offered
+    assert (b"memory_search finds them" in asked.raw) == offered
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("stream", [False, True])
+async def test_what_the_server_does_not_take_of_a_search_costs_the_client_nothing(
+    dialect: Dialect, stream: bool
+) -> None:
+    def script(asked: Received) -> Answer | Recorded:
+        if results(asked):
+            return Recorded(body=b'{"error":{"message":"no such role"}}', status=400)
+        return Answer(text="Without it.") if "memory_search" not in names(asked) else Answer(calls=(SEARCH,))
+
+    async with (
+        FakeProvider(script, window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW, store=indexed()) as url,
+    ):
+        seen = await ASK[dialect](url, stream=stream, tools=tools_of(dialect))
+        metrics = await text_at(f"{url}/autocompact/metrics")
+    assert (seen.text, seen.calls) == ("Without it.", ())
+    assert "memory_" not in seen.dump
+    assert [names(asked) == ["read"] for asked in provider.requests] == [False, False, True]
+    assert provider.requests[2].messages == provider.requests[0].messages
+    assert 'autocompact_failures_total{kind="MemoryRefused"} 1.0' in metrics
+
+
+async def test_a_call_that_cannot_be_read_costs_the_client_nothing() -> None:
+    broken = {"id": "c", "type": "function", "function": {"name": "memory_search", "arguments": 5}}
+
+    def script(asked: Received) -> Answer | Recorded:
+        if "memory_search" not in names(asked):
+            return Answer(text="Without it.")
+        chunk: Any = {"index": 0, "delta": {"tool_calls": [broken | {"index": 0}]}, "finish_reason": None}
+        ended: Any = {"index": 0, "delta": {}, "finish_reason": "tool_calls"}
+        events = [{"id": "x", "choices": [each]} for each in (chunk, ended)]
+        told = "".join(f"data: {json.dumps(each)}\n\n" for each in events) + "data: [DONE]\n\n"
+        return Recorded(body=told.encode(), content_type="text/event-stream")
+
+    async with (
+        FakeProvider(script, window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW, store=indexed()) as url,
+    ):
+        seen = await ask_chat(url, stream=True, tools=tools_of("openai_chat"))
+    assert (seen.text, seen.calls) == ("Without it.", ())
+    assert "memory_search" not in seen.dump
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("again", ["", "And now that."])
+async def test_an_answer_with_a_call_begins_with_the_thinking_of_its_turn(stream: bool, again: str) -> None:
+    """Without interleaved thinking there is none after a result, and the API asks for it before the call."""
+
+    def script(asked: Received) -> Answer:
+        if results(asked):
+            return Answer(reasoning=again, text="Reading.", calls=(READ,))
+        return Answer(reasoning="First this.", calls=(SEARCH,))
+
+    thinking: Any = {"type": "enabled", "budget_tokens": 1024}
+    async with (
+        FakeProvider(script, window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW, store=indexed()) as url,
+        anthropic.AsyncAnthropic(api_key="k", base_url=url, max_retries=0) as client,
+    ):
+        asked: Any = {"model": "m", "max_tokens": 1_500, "messages": history(), "thinking": thinking}
+        asked["tools"] = tools_of("anthropic")
+        if stream:
+            async with client.messages.stream(**asked) as events:
+                done: Any = await events.get_final_message()
+        else:
+            done = await client.messages.create(**asked)
+        blocks = [block.model_dump(exclude_none=True) for block in done.content]
+        said = answered("anthropic", {"content": blocks})
+        await client.messages.create(**asked | {"messages": [*history(), *said]})
+    assert [block["type"] for block in blocks] == ["thinking", "text", "tool_use"]
+    assert blocks[0]["thinking"] == (again or "First this.")
+    assert len(provider.requests) == 3  # the signature was taken back
+
+
+async def test_the_model_is_told_which_results_are_the_last_ones() -> None:
+    def script(asked: Received) -> Answer:
+        told = results(asked)
+        if told and "the last search of this turn" in told[-1]:
+            return Answer(text="Then so.")
+        return always_searching(asked)
+
+    async with (
+        FakeProvider(script, window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW, store=indexed()) as url,
+    ):
+        seen = await ask_chat(url, stream=True, tools=tools_of("openai_chat"))
+    assert seen.text == "Then so."
+    assert len(provider.requests) == MOST_ROUNDS
+    assert len({json.dumps(asked.body["tools"]) for asked in provider.requests}) == 1  # the cache holds
+
+
+async def test_a_turn_brings_no_more_tokens_than_the_cap_however_large_the_window() -> None:
+    long = [{"role": "user", "content": "Start"}]
+    for number in range(40):
+        long += [
+            {"role": "assistant", "content": f"Part {number}: " + "many words of it " * 1_500},
+            {"role": "user", "content": f"Go on with {number}."},
+        ]
+    calls = tuple(
+        ToolCall(id=f"c{n}", name="memory_expand", arguments=json.dumps({"ref": f"m{2 * n + 2}"}))
+        for n in range(20)
+    )
+
+    def script(asked: Received) -> Answer:
+        return Answer(text="Enough.") if results(asked) else Answer(calls=calls)
+
+    async with (
+        FakeProvider(script) as provider,
+        gateway_before(provider, window=200_000, store=indexed()) as url,
+    ):
+        seen = await ask_chat(url, stream=False, messages=long)
+    assert seen.text == "Enough."
+    first, second = provider.requests
+    assert "no room for more" in second.raw.decode()
+    assert MOST_TOKENS * 0.5 < second.tokens - first.tokens < MOST_TOKENS * 1.2
+
+
+@pytest.mark.parametrize(
+    "status, said, remembered",
+    [
+        (404, "No endpoints found that support tool use", True),
+        (500, "tools param requires --jinja flag", True),
+        (500, "try again", False),
+    ],
+)
+async def test_a_server_that_refuses_tools_in_another_way_gets_none(
+    status: int, said: str, remembered: bool
+) -> None:
+    def script(asked: Received) -> Answer | Recorded:
+        if names(asked):
+            return Recorded(body=json.dumps({"error": {"message": said}}).encode(), status=status)
+        return Answer(text="Fine.")
+
+    async with (
+        FakeProvider(script, window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW, store=indexed()) as url,
+    ):
+        told = [(await ask_chat(url, stream=False)).text for _ in range(2)]
+    assert told == ["Fine.", "Fine."]
+    assert [names(asked) != [] for asked in provider.requests] == (
+        [True, False, False] if remembered else [True, False, True, False]
+    )

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
+import shlex
+import sys
+from pathlib import Path
 from typing import Any
 
 import anthropic
 import pytest
 
-from autocompact.core.messages import Message, Text, ToolResult, text_message
-from autocompact.gateway.wording import without_tools
-from autocompact.ledger.summary import frame
+from autocompact.compactor.compactor import ConversationStore
+from autocompact.gateway.config import LOCAL_HOSTS
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.memory_index import MemoryIndex
+from autocompact.stores.sqlite import SqliteStore
 from autocompact.testing import FakeProvider
 from tests.gateway.serving import gateway_before
 
@@ -37,12 +42,14 @@ def history(turns: int, *, says: int) -> list[Any]:
     return messages
 
 
-async def sent(*, says: int, memory_tools: bool = False) -> list[str]:
+async def sent(
+    *, says: int, memory_tools: bool = False, store: ConversationStore | None = None, **settings: Any
+) -> list[str]:
     """The bodies that go upstream for a conversation that outgrows its window, those of compacted contexts."""
-    store = MemoryStore(indexer=MemoryIndex())
+    kept = store or MemoryStore(indexer=MemoryIndex())
     async with (
         FakeProvider("Fine.") as provider,
-        gateway_before(provider, store=store, window=8_000, memory_tools=memory_tools) as url,
+        gateway_before(provider, store=kept, window=8_000, memory_tools=memory_tools, **settings) as url,
         anthropic.AsyncAnthropic(api_key="k", base_url=url, max_retries=0) as client,
     ):
         for turns in range(1, 26):
@@ -53,12 +60,16 @@ async def sent(*, says: int, memory_tools: bool = False) -> list[str]:
     return [body for body in bodies if "Line of part 0. " * 120 not in body]
 
 
+def texts_of(body: str) -> str:
+    return json.dumps(json.loads(body)["messages"], ensure_ascii=False)
+
+
 @pytest.mark.parametrize("says, said", [(0, "; archived as m"), (40, "a reference such as [m123] names one")])
 async def test_a_model_without_the_tools_never_reads_their_names(says: int, said: str) -> None:
     bodies = await sent(says=says)
     assert any(said in body for body in bodies)
     for body in bodies:
-        texts = json.dumps(json.loads(body)["messages"], ensure_ascii=False)
+        texts = texts_of(body)
         assert "memory_search" not in texts
         assert "memory_expand" not in texts.replace(json.dumps(QUOTED)[1:-1], "")
 
@@ -69,24 +80,22 @@ async def test_a_model_that_has_them_does() -> None:
     assert any("memory_search finds them" in body for body in bodies)
 
 
-def test_what_a_client_wrote_itself_stays() -> None:
-    theirs = text_message(3, "user", f"{QUOTED} memory_search finds them")
-    assert without_tools(theirs) is theirs
-    stub = ToolResult(call_id="a", text='[output left out: cat a; memory_expand("m4") shows it]')
-    quoted = ToolResult(call_id="b", text=QUOTED)
-    changed = without_tools(Message(seq=4, role="tool", parts=(stub, quoted)))
-    assert changed.results[0].text == "[output left out: cat a; archived as m4]"
-    assert changed.results[1] is quoted
+async def test_an_agent_without_the_tools_is_told_a_command_that_shows_what_left(tmp_path: Path) -> None:
+    database = tmp_path / "where it is" / "gw.db"
+    database.parent.mkdir()
+    bodies = await sent(says=40, store=SqliteStore(database), database=str(database))
+    note = re.search(r"If you can run commands, `(autocompact show [^`]+)` shows it", texts_of(bodies[-1]))
+    assert note is not None
+    _, *arguments = shlex.split(note[1].replace("m123", "m3"))
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "autocompact", *arguments), stdout=asyncio.subprocess.PIPE
+    )
+    shown, _ = await process.communicate()
+    assert (process.returncode, b"Line of part 0. " * 120 in shown) == (0, True), shown
 
 
-def test_a_summary_in_the_system_prompt_is_found_and_the_prompt_stays() -> None:
-    prompt = Text(
-        text="Be careful. memory_search finds them, memory_expand opens a reference such as [m123]."
-    )
-    section = Text(
-        text=frame('Said: [… 9 characters left out: memory_expand("m2") shows all of it]', placement="system")
-    )
-    changed = without_tools(Message(seq=1, role="system", parts=(prompt, section)))
-    assert changed.parts[0] is prompt
-    assert "memory_" not in changed.parts[1].text if isinstance(changed.parts[1], Text) else False
-    assert "9 characters left out: all of it is archived as m2]" in changed.text
+@pytest.mark.parametrize("settings", [{}, {"database": "gw.db", "hosts": LOCAL_HOSTS | {"gw.example"}}])
+async def test_a_client_elsewhere_or_without_a_file_is_told_that_it_cannot_open_them(settings: Any) -> None:
+    bodies = await sent(says=40, **settings)
+    assert "autocompact show" not in bodies[-1]
+    assert "You cannot open it yourself: where a detail is missing" in bodies[-1]

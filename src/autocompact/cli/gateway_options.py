@@ -23,6 +23,7 @@ _PATHS = {
     "compact": "compaction.enabled",
     "summary_model": "compaction.summaryModel",
     "memory_tools": "gateway.memoryTools",
+    "memory_tools_off": "gateway.memoryToolsOff",
     "fail_closed": "gateway.failClosed",
     "access_token_file": "gateway.accessTokenFile",
     "expire_after_days": "gateway.expireAfterDays",
@@ -77,7 +78,13 @@ _OPTIONS = (
     click.option(
         "--memory-tools/--no-memory-tools",
         default=None,
-        help="Let the models search what left their contexts; clients see nothing of it.  [default: off]",
+        help="Let the models search what left their contexts; clients see nothing of it.  [default: on]",
+    ),
+    click.option(
+        "--memory-tools-off",
+        multiple=True,
+        metavar="NAME",
+        help="Not these models, or clients by their User-Agent: the beginning of the name. May be repeated.",
     ),
     click.option(
         "--fail-closed/--fail-open",

@@ -601,7 +601,11 @@ class _Attempt:
         rules = self._rules(head, SMALLEST_LEDGER) if head else EMPTY
         words = self.log.counter.count(self._with_fixed_words(EMPTY, head, rules=EMPTY)) if head else 0
         last = self.last_request.seq if self.last_request else 0
-        summary = self.log.counter.count(frame("", placement=self.goal.placement)) + FRAMING + SMALLEST_LEDGER
+        summary = (
+            self.log.counter.count(frame("", placement=self.goal.placement, lookup=self.log.lookup))
+            + FRAMING
+            + SMALLEST_LEDGER
+        )
         return {
             "system prompt": sum(self.tokens[: self.prompt]) + (self._standing_tokens(head) if head else 0),
             "tools": self.goal.overhead.tokens,

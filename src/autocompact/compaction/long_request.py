@@ -8,6 +8,7 @@ from typing import Final
 
 from autocompact.compaction.record import Mask
 from autocompact.compaction.transcript import masked
+from autocompact.core.lookup import CUT, OPENS_ALL
 from autocompact.core.messages import Message, Text
 from autocompact.core.redacted import (
     EMPTY,
@@ -21,7 +22,7 @@ from autocompact.core.redacted import (
 from autocompact.core.redaction import Redacted
 from autocompact.core.tokens import Counter, ends, message_cost
 
-_MARKER: Final = '\n[… {:,} characters left out: memory_expand("m{}") shows all of it]\n'
+_MARKER: Final = "\n[… {:,} " + CUT + OPENS_ALL + "\n"
 
 LEAST_REQUEST = 64
 """Tokens to which a request is cut at least: less says nothing."""

@@ -19,6 +19,7 @@ from typing import Final
 from autocompact.compaction.record import Mask
 from autocompact.core.actions import Action, interpret
 from autocompact.core.content import Content, content_of
+from autocompact.core.lookup import OPENS, OPENS_ALL
 from autocompact.core.messages import Message, ToolResult
 from autocompact.core.pairing import Place, pairs
 from autocompact.core.redacted import (
@@ -190,7 +191,7 @@ def _level(sizes: Iterable[int], save: int) -> int:
 
 def _cut_text(output: _Output, most: int, *, counter: Counter) -> Redacted:
     """Beginning and end of a result, in a message of at most ``most`` tokens."""
-    note = filled('\n[memory_expand("m{}") shows all of it]', output.seq)
+    note = filled("\n[" + OPENS_ALL, output.seq)
     frame = _weigh(ToolResult(call_id=output.result.call_id, text=note), counter) + 1
     shorter = edited(output.clean.text, partial(truncated, tokens=most - frame, counter=counter))
     return joined("", (shorter, note))
@@ -291,7 +292,7 @@ def _stub(output: _Output) -> Redacted:
     size = filled("{:,} tokens, {:,} line{}", output.tokens, lines, own("s" if lines > 1 else ""))
     content = content_of(output.action, text)
     return filled(
-        _STUB + '{} ({}, {}){}; memory_expand("m{}") shows it]',
+        _STUB + "{} ({}, {}){}; " + OPENS,
         what,
         own(content),
         size,
@@ -301,7 +302,7 @@ def _stub(output: _Output) -> Redacted:
 
 
 def _short_stub(output: _Output) -> Redacted:
-    return filled(_STUB + 'memory_expand("m{}") shows it]', output.seq)
+    return filled(_STUB + OPENS, output.seq)
 
 
 def _main_argument(action: Action) -> Redacted:

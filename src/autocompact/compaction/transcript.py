@@ -20,6 +20,7 @@ from typing import overload
 
 from autocompact.compaction.record import Compaction, Mask
 from autocompact.compaction.repair import Repairer
+from autocompact.core.lookup import WITH_TOOLS, Lookup
 from autocompact.core.messages import Message, Part, Role, Text, ToolResult
 from autocompact.core.tokens import Cost, Counter, message_cost
 from autocompact.core.validity import noted
@@ -32,7 +33,7 @@ class Transcript:
     Append-only. ``counter`` measures each message once, when its cost is first asked for. A long log need not be in memory
     whole: ``first`` says where the messages held here begin, ``earlier`` brings the few older ones that a context
     still shows, ``prompt`` tells which of them (by ``seq``) are the system prompt, ``prefix`` is the hash of
-    everything before ``first``.
+    everything before ``first``. ``lookup`` says how the model opens what left the context.
     """
 
     def __init__(
@@ -44,8 +45,10 @@ class Transcript:
         earlier: Iterable[Message] = (),
         prompt: Iterable[int] = (),
         prefix: str = "",
+        lookup: Lookup = WITH_TOOLS,
     ) -> None:
         self.counter = counter
+        self.lookup = lookup
         self.first = first
         self.replacements = 0
         self._earlier = {message.seq: message for message in earlier}
@@ -196,7 +199,7 @@ class Transcript:
 
     def snapshot(self) -> Transcript:
         """A copy that stays as it is while this one grows. O(messages held), no message is measured again."""
-        copy = Transcript(counter=self.counter, first=self.first, prefix=self._before)
+        copy = Transcript(counter=self.counter, first=self.first, prefix=self._before, lookup=self.lookup)
         copy._origin = self._origin
         copy.replacements, copy._begun = self.replacements, self._begun
         copy._prompt, copy._earlier = list(self._prompt), dict(self._earlier)
@@ -215,6 +218,7 @@ class Transcript:
             first=first,
             earlier=[self[seq] for seq in needed if seq not in self._replaced],
             prefix=self.prefix(compaction.through_seq),
+            lookup=self.lookup,
         )
         held = slice(first - self.first, None)
         rest._prompt, rest._begun = list(self._prompt), self._begun
@@ -370,7 +374,9 @@ class View:
         masks = self._masks.get(message.seq) if is_whole else None  # what is shown in part was masked before
         if message.unknown_role:
             message = noted(message)
-        first = self._repairer.push(masked(message, masks) if masks else message)
+        first = self._repairer.push(
+            masked(message, masks, lookup=self.transcript.lookup) if masks else message
+        )
         for cost in self._costs[first:]:
             self._cost = self._cost - cost
         del self._costs[first:], self._standing[first:]
@@ -396,9 +402,13 @@ def view(transcript: Transcript, compaction: Compaction | None = None, *, closed
     return View(transcript, compaction).context(closed=closed)
 
 
-def masked(message: Message, masks: Iterable[Mask]) -> Message:
-    """A message of the log with the parts that ``masks`` name shown as their stubs."""
-    stubs = {mask.part: mask.stub for each in masks if (mask := each.located(message)) is not None}
+def masked(message: Message, masks: Iterable[Mask], *, lookup: Lookup = WITH_TOOLS) -> Message:
+    """A message of the log with the parts that ``masks`` name shown as their stubs, worded by ``lookup``."""
+    stubs = {
+        mask.part: lookup.stub(mask.stub, seq=mask.seq)
+        for each in masks
+        if (mask := each.located(message)) is not None
+    }
     parts: list[Part] = []
     for index, part in enumerate(message.parts):
         if index in stubs and isinstance(part, ToolResult):
@@ -417,20 +427,21 @@ def _head(log: Transcript, compaction: Compaction) -> Iterator[Message]:
     kept = [log[seq] for seq in compaction.keep if seq not in prompt and not log.is_replaced(seq)]
     standing = {one.seq: one for one in compaction.standing if not log.is_replaced(one.seq)}
     if compaction.summary and compaction.placement == "system":
-        yield from _with_section(system, frame(compaction.summary, placement="system"))
+        yield from _with_section(system, frame(compaction.summary, placement="system", lookup=log.lookup))
     else:
         yield from system
     yield from filter(None, (one.shown(log[one.seq]) for one in standing.values()))
     if compaction.summary and compaction.placement == "assistant":
         yield _made("user", frame("", placement="assistant"))
     if compaction.summary and compaction.placement != "system":
-        yield _made(compaction.placement, frame(compaction.summary, placement=compaction.placement))
+        framed = frame(compaction.summary, placement=compaction.placement, lookup=log.lookup)
+        yield _made(compaction.placement, framed)
     for message in kept:
         if message.seq not in standing:
             yield message
         else:
             masks = [mask for mask in compaction.masks if mask.seq == message.seq]
-            yield from filter(None, (standing[message.seq].rest(masked(message, masks)),))
+            yield from filter(None, (standing[message.seq].rest(masked(message, masks, lookup=log.lookup)),))
 
 
 def _with_section(system: Sequence[Message], section: str) -> Iterator[Message]:

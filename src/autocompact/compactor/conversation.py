@@ -28,6 +28,7 @@ from autocompact.compactor.records import Records
 from autocompact.compactor.state import EngineState
 from autocompact.compactor.work import CHANGED, CompactionResult, finished, numbered
 from autocompact.core.budget import Compact, Continue, Decision, Prepare, Pressure, Refuse, State, decide
+from autocompact.core.lookup import Lookup
 from autocompact.core.messages import Dialect, Message, Role, Text, Usage
 from autocompact.core.redaction import redact
 from autocompact.core.tokens import Cost, breakdown, message_cost, size
@@ -124,6 +125,7 @@ class Conversation:
             earlier=snapshot.earlier,
             prompt=snapshot.prompt,
             prefix=active.prefix if active else "",
+            lookup=self.lookup,
         )
         view = View(transcript, active)
         large = sum(map(size, (*snapshot.earlier, *messages))) > LARGE
@@ -342,6 +344,18 @@ class Conversation:
     def use_tools(self, tools: bytes | None, *, system: str = "") -> None:
         """Say what every request carries besides the messages: tool schemas as raw JSON, a system prompt."""
         self.meter.carry(tools, system=system)
+
+    @property
+    def lookup(self) -> Lookup:
+        """How the model opens what left the context."""
+        return self.transcript.lookup
+
+    def use_lookup(self, lookup: Lookup) -> None:
+        """Word summary and masks for a model that opens what left the context in this way."""
+        if lookup != self.lookup:
+            self.transcript.lookup = lookup
+            if self.active is not None:
+                self._view.activate(self.active)
 
     def usage(self) -> Reading:
         """How full the context is: the figure of the meter and of the trigger. O(new)."""

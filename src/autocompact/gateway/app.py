@@ -8,6 +8,7 @@ gateway is told to fail closed.
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
@@ -49,8 +50,10 @@ if TYPE_CHECKING:
     from aiohttp import ClientResponse
 
 _OK, _NO_METHOD, _FAILED = 200, 405, 500
-_TOOL_ERRORS = frozenset({400, 422, 500, 501})
-"""What servers answer to tools that they do not know."""
+_TOOL_ERRORS = frozenset({400, 404, 422, 500, 501})
+"""What servers answer to tools that they do not know: OpenRouter 404, llama.cpp 500, most others 400."""
+
+_TOOLS = re.compile(rb"tool|function", re.IGNORECASE)
 
 _FORWARDED = (b"x-autocompact-action", b"forwarded")
 _UNPREPARED = (b"x-autocompact-action", b"failed-open")
@@ -262,7 +265,7 @@ class Gateway:
         )
         first = First(self._upstream, exchange, body=body)
         try:
-            turn, ours = await self._prepared(request, body=body, namespace=namespace, first=first)
+            turn, ours = await self._prepared(exchange, request, body=body, namespace=namespace, first=first)
             self.metrics.requested(
                 dialect, action=turn.action, seconds=(first.at or time.perf_counter()) - begun
             )
@@ -293,13 +296,13 @@ class Gateway:
         return request
 
     async def _prepared(
-        self, request: Request | None, *, body: bytes, namespace: str, first: First
+        self, exchange: Exchange, request: Request | None, *, body: bytes, namespace: str, first: First
     ) -> tuple[Turn, Sequence[Header]]:
         """What goes upstream. Where that is sure to be the request itself, it goes while the rest is still to do."""
         if request is None:
             return Turn(body=body), (_FORWARDED,)
         try:
-            recognised = await self.turns.recognised(request, namespace=namespace)
+            recognised = await self.turns.recognised(request, namespace=namespace, client=exchange.program)
             if recognised is None:
                 return Turn(body=body), (_FORWARDED,)
             if recognised.goes_first:
@@ -360,15 +363,17 @@ class Gateway:
         response = await (first.answer() if first.is_sent else self._sent(exchange, turn))
         try:
             head = Head(response)
-            smaller = await self._smaller(head, request, namespace=namespace, sent=turn.body)
+            smaller = await self._smaller(
+                exchange, head, request=request, namespace=namespace, sent=turn.body
+            )
             if smaller is not None:
                 response.close()
                 turn, ours = smaller, tuple(smaller.headers())
                 response = await self._sent(exchange, turn)
                 head = Head(response)
-            if turn.memory is not None and _may_refuse_tools(head):
+            if turn.memory is not None and request is not None and _may_refuse_tools(head):
                 response.close()
-                turn, response = await self._without_tools(exchange, turn, told=response.status)
+                turn, response = await self._without_tools(exchange, request, head=head, namespace=namespace)
                 head = Head(response)
             if turn.memory is not None:
                 await self._in_rounds(exchange, turn, head=head, ours=ours, send=send)
@@ -386,19 +391,23 @@ class Gateway:
 
     async def _sent(self, exchange: Exchange, turn: Turn) -> ClientResponse:
         """The answer to the request, which brings the memory tools if the turn has them."""
-        if turn.memory is None:
-            return await self._upstream.send(exchange, turn.body, written=turn.written)
-        return await self._upstream.send(readable(exchange), turn.memory.body(), written=turn.written)
+        asking = exchange if turn.memory is None else readable(exchange)
+        return await self._upstream.send(asking, turn.body, written=turn.written)
 
     async def _without_tools(
-        self, exchange: Exchange, turn: Turn, *, told: int
+        self, exchange: Exchange, request: Request, *, head: Head, namespace: str
     ) -> tuple[Turn, ClientResponse]:
         """The same once more without our tools; if that is taken, the model's server takes no tools at all."""
-        without = replace(turn, memory=None)
+        try:
+            without = await self.turns.without_memory(request, namespace=namespace)
+        except Exception as error:  # noqa: BLE001 - then it goes upstream as it came
+            self.metrics.failed(type(error).__name__)
+            log.warning("a request could not be prepared without the memory tools", extra=log_data(error))
+            without = Turn(body=request.raw)
         response = await self._sent(exchange, without)
-        if response.status == _OK and told != _FAILED and turn.memory is not None:
-            self.turns.without_tools.add(turn.memory.model)
-            log.warning("a model takes no tools", extra={"model": turn.memory.model})
+        if response.status == _OK and _names_tools(head):
+            self.turns.without_tools.add(request.model)
+            log.warning("a model takes no tools", extra={"model": request.model})
         return without, response
 
     async def _in_rounds(
@@ -414,7 +423,7 @@ class Gateway:
             turn.report(usage)
 
     async def _smaller(
-        self, head: Head, request: Request | None, *, namespace: str, sent: bytes
+        self, exchange: Exchange, head: Head, *, request: Request | None, namespace: str, sent: bytes
     ) -> Turn | None:
         """What to send instead, if the provider says that the request was too large."""
         told = await head.look()
@@ -422,7 +431,9 @@ class Gateway:
         if overflow is None or request is None:
             return None
         try:
-            return await self.turns.shrunk(request, namespace=namespace, overflow=overflow, sent=sent)
+            return await self.turns.shrunk(
+                request, namespace=namespace, overflow=overflow, sent=sent, client=exchange.program
+            )
         except Exception as error:  # noqa: BLE001 - then the client gets the provider's own answer
             self.metrics.failed(type(error).__name__)
             log.warning("a retry could not be prepared", extra=log_data(error))
@@ -450,6 +461,11 @@ def _client(scope: Scope) -> Client | None:
 def _may_refuse_tools(head: Head) -> bool:
     status = head.response.status
     return status in _TOOL_ERRORS and is_overflow(status, plain(head.held, head.response)) is None
+
+
+def _names_tools(head: Head) -> bool:
+    """Whether an error is about tools; one that may pass by itself has to say so."""
+    return head.response.status != _FAILED or _TOOLS.search(plain(head.held, head.response)) is not None
 
 
 async def _pieces(receive: Receive) -> AsyncIterator[bytes]:

@@ -110,7 +110,11 @@ class Config:
         fail_closed: refuse a request that could not be compacted, instead of forwarding it as it came.
         keep_from: bytes per token of the threshold from which a conversation is kept. No text has more tokens than
             bytes, so with 1.0 a smaller request cannot reach the threshold; with 0 every conversation is kept.
-        memory_tools: let the models search what left their contexts (`autocompact.gateway.memory_tools`).
+        memory_tools: let the models search what left their contexts (`autocompact.gateway.memory_tools`); nothing comes
+            of it with a store that keeps no search index.
+        memory_tools_off: beginnings of models' names, and of clients' ``User-Agent``, for which they stay out.
+        database: path of the file in which the store keeps conversations, which a model without the memory tools is
+            told if its client runs on this machine; "" if there is none.
         hosts: host names by which a client may address the gateway, without ports (DNS rebinding); "*" is any.
         upstream_keys: key of each provider, which then replaces the credential that the client sends.
         access_tokens: credentials that clients must have where there are ``upstream_keys``.
@@ -128,7 +132,9 @@ class Config:
     mode: Mode = DEFAULT
     fail_closed: bool = False
     keep_from: float = 1.0
-    memory_tools: bool = False
+    memory_tools: bool = True
+    memory_tools_off: tuple[str, ...] = ()
+    database: str = ""
     hosts: frozenset[str] = LOCAL_HOSTS
     upstream_keys: Mapping[Provider, str] = field(default_factory=dict[Provider, str], repr=False)
     access_tokens: tuple[AccessToken, ...] = field(default=(), repr=False)
@@ -151,6 +157,16 @@ class Config:
         if self.window is not None:
             check_whole(self.window, name="window", least=1)
         object.__setattr__(self, "mode", replace(self.mode, placement="user"))
+
+    def offers_memory(self, *, model: str, client: str) -> bool:
+        """Whether a model may get the memory tools when this program asks it, by its ``User-Agent``."""
+        off = tuple(name.lower() for name in self.memory_tools_off if name)
+        return self.memory_tools and not any(each.lower().startswith(off) for each in (model, client))
+
+    @property
+    def is_local(self) -> bool:
+        """Whether clients run on this machine: no other host name leads here."""
+        return self.hosts <= LOCAL_HOSTS
 
 
 def parse_upstreams(text: str) -> dict[Provider, str]:

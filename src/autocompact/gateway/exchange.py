@@ -94,6 +94,11 @@ class Exchange:
         return given[7:].strip() if given[:7].lower() == b"bearer " else given
 
     @property
+    def program(self) -> str:
+        """The program that asks, by its ``User-Agent``."""
+        return self.header(b"user-agent").decode("latin-1")
+
+    @property
     def has_body(self) -> bool:
         """Whether one follows the head."""
         return bool(self.header(b"transfer-encoding")) or self.header(b"content-length") not in (b"", b"0")

@@ -58,7 +58,7 @@ def open_gateway(settings: Settings, *, environ: Mapping[str, str] | None = None
     if settings.gateway.db is None:
         make_folder(database.parent)
     _private_file(database)
-    config = replace(config, namespace_key=key_beside(database))
+    config = replace(config, namespace_key=key_beside(database), database=str(database.resolve()))
     return Gateway(config, store=SqliteStore(database), summaries=summaries)
 
 
@@ -105,6 +105,7 @@ def config_of(
         mode=mode_of(settings),
         fail_closed=gateway.fail_closed,
         memory_tools=gateway.memory_tools,
+        memory_tools_off=gateway.memory_tools_off,
         hosts=LOCAL_HOSTS | {gateway.host, *gateway.allow_hosts},
         upstream_keys={name: _key(name, where, environ=given) for name in PROVIDERS if (where := keys[name])},
         access_tokens=access_tokens(Path(gateway.access_token_file)) if gateway.access_token_file else (),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -39,6 +39,9 @@ NAMES = frozenset({"memory_search", "memory_expand"})
 MOST_ROUNDS = 6
 """How often the model is asked again within one turn; the last time it cannot call the tools any more."""
 
+MOST_TOKENS = 20_000
+"""Tokens that the rounds of one turn may add to the context: two full searches and as many long originals."""
+
 _QUOTED = tuple(f'"{name}"'.encode() for name in sorted(NAMES))
 LEAST_ROOM = 100
 """Tokens that must be left in the window for a result."""
@@ -46,6 +49,7 @@ LEAST_ROOM = 100
 _FRAME_TOKENS = 16
 _CUT = "\n[cut: the context has no room for more]"
 _NO_ROOM = "Error: the context has no room for more results: go on with what you know."
+_LAST = "\n[the last search of this turn: go on with what you know]"
 _BROKEN = "Error: the archive cannot be read at the moment: go on with what you know."
 _NO_CHOICE: dict[Dialect, bytes] = {
     "openai_chat": b'"none"',
@@ -112,13 +116,21 @@ class Memory:
     Args:
         conversation: whose archive is searched, as it stands now; no other conversation can be reached.
         index: the index of its store.
-        body: the request without the tools.
+        body: the request with the tools.
+        tools: the client's own ``tools``; None without.
         dialect: the API of the request.
         room: tokens that the rounds of this turn may add to the context.
     """
 
     def __init__(
-        self, conversation: Conversation, index: Index, *, body: bytes, dialect: Dialect, room: int
+        self,
+        conversation: Conversation,
+        index: Index,
+        *,
+        body: bytes,
+        tools: bytes | None,
+        dialect: Dialect,
+        room: int,
     ) -> None:
         record, counter = conversation.active, conversation.shared.counter
         self.dialect: Dialect = dialect
@@ -131,23 +143,31 @@ class Memory:
             counter=counter,
         )
         self._counter: Counter = counter
-        self._request = parse_request(body, dialect=dialect)
+        self._body = body
+        self._tools = tools
         self._added: list[bytes] = []
         self._room = room
 
-    def body(self, *, last: bool = False) -> bytes:
-        """The request of the next round; in the last one the model can call none of our tools."""
-        request = self._request
-        values: dict[str, bytes] = {}
-        if not last:
-            values["tools"] = offered_tools(request.tools, self.dialect)
-        elif request.tools is None or not json.items(request.tools, path="tools"):
-            values["tools"] = offered_tools(request.tools, self.dialect)
-            values["tool_choice"] = _NO_CHOICE[self.dialect]
-        if self._added:
-            name = "input" if self.dialect == "openai_responses" else "messages"
-            values[name] = _appended(self._listed(name), self._added)
-        return with_members(request, values)
+    def body(self, *, last: bool) -> bytes:
+        """The request of a later round; in the last one the model can call none of our tools."""
+        name = "input" if self.dialect == "openai_responses" else "messages"
+        values = {name: _appended(self._listed(name), self._added)}
+        return with_members(self._request, values | (self._without_ours() if last else {}))
+
+    def plain(self) -> bytes:
+        """The request without any round, in which the model can call none of our tools."""
+        return with_members(self._request, self._without_ours())
+
+    def _without_ours(self) -> dict[str, bytes]:
+        """The members that keep the model from calling our tools."""
+        if self._tools is not None and json.items(self._tools, path="tools"):
+            return {"tools": self._tools}
+        return {"tool_choice": _NO_CHOICE[self.dialect]}
+
+    @cached_property
+    def _request(self) -> Request:
+        """The request taken apart, which most turns never need."""
+        return parse_request(self._body, dialect=self.dialect)
 
     def _listed(self, name: str) -> bytes:
         start, end = self._request.spans[name]
@@ -156,13 +176,20 @@ class Memory:
             return given
         return json.array([json.encode({"role": "user", "content": json.fragment(given)})])
 
-    async def answer(self, reply: Reply, *, metrics: Metrics) -> bool:
-        """Answer the calls of ``reply``, which are all ours, for the next round; False if there are none."""
+    async def answer(self, reply: Reply, *, metrics: Metrics, last: bool) -> bool:
+        """Answer the calls of ``reply``, which are all ours, for the next round; False if there are none.
+
+        Args:
+            reply: of the model.
+            metrics: counts the calls.
+            last: the model is told that these are the last results of its turn.
+        """
         calls = [call for message in reply.messages for call in message.calls]
         if not calls:
             return False
         self._room -= reply.usage.completion if reply.usage is not None else 0
         answers = [await self._answer(call, metrics=metrics) for call in calls]
+        answers[-1] += _LAST if last else ""
         stored = self._request.fields.get("store", b"null") != b"false"
         self._added += _said(reply.messages, self.dialect, stored=stored)
         self._added += _answered(calls, answers, dialect=self.dialect)

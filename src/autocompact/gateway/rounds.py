@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
@@ -27,8 +28,14 @@ if TYPE_CHECKING:
 Ask: TypeAlias = "Callable[[bytes], Awaitable[aiohttp.ClientResponse]]"
 
 _OK = 200
+_OF_THE_RESULTS = frozenset({400, 413, 422})
+"""What servers answer to a request that they do not take; what passes by itself, or concerns the client, is not ours."""
+
 _ERRORS = 400
 _OF_THE_BODY = frozenset({b"content-length", b"content-encoding"})
+
+
+log = logging.getLogger("autocompact.gateway")
 
 
 def readable(exchange: Exchange) -> Exchange:
@@ -54,6 +61,8 @@ class Rounds:
         self._ask = ask
         self._metrics = metrics
         self._response: aiohttp.ClientResponse | None = None
+        self._number = 1
+        self._last = False
 
     async def relay(self, head: Head, *, send: Send, ours: Sequence[Header]) -> Usage | None:
         """Send the answer on.
@@ -72,22 +81,39 @@ class Rounds:
             if self._response is not None:
                 self._response.close()
 
-    async def _next(self, reply: Reply, *, number: int) -> Head:
-        """Answer the calls of round ``number``, and ask again.
+    async def _next(self, reply: Reply) -> Head:
+        """Answer the calls of the round, and ask again.
+
+        What the server does not take with our results in it is asked once more as the client asked it, without our tools:
+        the client's own request was fine.
 
         Raises:
-            Refused: that cannot be done.
+            Refused: the upstream cannot be reached.
         """
-        if not await self._memory.answer(reply, metrics=self._metrics):
-            raise Refused(Refusal(status=502, message="the model's call of a tool cannot be read"))
+        answered = await self._memory.answer(
+            reply, metrics=self._metrics, last=self._number == MOST_ROUNDS - 1
+        )
+        self._last = not answered or self._number == MOST_ROUNDS
+        self._number += 1
+        head = await self._asked(self._memory.body(last=self._last) if answered else self._memory.plain())
+        if answered and head.response.status in _OF_THE_RESULTS:
+            self._last = True
+            self._metrics.failed("MemoryRefused")
+            log.warning(
+                "a server refused the answers of the memory tools", extra={"status": head.response.status}
+            )
+            head = await self._asked(self._memory.plain())
+        return head
+
+    async def _asked(self, body: bytes) -> Head:
         if self._response is not None:
             self._response.close()
         self._metrics.asked_again()
-        self._response = await self._ask(self._memory.body(last=number == MOST_ROUNDS))
+        self._response = await self._ask(body)
         return Head(self._response)
 
-    def _counted(self, reply: Reply | None, *, number: int) -> None:
-        if number > 1 and reply is not None and reply.usage is not None:
+    def _counted(self, reply: Reply | None) -> None:
+        if self._number > 1 and reply is not None and reply.usage is not None:
             self._metrics.paid_again(reply.usage.prompt)
 
     # An answer in one piece
@@ -97,13 +123,11 @@ class Rounds:
         body = await head.whole()
         reply = self._read(head, body)
         first = reply.usage if reply is not None else None
-        number = 1
-        while reply is not None and replies.add(plain(body, head.response), last=number > MOST_ROUNDS):
-            head = await self._next(reply, number=number)
-            number += 1
+        while reply is not None and replies.add(plain(body, head.response), last=self._last):
+            head = await self._next(reply)
             body = await head.whole()
             reply = self._read(head, body)
-            self._counted(reply, number=number)
+            self._counted(reply)
         # an error, or nothing that we know, goes to the client as it is
         edits = replies.edits() if reply is not None else {}
         await _sent(head, body, edits=edits, send=send, ours=ours)
@@ -123,15 +147,15 @@ class Rounds:
         await send(_start(head, ours=ours, without=_OF_THE_BODY))
         sieve = SIEVES[self._memory.dialect]()
         first: Usage | None = None
-        for number in range(1, MOST_ROUNDS + 2):
-            sieve.begin(last=number > MOST_ROUNDS)
+        while True:
+            sieve.begin(last=self._last)
             reply = await self._round(head, sieve, send=send)
-            self._counted(reply, number=number)
-            first = first if number > 1 else reply.usage
+            self._counted(reply)
+            first = first if self._number > 1 else reply.usage
             if not sieve.again:
                 break
             try:
-                head = await self._next(reply, number=number)
+                head = await self._next(reply)
                 problem = await self._problem(head)
             except Refused as refused:
                 problem = refused.refusal.body(self._provider)

@@ -96,7 +96,38 @@ class NumberedSieve(Sieve):
 
 
 class AnthropicSieve(NumberedSieve):
-    """Events of Anthropic Messages. The message keeps the id with which it began."""
+    """Events of Anthropic Messages. The message keeps the id with which it began.
+
+    Thinking that led to our calls stands before what a later round says without thinking: see `AnthropicReplies`.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._thought: list[tuple[bytes, Members]] = []
+
+    def _begun(self, frame: bytes, members: Members, *, item: bytes) -> bytes:
+        before = b""
+        if read_item(item).kind not in ("ours", "thinking"):
+            before = b"" if self._held else self._carried()
+            self._thought = []
+        return before + super()._begun(frame, members, item=item)
+
+    def _left(self) -> bytes:
+        if self._ours and self._held:
+            self._thought = self._held
+        return super()._left()
+
+    def _carried(self) -> bytes:
+        """The thinking of an earlier round, with the client's numbers."""
+        numbers: dict[int, int] = {}
+        events: list[bytes] = []
+        for frame, members in self._thought:
+            index = self._index(members)
+            if index not in numbers:
+                numbers[index] = self._count_shown
+                self._count_shown += 1
+            events.append(self._sent(frame, members, edits={self.number: json.encode(numbers[index])}))
+        return b"".join(events)
 
     def _event(self, frame: bytes, data: bytes) -> bytes:
         event = parts_of(data)

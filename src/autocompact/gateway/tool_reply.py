@@ -121,11 +121,11 @@ def _sum(values: Iterable[object]) -> object:
     return sum(value for value in given if isinstance(value, int))
 
 
-def shown(items: Sequence[bytes]) -> list[bytes]:
-    """The blocks or items of one round without our calls, and without the thinking that leads to them alone."""
+def shown(items: Sequence[bytes]) -> tuple[list[bytes], list[bytes]]:
+    """The blocks or items of one round without our calls, and the thinking at its end that leads to them alone."""
     kinds = [read_item(item).kind for item in items]
     if "ours" not in kinds:
-        return list(items)
+        return list(items), []
     held: list[bytes] = []
     found: list[bytes] = []
     for item, kind in zip(items, kinds, strict=True):
@@ -134,7 +134,7 @@ def shown(items: Sequence[bytes]) -> list[bytes]:
         elif kind != "ours":
             found += (*held, item)
             held = []
-    return found
+    return found, held
 
 
 class Echo:
@@ -224,16 +224,21 @@ class ChatReplies(Replies):
 
 
 class AnthropicReplies(Replies):
-    """Answers of Anthropic Messages."""
+    """Answers of Anthropic Messages.
+
+    Without interleaved thinking a model thinks at the beginning of its turn only, and an answer with tool calls has to begin
+    with what it thought. So the thinking that led to our calls stands before what a later round says without thinking.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self._content: list[bytes] = []
+        self._thought: list[bytes] = []
 
     def _add(self, answer: Members, *, last: bool) -> bool:
         blocks = items_of(answer.get("content"))
         kinds = {read_item(block).kind for block in blocks}
-        self._content += shown(blocks)
+        self._show(blocks)
         reason = json.string(answer.get("stop_reason", b"null"))
         only_ours = "ours" in kinds and "theirs" not in kinds
         if only_ours and not last and reason in AGAIN:
@@ -243,6 +248,14 @@ class AnthropicReplies(Replies):
         if only_ours:
             self._edits["stop_reason"] = json.encode(INSTEAD.get(reason, reason) or None)
         return False
+
+    def _show(self, blocks: Sequence[bytes]) -> None:
+        found, thought = shown(blocks)
+        if found:
+            self._content += [] if read_item(found[0]).kind == "thinking" else self._thought
+            self._content += found
+            self._thought = []
+        self._thought = thought or self._thought
 
 
 class ResponsesReplies(Replies):
@@ -256,7 +269,7 @@ class ResponsesReplies(Replies):
     def _add(self, answer: Members, *, last: bool) -> bool:
         items = items_of(answer.get("output"))
         kinds = {read_item(item).kind for item in items}
-        self._output += shown(items)
+        self._output += shown(items)[0]
         self._edits = self._echo.edits(answer)
         whole = json.string(answer.get("status", b"null")) in AGAIN
         if "ours" in kinds and "theirs" not in kinds and whole and not last:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import shlex
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -13,18 +14,25 @@ from autocompact.compaction.ladder import Goal
 from autocompact.compactor import Compactor, Conversation
 from autocompact.compactor.compactor import ConversationStore
 from autocompact.core.budget import Budget, fixed_note
+from autocompact.core.lookup import WITH_TOOLS, Lookup
 from autocompact.core.messages import Dialect, Usage
 from autocompact.core.usage import MARGIN, Load
 from autocompact.core.windows import DEFAULT_WINDOW, budget_for, window_for
-from autocompact.errors import Conflict, IncompressibleContext, InvalidInput, log_data
+from autocompact.errors import Conflict, IncompressibleContext, log_data
 from autocompact.gateway.config import Config
 from autocompact.gateway.conversations import Conversations, Incoming, Kept
 from autocompact.gateway.foresight import UNKNOWN, Foreseen
 from autocompact.gateway.learned import LearnedWindows, counts_output, reserve_for
-from autocompact.gateway.memory_tools import LEAST_ROOM, Memory, index_of, may_offer, offered_tools
+from autocompact.gateway.memory_tools import (
+    LEAST_ROOM,
+    MOST_TOKENS,
+    Memory,
+    index_of,
+    may_offer,
+    offered_tools,
+)
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.native import is_managed
-from autocompact.gateway.wording import without_tools
 from autocompact.models.overflow import Overflow
 from autocompact.ports import Key, Model
 from autocompact.stores.behind import WriteBehind
@@ -38,6 +46,7 @@ _FIRST_BYTES = 8_000
 """Of a request that is worth sending first: what is to be done for a smaller one takes no longer than that does."""
 
 _OPENAI: frozenset[Dialect] = frozenset({"openai_chat", "openai_responses"})
+_NO_TOOLS = (None, b"null", b"[]")
 _MOST_COMPACTORS = 64
 _GATHER_SECONDS = 0.05
 _RETRIED_SHARE = 0.75
@@ -100,6 +109,7 @@ class Recognised:
         compactor: of its model.
         foreseen_of: the conversation that ``nothing_due`` was worked out for, and its compaction in force.
         nothing_due: nothing has to be decided for it.
+        searches: its model may get the memory tools.
         goes_first: it surely goes upstream as it came, and is large enough to go there before the rest is done.
     """
 
@@ -107,6 +117,7 @@ class Recognised:
     compactor: Compactor
     foreseen_of: tuple[Kept | None, str]
     nothing_due: bool
+    searches: bool
     goes_first: bool
 
     def spares(self, kept: Kept) -> bool:
@@ -147,9 +158,6 @@ class Turns:
 
     Attributes:
         without_tools: models whose server takes no tools.
-
-    Raises:
-        InvalidInput: the memory tools are wanted, and the store keeps no search index.
     """
 
     def __init__(
@@ -167,8 +175,6 @@ class Turns:
         self._metrics = metrics
         self._compactors: dict[tuple[str, int, int], Compactor] = {}
         self._index = index_of(store) if config.memory_tools else None
-        if config.memory_tools and self._index is None:
-            raise InvalidInput("the memory tools need a store that keeps a search index")
         self.without_tools: set[str] = set()
         self._learned = LearnedWindows()
         self._counting: frozenset[Dialect] = (
@@ -197,8 +203,13 @@ class Turns:
             )
         return known
 
-    async def recognised(self, request: Request, *, namespace: str) -> Recognised | None:
+    async def recognised(self, request: Request, *, namespace: str, client: str = "") -> Recognised | None:
         """Which conversation ``request`` belongs to; None for one that is left alone.
+
+        Args:
+            request: of a client.
+            namespace: the client's.
+            client: the program, by its ``User-Agent``.
 
         Raises:
             AutocompactError: the memory of them cannot be used.
@@ -213,14 +224,18 @@ class Turns:
         incoming = await self.conversations.incoming(request, namespace=namespace)
         if incoming.is_native:
             return None
-        kept = self.conversations.going_on(incoming)
-        foreseen = _foreseen(kept, incoming, compactor=compactor) if kept is not None else UNKNOWN
+        kept, searches = self.conversations.going_on(incoming), self._searches(request, client=client)
+        foreseen = UNKNOWN
+        if kept is not None:
+            tools = _tools(request, offered=searches and kept.conversation.active is not None)
+            foreseen = _foreseen(kept, incoming, compactor=compactor, tools=tools)
         as_it_came = foreseen.stays and kept is not None and kept.conversation.active is None
         return Recognised(
             incoming=incoming,
             compactor=compactor,
             foreseen_of=(kept, kept.conversation.active_id if kept is not None else ""),
             nothing_due=foreseen.nothing_due,
+            searches=searches,
             goes_first=as_it_came and len(request.raw) >= _FIRST_BYTES and not self._config.fail_closed,
         )
 
@@ -231,7 +246,7 @@ class Turns:
             AutocompactError: it could not be compacted, or not be kept.
         """
         incoming = recognised.incoming
-        async with self._held(incoming, compactor=recognised.compactor) as kept:
+        async with self._held(incoming, compactor=recognised.compactor, searches=recognised.searches) as kept:
             with self._counted(kept.conversation):
                 await kept.conversation.ready(nothing_due=recognised.spares(kept))
             turn = self._turn(kept, incoming, action="compacted")
@@ -245,8 +260,19 @@ class Turns:
         is_small = len(request.raw) < threshold * self._config.keep_from
         return is_small and not self._learned.was_refused(namespace, model=request.model)
 
+    async def without_memory(self, request: Request, *, namespace: str) -> Turn:
+        """What of a request goes upstream after the server refused the memory tools: the same without a word of them.
+
+        Raises:
+            AutocompactError: the memory of the conversations cannot be used.
+        """
+        compactor = self.compactor(request.model, namespace=namespace, request=request)
+        incoming = await self.conversations.incoming(request, namespace=namespace)
+        async with self._held(incoming, compactor=compactor, searches=False) as kept:
+            return self._turn(kept, incoming, action="compacted")
+
     async def shrunk(
-        self, request: Request, *, namespace: str, overflow: Overflow, sent: bytes
+        self, request: Request, *, namespace: str, overflow: Overflow, sent: bytes, client: str = ""
     ) -> Turn | None:
         """A smaller request after the provider said that ``sent`` was too large; None if nothing can be gained."""
         if is_managed(request) or not request.messages.listed:
@@ -256,7 +282,8 @@ class Turns:
         incoming = await self.conversations.incoming(request, namespace=namespace)
         if incoming.is_native:
             return None
-        async with self._held(incoming, compactor=compactor) as kept:
+        searches = self._searches(request, client=client)
+        async with self._held(incoming, compactor=compactor, searches=searches) as kept:
             conversation = kept.conversation
             await conversation.ahead.settled()
             as_it_is = self._turn(kept, incoming, action="retried")
@@ -288,48 +315,60 @@ class Turns:
         await conversation.extend(await incoming.logged(0), after=0)
         system = request.messages[0].text if request.messages.has_system else ""
         conversation.use_tools(request.tools, system=system)
+        conversation.use_lookup(Lookup(tools=False))
         with self._counted(conversation):
             await conversation.ready()
         if conversation.active is None:
             return Turn(body=request.raw)
         return Turn(
-            body=_rendered(request, conversation, renderer=Renderer(request.dialect), tools=False),
+            body=_rendered(request, conversation, renderer=Renderer(request.dialect)),
             action="compacted",
         )
 
     @asynccontextmanager
-    async def _held(self, incoming: Incoming, *, compactor: Compactor) -> AsyncGenerator[Kept]:
+    async def _held(
+        self, incoming: Incoming, *, compactor: Compactor, searches: bool
+    ) -> AsyncGenerator[Kept]:
         async with self.conversations.held(incoming, compactor=compactor) as kept:
-            request = incoming.request
+            request, conversation = incoming.request, kept.conversation
             system = request.messages[0].text if request.messages.has_system else ""
-            kept.conversation.use_tools(self._tools(kept.conversation, request), system=system)
+            conversation.use_lookup(WITH_TOOLS if searches else self._archived(conversation, request))
+            conversation.use_tools(_tools(request, offered=_offered(conversation)), system=system)
             yield kept
 
-    def _offers(self, conversation: Conversation, request: Request) -> bool:
-        """Whether the request gets the memory tools."""
+    def _searches(self, request: Request, *, client: str) -> bool:
+        """Whether the model gets the memory tools once the conversation is compacted."""
         return (
             self._index is not None
-            and conversation.active is not None
             and request.model not in self.without_tools
+            and self._config.offers_memory(model=request.model, client=client)
             and may_offer(request)
         )
 
-    def _tools(self, conversation: Conversation, request: Request) -> bytes | None:
-        """The tools that go upstream."""
-        if self._offers(conversation, request):
-            return offered_tools(request.tools, request.dialect)
-        return request.tools
+    def _archived(self, conversation: Conversation, request: Request) -> Lookup:
+        """How a model without the memory tools opens what left the context: an agent on this machine by a command."""
+        command = ""
+        if request.tools not in _NO_TOOLS and self._config.is_local and (file := self._config.database):
+            key = conversation.key
+            command = shlex.join(
+                (
+                    *("autocompact", "show", f"{key.conversation}:m123"),
+                    *("--db", file, "--namespace", key.namespace),
+                )
+            )
+        return Lookup(tools=False, command=command)
 
     def _memory_room(self, conversation: Conversation, request: Request) -> int | None:
         """Tokens that the memory tools may bring in this turn, with whose context they are counted; None without tools."""
-        if not self._offers(conversation, request):
+        if not _offered(conversation):
             return None
         system = conversation.meter.system
         conversation.use_tools(offered_tools(request.tools, request.dialect), system=system)
         room = int((conversation.shared.budget.limit - conversation.usage().used) / MARGIN)
         if room >= LEAST_ROOM:
-            return room
+            return min(room, MOST_TOKENS)
         conversation.use_tools(request.tools, system=system)
+        conversation.use_lookup(self._archived(conversation, request))
         return None
 
     def _counted(self, conversation: Conversation) -> _Counting:
@@ -340,10 +379,17 @@ class Turns:
         room = self._memory_room(conversation, request)
         body = request.raw
         if conversation.active is not None:
-            body = _rendered(request, conversation, renderer=kept.renderer, tools=room is not None)
+            body = _rendered(request, conversation, renderer=kept.renderer)
         memory = None
         if self._index is not None and room is not None:
-            memory = Memory(conversation, self._index, body=body, dialect=request.dialect, room=room)
+            memory = Memory(
+                conversation,
+                self._index,
+                body=body,
+                tools=request.tools,
+                dialect=request.dialect,
+                room=room,
+            )
         return Turn(
             body=body,
             action=action if body is not request.raw else "forwarded",
@@ -401,9 +447,19 @@ class _Counting:
             self._metrics.compacted(receipt.trigger, saved=receipt.tokens_before - receipt.tokens_after)
 
 
-def _foreseen(kept: Kept, incoming: Incoming, *, compactor: Compactor) -> Foreseen:
+def _offered(conversation: Conversation) -> bool:
+    """Whether the requests of the conversation bring the memory tools now."""
+    return conversation.active is not None and conversation.lookup.tools
+
+
+def _tools(request: Request, *, offered: bool) -> bytes | None:
+    """The tools that go upstream."""
+    return offered_tools(request.tools, request.dialect) if offered else request.tools
+
+
+def _foreseen(kept: Kept, incoming: Incoming, *, compactor: Compactor, tools: bytes | None) -> Foreseen:
     conversation = kept.conversation
-    is_as_known = conversation.shared is compactor and conversation.meter.tools == incoming.request.tools
+    is_as_known = conversation.shared is compactor and conversation.meter.tools == tools
     if kept.lock.locked() or not is_as_known:
         return UNKNOWN
     return kept.foresight.of(conversation, incoming.raws[len(conversation) :])
@@ -422,11 +478,8 @@ def _warning(kept: Kept) -> str:
     return warning
 
 
-def _rendered(request: Request, conversation: Conversation, *, renderer: Renderer, tools: bool) -> bytes:
-    """The request with the context, in which what stayed as it was has the bytes of this request.
-
-    ``tools`` says whether the model has the memory tools, which the program's texts name only then.
-    """
+def _rendered(request: Request, conversation: Conversation, *, renderer: Renderer) -> bytes:
+    """The request with the context and its tools; what stayed as it was has the bytes of this request."""
     offset = request.messages.listed.start
     context = conversation.context()
     first = len(context.messages) - context.standing
@@ -435,9 +488,10 @@ def _rendered(request: Request, conversation: Conversation, *, renderer: Rendere
         if message.seq > 0 and not message.changed:
             messages.append(request.messages[message.seq - 1 + offset])
         else:
-            messages.append(message if tools else without_tools(message))
+            messages.append(message)
     messages += context.messages[first:]
-    return renderer.render(request, messages, standing=context.standing)
+    tools = _tools(request, offered=True) if _offered(conversation) else None
+    return renderer.render(request, messages, standing=context.standing, tools=tools)
 
 
 def _share(overflow: Overflow) -> float:

@@ -327,7 +327,13 @@ class Gateway(Section, frozen=True):
     ] = False
     memory_tools: Annotated[
         bool, Meta(description="Let the model search what left the context, within its turn.")
-    ] = False
+    ] = True
+    memory_tools_off: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Models, and clients by their `User-Agent`, that get no memory tools; beginnings of their names."
+        ),
+    ] = ()
     expire_after_days: Annotated[
         Count | None,
         Meta(

@@ -42,7 +42,14 @@ class Renderer:
         self._last: tuple[tuple[Message, ...], Exported] | None = None
         self._apart = (0, 0)
 
-    def render(self, request: Request, messages: Sequence[Message], *, standing: int = 0) -> bytes:
+    def render(
+        self,
+        request: Request,
+        messages: Sequence[Message],
+        *,
+        standing: int = 0,
+        tools: bytes | None = None,
+    ) -> bytes:
         """The body of ``request`` with these messages in place of its own.
 
         Args:
@@ -50,19 +57,21 @@ class Renderer:
             messages: what the model is to see.
             standing: the last so many are the last so many of the request itself, and their ``seq`` goes up by one. The
                 request's bytes are taken for them, and most of them are not looked at, however many they are.
+            tools: the JSON of ``tools`` in place of the request's own; None leaves that as it is.
         """
         codec = self._codec
+        added = {} if tools is None else {"tools": tools}
         if messages is request.messages:
-            return request.raw
+            return with_members(request, added) if added else request.raw
         first = len(messages) - standing
         behind = len(messages) - self._standing_from(messages, first)
         own = request.messages[len(request.raws) - standing : len(request.raws) - behind]
         changed = (*messages[:first], *own)
         if len(messages) == len(request.raws) and _same(request, changed):
-            return request.raw
+            return with_members(request, added) if added else request.raw
         exported = self._export(changed)
         listed = [*exported.messages, *request.raws[len(request.raws) - behind :]]
-        values = {codec.list_field: _list(request, listed)}
+        values = added | {codec.list_field: _list(request, listed)}
         if exported.system is not None:
             values[codec.system_field] = exported.system
         elif request.messages.has_system:
