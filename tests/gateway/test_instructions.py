@@ -316,7 +316,9 @@ async def test_instructions_outlive_a_restart_an_undo_and_a_request_that_is_sent
 
 
 async def test_words_beside_a_block_of_instructions_stay_a_request(tmp_path: Path) -> None:
-    async with working(ClaudeCode(), tmp_path / "db") as (agent, _):
+    client = ClaudeCode()
+    client.later = SKILLS  # no newer version than the one below, whenever the last compaction comes
+    async with working(client, tmp_path / "db") as (agent, _):
         await agent.work(15)
         said = "By the way, use half-even rounding from now on. What did you find?"
         agent.history[-1]["content"].append({"type": "text", "text": CLAUDE.format(7) + said})

@@ -595,21 +595,22 @@ async def test_an_answer_with_a_call_begins_with_the_thinking_of_its_turn(stream
         return Answer(reasoning="First this.", calls=(SEARCH,))
 
     thinking: Any = {"type": "enabled", "budget_tokens": 1024}
+    asked: Any = {"model": "m", "max_tokens": 1_500, "messages": history(), "thinking": thinking}
+    asked["tools"] = tools_of("anthropic")
     async with (
         FakeProvider(script, window=WINDOW) as provider,
         gateway_before(provider, window=WINDOW, store=indexed()) as url,
-        anthropic.AsyncAnthropic(api_key="k", base_url=url, max_retries=0) as client,
     ):
-        asked: Any = {"model": "m", "max_tokens": 1_500, "messages": history(), "thinking": thinking}
-        asked["tools"] = tools_of("anthropic")
-        if stream:
-            async with client.messages.stream(**asked) as events:
-                done: Any = await events.get_final_message()
-        else:
-            done = await client.messages.create(**asked)
-        blocks = [block.model_dump(exclude_none=True) for block in done.content]
-        said = answered("anthropic", {"content": blocks})
-        await client.messages.create(**asked | {"messages": [*history(), *said]})
+        client: Any = anthropic.AsyncAnthropic(api_key="k", base_url=url, max_retries=0)
+        async with client:
+            if stream:
+                async with client.messages.stream(**asked) as events:
+                    done: Any = await events.get_final_message()
+            else:
+                done = await client.messages.create(**asked)
+            blocks: Any = [block.model_dump(exclude_none=True) for block in done.content]
+            said = answered("anthropic", {"content": blocks})
+            await client.messages.create(**asked | {"messages": [*history(), *said]})
     assert [block["type"] for block in blocks] == ["thinking", "text", "tool_use"]
     assert blocks[0]["thinking"] == (again or "First this.")
     assert len(provider.requests) == 3  # the signature was taken back

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -124,6 +125,18 @@ def test_without_a_call_of_ours_every_byte_is_the_providers(
     replies = REPLIES[dialect]()
     assert not replies.add(whole(dialect, [own])[0], last=False)
     assert replies.edits() == {}
+
+
+@given(st.sampled_from(["openai_responses", "anthropic"]), turns())
+def test_blocks_and_items_are_numbered_without_a_gap(dialect: Dialect, turn: list[Answer]) -> None:
+    begins, number = ("content_block_start", "index")
+    if dialect == "openai_responses":
+        begins, number = ("response.output_item.added", "output_index")
+    told = Frames().feed(sieved(dialect, streams(dialect, turn), cuts=[10**9]))
+    events = [json.loads(data) for frame in told if (data := payload(frame))]
+    shown = [event[number] for event in events if event["type"] == begins]
+    assert shown == list(range(len(shown)))
+    assert {event[number] for event in events if number in event} == set(shown)
 
 
 @given(DIALECTS, turns())

@@ -76,6 +76,8 @@ class NumberedSieve(Sieve):
 
     def _left(self) -> bytes:
         if self._ours:
+            dropped = [index for index, place in self._places.items() if place == "held"]
+            self._places |= dict.fromkeys(dropped, "hidden")
             self._held = []
         return self._released()
 
