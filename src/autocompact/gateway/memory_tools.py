@@ -134,7 +134,6 @@ class Memory:
     ) -> None:
         record, counter = conversation.active, conversation.shared.counter
         self.dialect: Dialect = dialect
-        self.model = conversation.shared.model_name
         self._recall = Recall(
             conversation.shared.store,
             index,
