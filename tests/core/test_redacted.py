@@ -131,6 +131,13 @@ def test_arguments_that_are_no_json_any_more_are_redacted_one_by_one():
     assert "hunter2horse9" not in repr(call)
 
 
+def test_what_only_shows_in_the_value_itself_is_gone_from_the_arguments_too():
+    arguments = json.dumps({"note": "password:\n  hunter2horse9x"})  # the line break is escaped there
+    call = redacted_call(ToolCall(id="a", name="write", arguments=arguments))
+    assert call.values == {"note": "password:\n  [secret: password]"}
+    assert decoded(call.arguments) == call.values
+
+
 def test_arguments_that_are_no_object_have_no_values():
     call = redacted_call(ToolCall(id="a", name="bash", arguments=f"curl -H {TOKEN}"))
 
