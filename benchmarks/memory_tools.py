@@ -106,6 +106,16 @@ def marked(messages: list[Any]) -> list[Any]:
     return shown
 
 
+def following(reply: Any) -> list[Any]:
+    """The reply as the client appends it, with the results of its calls."""
+    results = [
+        {"type": "tool_result", "tool_use_id": block["id"], "content": part(block["input"]["part"])}
+        for block in reply["content"]
+        if block["type"] == "tool_use"
+    ]
+    return [{"role": "assistant", "content": reply["content"]}, {"role": "user", "content": results}]
+
+
 async def session(*, turns: int, window: int, tools: bool, needs: bool) -> dict[str, Any]:
     """The figures of one run."""
     model = Model(needs=needs)
@@ -132,15 +142,7 @@ async def session(*, turns: int, window: int, tools: bool, needs: bool) -> dict[
                     assert response.status == 200, reply
                     compactions.add(response.headers.get("x-autocompact-compaction", "none"))
                 output += reply["usage"]["output_tokens"]
-                calls = [block for block in reply["content"] if block["type"] == "tool_use"]
-                results = [
-                    {"type": "tool_result", "tool_use_id": call["id"], "content": part(call["input"]["part"])}
-                    for call in calls
-                ]
-                messages += [
-                    {"role": "assistant", "content": reply["content"]},
-                    {"role": "user", "content": results},
-                ]
+                messages += following(reply)
         received = provider.requests
     prompt, read = (sum(getattr(each, name) for each in received) for name in ("tokens", "cached"))
     cost = (
