@@ -271,3 +271,11 @@ def test_a_text_that_was_not_redacted_does_not_type_check_where_one_is_expected(
     errors = [each for each in json.loads(told.stdout)["generalDiagnostics"] if each["severity"] == "error"]
     assert {each["range"]["start"]["line"] for each in errors} == {9, 10, 11, 12, 13}, told.stdout
     assert all("Redacted" in each["message"] for each in errors), told.stdout
+
+
+def test_a_secret_that_json_escapes_hide_in_an_argument_is_found_in_its_value() -> None:
+    call = redacted_call(
+        ToolCall(id="c", name="run", arguments='{"command": "use \\u0041KIAQ7RTL2XNVP4KWZ3M"}')
+    )
+    assert call.values == {"command": "use [secret: AWS key id]"}
+    assert call.arguments == '{"command": "use [secret: AWS key id]"}'

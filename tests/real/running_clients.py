@@ -21,7 +21,8 @@ from tests.real.agents import LAST_WORDS, TURNS, Client
 from tests.real.judge import MARKER, SEARCHED
 from tests.real.recorder import Exchange, Recorder
 
-SECONDS = 150
+SECONDS = 240
+"""For one client; on an idle machine none takes more than 30."""
 _NOWHERE = "http://127.0.0.1:9"
 """Where nothing listens: in a client's own settings, what `wrap` must replace."""
 

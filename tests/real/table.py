@@ -18,7 +18,15 @@ from tests.real.agents import CLIENTS, TURNS
 
 NOT_TRIED = (
     ("Gemini CLI (0.61.0)", "speaks Google's API only, which the gateway does not serve"),
-    ("goose, Crush, GitHub Copilot CLI", "not installed here; `wrap` sets what their documentation names"),
+    (
+        "GitHub Copilot CLI (1.0.102)",
+        "runs through `wrap` with a key of a provider (three turns, tried manually); forty turns were not tried",
+    ),
+    (
+        "Crush, goose",
+        "neither is in a registry as a program (Crush's npm package loads it from GitHub); "
+        "`wrap` sets what their documentation names",
+    ),
 )
 """Clients that are not run, and why."""
 
