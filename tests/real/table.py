@@ -20,11 +20,11 @@ NOT_TRIED = (
     ("Gemini CLI (0.61.0)", "speaks Google's API only, which the gateway does not serve"),
     (
         "GitHub Copilot CLI (1.0.102)",
-        "runs through `wrap` with a key of a provider (three turns, tried manually); forty turns were not tried",
+        "runs through `wrap` with a key of a provider (two turns, started manually); forty turns were not tried",
     ),
     (
         "Crush, goose",
-        "neither is in a registry as a program (Crush's npm package loads it from GitHub); "
+        "not installed: Crush's npm package loads the program from GitHub, and no package of goose was found; "
         "`wrap` sets what their documentation names",
     ),
 )
