@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from typing import NewType
 
 from autocompact.core.redaction.anchors import Anchors
+from autocompact.core.redaction.columns import COLUMNS, find_columns
 from autocompact.core.redaction.cookies import COOKIES, find_cookies
 from autocompact.core.redaction.forms import FORMS, find_forms
 from autocompact.core.redaction.kubernetes import SECRETS, find_kubernetes
@@ -28,7 +29,16 @@ from autocompact.core.redaction.tokens import DISCORD, TOKENS, find_tokens
 
 __all__ = ["RULES", "Redacted", "Span", "find_secrets", "redact", "redact_parts"]
 
-RULES: tuple[Token | Form | Name, ...] = (*TOKENS, DISCORD, *FORMS, *COOKIES, *SECRETS, *NAMES, *PRIVATE_KEYS)
+RULES: tuple[Token | Form | Name, ...] = (
+    *TOKENS,
+    DISCORD,
+    *FORMS,
+    *COOKIES,
+    *SECRETS,
+    *COLUMNS,
+    *NAMES,
+    *PRIVATE_KEYS,
+)
 """All rules, with examples of what they find and of what must stay."""
 
 Redacted = NewType("Redacted", str)
@@ -95,6 +105,7 @@ def find_secrets(text: str) -> tuple[Span, ...]:
         *find_forms(source),
         *find_cookies(source),
         *find_kubernetes(source),
+        *find_columns(source),
         *find_named(source),
     ]
     return merged(_between(found, markers) if markers else found) if found else ()

@@ -7,6 +7,7 @@ from base64 import b64decode
 from binascii import Error
 from collections.abc import Iterator
 
+from autocompact.core.redaction.arguments import ARGUMENTS
 from autocompact.core.redaction.building import QUOTE, VALUE, dense, form, given, program
 from autocompact.core.redaction.rules import Form
 from autocompact.core.redaction.spans import Source, Span
@@ -350,7 +351,7 @@ _PROGRAMS = (
         others=("mysql -u root -p", "mysql -u root -p shop", "mysql -p$PASS", "mkdir -pv a"),
     ),
     program(
-        r"sshpass|psexec|[\w.-]+(?:[ ](?!run\b)[a-z-]+)?[ ]login|mongo[a-z]*|sqlplus|keytool|vncpasswd|sonar-scanner|kinit",
+        r"sshpass|psexec|security[ ][a-z-]*keychain|[\w.-]+(?:[ ](?!run\b)[a-z-]+)?[ ]login|mongo[a-z]*|sqlplus|keytool|vncpasswd|sonar-scanner|kinit",
         " -p",
         option="[ ]-p[ ]+",
         examples=(
@@ -359,6 +360,7 @@ _PROGRAMS = (
             "docker login -u ci -p «<a20>» ghcr.io",
             "az login --service-principal -u app -p «<a34>» --tenant t",
             "mongosh -u root -p «<a12>» admin",
+            "security unlock-keychain -p «moonlight» login.keychain",
         ),
         others=("sshpass -p $PASS ssh h", "docker run -p 8080:80 login", "mkdir -p login/x"),
     ),
@@ -379,15 +381,16 @@ _PROGRAMS = (
         accept=given,
     ),
     program(
-        "sqlcmd|bcp|ipmitool|zip|unzip|isql|tsql",
+        "sqlcmd|bcp|ipmitool|zip|unzip|isql|tsql|mosquitto_(?:pub|sub|rr)",
         " -p",
         option="[ ]-P[ ]?",
         examples=(
             "sqlcmd -S db -U sa -P '«Str0ng!<a6>»' -Q 'x'",
             "ipmitool -H bmc -U root -P «<a12>» chassis",
             "zip -P «<a12>» out.zip a",
+            "mosquitto_pub -h mq -u sensor -P «<l6>-x» -t a/b",
         ),
-        others=("xargs -P 4 zip",),
+        others=("xargs -P 4 zip", "mosquitto_pub -h mq -p 1883 -t a/b"),
     ),
     program(
         "smbclient|rpcclient|mount",
@@ -422,6 +425,31 @@ _PROGRAMS = (
     ),
     form(
         "password",
+        "| passwd --stdin",
+        pattern=r"\| passwd --stdin",
+        line=r"(?:echo|printf)[ ](?:-n |-e )?[\"']?(?P<s>[^\s\"'|]{3,100})[\"']?[ ]*$",
+        examples=("echo «moonlight» | passwd --stdin deploy",),
+        others=("echo $PASS | passwd --stdin deploy",),
+        accept=given,
+    ),
+    form(
+        "password",
+        "rclone ",
+        pattern=rf"rclone[ ][^\n|;&]{{0,300}}?[ ]pass[ =]{VALUE}",
+        examples=("rclone config create nas webdav user bob pass «<l6>-<l4>»",),
+        others=("rclone copy pass $PASS", "rclone config create nas webdav user bob pass $PASS"),
+        accept=given,
+    ),
+    form(
+        "password",
+        "signtool ",
+        pattern=rf"signtool[ ]sign[ ][^\n|;&]{{0,300}}?[ ]/p[ ]{VALUE}",
+        examples=("signtool sign /f cert.pfx /p «moonlight» app.exe",),
+        others=("signtool verify /pa app.exe", "signtool sign /f c.pfx /p %PASS% a.exe"),
+        accept=given,
+    ),
+    form(
+        "password",
         "| sudo -",
         pattern=r"\| sudo -",
         line=r"(?:echo|printf)[ ](?:-n |-e )?[\"']?(?P<s>[^\s\"'|]{3,100})[\"']?[ ]*$",
@@ -432,9 +460,12 @@ _PROGRAMS = (
     form(
         "password",
         "pass",
-        pattern=r"(?<=-)password-stdin",
+        pattern=r"(?<=-)pass(?:word-stdin|phrase-fd 0)",
         line=r"(?:echo|printf)[ ](?:-n |-e )?[\"']?(?P<s>[^\s\"'|]{3,250})[\"']?[ ]*\|[ ]*[a-z]+ [^|\n]{0,200}-$",
-        examples=("echo «<a20>» | docker login -u ci --password-stdin ghcr.io",),
+        examples=(
+            "echo «<a20>» | docker login -u ci --password-stdin ghcr.io",
+            "echo '«moonlight»' | gpg --batch --passphrase-fd 0 -c f",
+        ),
         others=(
             "echo $TOKEN | docker login -u ci --password-stdin",
             'echo "${{ secrets.GITHUB_TOKEN }}" | docker login ghcr.io -u x --password-stdin',
@@ -488,6 +519,15 @@ _PROGRAMS = (
     ),
     form(
         "password",
+        "identified ",
+        pattern=r"identified[ ]by[ ](?P<s>[\w$#]{6,60})(?=[ ]*(?:;|[\r\n]|$)|[ ](?:default|account|profile)[ ])",
+        line=r"(?i:(?:user|role)[ ]\S{1,80}[ ])$",
+        examples=("CREATE USER shop IDENTIFIED BY «moonlight9»;",),
+        others=("CREATE USER app IDENTIFIED BY password", "each user is IDENTIFIED BY number"),
+        accept=lambda value: given(value) and (mixed(value) or is_word(value)),
+    ),
+    form(
+        "password",
         "sqlplus ",
         pattern=r"sqlplus[ ](?:-\w+[ ])*[\w$#]+/(?P<s>[^\s\"'@/]{3,})@",
         examples=("sqlplus system/«<a10>»@db:1521/ORCL",),
@@ -518,7 +558,7 @@ _PROGRAMS = (
     ),
 )
 
-FORMS: tuple[Form, ...] = (*_URLS, *_SHAPES, *_HEADERS, *_COOKIES, *_PROGRAMS, *STATEMENTS)
+FORMS: tuple[Form, ...] = (*_URLS, *_SHAPES, *_HEADERS, *_COOKIES, *_PROGRAMS, *STATEMENTS, *ARGUMENTS)
 
 
 # The search ------------------------------------------------------------------------------------------------

@@ -199,7 +199,16 @@ NAMES: tuple[Name, ...] = (
     ),
     _foreign("暗証番号", r"暗証番号", "暗証番号は«<a10>»です"),
     _foreign("비밀번호", r"비밀번호", "비밀번호: «<a10>»", "비밀번호는 «<a10>» 입니다"),
-    _foreign("пароль", r"пароль", "пароль: «<a10>»"),
+    _foreign("ароль", r"(?<=[пП])ароль", "пароль: «<a10>»", "Пароль от сервера: «<a10>»", "Пароль — «<a10>»"),
+    _name(
+        "password",
+        "mdp",
+        word=r"mdp",
+        head=r"(?:^|[_-])$",
+        examples=("mdp: «<a10>»", "le mdp est «<a10>»"),
+        others=("mdp oublié ?", "an mdp is a decision process"),
+    ),
+    _foreign("parola d", r"parola d['’]ordine", "parola d'ordine: «<a10>»"),
     _name(
         "secret value",
         "secret",
@@ -300,17 +309,17 @@ NAMES: tuple[Name, ...] = (
             "PAT: see the vault",
         ),
     ),
-    _foreign("senord", r"senord", "Lösenord: «<a10>»", "Lösenordet är «<a10>»".replace("ordet", "ord")),
+    _foreign("senord", r"senord(?:et)?", "Lösenord: «<a10>»", "Lösenordet är «<a10>»"),
     _foreign("heslo", r"heslo", "heslo: «<a10>»"),
     _foreign("has", r"has[łl]o", "hasło: «<a10>»", "hasło to «<a10>»"),
     _foreign("salasana", r"salasana", "salasana: «<a10>»"),
     _foreign(
         "adgangskode",
-        r"adgangskode",
+        r"adgangskoden?",
         "adgangskode: «<a10>»",
-        "Adgangskoden er «<a10>»".replace("koden", "kode"),
+        "Adgangskoden er «<a10>»",
     ),
-    _foreign("ifre", r"(?<=[şsŞS])ifre", "şifre: «<a10>»"),
+    _foreign("ifre", r"(?<=[şsŞS])ifre(?:si|niz|m)?", "şifre: «<a10>»", "sunucu şifresi: «<a10>»"),
     _name(
         "credentials",
         "cred",
@@ -465,9 +474,7 @@ _LINK = (
     r"(?P<link>(?:[ ][^\s.:;=!?,\"'`<>]{1,30}){0,6}?(?:[ ](?:is|was|are|be|becomes|ist|war|bleibt|lautete?t?|est|sera|es|era|fue|foi|ser[áà]|sarà|é|è|e'|är|er|var|jest|=|to)|['’]s|[ ](?:geändert|gesetzt|chang[ée]e?|cambiad[oa]|cambiat[oa]|alterad[oa]|gewijzigd)[ ](?:auf|en|à|a|in|por|para|naar))"
     r"(?:[ ](?:now|still|currently|just|jetzt|noch|nun|maintenant|ahora|agora|adesso|ora|set[ ]to|changed[ ]to|reset[ ]to))?[ \t]?[:：]?[ \t\n]{1,2})"
 )
-_EAST = (
-    r"(?P<east>(?:[^\x00-\x7f]{0,12}?[ ]?(?:是|为|為|成|は|는|은)|[^\x00-\x7f]{1,12}?[ ]?[：:＝=])[ \t]{0,3})"
-)
+_EAST = r"(?P<east>(?:[^\x00-\x7f]{0,12}?[ ]?(?:是|为|為|成|は|는|은)|[^\x00-\x7f]{1,12}?[ ]?[：:＝=]|(?:[ ][^\x00-\x7f]{1,20}){1,4}[ ]?[：:＝=—–]|(?<=[^\x00-\x7f])[ ]?[—–])[ \t]{0,3})"
 _BETWEEN = re.compile(
     rf"{_CLOSED}(?:{_BLOCK}|{_BELOW}|{_TYPE}{_SIGN}|{_CELL}|{_CALL}|{_PAIR}|{_COMMA}|{_LINK}|{_EAST}|{_SPACE})",
     re.IGNORECASE,
@@ -508,9 +515,17 @@ _GIVEN_TO = ("pass", "key", "token", "secret", "cred", "creds", "credential", "c
 _LEAST_OF_OPTION = 10
 _PROSE_END = ".,;:!?)*_"
 _CLAUSE_END = re.compile(r"[\"'`”»*]{0,3}[ \t]{0,4}(?:[.!,;)|]|\r?\n|\\[nr]|$|[^\x00-\x7f])")
-_FIELD_START = re.compile(r"(?:^|[\n?&;]|\w=[^\s;&]{0,40}[ ]|[ ]--[\w-]{1,30}=)[\w.-]{0,40}$")
-_FIELD_END = re.compile(r"[\"']?(?:\r?\n|$|[&;]|[ ][\w.-]{1,30}=)")
+_FIELD_START = re.compile(
+    r"(?:^|[\n?&;]|\w=[^\s;&]{0,40}[ ]|[ ]--[\w-]{1,30}=|[ ](?:-e|--env|--extra-vars|--build-arg|--set)[ ][\"']?)[\w.-]{0,40}$"
+)
+_FIELD_END = re.compile(r"[\"']?(?:\r?\n|$|[&;]|[ ][\w.-]{1,30}=)|[\"'](?=[\s/>,;)\]}])")
 _OF_SECTION = re.compile(r"(?m:^)\[[\w .:/-]{1,60}\][ \t]*\r?\n(?:[\w#;][^\n()\[\]{}]*\n|[ \t]*\n){0,20}$")
+_SETTING = re.compile(
+    r"[ \t]*(?:[#;][^\n]*|[\w.-]+[ \t]*[=:][ \t]*[^\n(){}\[\];]*|\[[^\[\]\n]*\][ \t]*)?\r?(?:\n|$)"
+)
+_LINE_END = re.compile(r"[ \t]*\r?(?:\n|$)")
+_COMMAND = re.compile(r"[ ](?!(?:and|or|if|else|for|is|in|when|with)[ ])[a-z][\w./-]{1,40}(?:[ ]|\r?\n|$)")
+_COMMAND_START = re.compile(r"(?:^|\n|[$#>|;&][ ])$")
 _SET_TO = re.compile(r"(?:set|changed|reset|updated)[ ]to[ ]?$", re.IGNORECASE)
 _SETS = re.compile(r"(?:set|changed?|reset|updated?)[ ](?:[\w']{1,16}[ ]){0,3}$", re.IGNORECASE)
 
@@ -586,7 +601,23 @@ def _is_stated_word(text: str, value: _Value, *, place: _Place) -> bool:
     )
     if not is_field and text[place.start - 1 : place.start] in ("", "\n"):
         is_field = _OF_SECTION.search(text, max(0, place.start - 600), place.start)
-    return value.trust < Trust.STATED and bool(is_field) and bool(_FIELD_END.match(text, value.end))
+    return bool(is_field and _FIELD_END.match(text, value.end)) or _is_setting(text, value, place=place)
+
+
+def _is_setting(text: str, value: _Value, *, place: _Place) -> bool:
+    """True for the value of ``db_password`` among settings, or before a command: on a line whose neighbours are no code."""
+    if "_" not in text[place.start : place.end]:
+        return False
+    if text[value.start - 1] == "=" and _COMMAND.match(text, value.end):
+        return bool(_COMMAND_START.search(text, max(0, place.start - 20), place.start))
+    start = text.rfind("\n", max(0, place.start - 20), place.start) + 1
+    if text[start : place.start].strip(" \t") or not _LINE_END.match(text, value.end):
+        return False
+    before = text.rfind("\n", max(0, start - 300), max(0, start - 1)) + 1
+    after = text.find("\n", value.end, value.end + 20)
+    return bool(_SETTING.match(text, before, max(before, start - 1))) and (
+        after < 0 or bool(_SETTING.match(text, after + 1, after + 300))
+    )
 
 
 def _candidates(text: str, place: _Place) -> Iterator[_Value]:
@@ -751,6 +782,8 @@ def _spaced(text: str, place: _Place, *, at: int) -> Iterator[_Value]:
     elif place.capitals and _SET.search(text, max(0, place.start - 8), place.start):
         yield from _quoted(text, at, trust=Trust.ENVIRONMENT)
         yield from _bare(text, at, trust=Trust.ENVIRONMENT)
+    elif not text[place.start].isascii():
+        yield from _said(text, at, trust=Trust.STATED, word=False)
     else:
         yield from (value for value in _quoted(text, at, trust=Trust.LITERAL) if text[at] in "'`\"")
         match = _PLAIN.match(text, at)

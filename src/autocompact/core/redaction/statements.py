@@ -58,8 +58,8 @@ def _beside_slash(value: str) -> bool:
 
 
 def _phrase(value: str) -> bool:
-    """True for a passphrase of a network, which may have blanks."""
-    return given(value) and (is_password(value, Trust.LITERAL) or (has_digit(value) and " " in value))
+    """True for a passphrase of a network, which may be words with blanks."""
+    return given(value) and (" " in value or is_password(value, Trust.LITERAL) or is_word(value))
 
 
 _PARAMETERS = (
@@ -118,6 +118,24 @@ _PARAMETERS = (
         examples=("https://api.example.com/v1/geo?q=x&key=«<a24>»", "/v2?apikey=«<a16>%2B<a6>»"),
         others=("?key=homepage-title-2024-long", "?key=123e4567-e89b-12d3-a456-426614174000"),
         accept=_parameter,
+    ),
+    form(
+        "token",
+        "auth=",
+        pattern=rf"auth=(?P<s>{_ENCODED}{{16,}}={{0,2}})",
+        line=r"(?:[?&]|&amp;)(?:x-)?$",
+        examples=("https://hooks.acme.dev/in?auth=«<a20>»",),
+        others=("?auth=required-for-all-of-2024", "?auth=oauth2"),
+        accept=_parameter,
+    ),
+    form(
+        "password",
+        "p=",
+        pattern=r"p=(?P<s>[^\s&\"'`]{5,100})",
+        line=r"[?&]u(?:ser(?:name)?)?=[^\s&]{1,60}&$",
+        examples=("GET /rest/ping.view?u=bob&p=«<l6>-<l4>»&v=1.16",),
+        others=("GET /list?p=2&u=bob", "?u=bob&p=profile&v=1"),
+        accept=stated,
     ),
     form(
         "token",
@@ -337,8 +355,8 @@ _COMMANDS = (
         "password",
         "psk",
         pattern=r"(?<![a-z])psk[ ]?=[ ]?[\"'](?P<s>[^\"'\n]{8,63})[\"']",
-        examples=('psk="«<l6> <l6> 42»"', 'psk="«<a12>»"'),
-        others=('psk="your wifi password 1"',),
+        examples=('psk="«<l6> <l6> 42»"', 'psk="«<a12>»"', 'psk="«moonlight over water»"'),
+        others=('psk="your wifi password 1"', 'psk="${WIFI_PSK}"'),
         accept=_phrase,
     ),
     form(
@@ -411,7 +429,107 @@ _AFTER_WORDS = "(?:{})".format(
 )
 """Cheap to look for: only after one of these is the line before it read."""
 
+_PROVIDERS = (
+    "google|github|gitlab|facebook|microsoft|apple|twitter|linkedin|okta|slack|discord|bitbucket|azure|saml|sso|oauth|oidc|ldap|keycloak"
+    "|user|username|email|e-mail|mail|name|your|the|a|an|admin/operator|google/github"
+)
+_WORD_END = r"(?=[\"'`]?(?:[.,;!)]|\s*$|\s*[\r\n]|[ ](?:and|on|to|at|for|und|auf|et|y|e)[ ]))"
+
+
+def _list_of_passwords(value: str) -> bool:
+    """True if one of the quoted values is a password; a list of common ones, as tests have, has none."""
+    return any(is_password(each, Trust.LITERAL) and not each.isdecimal() for each in _EACH.findall(value))
+
+
+def _list_of_tokens(value: str) -> bool:
+    return any(dense(each) and random_looking(each) for each in _EACH.findall(value))
+
+
+_EACH = re.compile(r"[\"']([^\"'\n]{1,400})[\"']")
+_LIST = r"[\"']?[ ]?[=:][ ]?\[\s{0,20}(?P<s>[\"'][^\[\]{}]{4,4000}?[\"'])\s{0,20},?\s{0,20}\]"
+
+_LISTS = (
+    form(
+        "password",
+        "passwords",
+        pattern=rf"passwords{_LIST}",
+        examples=('passwords = [«"<a10>", "<a12>"»]', "\"passwords\": [«'<l6>-<l4>'»]"),
+        others=(
+            'passwords = ["123456", "password", "qwerty"]',
+            "passwords = load_lines(x)",
+            "passwords = []",
+        ),
+        accept=_list_of_passwords,
+    ),
+    *(
+        form(
+            "token",
+            anchor,
+            pattern=rf"{anchor}{_LIST}",
+            examples=(f'{anchor} = [«"<a20>", "<a24>"»]',),
+            others=(f'{anchor} = ["<s>", "</s>", "hello"]', f"{anchor}: ['in', 'the', 'beginning']"),
+            accept=_list_of_tokens,
+        )
+        for anchor in ("tokens", "api_keys", "apikeys", "secrets")
+    ),
+)
+
 _SENTENCES = (
+    *(
+        form(
+            "password",
+            anchor,
+            pattern=rf"{anchor}(?: \w{{1,20}}){{0,4}}? (?:with|as|using|mit|avec|con|com) {_TICK}(?!(?:{_PROVIDERS})\b){_USER}{_TICK} / {_TICK}(?P<s>[a-z]{{8,40}}){_WORD_END}",
+            examples=(
+                f"{anchor} with bob / «moonlight»",
+                f"{anchor} with bob / «moonlight» and check the dashboard",
+            ),
+            others=(
+                f"{anchor} with google / facebook",
+                f"{anchor} with email / password",
+                f"{anchor} with bob / required",
+                f"{anchor} with bob / whatever you like",
+            ),
+            accept=is_word,
+        )
+        for anchor in ("log in", "login", "sign in")
+    ),
+    form(
+        "password",
+        "pass",
+        pattern=rf"(?:(?<=my )|(?<=our )|(?<=his )|(?<=her ))pass(?:word|phrase|wd) {_TICK}{_SECRET}{_STOP}",
+        examples=("use my password «<l6>-<l4>» for the VPN",),
+        others=("my password page2", "our password manager is good", "my password expired"),
+        accept=_pass_of_user,
+    ),
+    form(
+        "password",
+        "clave",
+        pattern=rf"clave(?: del?(?: la)? \w{{1,20}}){{0,2}}(?: es| será|:) {_TICK}{_SECRET}{_STOP}",
+        examples=("La clave del servidor es «<a10>»", "clave: «<l6>-<l5>-9»"),
+        others=(
+            "La clave del problema es rendimiento",
+            "la clave primaria es id_usuario",
+            "la clave es obligatoria",
+        ),
+        accept=_pass_of_user,
+    ),
+    *(
+        form(
+            "password",
+            anchor,
+            pattern=rf"{anchor}{tail}[ ]?{_TICK}{_SECRET}{_STOP}",
+            line=r"(?i:(?:user(?:name)?|benutzer(?:name)?|utilisateur|usuari[oa]|usuário|utente|gebruiker)[ ]?[:=]?[ ]?[\w.@-]{1,40}[,;]?[ ]?(?:(?:and|und|et|y|e|en|mit|with)[ ])?)$",
+            examples=(f"{user}{name} «<a10>»",),
+            others=(f"{user}{name} required",),
+            accept=_pass_of_user,
+        )
+        for anchor, tail, user, name in (
+            ("pass", r"(?:word|wort|wd)?", "user bob, ", "password"),
+            ("contrase", r"ñ?n?a", "usuario bob, ", "contraseña"),
+            ("senha", "", "usuário bob e ", "senha"),
+        )
+    ),
     form(
         "password",
         "pass",
@@ -478,4 +596,4 @@ _SENTENCES = (
     ),
 )
 
-STATEMENTS: tuple[Form, ...] = (*_PARAMETERS, *_COMMANDS, *_SENTENCES)
+STATEMENTS: tuple[Form, ...] = (*_PARAMETERS, *_COMMANDS, *_LISTS, *_SENTENCES)

@@ -53,7 +53,7 @@ _TALKS_OF = re.compile(
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)*[?!]?$")
 _CALL = re.compile(r"[A-Za-z_$][\w$.:>-]*(?:\(.*\)?|\[.*\]|<.*>?)[;,)]*$")
 _TECHNICAL = re.compile(
-    r"u?int\d{1,3}(?:array|_t)?$|(?:[a-z]+[-_ ]?)?(?:sha|md|aes|rsa|utf|base|hs|rs|es|ed|oauth|http|ipv|sso|tls|v|ascii|latin|win|x)[-_]?\d{1,4}(?:[-_/][a-z0-9]+)*$|\d+-?[a-z]+$|[a-z]+-?\d$|bcrypt|argon2|\d+(?:st|nd|rd|th)$",
+    r"u?int\d{1,3}(?:array|_t)?$|(?:[a-z]+[-_ ]?)?(?:sha|md|aes|rsa|utf|base|hs|rs|es|ed|oauth|http|ipv|sso|tls|v|ascii|latin|win|x)[-_]?\d{1,4}(?:[-_/][a-z0-9]+)*$|\d+-?[a-z]+$|[a-z]{1,7}-?\d$|bcrypt|argon2|\d+(?:st|nd|rd|th)$",
     re.IGNORECASE,
 )
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]|(?:~|\.{1,2})/|[\w.-]+(?:/[\w.-]+)*/[\w-]+\.[A-Za-z]{1,5}$")

@@ -30,7 +30,7 @@ _TYPE = re.compile(
 _SAID = re.compile(
     # English: wrong ones are required, case sensitive, hidden, identical, alphanumeric, sufficient
     r"\w+(?:ed|ing|[ai]ble|(?<!f)ly|[ts]ions?|ments?|[iae]ty|ness|less|ous|ful|[lmnrst]ic|ical|[ntiu]al|[dc]ate|fiers?|izers?|[tl]ors?|ollers?|ics|[ae]nc(?:y|ies|e)|ware|work|(?:back|front)end|i[sz]e|ive|[aei]nt|ary|ory|wise|where|self|selves|thing"
-    r"|(?:[tdkvlz]|os)en|case|code|based|only|proof|wide|safe|ready)"
+    r"|(?:[tkvlz]|os|id|od)en|case|code|based|only|proof|wide|safe|ready)"
     # German: falsch, ungültig, erforderlich, unsicher
     r"|\w+(?:lich|ig|(?<!f)isch|bar|los|sam|haft|heit|keit|ung|iert|falsch|leer|sicher)(?:e[nrms]?)?"
     r"|(?-i:(?:ge|ver|be|er|ent|zer|hinter|ab|aus|ein|auf|an|zu|über|um|un)[a-zäöüß]+(?:t|d|en|et))"
@@ -63,7 +63,7 @@ _OTHERS = frozenset(
     " unbekannt unchanged ungültig unique universal unless unsafe unsecure until uppercase useless usually validate"
     " validator variable verbatim vergessen vergeten verifier verify version visible wachtwoord weakest whatsoever"
     " whenever wherever whether whichever whitespace wiederholen without worthless written wrongly yesterday"
-    " yourself ändern зашифрован неверный обязателен".split()
+    " yourself ändern зашифрован неверный обязателен wymagane nieprawidłowe niepoprawne błędne".split()
 )
 """What else documents, forms and code write after "password", in the languages whose words for it are known."""
 

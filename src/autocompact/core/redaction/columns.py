@@ -1,0 +1,130 @@
+"""Passwords in the column of a table that its first line names: CSV as password managers export it, SQL's INSERT."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from autocompact.core.redaction.building import given
+from autocompact.core.redaction.rules import Form
+from autocompact.core.redaction.spans import Source, Span
+from autocompact.core.redaction.values import is_common, is_reference
+
+COLUMNS: tuple[Form, ...] = (
+    Form(
+        kind="password",
+        anchor="pass",
+        pattern=re.compile(r"pass", re.IGNORECASE),
+        examples=(
+            "name,url,username,password\nShop,https://shop.example,bob,«moonlight»\n",
+            '"url","username","password","totp"\n"https://x.example","bob","«<a10>, x»",""\n',
+            "folder;login_username;login_password\n;bob;«<l6>-<l5>»\n",
+            "INSERT INTO users (name, password) VALUES ('bob', '«moonlight»');",
+            "INSERT INTO users (id, name, passwd) VALUES (4, 'it''s', '«<a12>')»".replace("')»", "»')"),
+        ),
+        others=(
+            "name,passed,failed\na,12,3\n",
+            "INSERT INTO users (name, password) VALUES (?, ?)",
+            "INSERT INTO users (name, password) VALUES (%s, $1)",
+            "name,password\nbob,<password>\n",
+            "def login(name, password):\n    return name, hashed2",
+            "username,password,email\n",
+            "a,password\nb\n",
+            "f(name, password) VALUES",
+        ),
+    ),
+)
+_KIND = COLUMNS[0].kind
+
+_LINE = 2_000
+"""Characters of a line of names, at most."""
+_LEAST = 4
+_MOST_CELLS = 200
+_CELL = re.compile(
+    r"[ \t]*(?:\"(?P<d>(?:[^\"\n]|\"\"){0,4000})\"|'(?P<s>(?:[^'\n]|''){0,4000})'|(?P<b>[^,;\t\r\n\"'()]{0,4000}))"
+    r"[ \t]*(?P<end>[,;\t)]|\r?\n|$)"
+)
+_NAME = re.compile(r"(?:[\w .-]{0,40}[_ .-])?(?:pass(?:word|wd|wort|phrase)?|pwd|secret|totp)", re.IGNORECASE)
+_OTHERS = re.compile(r"user|name|login|url|uri|site|host|mail|account|title|id$", re.IGNORECASE)
+"""What else such a table has: a list of fields and their types has none of it."""
+_HEAD = re.compile(r"[\w\"' .-]{0,60}(?:[,;\t][\w\"' .-]{0,60}){1,100}\r?$")
+_INSERT = re.compile(r"insert[ ]into[ ][\w.\"`\[\]]{1,120}[ ]?\($", re.IGNORECASE)
+_VALUES = re.compile(r"\s{0,20}values\s{0,20}(?=\()", re.IGNORECASE)
+_AGAIN = re.compile(r"\s{0,20},?\s{0,20}(?=\()")
+
+_Cells = list[tuple[int, int]]
+
+
+def find_columns(source: Source) -> Iterator[Span]:
+    """The values of the columns that are called like a password."""
+    text, done, looked_at = source.text, 0, -1
+    for at in source.positions("pass"):
+        if at < done:
+            continue
+        opening = text.rfind("(", max(0, at - 300), at)
+        if opening >= 0 and _INSERT.search(text, max(0, opening - 140), opening + 1):
+            spans, done = _inserted(text, opening + 1)
+        else:
+            # of a line only its first word is looked at, so that a long one costs no more than a short one
+            start = text.rfind("\n", max(0, at - _LINE), at) + 1
+            if start == looked_at or (start == 0 and at >= _LINE):
+                continue
+            looked_at, (spans, done) = start, _of_table(text, start)
+        yield from spans
+
+
+def _of_table(text: str, start: int) -> tuple[list[Span], int]:
+    """The secrets of the table whose first line begins at ``start``, and where it ends: no row is read again."""
+    end = text.find("\n", start, start + _LINE)
+    if end < 0 or not _HEAD.match(text, start, end):
+        return [], start
+    names, at = _row(text, start)
+    columns = _columns(text, names)
+    spans: list[Span] = []
+    done = start
+    while columns and at < len(text):
+        done = at
+        cells, at = _row(text, at)
+        if len(cells) != len(names):
+            break
+        spans += _secrets(text, [cells[column] for column in columns])
+    return spans, done
+
+
+def _inserted(text: str, start: int) -> tuple[list[Span], int]:
+    names, at = _row(text, start)
+    columns = _columns(text, names)
+    more = _VALUES.match(text, at)
+    spans: list[Span] = []
+    while columns and more is not None:
+        cells, at = _row(text, more.end() + 1)
+        if len(cells) != len(names):
+            break
+        quoted = [cells[column] for column in columns]
+        spans += _secrets(text, [cell for cell in quoted if text[cell[0] - 1] in "'\""])
+        more = _AGAIN.match(text, at)
+    return spans, at
+
+
+def _row(text: str, at: int) -> tuple[_Cells, int]:
+    """The cells from ``at`` to the end of the line or of the brackets, and where that is; none if it is no row."""
+    cells: _Cells = []
+    while len(cells) < _MOST_CELLS and (cell := _CELL.match(text, at)) is not None:
+        cells.append(cell.span(next(name for name in ("d", "s", "b") if cell[name] is not None)))
+        at = cell.end()
+        if cell["end"] not in (",", ";", "\t"):
+            return cells, at
+    return [], at
+
+
+def _columns(text: str, names: _Cells) -> list[int]:
+    said = [text[start:end].strip(" \"'`[]\t\n") for start, end in names]
+    own = [column for column, name in enumerate(said) if _NAME.fullmatch(name)]
+    return own if any(_OTHERS.search(name) for name in said) else []
+
+
+def _secrets(text: str, cells: _Cells) -> Iterator[Span]:
+    for start, end in cells:
+        value = text[start:end].strip()
+        if len(value) >= _LEAST and given(value) and not is_common(value) and not is_reference(value):
+            yield Span(start=start, end=end, kind=_KIND)
