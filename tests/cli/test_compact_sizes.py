@@ -58,6 +58,22 @@ def test_a_large_last_message_is_cut_where_there_is_nothing_else_to_compact(
 
 
 @pytest.mark.requirement("E5")
+@pytest.mark.parametrize("options", [("--to", 4_000, "--summary-tokens", 500), ("--to", 4_000)])
+def test_a_large_message_that_is_the_only_one_is_cut(
+    program: Program, tmp_path: Path, options: tuple[str | int, ...]
+) -> None:
+    """Nothing could be folded, so it was refused: it \"cannot be made smaller than 249 tokens, but only 4,000 fit\"."""
+    path = tmp_path / "chat.json"
+    path.write_text(json.dumps([{"role": "user", "content": PASTED}]))
+    document = compacted(program, path, "--window", 64_000, *options)
+    assert document["receipt"]["tokens_after"] <= 4_000
+    (last,) = texts_of(document["messages"], role="user")
+    assert last.startswith("Please sum this up.")
+    assert last.endswith(PASTED[-100:])
+    assert "the last request (m1) was cut" in document["receipt"]["notes"][0]
+
+
+@pytest.mark.requirement("E5")
 def test_a_last_message_larger_than_the_summary_is_shown_by_its_beginning_and_end(
     program: Program, tmp_path: Path
 ) -> None:

@@ -51,6 +51,20 @@ def test_a_request_larger_than_it_may_be_is_shown_by_its_beginning_and_end(inlin
     assert record.receipt.masked == 0
 
 
+def test_a_request_that_is_all_there_is_is_cut_though_nothing_can_be_folded() -> None:
+    messages = numbered([said("user", PASTED)])
+    goal = replace(GOAL, limit=2_000, target=1_000, tail_tokens=0, request_tokens=400)
+    record = climb_offline(log_of(messages), goal)
+    assert record is not None
+    assert record.summary == ""
+    assert record.receipt.tokens_after <= 500
+    shown = whole_text(record, messages)
+    assert shown.startswith("BEGIN of the paste")
+    assert shown.endswith("THE END")
+    with pytest.raises(IncompressibleContext):
+        climb_offline(log_of(messages), replace(goal, request_tokens=0))
+
+
 def test_a_request_that_fits_stays_verbatim() -> None:
     messages = ends_with(said("user", PASTED))
     record = climb_offline(log_of(messages), replace(GOAL, target=20_000, tail_tokens=0))

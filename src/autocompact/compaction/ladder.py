@@ -540,6 +540,7 @@ class _Attempt:
             lambda: self._floored(self.head(0), reply),
             lambda: self._cut(reply),
             lambda: self._floored(everything, reply),
+            self.request_cut_only,  # where it is all that there is, nothing can be folded
         ):
             best = self.smaller(candidate(), best)
             if best is not None and self.fits(best, tokens=self.goal.limit):
