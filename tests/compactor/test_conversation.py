@@ -176,6 +176,34 @@ async def test_repeated_failures_open_the_breaker_which_survives_a_restart_and_h
     assert len(model.requests) == 4
 
 
+@pytest.mark.parametrize("in_the_log", [True, False])
+async def test_an_open_breaker_waits_for_growth_of_what_can_be_folded_wherever_the_system_prompt_stands(
+    in_the_log: bool,
+):
+    model = TalkingModel(reply=lambda _: ModelRefused("no access", status=403))
+    mode = replace(NO_BACKGROUND, policy=Policy(ratio=0.5, tail_tokens=0))
+    conversation = await compactor(model=model, mode=mode, window=40_000).open("invoices")
+    prompt = "You are careful with every single invoice. " * 500
+    if in_the_log:
+        await conversation.say(prompt, role="system")
+    else:
+        conversation.use_tools(None, system=prompt)
+    number = 0
+    while not conversation.state.breaker.is_open:
+        await step(conversation, number)
+        await conversation.ready()
+        number += 1
+    breaker, fixed = conversation.state.breaker, conversation.fixed
+    assert fixed > 3_000
+    assert breaker.fixed == fixed
+    while len(model.requests) == 3:
+        await step(conversation, number)
+        await conversation.ready()
+        number += 1
+    grown = conversation.usage().used - breaker.tokens
+    assert breaker.growth * (breaker.tokens - fixed) < grown < breaker.growth * breaker.tokens
+
+
 @pytest.mark.requirement("E4")
 async def test_a_compaction_is_prepared_ahead_and_swapped_in_at_the_threshold_without_waiting():
     model = TalkingModel()

@@ -236,7 +236,8 @@ class Execution:
         breaker = of.state.breaker.succeeded(before=receipt.tokens_before, after=receipt.tokens_after)
         if breaker.failures:  # of no use: by hand that is nobody's business
             after = of.meter.gauge.rebased(record.id).read(of.meter.load_of(cost, context=record.id)).used
-            breaker = of.state.breaker if receipt.trigger == "manual" else replace(breaker, tokens=after)
+            useless = replace(breaker, tokens=after, fixed=min(of.fixed, after))
+            breaker = of.state.breaker if receipt.trigger == "manual" else useless
         return msgspec.structs.replace(
             of.state,
             breaker=breaker,
@@ -285,7 +286,7 @@ class Execution:
         """Remember that an automatic compaction failed at ``used`` tokens; several in a row open the breaker."""
         of = self._of
         before = of.state.breaker
-        breaker = before.failed(reason, tokens=used, fixed=of.meter.overhead.tokens)
+        breaker = before.failed(reason, tokens=used, fixed=of.fixed)
         of.state = msgspec.structs.replace(of.state, breaker=breaker)
         expected = of.active_id or None
         try:
