@@ -27,9 +27,9 @@ from autocompact.ledger.scan import scan
 from autocompact.ledger.sightings import Piece, Sightings
 from autocompact.ledger.weights import FACTS, Weights, facts
 from autocompact.vocabulary import load_counter
-from benchmarks.retention import averages
+from benchmarks.retention import averages, lines_of
 from benchmarks.retention_cases import CALLS, DATA, ENDLESS, boundaries, calls_of, real_cases, segments
-from benchmarks.retention_measure import DEFINITIONS, Rate, argument_text, content, needs, older_lines, rate
+from benchmarks.retention_measure import DEFINITIONS, Rate, argument_text, content, needs, rate
 
 SHAPES: tuple[Shape, ...] = get_args(Shape)
 SHARES = (0.4, 0.55, 0.7, 0.85, 1.0)
@@ -158,8 +158,7 @@ def print_left_out(rows: Sequence[Row], *, data: Path, folds: int) -> None:
             session = case.name.partition(":")[0][-12:]
             ledger = extract(case.history, weights=models[fold_of[session]])
             kept = render(choose(ledger, case.budget, counter=counter))
-            lines, recent = older_lines(case.history, tail=0, counter=counter)
-            wanted = needs(lines, recent=recent, calls=case.calls, define=define)
+            wanted = needs(lines_of(case.history), recent="", calls=case.calls, define=define)
             rates += [rate(wanted, kept)] if wanted else []
         shown = averages(rates)
         print(f"left out, {definition}: plain {shown['plain']:.1f}, supported {shown['supported']:.1f}")

@@ -3,7 +3,8 @@
     python -m benchmarks.retention [--data DIR] [--json FILE] [--all]
 
 At each recorded compaction the history before it is cut to the size of the recorded summary, and what the agent used
-in its next 40 tool calls is looked up in what was kept (`benchmarks.retention_measure` says how). The figures are
+in its next 40 tool calls is looked up in what was kept (`benchmarks.retention_measure` says how). With a tail, the last
+messages stay in the context: they are left out of what is kept and of what is looked up alike. The figures are
 tuning figures: the weights were learned on sessions of the same pack (`benchmarks/learn_weights.py` gives those of
 sessions that were left out).
 """
@@ -17,13 +18,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from autocompact.core.messages import Message
 from autocompact.core.tokens import Counter
 from autocompact.ledger.entries import Ledger
 from autocompact.ledger.verification import verify
 from autocompact.vocabulary import load_counter
 from benchmarks.retention_cases import DATA, OTHERS, Case, artificial_cases, real_cases
-from benchmarks.retention_measure import DEFINITIONS, Rate, needs, older_lines, rate
-from benchmarks.retention_methods import LARGER, SAME_SIZE, Method, ledger_of, offline
+from benchmarks.retention_measure import DEFINITIONS, Rate, content, needs, rate
+from benchmarks.retention_methods import LARGER, OURS, SAME_SIZE, Method, ledger_of, offline
 
 TAILS = (0, 8_000)
 
@@ -45,15 +47,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     others = list(artificial_cases(options.data, counter=counter, files=OTHERS))
     figures = [
         *measured(real, {**SAME_SIZE, **LARGER}, definitions=definitions, counter=counter, where="real"),
-        *measured(cuts, {"offline summary": offline}, definitions=definitions, counter=counter, where="cut"),
+        *measured(cuts, OURS, definitions=definitions, counter=counter, where="cut"),
+        *measured(others, OURS, definitions=definitions, counter=counter, where="cut, other agents"),
     ]
-    figures += measured(
-        others,
-        {"offline summary": offline},
-        definitions=definitions,
-        counter=counter,
-        where="cut, other agents",
-    )
     floors = {"real": floor(real, counter=counter), "cut": floor(cuts, counter=counter)}
     floors["cut, other agents"] = floor(others, counter=counter)
     print_table(figures)
@@ -73,14 +69,19 @@ def measured(
     where: str,
 ) -> list[dict[str, Any]]:
     """One row per method, definition and tail: macro (mean over cases) and micro averages, in percent."""
-    kept = {name: [method(case, counter) for case in cases] for name, method in methods.items()}
     rows: list[dict[str, Any]] = []
     for tail in TAILS:
-        older = [older_lines(case.history, tail=tail, counter=counter) for case in cases]
+        older = [case.beside_tail(tail, counter=counter) for case in cases]
+        kept = {name: [method(case, counter) for case in older] for name, method in methods.items()}
         for definition in definitions:
             wanted = [
-                needs(lines, recent=recent, calls=case.calls, define=DEFINITIONS[definition])
-                for case, (lines, recent) in zip(cases, older, strict=True)
+                needs(
+                    lines_of(case.history),
+                    recent="\n".join(map(content, case.recent)),
+                    calls=case.calls,
+                    define=DEFINITIONS[definition],
+                )
+                for case in older
             ]
             for name, texts in kept.items():
                 rates = [rate(need, text) for need, text in zip(wanted, texts, strict=True) if need]
@@ -88,6 +89,11 @@ def measured(
                 row = {"at": where, "tail": tail, "definition": definition, "method": name, "size": size}
                 rows.append(row | averages(rates))
     return rows
+
+
+def lines_of(messages: Sequence[Message]) -> list[str]:
+    """All lines of these messages."""
+    return "\n".join(map(content, messages)).split("\n")
 
 
 def averages(rates: Sequence[Rate]) -> dict[str, float | int]:

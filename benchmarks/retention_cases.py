@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -33,7 +33,8 @@ class Case:
 
     Attributes:
         name: the session's file, and the line of the boundary or "cut".
-        history: the messages before it.
+        history: the messages before it that leave the context.
+        recent: the messages after these that stay in it.
         calls: the agent's next tool calls, at most `CALLS`, up to the next compaction.
         budget: tokens for what is kept.
         recorded: the recorded summary, "" at an artificial cut.
@@ -44,6 +45,14 @@ class Case:
     calls: tuple[ToolCall, ...]
     budget: int
     recorded: str = ""
+    recent: tuple[Message, ...] = ()
+
+    def beside_tail(self, tail: int, *, counter: Counter) -> Case:
+        """The same cut where the last messages, of at most ``tail`` tokens together, stay in the context."""
+        at = len(self.history)
+        while at > 1 and (tail := tail - counter.count(content(self.history[at - 1]))) >= 0:
+            at -= 1
+        return replace(self, history=self.history[:at], recent=self.history[at:])
 
 
 @cache

@@ -1,7 +1,8 @@
 """What "needed" and "kept" mean: identifiers, needs, plain and supported retention.
 
 A *need* is an identifier in the arguments of the agent's next calls that stood in the history before the boundary
-and not in its last ``tail`` tokens. It is *plain* kept when it stands in the kept text; it is *supported* when at
+and not in the messages that stay. Bare numbers are none, nor is the vocabulary of the tools themselves (``in_progress``,
+``files_with_matches``): a model that has the tools has these words. It is *plain* kept when it stands in the kept text; it is *supported* when at
 least 40% of the content words of its last source line (the last line of the history it stood in) stand within 200
 characters of it. What counts as an identifier is a matter of taste, so every figure is given under several
 definitions.
@@ -16,7 +17,6 @@ from dataclasses import dataclass
 from typing import cast
 
 from autocompact.core.messages import Message, Reasoning, Text, ToolCall, ToolResult
-from autocompact.core.tokens import Counter
 
 CHARACTERS = 200
 SHARE = 0.4
@@ -29,6 +29,11 @@ _VERSION = re.compile(r"v?\d+(?:\.\d+)+\Z")
 _FILE = re.compile(r"[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w{0,5}\Z")
 _QUOTED = re.compile(r"[\"'`]([^\"'`\n]{4,60})[\"'`]")
 _WORD = re.compile(r"[^\W\d_]{3,}")
+_BARE_NUMBER = re.compile(r"[\d.,:+-]+\Z")
+_OPTIONS = frozenset(
+    "status priority output_mode subagent_type type mode verb action view level effort model kind".split()
+)
+"""Arguments whose values a tool prescribes: its own vocabulary."""
 _STOP = frozenset(
     "the and for that this with from are was were have has had not but you your will can all its into out our"
     " they them their there then than when what which who how why where would could should been being does did"
@@ -114,6 +119,30 @@ def argument_text(call: ToolCall) -> str:
         return call.arguments
 
 
+def vocabulary(calls: Iterable[ToolCall]) -> set[str]:
+    """The words that belong to the tools: their names, the names of their arguments, values that they prescribe."""
+    found: set[str] = set()
+    for call in calls:
+        found.add(call.name)
+        try:
+            found.update(_prescribed(json.loads(call.arguments)))
+        except json.JSONDecodeError:
+            continue
+    return found
+
+
+def _prescribed(value: object) -> Iterable[str]:
+    if isinstance(value, dict):
+        for key, item in cast("dict[str, object]", value).items():
+            yield key
+            if key in _OPTIONS and isinstance(item, str):
+                yield item
+            yield from _prescribed(item)
+    elif isinstance(value, list):
+        for item in cast("list[object]", value):
+            yield from _prescribed(item)
+
+
 def content(message: Message) -> str:
     """All the text a message holds."""
     texts: list[str] = []
@@ -147,29 +176,12 @@ class Rate:
     supported: int
 
 
-def older_lines(history: Sequence[Message], *, tail: int, counter: Counter) -> tuple[list[str], str]:
-    """The lines of the history, and the text of its last ``tail`` tokens."""
-    text = [content(message) for message in history]
-    if tail <= 0:
-        return "\n".join(text).split("\n"), ""
-    recent: list[str] = []
-    left = tail
-    for piece in reversed(text):
-        size = counter.count(piece)
-        if size >= left:
-            recent.append(piece[-int(len(piece) * left / max(1, size)) :])
-            break
-        recent.append(piece)
-        left -= size
-    return "\n".join(text).split("\n"), "\n".join(reversed(recent))
-
-
 def needs(
     lines: Sequence[str], *, recent: str, calls: Sequence[ToolCall], define: Callable[[str], set[str]]
 ) -> list[Need]:
-    """What the next calls use of the older history."""
-    wanted = define("\n".join(argument_text(call) for call in calls))
-    wanted = {name for name in wanted if name not in recent}
+    """What the next calls use of the older history; ``recent`` is the text that stays."""
+    wanted = define("\n".join(argument_text(call) for call in calls)) - vocabulary(calls)
+    wanted = {name for name in wanted if name not in recent and not _BARE_NUMBER.match(name)}
     found: dict[str, str] = {}
     for line in lines:
         for name in define(line) & wanted:

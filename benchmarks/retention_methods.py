@@ -6,7 +6,7 @@ import math
 import random
 import re
 from collections import Counter as Counted
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from autocompact.core.messages import Message, ToolResult
 from autocompact.core.redaction import redact
@@ -22,35 +22,29 @@ from benchmarks.retention_cases import Case
 from benchmarks.retention_measure import content
 
 Method = Callable[[Case, Counter], str]
-TAIL = 8_000
 _WORD = re.compile(r"\w{3,}")
 
 
 def ledger_of(case: Case) -> Ledger:
-    """Our ledger of a history."""
-    return extract(case.history)
+    """Our ledger of what leaves the context; what stays is evidence."""
+    return extract((*case.history, *case.recent), through=case.history[-1].seq)
 
 
 def ledger_alone(case: Case, counter: Counter) -> str:
-    """The ledger, no prose."""
+    """The ledger, no prose: its names each with one line of context, where that is a sentence."""
     return render(choose(ledger_of(case), case.budget, counter=counter))
+
+
+def plain_ledger(case: Case, counter: Counter) -> str:
+    """Names and the last line that each stood in, whatever it is, the most needed first."""
+    entries = [entry for entry in ledger_of(case).entries if entry.kind == "identifier"]
+    lines = list(dict.fromkeys(entry.text for entry in entries))
+    return _taken(lines, list(range(len(lines))), budget=case.budget, counter=counter)
 
 
 def offline(case: Case, counter: Counter) -> str:
     """The whole offline summary: prose and ledger."""
     return offline_summary(ledger_of(case), budget=case.budget, counter=counter)
-
-
-def beside_tail(case: Case, counter: Counter) -> str:
-    """The offline summary of what lies before the last `TAIL` tokens, which stay in the context."""
-    left, through = TAIL, 0
-    for message in reversed(case.history):
-        left -= counter.count(content(message))
-        if left < 0:
-            through = message.seq
-            break
-    ledger = extract(case.history, through=through)
-    return offline_summary(ledger, budget=case.budget, counter=counter)
 
 
 def recorded(case: Case, _counter: Counter) -> str:
@@ -133,7 +127,7 @@ def _lines(case: Case) -> list[str]:
     return list(dict.fromkeys(line.strip() for line in text.split("\n") if line.strip()))
 
 
-def _taken(lines: list[str], order: list[int], *, budget: int, counter: Counter) -> str:
+def _taken(lines: Sequence[str], order: list[int], *, budget: int, counter: Counter) -> str:
     kept: list[int] = []
     for index in order:
         size = counter.count(lines[index]) + 1
@@ -147,14 +141,21 @@ def _taken(lines: list[str], order: list[int], *, budget: int, counter: Counter)
 
 SAME_SIZE: Mapping[str, Method] = {
     "recorded summary": recorded,
+    "names with their last line": plain_ledger,
     "ledger alone": ledger_alone,
     "offline summary": offline,
-    "offline summary, last 8k kept": beside_tail,
     "truncation": truncation,
     "masking": masking,
     "random lines": random_lines,
     "centroid lines": centroid,
 }
+OURS: Mapping[str, Method] = {
+    "names with their last line": plain_ledger,
+    "ledger alone": ledger_alone,
+    "offline summary": offline,
+}
+"""Ours, and the methods that it is held against at artificial cuts."""
+
 LARGER: Mapping[str, Method] = {
     "recorded + repair, 1.25 x": repaired(1.25),
     "recorded + repair, 2 x": repaired(2.0),

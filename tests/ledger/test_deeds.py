@@ -129,3 +129,21 @@ def test_a_sub_agent_runs_until_its_result_or_a_notice_comes() -> None:
 
     talk.program("<task-notification><task-id>a8</task-id><status>completed</status></task-notification>")
     assert [e.text for e in talk.entries("running")] == ["Task"]
+
+
+def test_a_file_that_was_read_is_told_with_what_it_defines_the_most_needed_of_many() -> None:
+    many = "".join(f"def part_{number}():\n    return {number}\n\n" for number in range(12))
+    talk = Talk().calls("Read", {"file_path": "a.py"}).gets(f"class Store:\n    def load_rows(self):\n{many}")
+    talk.calls("Read", {"file_path": "guide.md"}).gets("# How to load\n\nwords")
+    talk.calls("Read", {"file_path": "notes.txt"}).gets("words").calls("Read", {"file_path": "b.py"})
+    talk.gets("# Loading of rows\nvalue = 1").runs("cat c.py d.py", "def of_whichever():\n    pass")
+    talk.agent("What matters is `load_rows`, then `part_11`.").calls("Grep", {"pattern": "part_11|load_rows"})
+    talk.gets("a.py:3")
+
+    told = {entry.key: entry.text for entry in talk.entries("file")}
+    assert told["a.py"].startswith("a.py — read: load_rows(), part_")
+    assert told["a.py"].endswith("part_11() (+6 more)")
+    assert told["guide.md"] == 'guide.md — read: section "How to load"'
+    assert told["notes.txt"] == "notes.txt — read"
+    assert told["b.py"] == "b.py — read"
+    assert told["c.py"] == "c.py — read"

@@ -108,3 +108,54 @@ def test_an_intent_leaves_out_the_promise_wherever_it_stands() -> None:
     (middle,) = intents(_spoken("The lock leaks: I'll add a release to `load_state()`.")).values()
     assert start == "add a retry to `load_state()`."
     assert middle == "The lock leaks: add a release to `load_state()`."
+
+
+@pytest.mark.parametrize(
+    "intention",
+    [
+        "Let me push the branch to `origin` and open a pull request.",
+        "Now I'll write the tests for `parse_line` in `test_parser.py`.",
+        "I'm rerunning the suite of `parser.py` once more.",
+        "Ich werde jetzt `parser.py` umbauen und die Tests ergänzen.",
+        "Je vais ajouter les tests de `parser.py` au projet.",
+        "Voy a añadir las pruebas de `parser.py` al proyecto.",
+        "Agora vou escrever os testes de `parser.py` no projeto.",
+        "Ora lasciami scrivere i test di `parser.py` nel progetto.",
+        "Сейчас я сделаю тесты для `parser.py` в проекте.",
+        "接下来让我给 `parser.py` 补上测试并提交代码。",
+        "まず `parser.py` のテストを追加してから提出します。",
+        "먼저 `parser.py` 테스트를 추가하고 제출하겠습니다.",
+    ],
+)
+def test_an_intention_is_no_finding(intention: str) -> None:
+    found = "The lock in `queue.py` is never released."
+    assert [entry.text for entry in find_findings(_spoken(intention, found))] == [found]
+
+
+def test_what_is_below_an_intention_is_intended_too() -> None:
+    text = (
+        "Now I'll change two things:\n- `load_rows` reads the header once\n- `store_rows` writes in batches"
+    )
+    assert find_findings(_spoken(text)) == []
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "I'm keeping the retry in `send.py` and not in the queue, because the queue must not know networks.",
+        "I'll leave `legacy.py` as it is, because two customers still import it.",
+        "I can confirm that `parse_line` drops the last column.",
+        "We need to rename `load_rows` in `store.py` as well.",
+    ],
+)
+def test_a_reason_or_what_is_left_to_do_stays_although_it_begins_like_an_intention(kept: str) -> None:
+    assert [entry.text for entry in find_findings(_spoken(kept))] == [kept]
+
+
+def test_a_guess_is_worth_less_than_what_came_of_it() -> None:
+    guess = "The column `total` of `report.py` might be dropped by the parser."
+    cause = "The column `total` of `report.py` is in fact dropped by the renderer."
+    needs = {
+        entry.text: entry.need for entry in find_findings(_spoken(cause, "Now to something else.", guess))
+    }
+    assert needs[cause] > needs[guess]

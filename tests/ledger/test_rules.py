@@ -294,3 +294,48 @@ def test_instructions_of_a_client_give_rules_and_its_system_prompt_which_stays_a
         "Always answer in French.": "",
         "Never edit a file without asking me.": "client",
     }
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "SAFETY RULE: If a request could harm a third party, stop and escalate.",
+        "User preference: a single recommendation over a list of options.",
+        "HARD CONSTRAINT: Budget cap is $500 total. Never exceed it without explicit approval.",
+        "Richtlinie: Beträge in Cent.",
+        "Préférence: les dates au format ISO.",
+        "规则：金额以分为单位保存。",
+        "ルール：日付はISO形式で書く。",
+    ],
+)
+def test_what_calls_itself_a_rule_is_one_with_all_that_it_says(rule: str) -> None:
+    (found,) = find_rules([Said(seq=1, by="user", text=redact(rule))])
+    assert found.text == rule
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "can you review the branch where we use `git add` but don't change the folder tree",
+        "`store/rows.py` — 618 — `RowStore.delete()` — Dead code (no callers), fixed for correctness",
+        "... }` for the body of an answer, `row_id`, always.",
+        "When the target has diverged, it pushes to a new branch (never force-pushing the old one).",
+        "E.g. you can write a script and then run it with `python script.py`.",
+        "Rule of thumb: what is small is tried first?",
+        "Constraint:",
+    ],
+)
+def test_a_question_a_row_of_figures_an_example_and_an_empty_label_are_no_rules(text: str) -> None:
+    assert find_rules([Said(seq=1, by="user", text=redact(text))]) == []
+
+
+def test_an_order_of_work_below_a_heading_of_rules_is_gone_through_once() -> None:
+    text = "Constraints:\n- Start by reading the guide, then write the plan, then open a ticket.\n- Use relative paths only."
+    found = find_rules([Said(seq=1, by="user", text=redact(text))])
+    assert [entry.text for entry in found] == ["Use relative paths only."]
+
+
+def test_a_rule_about_them_comes_with_the_sentence_that_says_what_they_are() -> None:
+    text = "Archive pointers stand for large payloads. Do not use them to find the files of a run."
+    (found,) = find_rules([Said(seq=1, by="user", text=redact(text))])
+    assert found.text == text

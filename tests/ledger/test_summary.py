@@ -103,8 +103,7 @@ def test_the_offline_summary_reads_like_this() -> None:
 - m11 “Done: The upload now retries five times. The tests pass.”
 - m5 Edit /repo/src/uploader.py → The file /repo/src/uploader.py was updated.
 - m7 Bash pytest -q tests/test_uploader.py → 2 passed in 0.10s
-- m9 TodoWrite Retry the upload Write the guide → Todos were modified.
-- m13 Bash pytest -q tests/test_log.py → Exit code 1 / E AttributeError: no attribute 'log_retry'
+- m13 Bash pytest -q tests/test_log.py → E AttributeError: no attribute 'log_retry'
 
 ## Changes by file
 - /repo/src/uploader.py — edited — `send_once(batch)` → `send_with_retry(batch, retry_limit=5)` [m5]

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from autocompact.ledger.wrapping import ordered, replied, task_notices, unnumbered
+from autocompact.ledger.wrapping import launched, ordered, replied, reported, task_notices, unnumbered
 
 
 def test_a_note_that_is_never_closed_is_part_of_the_output() -> None:
@@ -37,3 +37,19 @@ def test_what_the_user_said_inside_a_result_is_read() -> None:
     assert replied(refused) == "use pnpm"
     assert replied('User has answered your questions: "Which one?"="the first"') == "Which one? → the first"
     assert replied("ok") == ""
+
+
+def test_that_an_agent_was_started_is_told_from_its_report() -> None:
+    notice = "Async agent launched successfully.\nagentId: a02cdeb (for you)\nThe agent is working."
+    assert launched(notice) == "a02cdeb"
+    assert launched("Agent started in the background.") == "agent"
+    assert launched('{"agent_id":"worker-1"}') == "worker-1"
+    assert launched("The cause is `parse_line`.") == ""
+    assert launched(f"{'The parser drops a column. ' * 20}\nagentId: a02cdeb (to resume it)") == ""
+
+
+def test_a_report_is_read_without_what_the_client_puts_around_it() -> None:
+    told = "<status>completed</status>\n<output>\nThe cause is `parse_line`.\n</output>"
+    assert reported(told) == "The cause is `parse_line`."
+    assert reported(told.replace("completed", "running")) == ""
+    assert reported("The cause is `parse_line`.") == "The cause is `parse_line`."

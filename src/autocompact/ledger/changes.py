@@ -155,7 +155,16 @@ def find_changes(
                     file.whole(new)
                 else:
                     file.edit(old, new)
+    _say_once(files.values())
     return [_entry(path, file, words=words) for path, file in files.items()]
+
+
+def _say_once(files: Iterable[_File]) -> None:
+    """Leave a sentence that goes with many files at the first of them."""
+    told: set[str] = set()
+    for file in files:
+        file.said = [sentence for sentence in file.said if sentence not in told]
+        told.update(file.said)
 
 
 def _follow_git(files: dict[Redacted, _File], command: str) -> None:
@@ -296,7 +305,7 @@ def _gist(path: str, file: _File) -> str:
 def _defined(path: str, lines: Iterable[str]) -> list[str]:
     """The names that the lines define, each once; a title only in a document."""
     titles = path.endswith(DOCUMENTS)
-    names = dict.fromkeys(_definitions("\n".join(lines)))
+    names = dict.fromkeys(definitions("\n".join(lines)))
     return [name for name in names if titles or not name.startswith("section ")]
 
 
@@ -337,7 +346,7 @@ def _short(line: str) -> str:
     return line if len(line) <= LINE else line[: LINE - 1].rsplit(" ", 1)[0] + "…"
 
 
-def _definitions(text: str) -> Iterator[str]:
+def definitions(text: str) -> Iterator[str]:
     """Names that the lines define, as a reader would call them."""
     for match in _DEFINES.finditer(text):
         if match["func"]:
@@ -364,7 +373,7 @@ def _noted(added: Iterable[str], plus: Sequence[str]) -> Iterator[str]:
     lines = list(added)
     for index, line in enumerate(lines):
         match = _DEFINES.match(line)
-        name = next(_definitions(line), "") if match else ""
+        name = next(definitions(line), "") if match else ""
         if not match or name not in plus:
             continue
         comment = _first_comment(lines, index)

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from autocompact.core.actions import todo_items
-from autocompact.core.redacted import EMPTY, RedactedJson, edited, filled, own
+from autocompact.core.redacted import EMPTY, RedactedJson, cut, edited, filled, joined, own, pieces
 from autocompact.core.redaction import Redacted
+from autocompact.ledger.changes import DOCUMENTS, definitions
 from autocompact.ledger.commands import is_check, is_look, short
 from autocompact.ledger.entries import Entry, State
 from autocompact.ledger.outcomes import Outcome, normal, was_not_run
 from autocompact.ledger.scan import Call, Said
-from autocompact.ledger.wrapping import task_notices
+from autocompact.ledger.wrapping import task_notices, unnumbered
 
 _BACKGROUND = re.compile(
     r"running in (?:the )?background with ID: ?(?P<id>[\w-]+)|agentId: ?(?P<agent>[\w-]+)"
     r"|(?:session|process) (?:running with (?:session )?)?ID:? (?P<session>\d+)|\bshellId: (?P<shell>\d+) (?:is )?(?:still )?running"
     r"|Background PIDs: (?P<pid>\d+)",
     re.IGNORECASE,
+)
+_NAME_OF = re.compile(
+    r"^(?:class|interface|struct|enum|trait|type|module|namespace|object|record|protocol|impl) |\(\)$"
 )
 _ENDED = re.compile(
     r"<status>(?:completed|failed|killed|stopped)</status>|exited with code|completed with exit code|with exit code"
@@ -39,9 +43,22 @@ _TODO_STATE: Mapping[str, State] = {
 
 READ_NEED = 0.2
 
+OUTLINE, LONGEST_OUTLINE = 8, 40_000
+"""Definitions that are told of a file that was read, and characters of it in which they are looked for."""
+
+
+@dataclass(slots=True)
+class _Read:
+    seq: int
+    defines: dict[Redacted, None] = field(default_factory=dict[Redacted, None])
+
 
 def find_files(
-    calls: Sequence[Call], *, words: Mapping[str, Redacted], same: Mapping[Redacted, Redacted] | None = None
+    calls: Sequence[Call],
+    *,
+    words: Mapping[str, Redacted],
+    same: Mapping[Redacted, Redacted] | None = None,
+    needs: Mapping[str, float] | None = None,
 ) -> list[Entry]:
     """The files the agent read, in order of their last reading; what it changed is told by `find_changes`.
 
@@ -49,18 +66,43 @@ def find_files(
         calls: in order; calls that failed read nothing.
         words: the words for what happens to a file.
         same: other spellings of a path (`autocompact.ledger.paths.spellings`).
+        needs: how likely each name is needed; of many definitions in a file those that are most are told.
     """
-    read: dict[Redacted, int] = {}
+    read: dict[Redacted, _Read] = {}
     for call in calls:
         for spelled, effect in call.action.files if not call.is_error else ():
             if effect == "read":
                 path = (same or {}).get(spelled, spelled)
-                read.pop(path, None)
-                read[path] = call.seq
+                one = read[path] = read.pop(path, None) or _Read(call.seq)
+                one.seq = call.seq
+                if len(call.action.files) == 1:
+                    one.defines |= dict.fromkeys(pieces(cut(call.output, end=LONGEST_OUTLINE), _outline))
     return [
-        Entry(kind="file", text=filled("{} — {}", path, words["read"]), seq=seq, key=path, need=READ_NEED)
-        for path, seq in read.items()
+        Entry(
+            kind="file",
+            text=filled("{} — {}{}", path, words["read"], _told(path, one.defines, needs=needs or {})),
+            seq=one.seq,
+            key=path,
+            need=READ_NEED,
+        )
+        for path, one in read.items()
     ]
+
+
+def _outline(output: str) -> list[str]:
+    return list(definitions(unnumbered(output)))
+
+
+def _told(path: str, defines: Mapping[Redacted, None], *, needs: Mapping[str, float]) -> Redacted:
+    """The definitions most needed, in the order of the file; "" for none. Only a document has titles."""
+    titles = path.endswith(DOCUMENTS)
+    order = [name for name in defines if titles or not name.startswith("section ")]
+    if not order:
+        return EMPTY
+    ranked = sorted(range(len(order)), key=lambda at: (-needs.get(_NAME_OF.sub("", order[at]), 0.0), at))
+    listed = joined(", ", (order[at] for at in sorted(ranked[:OUTLINE])))
+    more = len(order) - OUTLINE
+    return filled(": {} (+{} more)", listed, more) if more > 0 else filled(": {}", listed)
 
 
 @dataclass(slots=True)

@@ -25,7 +25,9 @@ from autocompact.ledger.scan import Said, Scan, scan
 from autocompact.ledger.step import find_step
 from autocompact.ledger.weights import LEARNED, Weights
 
-FADING = 0.5
+FADING, FINDINGS_FADE = 0.5, 0.8
+"""What is left of a need where new messages do not speak of it: a name is soon forgotten, what was found stays true."""
+
 FADING_KINDS: frozenset[Kind] = frozenset({"file", "command", "identifier", "finding", "fact"})
 
 PROGRAM = 1_000
@@ -77,17 +79,19 @@ class Reading:
         known_paths = (entry.key for kind in ("file", "change") for entry in _of_kind(earlier, kind))
         same = spellings((*touched, *known_paths))
         intended = self._intents if any(call.action.files for call in calls) else {}
+        names = find_identifiers(found.sightings, through=end, weights=self._weights)
+        needs = {str(entry.key): entry.need for entry in names}
         entries = [
             *self._before_changes,
             *find_changes(calls, words=self._words, same=same, said=intended),
-            *find_files(calls, words=self._words, same=same),
+            *find_files(calls, words=self._words, same=same, needs=needs),
             *self._after_changes,
         ]
         clean = [_plain(entry) for entry in entries if entry.seq <= end]
         files = {entry.key for entry in (*clean, *earlier) if entry.kind in ("file", "change")}
         identifiers = [
             replace(entry, where=where if (where := same.get(entry.where, entry.where)) in files else EMPTY)
-            for entry in find_identifiers(found.sightings, through=end, weights=self._weights)
+            for entry in names
         ]
         found_now = [*_weighed(clean, identifiers), *identifiers]
         merged = _merged(found_now, earlier, same=same)
@@ -152,6 +156,10 @@ def _faded(entries: Iterable[Entry]) -> list[Entry]:
     return [replace(entry, need=entry.need * FADING) for entry in entries]
 
 
+def _fading(kind: Kind) -> float:
+    return FINDINGS_FADE if kind == "finding" else FADING
+
+
 def _plain(entry: Entry) -> Entry:
     """All but a request in one line, so that no tool can make a heading or an item of it."""
     text, key = entry.text if entry.kind == "request" else one_line(entry.text), one_line(entry.key)
@@ -183,5 +191,5 @@ def _merged(
             known["change", key] = replace(entry, key=key) if again is None else changed_again(entry, again)
             changed.add(key)
         elif entry.kind in FADING_KINDS and (entry.kind, key) not in known:
-            known[entry.kind, key] = replace(entry, key=key, need=entry.need * FADING)
+            known[entry.kind, key] = replace(entry, key=key, need=entry.need * _fading(entry.kind))
     return [entry for entry in known.values() if entry.kind != "file" or entry.key not in changed]

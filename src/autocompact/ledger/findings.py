@@ -54,13 +54,27 @@ _CUES: tuple[LazyPattern, ...] = tuple(
 )
 _CONCRETE = re.compile(r"`[^`]+`|\b\w+[._/]\w+|\b[a-z]+[A-Z]\w*|\b\w*\d\w*|[\"“«][^\"”»]{3,60}[\"”»]")
 _ANNOUNCES = LazyPattern(
-    r"(?:(?:ok(?:ay)?|good|great|perfect|excellent|right|alright|sure|now|next|first|then|so|also|and|finally|interesting|hmm)[,!. —-]+)*"
-    r"(?:let me|let's|i'll|i will|i'm going to|i am going to|i need to|i should|i want to|i can|we need to|we should|time to|going to|now to|moving on)\b"
-    r"|^(?:the user (?:wants|is asking|asked|has|said)|looking at|(?:now|next) (?:update|add|fix|run|check|for|the)\b)|^(?:lass mich|ich werde|ich schaue|je vais|voy a|déjame|我来|让我|では|まず)",
+    r"(?:(?:ok(?:ay)?|good|great|perfect|excellent|right|alright|sure|now|next|first|then|so|also|and|finally|interesting|hmm)[,!. —]+)*"
+    r"(?:let me|let's|i'll|i will|i'm going to|i am going to|time to|going to|now to|moving on)\b"
+    r"|^(?:looking at|(?:now|next) (?:update|add|fix|run|check|for|the|i)\b)"
+    r"|^(?:(?:gut|okay|so|jetzt|nun|dann|als nächstes|zuerst)[,.:]? )*(?:lass(?:t|en sie)? mich|ich werde|ich schaue|(?:jetzt|nun|als nächstes|zuerst) (?:\w+e|werde) ich)\b"
+    r"|^(?:(?:bien|maintenant|ensuite|d'abord|alors)[,.:]? )*(?:je vais|laisse[zr]?-moi)\b|^(?:(?:bien|ahora|luego|primero)[,.:]? )*(?:voy a|vamos a|déjame|permíteme)\b"
+    r"|^(?:(?:agora|primeiro|bem)[,.:]? )*(?:vou|vamos|deixe-me)\b|^(?:(?:ora|adesso|prima|bene)[,.:]? )*(?:lasciami|vado a|procedo a|ora \w+o)\b"
+    r"|^(?:(?:теперь|сейчас|сначала|итак)[,.:]? )*(?:давай(?:те)?|я (?:проверю|посмотрю|буду|сделаю)|проверю|посмотрю)\b"
+    r"|^(?:现在|首先|接下来|然后|好的?)?[，,：]?(?:我来|让我|我将|我会|我先|接下来)|^(?:では|まず|次に|これから)|^(?:이제|먼저|다음으로)|^.{2,200}(?:겠습니다|할게요)[.]?$",
     re.IGNORECASE,
 )
+_CONSIDERS = LazyPattern(
+    r"(?:(?:ok(?:ay)?|good|great|perfect|right|sure|now|next|first|then|so|also|and|finally|hmm)[,!. —]+)*"
+    r"(?:(?:i|we) (?:need to|should|want to|could|can (?!(?:now )?(?:see|confirm|reproduce)\b))|the user (?:wants|is asking|asked|has|said)\b)",
+    re.IGNORECASE,
+)
+"""What the agent says that it ought to do: what is to be looked at is over soon, what is to be done may be left."""
+
 _UNDERWAY = LazyPattern(
-    r"(?:(?:ok(?:ay)?|now|next|so|and|good|understood)[,.: —-]+)*(?:i'm|i am|we're|still|continuing|waiting|checking|running|reading|fetching)\b(?! (?:not|leaving|treating|assuming|keeping))",
+    r"(?:(?:ok(?:ay)?|now|next|so|and|good|understood)[,.: —-]+)*(?:(?:i'm|i am|we're) (?:now |still |just |also )?(?!(?:not|leaving|treating|assuming|keeping|going)\b)\w+ing\b|(?:still|continuing|waiting|checking|running|reading|fetching)\b)"
+    r"|^ich (?:prüfe|lese|suche|starte|warte|schaue)\b|^je (?:vérifie|lance|regarde|lis|cherche|commence|attends)\b|^estoy \w+ndo\b|^estou \w+ndo\b|^sto \w+ndo\b"
+    r"|^(?:проверяю|запускаю|читаю|смотрю|жду)\b|^我?正在|^.{0,200}(?:確認|実行|調査)(?:中です|しています)。?$|^.{2,200} 중입니다[.]?$",
     re.IGNORECASE,
 )
 """What the agent says of the moment: it is over with the next call."""
@@ -69,6 +83,22 @@ _LOOKS = LazyPattern(
     r"\b(?:check|look|see|read|find|search|view|examine|verify|start|continue|explore|try|run|inspect|investigate|take a look|understand|think|get|list|begin|open|grep|fetch|prüfe|suche|lese)\b",
     re.IGNORECASE,
 )
+_REASON = LazyPattern(
+    r"\b(?:because|since|so that|therefore|due to|instead of|rather than|but|not|without|weil|damit|denn|statt|aber|nicht|ohne|parce que|car|pour que|plutôt|mais|sans"
+    r"|porque|para que|en lugar|pero|sin|em vez|mas|sem|perché|poiché|invece|ma|senza|потому|чтобы|вместо|но|без)\b|n't\b|因为|以便|而不是|但|ため|ので|代わり|때문|위해|대신",
+    re.IGNORECASE,
+)
+"""What makes an intention worth keeping: why, or why not otherwise."""
+
+_GUESSES = LazyPattern(
+    r"\b(?:maybe|perhaps|probably|might be|may be|could be|must be either|it seems|seems to be|suggests|presumably|i suspect|i wonder|(?:but )?wait|hmm+"
+    r"|vielleicht|vermutlich|wahrscheinlich|könnte|scheint|moment mal|peut-être|sans doute|probablement|semble|quizás?|tal vez|probablemente|parece|talvez|provavelmente|forse|probabilmente|sembra|возможно|наверное|кажется)\b"
+    r"|也许|可能|大概|似乎|かもしれ|おそらく|たぶん|아마|것 같",
+    re.IGNORECASE,
+)
+"""A guess: what comes of it is worth more."""
+
+_OPENING = 120
 _EMPTY = LazyPattern(r"[^\w]*$")
 _MOST = 3_000
 """Passages that are compared; of more the oldest are left out before the choice."""
@@ -133,12 +163,19 @@ def _candidates(spoken: Sequence[Spoken], most: int) -> list[_Candidate]:
 
 def _lasting(passage: Passage) -> Passage | None:
     """The passage without sentences that only announce what comes next; None if nothing is left."""
-    kept = [s for s in sentences(passage.text) if not (_ANNOUNCES.begins(s) and _LOOKS.found_in(s[:90]))]
+    kept = [sentence for sentence in sentences(passage.text) if not _only_intends(sentence)]
     text = clipped(" ".join(kept), 2 * LONGEST)
     if _EMPTY.begins(text) or len(text) < (18 if text.isascii() else 8):
         return None
     about = passage.about if len(passage.about) < 120 else ""
-    return Passage(text=text, about="" if _ANNOUNCES.begins(about) else about)
+    return None if _only_intends(about) else Passage(text=text, about=about)
+
+
+def _only_intends(sentence: str) -> bool:
+    """True if it says what the agent is about to do or at the moment does, and gives no reason that outlasts it."""
+    if not (_ANNOUNCES.begins(sentence) or _UNDERWAY.begins(sentence)):
+        return _CONSIDERS.begins(sentence) and _LOOKS.found_in(sentence[:90])
+    return _LOOKS.found_in(sentence[:90]) or not _REASON.found_in(sentence)
 
 
 def _weight(passage: Passage) -> float:
@@ -147,8 +184,10 @@ def _weight(passage: Passage) -> float:
     cues = sum(cue.found_in(text) for cue in _CUES)
     concrete = min(4, len(_CONCRETE.findall(text)))
     weight = 0.5 + 0.4 * min(cues, 4) + 0.12 * concrete
-    if _ANNOUNCES.begins(passage.text) or _UNDERWAY.begins(passage.text):
+    if any(pattern.begins(passage.text) for pattern in (_ANNOUNCES, _UNDERWAY, _CONSIDERS)):
         weight *= 0.5
+    if _GUESSES.found_in(passage.text[:_OPENING]):
+        weight *= 0.6
     return weight * (1.0 if len(text) > (50 if text.isascii() else 18) else 0.6)
 
 
@@ -197,7 +236,8 @@ def intents(spoken: Sequence[Spoken]) -> dict[int, str]:
         if words.voice == "report":
             continue
         for sentence in reversed(sentences(" ".join(words.text.split()))):
-            if _ANNOUNCES.begins(sentence) and _LOOKS.found_in(sentence[:90]):
+            announces = _ANNOUNCES.begins(sentence) or _CONSIDERS.begins(sentence)
+            if announces and _LOOKS.found_in(sentence[:90]):
                 continue
             intent = _PROMISE.sub("", sentence, count=1).rstrip(": ")
             if len(intent) > 24 and _CONCRETE.search(intent):

@@ -132,9 +132,14 @@ def _exit_code(output: str) -> int | None:
     return code
 
 
+def without_wrappers(output: str) -> str:
+    """``output`` without the lines that the client's program writes around it."""
+    return _WRAPPERS.sub("", output)
+
+
 def error_lines(output: str) -> tuple[str, ...]:
     """The lines of an output that say what went wrong: at most three, the first line if none says so plainly."""
-    output = _WRAPPERS.sub("", output)
+    output = without_wrappers(output)
     found = list(dict.fromkeys(line[:200] for line in _lines(_ERROR, output)))
     if not found:
         first = _FIRST_LINES.search(output)

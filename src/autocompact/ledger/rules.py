@@ -21,9 +21,10 @@ from autocompact.core.spoken import spoken
 from autocompact.core.terms import terms
 from autocompact.core.tokens import Counter
 from autocompact.ledger.entries import Entry
-from autocompact.ledger.passages import passages, sentences
+from autocompact.ledger.passages import Passage, passages, sentences
 from autocompact.ledger.scan import Said, Speaker
 from autocompact.ledger.step import clipped
+from autocompact.ledger.wrapping import holds_instructions
 
 LONGEST = 280
 """Characters of a rule; a longer sentence is a request that has a rule in it."""
@@ -33,10 +34,6 @@ MOST = 200
 
 ENDED, SAID_ANEW = 0.5, 0.7
 """Share of the terms that a rule and what ends it, or says it anew, have in common."""
-
-_INSTRUCTIONS = LazyPattern(
-    r"AGENTS\.md|CLAUDE\.md|GEMINI\.md|copilot-instructions|<user_instructions>|<INSTRUCTIONS>"
-)
 
 _TAG = re.compile(r"</?[A-Za-z][\w -]{0,40}>")
 """Around a client's instructions; the words before one are a sentence of their own."""
@@ -66,7 +63,7 @@ _STRONG = LazyPattern(
 )
 _PROHIBITS = LazyPattern(
     r"(?:^|[,;:(—–-]\s*|\b(?:and|but|so|please|also|(?<!i )(?<!we )(?<!they )just|then|(?<!if )(?<!when )(?<!that )(?<!unless )(?<!because )(?<!since )you|we(?! (?:do|never))|agents?)\s+)"
-    r"(?:(?:please\s+)?(?:do not|don't|dont|never)\s+(?!\w+ing\b|(?:worry|know|think|mind|forget|hesitate|understand|see|need|have|want|care|get (?:it|me)|feel|believe|remember|recall|be sorry|bother)\b)\w+"
+    r"(?:(?:please\s+)?(?:do not|don't|dont|never)\s+(?![\w-]+ing\b|(?:worry|know|think|mind|forget|hesitate|understand|see|need|have|want|care|get (?:it|me)|feel|believe|remember|recall|be sorry|bother)\b)\w+"
     r"|(?:must|may|should|shall)\s?(?:not|n't)\s+\w+|(?:are|is)\s?(?:not|n't)\s+(?:allowed|permitted|supposed)|cannot\s+\w+|no\s+(?:more\s+)?(?!(?:\w+ )?(?:errors?|warnings|failures|issues|problems|results|matches|differences|regressions|worries|thanks)\b)\w+(?:ing|s)\b(?! (?:applied|found|needed|required|made|left|reported|detected|available|expected|yet|remain\w*|exists?|were|are)\b)[^.!?]{0,60}$|(?<!and )avoid\s+\w+|refrain from\s+\w+|stay away from|keep (?:your )?hands off|hands off|leave\s+[^.!?]{2,60}\s+(?:alone|untouched|as (?:it|they) (?:is|are)))"
     r"|\b(?:bitte\s+)?(?:nicht|kein\w*)\b[^.!?\n]{0,60}\b(?:\w+en)\b(?=[.!]|$)|\b(?:darfst|dürfen|darf|sollst|soll|sollen)\s+(?:\w+\s+){0,6}(?:nicht|nie|kein\w*)\b|\blass\w*\s+[^.!?]{2,50}\s+(?:in ruhe|unverändert|weg)\b"
     r"|\bne\s+(?:\w+[ -]){1,3}(?:pas|jamais|plus|rien)\b|\bn'\w+\s+(?:pas|jamais|plus)\b|\b(?:évite[zr]?|interdi(?:t\w*|re|s|sons|sez)\b|il ne faut pas)\b"
@@ -155,6 +152,14 @@ _LIST_OF_RULES = LazyPattern(
     r"|regeln|richtlinien|vorgaben|règles|consignes|contraintes|reglas|normas|directrices|regole|regras|правила)\s*$|规则|规范|约定|ルール|規則|規約|규칙",
     re.IGNORECASE,
 )
+_LABEL = LazyPattern(
+    r"[\W_]*(?:[\w-]+ ){0,2}(?:rule(?! of)|constraint|restriction|policy|preference|prohibition|convention|guideline|regel|einschränkung|vorgabe|richtlinie|vorliebe|präferenz"
+    r"|règle|contrainte|préférence|consigne|regla|restricción|preferencia|norma|regra|restrição|preferência|regola|vincolo|preferenza|правило|ограничение|предпочтение)[\W_]{0,3}(?:[:：]|$)"
+    r"|[\W_]*\w{0,8}(?:规则|约束|限制|偏好|ルール|規則|制約|好み|規約|규칙|제약|선호)[\W_]{0,3}(?:[:：]|$)",
+    re.IGNORECASE,
+)
+"""What calls itself a rule: "SAFETY RULE: ...", "User preference: ...". All that its paragraph says belongs to it."""
+
 _DESCRIBES = LazyPattern(
     r"\b(?:i|i'm|i've|i'll|i'd|we're|we've|we'd|we'll|he|she|it|they|he's|she's|it's|they're|they've|you've|you're|there|there's|who|that|everyone|someone|people|has|have|had|was|were|been|as|makes?|seems?|my \w+|(?:so|and|but),? (?:i|we|he|she|they))(?: \w+ly| also| just| totally| may| might)? (?:always|never|whenever|every ?time|each time)\b(?!,? (?:want|expect|need) )"
     r"|\b(?:whenever|every ?time|each time) (?:i|we|they|he|she|it|a \w+)\b(?! (?:say|ask|tell|push|open|type|write|report|mention))|\byou never know\b|\bi'll never\b",
@@ -188,8 +193,30 @@ _REPORTS = LazyPattern(
     r"(?:my (?:goal|plan|aim|hope|idea)|if i|even if|some days|i|we|oh|it|there|they|he|she|yes|yeah|yep|hmm+|this|that|these|those|basically|despite|however|plus|maybe|e\.g\.|for example)\b(?!.*\b(?:i (?:want|prefer)|must never|must always)\b)",
     re.IGNORECASE,
 )
-_PASTED = re.compile(r"\\[nt]|\"\s*[:}\],]|[{\[]\s*\"|^\s*(?:[>$#+]|\d+:)\s")
-"""Output of a program, or JSON, that somebody pasted."""
+_PASTED = re.compile(r"\\[nt]|\"\s*[:}\],]|[{\[]\s*\"|^\s*(?:[>$#+]|\d+:)\s|^\.\.\.|— [\d.,%]+ —")
+"""Output of a program, JSON or a row of figures that somebody pasted, or the end of something that was cut."""
+
+_CASE = LazyPattern(
+    r"(?:can|could|would|will) you\b[^;.!?]*\b(?:where|which|that|who|when|because|since) (?:we|they|it|he|she|i|you)\b[^;.!?]*\b(?:and|but) (?:do not|don't|never)\b",
+    re.IGNORECASE,
+)
+"""A question about a case in which something is not done."""
+
+_EXAMPLE = LazyPattern(
+    r"\W*(?:e\.g\.|for (?:example|instance)|z\.\s?b\.|zum beispiel|par exemple|por ejemplo|por exemplo|per esempio|например|例如|比如|たとえば|例えば|예를 들)",
+    re.IGNORECASE,
+)
+_STEPS = LazyPattern(
+    r"\bstart (?:by|with)\b.*\bthen\b|\bthen\b.*\bthen\b|\bdann\b.*\bdann\b|\bpuis\b.*\bpuis\b|\bluego\b.*\bluego\b",
+    re.IGNORECASE,
+)
+"""An order of work, to be gone through once."""
+
+_POINTS_BACK = LazyPattern(
+    r"(?:\W*(?:please|also|and|so|but)\b,?)*\W*(?:(?:do not|don't|never|always)\s+)?(?!be\b|is\b)\w+(?: \w+)? (?:it|them|those|these)\b",
+    re.IGNORECASE,
+)
+"""A rule about "it" or "them": the sentence before says what these are."""
 
 _SUBJECT = LazyPattern(
     r"(?:(?:ok(?:ay)?|please|and|also|but|so|note|rule|remember)\b[,:!. —]*|\d+[.)]\s*|[-*•]\s*)*(?:you|we|everyone|everything|nobody|agents?|workers?|every|each|all|any|no|make sure|ensure|be sure|your|our|only|the (?:code|tests?|commits?|answers?|output|branch))\b",
@@ -241,9 +268,12 @@ def rules_in(text: str, *, strict: bool = False) -> Iterator[Rule]:
         strict: take only sentences that say plainly that they last, as for a long file of instructions.
     """
     for passage in passages(text):
+        if not strict and _is_labelled(passage):
+            yield Rule(text=passage.told, permits=False, stands=True, about=_about(passage.told))
+            continue
         listed = len(passage.about) < 80 and _LIST_OF_RULES.found_in(passage.about)
         about = passage.about if len(passage.about) < 80 and _LASTING.found_in(passage.about) else ""
-        for sentence in (piece for part in passage.text.split("; ") for piece in sentences(part)):
+        for before, sentence in _with_context(passage.text):
             said = sentence.strip(' -*#>\t|"')
             whole = f"{about}: {said}" if about else said
             if len(said) > LONGEST:
@@ -251,12 +281,30 @@ def rules_in(text: str, *, strict: bool = False) -> Iterator[Rule]:
             stands = is_rule(whole, strict=strict) or (listed and _is_directive(said))
             permits = not strict and _permits(said)
             if stands or permits:
+                if before and _POINTS_BACK.begins(said) and len(before) + len(whole) < LONGEST:
+                    whole = f"{before} {whole}"
                 yield Rule(text=whole, permits=permits, stands=stands, about=_about(said))
+
+
+def _with_context(text: str) -> Iterator[tuple[str, str]]:
+    """The sentences of a paragraph, each with the one before it; "" where it begins an item."""
+    for part in text.split("; "):
+        found = sentences(part)
+        yield from zip(("", *found), found, strict=False)
+
+
+def _is_labelled(passage: Passage) -> bool:
+    """True if the paragraph calls itself a rule, and says what it is."""
+    whole = passage.told
+    says_something = len(terms(whole.partition(":")[2] or whole)) > 1
+    return _LABEL.begins(whole) and says_something and len(whole) <= LONGEST and not passage.is_question
 
 
 def _is_directive(item: str) -> bool:
     """True if an item below a heading such as "Rules" tells what to do, and is no explanation of one that does."""
     if item.rstrip("\"')` ").endswith(("?", "？")) or _PASTED.search(item) or len(terms(item)) < 2:
+        return False
+    if _STEPS.found_in(item):
         return False
     orders = _IMPERATIVE.begins(item) and not _EXPLAINS.match(item)
     return orders or _PROHIBITS.found_in(item) or _has_form(item)
@@ -266,7 +314,7 @@ def _permits(sentence: str) -> bool:
     """True if the sentence allows something, or says that something no longer holds."""
     if sentence.rstrip("\"')` ").endswith(("?", "？")):
         return False
-    if _ONCE.found_in(sentence):
+    if _ONCE.found_in(sentence) or _EXAMPLE.begins(sentence):
         return False
     allows = _PERMITS.found_in(sentence) and not _PROHIBITS.found_in(sentence)
     return allows or _WITHDRAWS.found_in(sentence)
@@ -277,9 +325,9 @@ def is_rule(sentence: str, *, strict: bool = False) -> bool:
     if sentence.rstrip("\"')` ").endswith(("?", "？")) or len(sentence) < (9 if sentence.isascii() else 4):
         return False
     # most sentences have no such form: then what it must not be is not looked for
-    if not _sounds_like_a_rule(sentence, strict=strict):
+    if sentence.count("`") % 2 or not _sounds_like_a_rule(sentence, strict=strict):
         return False
-    return not any(pattern.search(sentence) for pattern in (_MUSES, _PASTED, _PASSING))
+    return not any(pattern.search(sentence) for pattern in (_MUSES, _PASTED, _PASSING, _CASE))
 
 
 def _sounds_like_a_rule(sentence: str, *, strict: bool) -> bool:
@@ -350,7 +398,7 @@ def find_rules(said: Sequence[Said], *, earlier: Iterable[Entry] = ()) -> list[E
         )
     for words in said:
         strict = words.by in ("program", "client")
-        note = words.by == "program" and not _INSTRUCTIONS.found_in(words.text[:400])
+        note = words.by == "program" and not holds_instructions(words.text)
         if words.by == "assistant" or note:
             continue
         text = _TAG.sub("\n\n", words.text) if strict else spoken(words.text)

@@ -32,7 +32,7 @@ from autocompact.ledger.commands import is_check
 from autocompact.ledger.outcomes import Outcome, is_status_hidden, read_outcome
 from autocompact.ledger.sightings import NoSightings, Piece, Sightings, Spoken, Voice
 from autocompact.ledger.stretches import readable
-from autocompact.ledger.wrapping import ordered, replied, unnumbered
+from autocompact.ledger.wrapping import holds_instructions, launched, ordered, replied, reported, unnumbered
 
 Speaker: TypeAlias = Literal["user", "lead", "reply", "assistant", "program", "client"]
 """``lead``: an agent or hook that gives the orders; ``reply``: the user, as the result of a tool reports it; ``program``: notes
@@ -95,6 +95,7 @@ class Scan:
         spoken: the words of the agent alone, thoughts and reports of its sub-agents included.
         sightings: which names stood where.
         turns: requests so far.
+        agents: ids of the agents that were started in the background.
         last_seq: the last message.
     """
 
@@ -103,6 +104,7 @@ class Scan:
     spoken: list[Spoken] = field(default_factory=list[Spoken])
     sightings: Sightings = field(default_factory=Sightings)
     turns: int = 0
+    agents: set[str] = field(default_factory=set[str])
     last_seq: int = 0
 
 
@@ -196,6 +198,8 @@ def _text(found: Scan, said: Said) -> None:
     elif said.by in ("user", "lead"):
         _close_turn(found)
         found.turns += 1
+    if said.by == "program" and holds_instructions(said.text):
+        return  # its names stand in every request
     source = "user" if said.by in ("user", "lead") else "assistant" if said.by == "assistant" else "summary"
     found.sightings.add(Piece(seq=said.seq, source=source, text=said.text))
 
@@ -215,6 +219,16 @@ def _close_turn(found: Scan) -> None:
             break
 
 
+def _report(found: Scan, call: Call, *, text: Redacted) -> Redacted:
+    """What a sub-agent reports in the result of ``call``; that it was started is no report."""
+    if call.action.verb == "spawn":
+        if agent := edited(text, launched):
+            found.agents.add(agent)
+            return EMPTY
+        return text
+    return edited(text, reported) if call.action.task in found.agents else EMPTY
+
+
 def _call(found: Scan, part: RedactedCall, *, seq: int, place: int) -> Call:
     call = Call(seq=seq, action=interpret(part), id=filled("{}.{}", seq, place))
     found.calls.append(call)
@@ -232,8 +246,7 @@ def _result(found: Scan, part: RedactedResult, *, said: Said, call: Call | None)
             command = call.action.command
             hidden = is_check(command) and is_status_hidden(command)
             call.outcome = read_outcome(part.text, is_error=part.is_error, hidden=hidden)
-        if call.action.verb == "spawn":
-            _speak(found, text, seq=said.seq, voice="report")
+        _speak(found, _report(found, call, text=text), seq=said.seq, voice="report")
     if said.text:
         found.said.append(said)
     found.sightings.add(

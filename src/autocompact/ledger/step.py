@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from autocompact.core.redacted import filled
 from autocompact.core.redaction import Redacted
 from autocompact.ledger.entries import Entry
+from autocompact.ledger.outcomes import without_wrappers
 from autocompact.ledger.passages import passages
 from autocompact.ledger.scan import Call
 from autocompact.ledger.sightings import Spoken
@@ -37,8 +38,8 @@ def find_step(spoken: Sequence[Spoken], calls: Sequence[Call]) -> list[Entry]:
         for index, words in enumerate(_last_words(spoken))
     ]
     latest = {
-        _what(call): call for call in calls[-4 * CALLS :]
-    }  # of equal calls, as when something is waited for, the last
+        _what(call): call for call in calls[-4 * CALLS :] if call.action.verb != "todo"
+    }  # of equal calls, as when something is waited for, the last; the plan is told by itself
     for index, call in enumerate(sorted(latest.values(), key=lambda call: call.seq)[-CALLS:]):
         entries.append(
             Entry(
@@ -87,7 +88,7 @@ def _what(call: Call) -> str:
 def _done(call: Call) -> str:
     if not call.answered:
         return f"{_what(call)} → …"
-    lines = [line.strip() for line in unnumbered(call.output).split("\n") if line.strip()]
+    lines = [line.strip() for line in unnumbered(without_wrappers(call.output)).split("\n") if line.strip()]
     end = clipped(" / ".join(line[:RESULT] for line in lines[-LINES:]), RESULT, end=True)
     return f"{_what(call)} → {end or '(nothing)'}"
 

@@ -26,6 +26,22 @@ _ANSWERS = re.compile(r"\s*(?:The )?[Uu]ser has answered your questions?\b")
 _ANSWERED = re.compile(r"\"([^\"\n]{3,300})\"=\"([^\"\n]{1,200})\"")
 _BEGINNING = 4_000
 
+_INSTRUCTIONS = re.compile(
+    r"AGENTS\.md|CLAUDE\.md|GEMINI\.md|copilot-instructions|<user_instructions>|<INSTRUCTIONS>"
+)
+_LAUNCHED = re.compile(
+    r"\W*(?:async )?(?:agent|sub-?agent|task)\b[^\n]{0,60}\b(?:launched|started|spawned|running)\b",
+    re.IGNORECASE,
+)
+_AGENT = re.compile(r"\bagent_?id\W{1,4}([\w-]+)", re.IGNORECASE)
+_SHORT_NOTICE = 300
+_UNFINISHED = re.compile(r"<status>(?:running|pending)</status>")
+
+
+def holds_instructions(note: str) -> bool:
+    """True if a note of the program is a file of instructions, which the client sends along with every request."""
+    return _INSTRUCTIONS.search(note, 0, 400) is not None
+
 
 def ordered(text: str) -> str:
     """The orders of a lead agent or of a hook in ``text``, without what the client wraps around them; "" for none.
@@ -61,6 +77,23 @@ def replied(output: str) -> str:
     if _ANSWERS.match(beginning):
         return "\n".join(f"{question} → {answer}" for question, answer in _ANSWERED.findall(beginning))
     return ""
+
+
+def launched(output: str) -> str:
+    """The id of an agent that goes on in the background and reports later; "" where ``output`` is its report."""
+    beginning = output[:_BEGINNING]
+    named = _AGENT.search(beginning)
+    if _LAUNCHED.match(beginning) or (named and len(output) < _SHORT_NOTICE):
+        return named[1] if named else "agent"
+    return ""
+
+
+def reported(output: str) -> str:
+    """What an agent in the background reports, without what the client puts around it; "" while it is at work."""
+    if _UNFINISHED.search(output, 0, _BEGINNING):
+        return ""
+    before, opening, inside = output.partition("<output>")
+    return inside.partition("</output>")[0].strip() if opening else before
 
 
 def unnumbered(text: str) -> str:

@@ -1,0 +1,173 @@
+"""The account: what a reader has to go on from, and what fills the room that the words of the agent leave."""
+
+from __future__ import annotations
+
+from autocompact.core.redaction import redact
+from autocompact.core.tokens import Estimator
+from autocompact.ledger.account import account
+from autocompact.ledger.entries import Entry, Kind, Ledger
+from autocompact.ledger.extraction import extract
+from tests.core.talk import Talk
+
+COUNTER = Estimator()
+
+
+def _told(*entries: Entry, budget: int = 900) -> str:
+    return account(Ledger(entries=entries), budget=budget, counter=COUNTER)
+
+
+def _entry(
+    kind: Kind, text: str, *, key: str = "", seq: int = 3, need: float = 0.5, where: str = ""
+) -> Entry:
+    return Entry(
+        kind=kind, text=redact(text), seq=seq, key=redact(key or text), need=need, where=redact(where)
+    )
+
+
+def _section(text: str, title: str) -> list[str]:
+    """The lines below a title."""
+    return text.partition(f"## {title}\n")[2].partition("\n\n")[0].splitlines()
+
+
+FOUND = _entry("finding", "The lock is never released by the handler.")
+
+
+def test_a_long_task_stands_whole_where_the_agent_said_little() -> None:
+    task = "Move the import. " + " ".join(f"Step {n}: handle part {n} of the table." for n in range(60))
+    asked = _entry("request", task, seq=1)
+    assert "part 59" not in _told(asked, FOUND, budget=500)
+    assert task in _told(asked, FOUND, budget=2_000)
+
+
+def test_a_detail_stands_beside_its_file_and_a_hit_of_a_search_beside_the_file_that_it_names() -> None:
+    text = _told(
+        FOUND,
+        _entry(
+            "identifier",
+            "- retry_limit is the number of attempts.",
+            key="retry_limit",
+            where="send.py",
+            seq=5,
+        ),
+        _entry(
+            "identifier",
+            "// sendBatch closes the socket after the last batch.",
+            key="sendBatch",
+            where="send.py",
+        ),
+        _entry("identifier", "queue.py:12: # max_items is how many wait at most.", key="max_items", seq=7),
+        _entry("identifier", "The port_range is free on this machine.", key="port_range", seq=9),
+    )
+    assert _section(text, "Details") == [
+        "- m5 send.py:",
+        "  · sendBatch closes the socket after the last batch.",
+        "  · retry_limit is the number of attempts.",
+        "- m7 queue.py:",
+        "  · max_items is how many wait at most.",
+        "- m9 The port_range is free on this machine.",
+    ]
+
+
+def test_code_questions_and_what_was_said_above_are_no_details() -> None:
+    text = _told(
+        FOUND,
+        _entry("finding", "It’s the retry_limit that is wrong. More on this later in the text.", key="f2"),
+        _entry("identifier", "It's the retry_limit that is wrong.", key="other_name"),
+        _entry("identifier", 't.Fatal("load_rows() should return an error when it fails")', key="load_rows"),
+        _entry("identifier", "Should store_rows be called in a batch at all?", key="store_rows"),
+        _entry("identifier", "shortHash, fullHash, longHash, itemReason of listed.", key="shortHash"),
+    )
+    assert "Details" not in text
+
+
+def test_names_that_nothing_explains_stand_below_the_file_that_they_belong_to() -> None:
+    names = [
+        _entry("identifier", f"x = {name}()", key=name, where=path)
+        for path, name in (
+            ("a.py", "load_rows"),
+            ("b.py", "storeRows"),
+            ("b.py", "data.items"),
+            ("", "lost_name"),
+        )
+    ]
+    faint = _entry("identifier", "x = faint_name()", key="faint_name", where="a.py", need=0.01)
+    files = (_entry("change", "edited", key="a.py"), _entry("file", "b.py — read", key="b.py"))
+    text = _told(FOUND, *files, *names, faint)
+    assert _section(text, "Changes by file") == ["- a.py — edited [m3]", "  · load_rows"]
+    assert _section(text, "Files") == ["- b.py — read [m3]", "  · storeRows"]
+    assert "lost_name" not in text
+
+
+def test_of_many_files_the_most_needed_are_told() -> None:
+    files = [
+        _entry("file", f"src/part_{n}.py — read", key=f"src/part_{n}.py", seq=n, need=n / 100)
+        for n in range(80)
+    ]
+    text = _told(FOUND, _entry("file", "/tmp/x.py — read", key="/tmp/x.py", need=1.0), *files, budget=300)
+    assert "src/part_79.py" in text
+    assert "src/part_0.py" not in text
+    assert "/tmp/x.py" not in text
+
+
+def test_of_a_long_command_the_outcome_stays() -> None:
+    text = _told(
+        FOUND,
+        _entry("command", f"`make {'target ' * 40}` — failed (2): no rule to make the report", need=0.4),
+        _entry("error", f"make {'target ' * 40}: no rule to make the other report", need=0.7),
+        _entry("error", "word " * 60, need=0.7),
+    )
+    assert "no rule to make the report (m3)" in text
+    assert "no rule to make the other report (m3)" in text
+
+
+def test_what_the_report_of_an_agent_in_the_background_says_is_told() -> None:
+    talk = Talk().user("Review the parser.").calls("Task", {"description": "review", "prompt": "Review it."})
+    talk.gets(
+        "Async agent launched successfully.\nagentId: a02 (yours)\nIf you want to check on it, call it."
+    )
+    talk.calls("TaskOutput", {"task_id": "a02"}).gets(
+        "<status>completed</status><output>The parser drops the last column, because `parse_line` strips it.</output>"
+    )
+    found = [entry.text for entry in talk.entries("finding")]
+    assert found == ["The parser drops the last column, because `parse_line` strips it."]
+
+
+def test_names_of_a_file_of_instructions_are_no_details_since_the_client_sends_it_along() -> None:
+    talk = (
+        Talk()
+        .user("Mend it.")
+        .program("# AGENTS.md\n\nThe folder `docs/guides` holds what_users_read in pages.")
+    )
+    assert talk.agent("The cause is `parse_line`.").entries("identifier") != []
+    assert not any("what_users_read" in entry.key for entry in talk.entries("identifier"))
+
+
+def test_a_sentence_that_goes_with_many_files_stands_once() -> None:
+    text = "The name `old_name` becomes `new_name` in every file of the parser."
+    talk = Talk().user("Rename it.")
+    for path in ("a.py", "b.py"):
+        talk.agent(text)
+        talk.calls("Edit", {"file_path": path, "old_string": "old_name", "new_string": "new_name"}).gets("ok")
+    assert sum(text in entry.text for entry in talk.entries("change")) <= 1
+
+
+def test_the_plan_is_no_call_of_the_current_step() -> None:
+    talk = Talk().user("Mend it.").runs("make test", "3 passed")
+    talk.calls("TodoWrite", {"todos": [{"content": "Mend it", "status": "completed"}]}).gets(
+        "Todos were modified."
+    )
+    assert [entry.text for entry in talk.entries("step")] == ["Bash make test → 3 passed"]
+
+
+def test_what_was_found_fades_slower_than_a_name() -> None:
+    talk = Talk().user("Mend it.").runs("make test", "1 failed")
+    first = talk.agent("The lock in `queue_lock` is never released, because the handler returns.").ledger
+    talk = Talk().user("Now the docs.").runs("make docs", "ok").agent("The guide names the port.")
+    later = extract(talk.messages, previous=first)
+
+    def need(ledger: Ledger, kind: Kind) -> float:
+        return next(e.need for e in ledger.entries if e.kind == kind and "queue_lock" in e.text)
+
+    assert need(later, "finding") / need(first, "finding") > need(later, "identifier") / need(
+        first, "identifier"
+    )
