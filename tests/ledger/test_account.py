@@ -171,3 +171,31 @@ def test_what_was_found_fades_slower_than_a_name() -> None:
     assert need(later, "finding") / need(first, "finding") > need(later, "identifier") / need(
         first, "identifier"
     )
+
+
+def test_details_end_where_the_room_does_and_leave_out_names_that_are_known() -> None:
+    many = [
+        _entry(
+            "identifier",
+            f"The value_{n} is what the settings of the pump hold.",
+            key=f"value_{n}",
+            seq=n,
+            need=0.9 - n / 200,
+        )
+        for n in range(1, 60)
+    ]
+    known = _entry("identifier", "The old_lock is what the handler holds.", key="lock", need=1.0)
+    text = _told(FOUND, known, *many, budget=200)
+    assert "value_1 " in text
+    assert "value_59" not in text
+    assert "old_lock" not in text
+    assert COUNTER.count(text) <= 200
+
+
+def test_what_a_sub_agent_reports_at_once_is_told() -> None:
+    talk = Talk().user("Review the parser.").calls("Task", {"description": "review", "prompt": "Review it."})
+    talk.gets(
+        "The parser drops the last column, because `parse_line` strips it.\nagentId: a02 (to resume it)"
+        + " " * 300
+    )
+    assert any("drops the last column" in entry.text for entry in talk.entries("finding"))

@@ -140,7 +140,7 @@ def test_a_file_that_was_read_is_told_with_what_it_defines_the_most_needed_of_ma
     talk.agent("What matters is `load_rows`, then `part_11`.").calls("Grep", {"pattern": "part_11|load_rows"})
     talk.gets("a.py:3")
 
-    told = {entry.key: entry.text for entry in talk.entries("file")}
+    told = {str(entry.key): entry.text for entry in talk.entries("file")}
     assert told["a.py"].startswith("a.py — read: load_rows(), part_")
     assert told["a.py"].endswith("part_11() (+6 more)")
     assert told["guide.md"] == 'guide.md — read: section "How to load"'

@@ -156,6 +156,7 @@ def test_a_guess_is_worth_less_than_what_came_of_it() -> None:
     guess = "The column `total` of `report.py` might be dropped by the parser."
     cause = "The column `total` of `report.py` is in fact dropped by the renderer."
     needs = {
-        entry.text: entry.need for entry in find_findings(_spoken(cause, "Now to something else.", guess))
+        str(entry.text): entry.need
+        for entry in find_findings(_spoken(cause, "Now to something else.", guess))
     }
     assert needs[cause] > needs[guess]

@@ -109,6 +109,7 @@ def test_the_offline_summary_reads_like_this() -> None:
 - /repo/src/uploader.py — edited — `send_once(batch)` → `send_with_retry(batch, retry_limit=5)` [m5]
 
 ## Commands
+- `pytest -q tests/test_uploader.py` — ok: 2 passed in 0.10s (m7)
 - `pytest -q tests/test_log.py` — failed (1): E AttributeError: no attribute 'log_retry' (m13)
 
 ## Open errors

@@ -433,9 +433,9 @@ def _details(entries: Iterable[Entry], budget: int, *, counter: Counter, told: s
         place, text = _explanation(entry)
         if not text or text in lines or text.replace("’", "'")[:_SAME] in said:
             continue
-        size = (
-            counter.count(text) + PER_LINE + (counter.count(place) + PER_LINE if place not in places else 0)
-        )
+        size = counter.count(text) + PER_LINE
+        if place and place not in places:
+            size += counter.count(place) + PER_LINE
         if size <= budget:
             budget -= size
             known.update(_NAME.findall(text))

@@ -103,8 +103,9 @@ def _with(missing: Ledger, summary: Redacted, *, language: str, budget: int, cou
     """``summary`` and behind it what of ``missing`` fits."""
     head = edited(filled("{}\n\n**{}**\n\n", summary, ADDED[language]), str.lstrip)
     room = budget - counter.count(head)
+    without_files = Ledger(entries=tuple(entry for entry in missing.entries if entry.kind != "file"))
     while room > 0:
-        addition = account(missing, budget=room, counter=counter, language=language)
+        addition = account(without_files, budget=room, counter=counter, language=language)
         if not addition:
             break
         repaired = joined("", (head, addition))
