@@ -216,7 +216,7 @@ def test_focus_raises_what_matches_it() -> None:
             for index, line in enumerate(lines)
         )
     )
-    budget = 75
+    budget = 65
     assert lines[2] not in summarised(budget, ledger=ledger)
     assert lines[2] in summarised(budget, ledger=ledger, focus="the gamma_handler")
     assert summarised(budget, ledger=ledger, focus=" ?") == summarised(budget, ledger=ledger)
