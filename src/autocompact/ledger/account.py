@@ -36,8 +36,8 @@ SHARES: Mapping[str, float] = {
 SMALL, SMALL_SHARES = 250, {**SHARES, "requests": 0.45, "stands": 0.35, "changes": 0.2, "files": 0.0}
 """Below so many tokens what was asked and where the work stands has to be enough."""
 
-IN_A_CHAT, LAST_OF_A_CHAT = 0.05, 60
-"""What the requests of a chat may take: what people say in it is told as facts."""
+IN_A_CHAT = 0.04
+"""What the requests of a chat may take: what people say in it is told as facts, and the last request stands in the context."""
 
 DETAILS = 0.12
 BESIDE, NEEDED = 8, 0.05
@@ -62,7 +62,10 @@ ORDER = (
 GROWS = ("requests", "changes", "stands", "errors", "commands", "files")
 """What the words of the agent leave goes to these, in this order, before it goes to names."""
 
-PER_NOTE, PARAGRAPH, _PASSES = 2, 300, 4
+_NAMED: tuple[tuple[str, Kind], ...] = (("changes", "change"), ("files", "file"))
+"""Parts below whose items names may stand, and the kind of these items."""
+
+PER_NOTE, PARAGRAPH, _PASSES = 2, 600, 4
 """Tokens that a note takes besides its words, characters after which the next message begins a new line, passes to fill the room."""
 
 _TOO_SHORT = 90
@@ -119,56 +122,101 @@ def _account(
     ledger: Ledger, previous: str, *, words: Mapping[str, Redacted], budget: int, counter: Counter
 ) -> str:
     kinds = _by_kind(ledger.entries)
-    base = _base(entry.key for entry in kinds.get("change") or kinds.get("file", ()))
+    is_chat = "fact" in kinds and "finding" not in kinds
+    if is_chat and budget < SMALL:
+        return _facts(kinds["fact"], budget, counter=counter, plain=True)
     shares = SHARES if budget >= SMALL else SMALL_SHARES
-    chat = "fact" in kinds and "finding" not in kinds
-    write = _writers(kinds, counter=counter, base=base)
-    sizes = {name: int(budget * share) for name, share in shares.items()}
-    if chat:
-        sizes["requests"] = _asked_in_a_chat(budget)
-    parts = {name: write[name](size) for name, size in sizes.items() if name in write}
-    parts["before"] = previous
-    first = "stands" if parts["stands"] else "changes"
-    below = f"{words['below']} {base}\n" if base and parts[first] else ""
-
-    def shown(name: str) -> str:
-        return _relative(f"{below}{parts[name]}" if name == first else parts[name], base)
-
-    told = {name: shown(name) for name, text in parts.items() if text}
-    room = budget - sum(counter.count(text) + 8 for text in told.values()) - 16
-    last_words = "\n".join(entry.text for entry in kinds.get("step", ()))
-    new = [entry for entry in kinds.get("finding", ()) if entry.text not in last_words]
-    told["account"] = _relative(_findings(new, int(room * (1 - DETAILS)), counter=counter), base)
-    room -= counter.count(told["account"])
-    told["said"] = _facts(kinds.get("fact", ()), room if chat else room // 2, counter=counter)
-    room -= counter.count(told["said"])
-    if chat:  # there a name without its statement tells nothing
-        return _sections(told, words=words)
-    for name in GROWS:
-        spare = room - int(budget * DETAILS)
-        if spare > _LITTLE and parts[name]:
-            before = counter.count(told[name])
-            parts[name] = write[name](sizes[name] + spare)
-            told[name] = shown(name)
-            room -= counter.count(told[name]) - before
-    names = kinds.get("identifier", ())
-    told["details"] = _relative(_details(names, room, counter=counter, told="\n".join(told.values())), base)
-    size = counter.count(told["account"]) + room - counter.count(told["details"])
-    told["account"] = _relative(_findings(new, size, counter=counter), base)
-    room = size - counter.count(told["account"])
-    for name, entries in (("changes", kinds.get("change", ())), ("files", kinds.get("file", ()))):
-        if room > _LITTLE and told.get(name):
-            before = counter.count(told[name])
-            known = "\n".join(told.values())
-            beside = {_relative(path, base): found for path, found in _names_of(names, known=known).items()}
-            paths = [_relative(entry.key, base) for entry in entries]
-            told[name] = _with_names(told[name], beside, paths=paths, room=room, counter=counter)
-            room -= counter.count(told[name]) - before
-    return _sections(told, words=words)
+    draft = _Draft(kinds, words=words, budget=budget, counter=counter)
+    draft.begin({**shares, "requests": IN_A_CHAT} if is_chat else shares, previous=previous)
+    draft.tell_findings(int(draft.room * (1 - DETAILS)))
+    draft.tell_facts(draft.room if is_chat else draft.room // 2)
+    if not is_chat:  # there a name without its statement tells nothing
+        draft.grow()
+        draft.tell_details()
+        draft.tell_names()
+    return draft.text()
 
 
-def _sections(told: Mapping[str, str], *, words: Mapping[str, Redacted]) -> str:
-    return "\n\n".join(f"## {words[name]}\n{told[name]}" for name in ORDER if told.get(name))
+class _Draft:
+    """An account while it is written: its parts by name, and the tokens that are left."""
+
+    def __init__(
+        self,
+        kinds: Mapping[Kind, list[Entry]],
+        *,
+        words: Mapping[str, Redacted],
+        budget: int,
+        counter: Counter,
+    ) -> None:
+        self.kinds, self.words, self.budget, self.counter = kinds, words, budget, counter
+        self.base = _base(entry.key for entry in kinds.get("change") or kinds.get("file", ()))
+        self.write = _writers(kinds, counter=counter, base=self.base)
+        self.sizes: dict[str, int] = {}
+        self.parts: dict[str, str] = {}
+        self.below_base, self.base_line = "", ""
+        self.room = budget
+        last_words = "\n".join(entry.text for entry in kinds.get("step", ()))
+        self.findings = [entry for entry in kinds.get("finding", ()) if entry.text not in last_words]
+
+    def begin(self, shares: Mapping[str, float], *, previous: str) -> None:
+        """Write each part that has a share of the budget."""
+        self.sizes = {name: int(self.budget * share) for name, share in shares.items()}
+        written = {name: self.write[name](size) for name, size in self.sizes.items() if name in self.write}
+        written["before"] = previous
+        self.below_base = "stands" if written["stands"] else "changes"
+        if self.base and written[self.below_base]:
+            self.base_line = f"{self.words['below']} {self.base}\n"
+        self.parts = {name: self._shown(name, text) for name, text in written.items() if text}
+        self.room -= sum(self.counter.count(text) + 8 for text in self.parts.values()) + 16
+
+    def _shown(self, name: str, text: str) -> str:
+        """``text`` of a part with paths below the base, which the first part says."""
+        return _relative(f"{self.base_line}{text}" if name == self.below_base else text, self.base)
+
+    def _set(self, name: str, text: str) -> None:
+        self.room -= self.counter.count(text) - self.counter.count(self.parts.get(name, ""))
+        self.parts[name] = text
+
+    def tell_findings(self, size: int) -> None:
+        """The words of the agent, in ``size`` tokens."""
+        self._set("account", _relative(_findings(self.findings, size, counter=self.counter), self.base))
+
+    def tell_facts(self, size: int) -> None:
+        """What people said, in ``size`` tokens."""
+        self._set("said", _facts(self.kinds.get("fact", ()), size, counter=self.counter))
+
+    def grow(self) -> None:
+        """Give what the words of the agent leave to the other parts, but for the share of the details."""
+        for name in GROWS:
+            spare = self.room - int(self.budget * DETAILS)
+            if spare > _LITTLE and name in self.parts:
+                self._set(name, self._shown(name, self.write[name](self.sizes[name] + spare)))
+
+    def tell_details(self) -> None:
+        """The names whose sentences nothing has said; what these leave goes to the words of the agent."""
+        names = self.kinds.get("identifier", ())
+        details = _details(names, self.room, counter=self.counter, told="\n".join(self.parts.values()))
+        self._set("details", _relative(details, self.base))
+        self.tell_findings(self.counter.count(self.parts["account"]) + self.room)
+
+    def tell_names(self) -> None:
+        """Names beside the changed and read files that they belong to, in the room that is left."""
+        for name, kind in _NAMED:
+            if self.room > _LITTLE and self.parts.get(name):
+                known = "\n".join(self.parts.values())
+                names = _names_of(self.kinds.get("identifier", ()), known=known)
+                beside = {_relative(path, self.base): found for path, found in names.items()}
+                paths = [_relative(entry.key, self.base) for entry in self.kinds.get(kind, ())]
+                self._set(
+                    name,
+                    _with_names(self.parts[name], beside, paths=paths, room=self.room, counter=self.counter),
+                )
+
+    def text(self) -> str:
+        """The sections, in their order."""
+        return "\n\n".join(
+            f"## {self.words[name]}\n{self.parts[name]}" for name in ORDER if self.parts.get(name)
+        )
 
 
 def _writers(
@@ -198,11 +246,6 @@ def focused(ledger: Ledger, focus: str) -> Ledger:
         share = sum(word in text for word in wanted) / len(wanted)
         entries.append(replace(entry, need=entry.need + (1 - entry.need) * share))
     return Ledger(entries=tuple(sorted(entries, key=lambda entry: -entry.need)))
-
-
-def _asked_in_a_chat(budget: int) -> int:
-    """Tokens for the requests of a chat: enough for the last one, unless that is a large part of the whole."""
-    return max(int(budget * IN_A_CHAT), min(LAST_OF_A_CHAT, budget // 6))
 
 
 def _by_kind(entries: Iterable[Entry]) -> dict[Kind, list[Entry]]:
@@ -366,12 +409,19 @@ def _findings(findings: Sequence[Entry], budget: int, *, counter: Counter) -> st
     return "\n".join(lines)
 
 
-def _facts(facts: Iterable[Entry], budget: int, *, counter: Counter) -> str:
-    """The notes worth most that fit, in the order of the conversation, those near each other in one paragraph."""
+def _facts(facts: Iterable[Entry], budget: int, *, counter: Counter, plain: bool = False) -> str:
+    """The notes worth most that fit, in the order of the conversation, those near each other in one paragraph.
+
+    Args:
+        facts: of the whole conversation.
+        budget: tokens.
+        counter: measures it.
+        plain: whether they stand without references, which are a large part of a short text.
+    """
     ranked = sorted(facts, key=lambda entry: (-entry.need, -entry.seq))
     room, told = budget, ""
     for _ in range(_PASSES):
-        text = _paragraphs(_affordable(ranked, room, counter=counter))
+        text = _paragraphs(_affordable(ranked, room, counter=counter), plain=plain)
         left = budget - counter.count(text)
         if left >= 0:
             told = text
@@ -393,25 +443,28 @@ def _affordable(ranked: Iterable[Entry], budget: int, *, counter: Counter) -> li
     return sorted(chosen, key=lambda entry: (entry.seq, entry.state_seq))
 
 
-def _paragraphs(notes: Sequence[Entry]) -> str:
-    """The notes, a new line where someone else speaks, or after `PARAGRAPH` characters with the next message."""
+def _paragraphs(notes: Sequence[Entry], *, plain: bool) -> str:
+    """The notes, those of each speaker in lines of about `PARAGRAPH` characters: who says what is told once a line.
+
+    A line begins in the order of its first note, and ends with the whole of a message.
+    """
     paragraphs: list[list[Entry]] = []
-    size = 0
+    current: dict[str, tuple[list[Entry], int]] = {}
     for entry in notes:
-        last = paragraphs[-1][-1] if paragraphs else None
-        if last is None or last.where != entry.where or (size > PARAGRAPH and last.seq != entry.seq):
-            paragraphs.append([])
-            size = 0
-        paragraphs[-1].append(entry)
-        size += len(entry.text)
+        paragraph, size = current.get(entry.where, (list[Entry](), 0))
+        if not paragraph or (size > PARAGRAPH and paragraph[-1].seq != entry.seq):
+            paragraph, size = list[Entry](), 0
+            paragraphs.append(paragraph)
+        paragraph.append(entry)
+        current[entry.where] = paragraph, size + len(entry.text)
     lines: list[str] = []
-    speaker = paragraphs[0][0].where if len({entry.where for entry in notes}) == 1 else EMPTY
+    several = len(current) > 1
     for paragraph in paragraphs:
         first, last = paragraph[0], paragraph[-1]
         ends = dict.fromkeys((reference(first.seq), reference(last.seq)))
-        named = f"{first.where}: " if first.where != speaker else ""
-        speaker = first.where
-        lines.append(f"- {'–'.join(ends)} {named}{_joined(paragraph)}")
+        named = f"{first.where}: " if several else ""
+        mark = "" if plain else f"- {'–'.join(ends)} "
+        lines.append(f"{mark}{named}{_joined(paragraph)}")
     return "\n".join(lines)
 
 

@@ -40,6 +40,49 @@ DROPPED: Mapping[str, frozenset[str]] = {
 }  # fmt: skip
 """By language, in lower case. Negations, modal verbs, "was" and prepositions stay: without them a note says something else."""
 
+JOINING: Mapping[str, frozenset[str]] = {
+    "en": frozenset(
+        "not no never nor neither without would could might may should must cannot if unless before after until till since between under over"
+        " up down out off in on at for from by with per than and or but against during through across he she they you him her them his hers"
+        " their your who whose only almost nearly to into as near was were had".split()
+    ),
+    "de": frozenset(
+        "nicht nie niemals kein keine keinen keinem keiner nichts ohne in im ins an am ans auf aus bei beim mit von vom für nach vor seit bis um"
+        " zu zum zur über unter zwischen gegen durch und oder aber er sie ihr ihm ihn ihnen sein seine seinen ihre ihren du dir dein deine wenn"
+        " falls als statt nur fast soll sollte könnte würde würden möchte will muss müsste darf kann".split()
+    ),
+    "fr": frozenset(
+        "ne n' pas jamais aucun aucune rien sans à au aux dans en sur sous avec pour par chez vers depuis avant après entre contre et ou mais si"
+        " il elle ils elles lui leur leurs son sa ses tu te ton ta tes vous votre vos seulement presque pourrait voudrais devrait dois peux veux".split()
+    ),
+    "es": frozenset(
+        "no nunca jamás ningún ninguna nada sin a al en con por para desde hasta antes después entre contra y o pero si él ella ellos ellas le les"
+        " su sus tú te tu tus usted solamente casi podría quisiera debería debo puedo quiero".split()
+    ),
+}  # fmt: skip
+"""By language, in lower case: words that say how others belong together, of whom, and whether it is so. A note keeps them."""
+
+NUMBER_WORDS: frozenset[str] = frozenset(
+    (
+        "two three four five six seven eight nine ten eleven twelve thirteen fifteen twenty thirty forty fifty sixty ninety dozen hundred"
+        " thousand million half twice third monday tuesday wednesday thursday friday saturday sunday january february march april june"
+        " july august september october november december zwei drei vier fünf sechs sieben acht neun zehn montag dienstag mittwoch donnerstag"
+        " freitag samstag sonntag deux trois quatre cinq sept huit neuf dix lundi mardi mercredi jeudi vendredi samedi dimanche dos tres"
+        " cuatro cinco seis siete ocho nueve diez lunes martes miércoles jueves viernes sábado domingo"
+    ).split()
+)
+"""Numbers, weekdays and months, in lower case."""
+
+THINGS: frozenset[str] = frozenset(
+    "wedding weddings building buildings evening evenings painting paintings clothing ceiling string spring ring rings king earring swing swimming"
+    " climbing hiking sailing knitting cycling dancing fishing skiing camping running bed beds red shed seed seeds breed city cities apartment"
+    " apartments cement basement station vacation auction lotion medication medications vaccination operation table tables vegetable vegetables"
+    " cable cables fence dance ambulance insurance france olive olives archive business businesses fitness garment instrument instruments"
+    " document documents monument tournament drive five wilderness harness university charity identity residence audience conference"
+    " conferences science sciences".split()
+)
+"""Nouns of things, people and doings that end like a quality, in lower case."""
+
 _EVERYDAY = (
     "one ones ability able absolute accept access account achieve act active actual adapt add additional adjust admit advance advantage"
     " advice affect afraid age ago agree ahead aim allow alone along alternative always amaze amount annoy answer anxious anyone"
@@ -93,3 +136,18 @@ _EVERYDAY = (
     " pequeño nuevo viejo bueno mejor para con sin sobre entre por pero o y porque si como cuando donde todo nada algo había era fue será"
 )  # fmt: skip
 COMMON: frozenset[str] = frozenset(terms(_EVERYDAY))
+
+_TELLING = (
+    "favorite first last new old best worst prefer love hate plan want wish need goal hope dream next each every half double couple single second"
+    " child friend family home work job team game movie course class trip birthday party house school company name age year month week weekend day"
+    " hour minute morning night daily live lose loss win sell buy start begin end stop try use avoid less more most than enjoy order pay cost price free small big"
+    " large long short high low hot cold early late always usual open close wait ready break miss error change switch heart head hand art city room food water"
+    " happy sad proud worry nervous excite tired afraid good bad call move visit learn teach become join leave meet marry break arrive send return"
+    " ago account advice area challenge check deal design detail field figure gain group guide habit health idea issue item lesson level limit list measure"
+    " mistake mood note number option piece place power practice process product program project question read record relation relationship report request"
+    " resource result reward risk role routine rule schedule search section service shape side sign site skill sound source space spot stage step store story"
+    " style subject support system target task test theme tip tool topic tradition trend trick trouble update voice walk write speak talk watch play listen pick drop push pull put set put turn pass check meet run drive key keep raise send sign sleep eat drink cook"
+    " lieb gern gerne alt neu tag woche monat jahr arbeit freund kind haus ami travail maison jour semaine mois année trabajo amigo casa día semana mes año"
+)
+TELLING: frozenset[str] = COMMON & frozenset(terms(_TELLING))
+"""Those of `COMMON` that say something beside a name or a thing; a note keeps them."""

@@ -1,16 +1,18 @@
 """Notes of what was said: a clause without the words that a reader of notes does not miss.
 
-"I've actually been working as a freelance graphic designer" becomes "working as freelance graphic designer". Names,
-numbers, negations, modal verbs and prepositions stay, and the order of the words: a note says less, never something else.
+"I've actually been working as a freelance graphic designer" becomes "work as freelance graphic designer". Names, numbers,
+negations, modal verbs, prepositions and whom it is about stay, and the order of the words: a note says less, never
+something else.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from autocompact.core.patterns import LazyPattern
-from autocompact.ledger.common_words import DROPPED
+from autocompact.core.terms import terms
+from autocompact.ledger.common_words import COMMON, DROPPED, JOINING, NUMBER_WORDS, TELLING
 
 _HEDGES: Mapping[str, LazyPattern] = {
     "en": LazyPattern(
@@ -35,12 +37,42 @@ _HEDGES: Mapping[str, LazyPattern] = {
 }
 _HAVE_DONE = LazyPattern(r"\b(?:i|we|you|they)(?:'ve| have)(?: \w+ly)?(?= (?:been|\w+(?:ed|en|wn)|had|got|done|made|put|set|seen|met|found|bought|lost)\b)", re.IGNORECASE)  # fmt: skip
 _WORD = re.compile(r"\S+")
+_FILLERS: Mapping[str, LazyPattern] = {
+    "zh": LazyPattern(r"(?:其实|真的|说实话|老实说|我觉得|我认为|我想说|就是说|对了|总的来说|的话(?=[,,]))[,,]?|[吧呢啊哦嗯呀啦](?=[,,。!!]|$)|哈{2,}"),
+    "ja": LazyPattern(r"(?:実は|本当に|とても|すごく|なんか|まあ|えっと|ちなみに|そういえば)、?|(?:んです|です|ます)?(?:よね|ね|よ)(?=[。、!!]|$)|と思います(?=[。、!!]|$)"),
+}  # fmt: skip
+"""What says nothing, in languages that are written without spaces."""
+
 _EDGE = "\"'“”‘’()[],.;:!?…*_"
 _LOOSE = re.compile(
     r"^(?:(?:i|and|but|so|or|because|since|as|to|of|for|with|und|aber|oder|denn|et|mais|ou|car|y|e|pero|o)\s+)+(?=\S)"
     r"|(?:\s+(?:and|but|so|or|that|which|to|of|for|with|in|at|as|und|aber|oder|et|mais|ou|y|pero|o))+$",
     re.IGNORECASE,
 )
+
+
+_PASSIVE = ("was", "were")
+_DONE = re.compile(r"(?:\wed|wn|[aeiou]ken|tten)$")
+"""A participle, which tells by itself that it is past."""
+
+_BINDS = re.compile(
+    r".*n't|not|no|never|cannot|without|would|could|might|may|should|must|nicht|nie|kein\w*|soll\w*|könnte\w*|würde\w*|muss|müsste|kann|darf"
+    r"|pas|jamais|sans|dois|devrait|pourrait|nunca|jamás|sin|debo|debería|podría"
+)
+"""What says nothing without the next word: "don't forget Plan B" must not become "don't Plan B"."""
+
+_SIGNS = ("—", "–", "-", "&", "+", "=", "→")
+_DIGIT = re.compile(r"\d")
+_DANGLING = {
+    language: re.compile(rf"(?<!\S)(?:(?:{joining})[,;]?\s+)+(?=(?:{joining})(?:\s|[,;.]))", re.IGNORECASE)
+    for language, joining in {
+        "en": "and|or|but|in|on|at|for|from|by|with|than|through|across",
+        "de": "und|oder|aber|in|im|an|am|auf|aus|bei|mit|von|für|zu|zum|zur|als",
+        "fr": "et|ou|mais|à|au|aux|dans|en|sur|avec|pour|par",
+        "es": "y|o|pero|a|al|en|con|por|para",
+    }.items()
+}
+"""Prepositions whose noun went."""
 
 
 def note(clause: str, *, language: str) -> str:
@@ -50,25 +82,52 @@ def note(clause: str, *, language: str) -> str:
         clause: a sentence or a part of one.
         language: ISO 639-1 code.
     """
-    dropped = DROPPED.get(language)
-    if dropped is None:
+    if fillers := _FILLERS.get(language):
+        return fillers.compiled.sub("", clause).strip() or clause
+    if language not in DROPPED:
         return clause
     text = clause.replace("’", "'")
     if language == "en":
         text = _HAVE_DONE.compiled.sub("", text)
     text = _HEDGES[language].compiled.sub(" ", text)
-    kept: list[str] = []
-    for word in _WORD.findall(text):
-        bare = word.strip(_EDGE)
-        if bare.lower() in dropped and not bare.isupper():
-            _carry_comma(kept, word)
-        elif bare or word in ("—", "–", "-", "&", "+", "=", "→"):
-            kept.append(word)
-    told = " ".join(kept).strip(" ,;:—–-")
+    told = " ".join(_kept(_WORD.findall(text), language=language)).strip(" ,;:—–-")
+    told = _DANGLING[language].sub("", told)
     return _LOOSE.sub("", _LOOSE.sub("", told)).strip(" ,;:—–-.!") or told
 
 
-def _carry_comma(kept: list[str], word: str) -> None:
-    """The comma after a word that is left out goes to the one before."""
-    if word.endswith((",", ";")) and kept and not kept[-1].endswith((",", ";", ":")):
-        kept[-1] += word[-1]
+def _kept(words: Sequence[str], *, language: str) -> list[str]:
+    """The words that a note keeps; the comma after one that is left out goes to the one before."""
+    kept: list[str] = []
+    for at, word in enumerate(words):
+        if _tells(words, at, language=language):
+            kept.append(word)
+        elif word.endswith((",", ";")) and kept and not kept[-1].endswith((",", ";", ":")):
+            kept[-1] += word[-1]
+    return kept
+
+
+def _tells(words: Sequence[str], at: int, *, language: str) -> bool:
+    """Whether the word at ``at`` says something: a name, a number and what is counted, a thing, how they belong together."""
+    bare = words[at].strip(_EDGE)
+    lower = bare.lower()
+    if not any(map(str.isalnum, bare)):
+        return words[at] in _SIGNS
+    if lower in _PASSIVE and _DONE.search(" ".join(words[at + 1 : at + 2]).strip(_EDGE)):
+        return False
+    if lower in JOINING[language] or lower.endswith("n't") or (bare.isupper() and len(bare) > 1):
+        return True
+    if lower in DROPPED[language]:
+        return False
+    if bare[0].isupper() and at:
+        return True
+    if at and _BINDS.fullmatch(words[at - 1].strip(_EDGE).lower()):
+        return True
+    found = terms(bare)
+    everyday = all(term in COMMON and term not in TELLING for term in found)
+    return (
+        not everyday or _has_figure(words[at - 1 : at] if at else ()) or _has_figure(words[at + 1 : at + 2])
+    )
+
+
+def _has_figure(words: Sequence[str]) -> bool:
+    return any(_DIGIT.search(word) or word.strip(_EDGE).lower() in NUMBER_WORDS for word in words)
