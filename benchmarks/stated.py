@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from autocompact.ledger.claims import heading
 from autocompact.ledger.entries import Entry, Ledger
 from autocompact.ledger.extraction import extract
 from autocompact.ledger.verification import Checked, verify
@@ -28,7 +29,7 @@ from autocompact.vocabulary import default_counter
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 DATA = SHARED / "data"
 OURS = ("codex/agentv__*.jsonl", "copilot_cli/*", "pi/*", "swe_agent/*")
-SAMPLE, MOST, SEED = 200, 56, 20261124
+SAMPLE, MOST, SEED = 200, 80, 20261122
 AROUND = 200
 
 
@@ -75,9 +76,22 @@ def _stated(source: str, *, summary: str, entries: tuple[Entry, ...]) -> Iterato
     ledger = Ledger(entries=entries)
     checked = Checked(summary, ledger)
     for entry in verify(summary, ledger).stated:
-        at = checked.place(entry)
-        words = checked.statements.text[max(0, at - AROUND) : at + AROUND]
-        yield Stated(source, entry, words)
+        yield Stated(source, entry, _shown(checked, entry))
+
+
+def _shown(checked: Checked, entry: Entry) -> str:
+    """Every place that states a part of the entry, with the words around it and the heading above it."""
+    text, lines = checked.statements.text, checked.statements.lines
+    spans: list[tuple[int, int]] = []
+    for start, end in sorted(checked.places(entry)):
+        start, end = max(0, start - AROUND), min(len(text), end + AROUND)
+        if spans and start <= spans[-1][1]:
+            start, end = spans[-1][0], max(end, spans.pop()[1])
+        spans.append((start, end))
+    return "\n       ".join(
+        f"(below the heading: {heading(lines, checked.statements.line_of(start)) or 'none'}) … {text[start:end]} …"
+        for start, end in spans
+    )
 
 
 def sample(found: list[Stated], size: int) -> list[Stated]:
@@ -96,7 +110,8 @@ def main(target: Path) -> None:
     """Write the sample: three of five entries from models' summaries."""
     theirs, own = list(recorded()), list(ours())
     print(Counter(each.entry.kind for each in theirs), Counter(each.entry.kind for each in own), sep="\n")
-    shown = [*sample(theirs, SAMPLE * 3 // 5), *sample(own, SAMPLE * 2 // 5)]
+    models = sample(theirs, SAMPLE * 3 // 5)
+    shown = [*models, *sample(own, SAMPLE - len(models))]
     blocks = [
         f"## {number} {each.entry.kind} [{each.entry.state}] {each.source} m{each.entry.seq} {each.entry.key[:80]}\n"
         f"ENTRY: {each.entry.text}\nPLACE: {each.words}\n"

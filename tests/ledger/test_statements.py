@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from autocompact.ledger.statements import Statements, content, negated, said_in
+from autocompact.ledger.statements import Statements, content, exact, negated, quantified, said_in
 
 
 def test_tokens_are_names_numbers_and_words_by_their_beginning() -> None:
@@ -19,6 +19,18 @@ def test_tokens_are_names_numbers_and_words_by_their_beginning() -> None:
 def test_a_negation_is_seen_in_several_languages(text: str) -> None:
     assert negated(text)
     assert not negated("It is so, and noted.")
+
+
+@pytest.mark.parametrize(
+    "text", ["All of them.", "nur dieser", "tous les tests", "全部通过", "すべて", "siempre así"]
+)
+def test_a_quantifier_is_seen_in_several_languages(text: str) -> None:
+    assert quantified(text)
+    assert not quantified("It is so, and noted.")
+
+
+def test_names_of_code_and_numbers_are_exact() -> None:
+    assert exact("loadState of 3 tests_x, and the README of v2") == {"loadstate", "3", "tests_x", "v2"}
 
 
 def test_the_sentences_of_a_text_are_those_that_say_something() -> None:

@@ -122,6 +122,88 @@ def test_a_change_whose_file_and_functions_are_named_is_told() -> None:
     assert "+ save()" in repaired("load and save", Ledger(entries=(change,)), budget=300).text
 
 
+@pytest.mark.requirement("E1")
+def test_of_a_change_the_parts_come_back_that_the_summary_does_not_say() -> None:
+    text = (
+        "edited 3× — + save(), drop_all(); changed load(); save(): writes the whole batch to the local disk;"
+        " “Now update `store.py`”; “keep the order of the batches when the worker is restarted”"
+    )
+    change = entry("change", text, key="/r/api/store.py", seq=50)
+    made = repaired("store.py: load() retries and save() is new.", Ledger(entries=(change,)), budget=300).text
+    assert "edited 3× — + drop_all()" in made
+    assert "save(): writes the whole batch to the local disk" in made
+    assert "keep the order of the batches" in made
+    assert "Now update" not in made
+    assert "changed load()" not in made
+    rest = "store.py: load() and save() and drop_all() are new, the save writes the whole batch to the local disk; the order of the batches is kept when the worker is restarted."
+    assert ADDED["en"] not in repaired(rest, Ledger(entries=(change,)), budget=300).text
+
+
+def test_changes_are_shortened_by_whole_parts_and_the_oldest_goes_first() -> None:
+    changes = tuple(
+        entry(
+            "change",
+            f"edited — + load_{n}(); load_{n}(): reads the rows of table {n} from the old archive; “mend the reading of table {n} for the night run”",
+            key=f"/r/part{n}/store.py",
+            seq=n,
+        )
+        for n in range(1, 7)
+    )
+    made = repaired("Nothing.", Ledger(entries=(*changes, CAUSE)), budget=330).text
+    assert "load_6()" in made
+    assert "…" not in made
+    assert "“mend the reading of table 1" not in made
+    few = repaired("Nothing.", Ledger(entries=(*changes, CAUSE)), budget=160).text
+    assert "load_6()" in few
+    assert "load_1()" not in few
+
+
+@pytest.mark.requirement("E1")
+def test_a_sentence_with_a_number_that_the_summary_does_not_have_comes_back() -> None:
+    found = entry(
+        "finding", "The upload of the night worker gives up after 17 attempts and drops the batch.", seq=5
+    )
+    told = "The upload of the worker gives up after some attempts and drops."
+    assert "17 attempts" in repaired(told, Ledger(entries=(found,)), budget=300).text
+    assert ADDED["en"] not in repaired(told.replace("some", "17"), Ledger(entries=(found,)), budget=300).text
+
+
+def test_offers_announcements_and_lines_of_code_do_not_come_back() -> None:
+    said = entry(
+        "finding",
+        "Let me read the header of the queue now. The header has a byte order mark in front. Want me to take the mark out of it?",
+        seq=5,
+    )
+    lines = (
+        entry("identifier", 't.Errorf("the queue of the worker is %d long", size_left)', key="size_left"),
+        entry("identifier", "594- return the queue of the worker as it was before_it", key="before_it"),
+        entry("identifier", "Let me fix the queue of the worker in queue_fix next.", key="queue_fix"),
+        entry("identifier", "the queue of the worker is explained by queue_doc:", key="queue_doc"),
+    )
+    made = repaired("Nothing.", Ledger(entries=(said, *lines)), budget=400).text
+    assert "The header has a byte order mark in front." in made
+    assert not any(
+        word in made for word in ("Let me", "Want me", "size_left", "before_it", "queue_fix", "queue_doc")
+    )
+
+
+def test_what_is_done_of_a_plan_comes_back_alone_where_nothing_is_open() -> None:
+    done = [
+        replace(entry("todo", words, key=str(at), seq=9), state="done")
+        for at, words in enumerate(("Read the upload worker and its queue", "Mend the header of the table"))
+    ]
+    told = "The upload worker and its queue were read whole, all the reads of it."
+    made = repaired(told, Ledger(entries=tuple(done)), budget=300).text
+    assert "Mend the header of the table" in made
+    assert "Read the upload worker and its queue" not in made
+
+
+def test_a_file_that_is_named_is_not_listed_again() -> None:
+    files = tuple(entry("file", f"/r/mod{n}.py — read", key=f"/r/mod{n}.py", seq=n) for n in (1, 2))
+    made = repaired("Next: change /r/mod1.py.", Ledger(entries=(CAUSE, *files)), budget=400)
+    assert made.text.endswith("- read: /r/mod2.py")
+
+
 def test_the_plan_comes_back_whole_with_its_states_if_one_of_them_is_not_said() -> None:
     done = replace(entry("todo", "Read the upload worker", key="1", seq=9), state="done")
     left = replace(entry("todo", "Write a test for the retry of it", key="2", seq=9), state="open")

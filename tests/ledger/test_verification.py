@@ -85,6 +85,7 @@ def test_a_request_of_one_word_must_be_quoted(summary: str, found: Standing) -> 
         ("open", "## Pending Tasks\n- Add the retry test to the worker suite", "stated"),
         ("open", "## Done\n- Add the retry test to the worker suite", "missing"),
         ("open", "- Add the retry test to the worker suite", "missing"),
+        ("open", "- Add the retry test to the worker suite: done, but still pending", "missing"),
         ("done", "- [x] Add the retry test to the worker suite", "stated"),
         ("done", "- Added the retry test to the worker suite", "stated"),
         ("done", "- [ ] Add the retry test to the worker suite", "missing"),
@@ -264,15 +265,147 @@ def test_names_that_never_were_are_found_and_those_that_were_are_not() -> None:
     assert wrong == ("lib/never.py", "--force-all", "save_all()", "saveState")
 
 
-def test_a_stated_entry_has_a_place_in_the_text() -> None:
+def test_a_stated_entry_has_places_in_the_text() -> None:
     finding = entry("finding", "The index was rebuilt twice.", seq=70)
     checked = Checked(
         "First. The retry_limit of 5 attempts before the upload worker gives up. The index was rebuilt twice.",
         Ledger(entries=(RETRY, finding)),
     )
     text = checked.statements.text
-    assert text[checked.place(finding) :] == finding.text
-    assert text[checked.place(RETRY) :].startswith("retry_limit")
+    ((start, end),) = checked.places(finding)
+    assert text[start:end] == finding.text
+    ((start, end),) = checked.places(RETRY)
+    assert text[start:end] == "retry_limit"
+    assert checked.places(entry("finding", "The index was never rebuilt.", seq=71)) == ()
+
+
+@pytest.mark.requirement("E1")
+@pytest.mark.parametrize(
+    ("words", "summary"),
+    [
+        ("Let me write this integration test.", "- Write integration tests for mid-session commits"),
+        ("Now push and create the PR.", "- commit please, then push and create the PR for it"),
+        ("All lint issues are fixed.", "Fixed multiple lint issues: errcheck on calls, unused params"),
+        ("Fixed the count of the hooks in the parser", "## Next steps\n- fix the count of the hooks in the parser"),
+        ("The pass rates should align with the skills of https://a.example/b/c/d/e/f.md", "The skills at https://a.example/b/c/d/e/f.md have rates"),
+        ("The upload of the night worker was retried five times, then dropped", "The upload of the night worker was retried five times…"),
+    ],
+)  # fmt: skip
+def test_what_is_only_announced_meant_or_half_said_is_not_stated(words: str, summary: str) -> None:
+    finding = entry("finding", words, seq=70)
+    assert standing(summary, finding) == ["missing"]
+    assert standing(f"- {words}", finding) == ["stated"]
+
+
+@pytest.mark.requirement("E1")
+@pytest.mark.parametrize(
+    ("summary", "found"),
+    [
+        ("I read src/page.py and found the cause.", "stated"),
+        ("src/page.py was read first.", "stated"),
+        ("## Files examined\n- src/page.py", "stated"),
+        ("## Next steps\n- update the imports of src/page.py", "referenced"),
+        ("`git add src/page.py`", "referenced"),
+        ("## Requests\n- read src/page.py", "referenced"),
+        ("read other/page.py", "missing"),
+        ("Told in m3.", "referenced"),
+    ],
+)
+def test_a_file_is_stated_where_it_is_said_that_it_was_read(summary: str, found: Standing) -> None:
+    assert standing(summary, entry("file", "src/page.py — read", key="src/page.py")) == [found]
+
+
+def test_an_end_of_a_path_that_two_files_have_names_neither() -> None:
+    main = entry("file", "/r/main/.app/set.json — read", key="/r/main/.app/set.json")
+    tree = entry("file", "/r/tree/.app/set.json — read", key="/r/tree/.app/set.json")
+    root = entry("file", ".app/set.json — read", key=".app/set.json")
+    assert standing("read .app/set.json", main, tree) == ["missing", "missing"]
+    assert standing("read .app/set.json", main, root) == ["missing", "stated"]
+    assert standing("read /r/main/.app/set.json", main, tree) == ["stated", "missing"]
+
+
+@pytest.mark.requirement("E1")
+@pytest.mark.parametrize(
+    ("summary", "found"),
+    [
+        ("- store.py: load() retries now\n- queue.py: save() is new", "referenced"),
+        ("- store.py: load() retries now, save() is new: it writes the batch to disk", "stated"),
+        ("- store.py: load() retries now, save() is new", "referenced"),
+        ("## Next steps\n- store.py: load() retries, save() writes the batch to disk", "referenced"),
+        (
+            "- store.py — edited 2× — changed load(); + save(); save(): writes the batch to disk [m50]",
+            "stated",
+        ),
+        ("- store.py:\n  - load() retries\n  - save(): writes the batch to disk", "stated"),
+    ],
+)
+def test_a_change_is_stated_only_with_all_of_its_parts_beside_the_file(summary: str, found: Standing) -> None:
+    text = "edited 2× — changed load(); + save(); save(): writes the batch to disk"
+    assert standing(summary, entry("change", text, key="/r/api/store.py", seq=50)) == [found]
+
+
+def test_a_short_line_of_code_of_a_change_must_stand_as_it_is() -> None:
+    change = entry("change", "edited — now `ended: state.ended,`", key="/r/types.py", seq=50)
+    assert standing("types.py: ended was added to the state", change) == ["referenced"]
+    assert standing("types.py: now ended: state.ended, in both", change) == ["stated"]
+    number = entry("change", "edited — now `limit of the worker queue is 30 jobs`", key="/r/types.py", seq=50)
+    assert standing("types.py: the limit of the worker queue is some jobs", number) == ["referenced"]
+    bare = entry("change", "created", key="/r/types.py", seq=50)
+    assert standing("types.py is there", bare) == ["referenced"]
+    assert standing("- types.py — created [m50]", bare) == ["stated"]
+
+
+@pytest.mark.requirement("E1")
+@pytest.mark.parametrize(
+    "summary",
+    [
+        "Once `make test` passes, write the notes.",
+        "`make test` must pass",
+        "Run `make test` to see that it passes",
+        "`make test && make lint` passed",
+        "`make lint && make test` passed",
+        "`make test` until all of them pass",
+    ],
+)
+def test_an_outcome_that_is_wished_for_or_that_of_another_command_is_none(summary: str) -> None:
+    command = request("`make test` — ok: 58 passed", state="done", kind="command")
+    assert standing(summary, command) == ["missing"]
+    failed = request("`make test` — failed (1): 2 failed", state="open", kind="command")
+    assert verify(summary, Ledger(entries=(failed,))).contradictions == ()
+
+
+def test_code_half_a_line_and_an_announcement_explain_a_name_only_word_for_word() -> None:
+    code = entry("identifier", "rate = passed / total_runs", key="passed")
+    assert standing("it checks that passed is total_runs, a rate", code) == ["referenced"]
+    assert standing("so rate = passed / total_runs here", code) == ["stated"]
+    half = entry("identifier", "…the retry_limit of the upload worker of the night run…", key="retry_limit")
+    assert standing("the night run's upload worker has a retry_limit", half) == ["referenced"]
+    assert standing("that is the retry_limit of the upload worker of the night run", half) == ["stated"]
+    plan = entry("identifier", "- [x] Create the folder `src/modes` for the shared parts", key="src/modes")
+    assert standing("## Next steps\n- create the folder src/modes for the shared parts", plan) == [
+        "referenced"
+    ]
+    assert standing("## Next steps\n- create the folder src/modes/a for the shared parts", plan) == [
+        "referenced"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "summary", "accused"),
+    [
+        ("Mend the sums of the importer", "- [ ] Mend the sums of the importer", True),
+        ("Run the linter of the importer", "- [ ] Run the linter of the importer", False),
+        ("Mend the sums of the importer", "Pending: mend all sums of the importer, again", False),
+        (
+            "do we need to write a plan, or are we good to go on?",
+            '- "do we need to write a plan, or are we good to go on?"',
+            False,
+        ),
+    ],
+)
+def test_a_few_words_that_are_done_may_be_to_do_again(words: str, summary: str, accused: bool) -> None:
+    done = request(words, state="done", kind="todo")
+    assert bool(verify(summary, Ledger(entries=(done,))).contradictions) is accused
 
 
 @given(ledgers(), st.text(max_size=300))

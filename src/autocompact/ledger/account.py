@@ -101,6 +101,7 @@ def account(
     previous: Redacted = EMPTY,
     focus: str = "",
     language: str = "",
+    shares: Mapping[str, float] = SHARES,
 ) -> Redacted:
     """The ledger as Markdown sections in at most about ``budget`` tokens.
 
@@ -111,21 +112,28 @@ def account(
         previous: what stays of an earlier account that is not ours.
         focus: words whose lines are worth more.
         language: of the headings; by default that of the requests.
+        shares: what a part may take of the budget at most.
     """
     words = WORDS[language or language_of(ledger.entries)]
     return Redacted(
-        _account(focused(ledger, focus), previous, words=words, budget=budget, counter=counter)
+        _account(focused(ledger, focus), previous, words=words, budget=budget, counter=counter, shares=shares)
     )  # all redacted
 
 
 def _account(
-    ledger: Ledger, previous: str, *, words: Mapping[str, Redacted], budget: int, counter: Counter
+    ledger: Ledger,
+    previous: str,
+    *,
+    words: Mapping[str, Redacted],
+    budget: int,
+    counter: Counter,
+    shares: Mapping[str, float],
 ) -> str:
     kinds = _by_kind(ledger.entries)
     is_chat = "fact" in kinds and "finding" not in kinds
     if is_chat and budget < SMALL:
         return _facts(kinds["fact"], budget, counter=counter, plain=True)
-    shares = SHARES if budget >= SMALL else SMALL_SHARES
+    shares = shares if budget >= SMALL else SMALL_SHARES
     draft = _Draft(kinds, words=words, budget=budget, counter=counter)
     draft.begin({**shares, "requests": IN_A_CHAT} if is_chat else shares, previous=previous)
     draft.tell_findings(int(draft.room * (1 - DETAILS)))

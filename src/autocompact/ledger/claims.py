@@ -7,7 +7,7 @@ tasks"). A line that says both, or neither, claims nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Literal, TypeAlias
 
 from autocompact.core.language import WORDS
@@ -25,6 +25,7 @@ _DONE = LazyPattern(
     r"\[x\]|✅|☑|✔"
     rf"|\[(?:{_ours('done')})"
     r"|\b(?:done|completed?|finished|resolved|implemented|fixed|closed|merged|shipped|(?:has|have|was|were) been \w+ed)\b"
+    r"|\b(?:is|are|was|were) (?:now |all |both |already )?(?:added|implemented|updated|created|written|rewritten|replaced|refactored|removed|verified|renamed|moved|committed|pushed|deployed|installed|built|sent|mended)\b"
     r"|^(?:[-*•] |\d{1,2}[.)] |\(?[a-z0-9]\) )*\**(?:I |we )?(?:added|implemented|updated|created|wrote|ran|replaced|refactored|removed|verified|changed|renamed|moved|merged|committed|pushed|deployed|installed|tested)\b"
     r"|\b(?:erledigt|abgeschlossen|fertig|behoben|terminé\w*|résolu\w*|hecho|terminad[oa]|completad[oa]|resuelt[oa])\b"
     r"|已完成|已修复|完了|완료|готово|сделано",
@@ -55,10 +56,26 @@ _FARTHEST = 60
 """Lines above one in which its heading is looked for."""
 
 
-def claims(statements: Statements, places: Iterator[int]) -> Iterator[Claim]:
-    """What the lines at ``places`` (characters of the text) say of the state of what stands there."""
+def claims(statements: Statements, places: Iterator[int], *, of: str = "") -> Iterator[Claim]:
+    """What the lines at ``places`` (characters of the text) say of the state of what stands there.
+
+    Args:
+        statements: the text.
+        places: characters of it.
+        of: what stands there; words such as "done" or "need to" that are its own say nothing of its state.
+    """
+    own = (
+        {found[0].lower() for pattern in (_DONE, _OPEN) for found in pattern.compiled.finditer(of)}
+        if of
+        else ()
+    )
     for at in places:
-        yield _claim(statements.lines, statements.line_of(at))
+        yield _claim(statements.lines, statements.line_of(at), own=own)
+
+
+def claim(sentence: str) -> Claim:
+    """What ``sentence`` says of a state by itself."""
+    return _claim([" ".join(sentence.split())], 0)
 
 
 def opens(heading: str) -> bool:
@@ -66,20 +83,26 @@ def opens(heading: str) -> bool:
     return _OPEN_HEADING.search(heading) is not None
 
 
-def _claim(lines: list[str], index: int) -> Claim:
-    line = lines[index]
-    done, unfinished = _DONE.search(line) is not None, _OPEN.search(line) is not None
+def _claim(lines: list[str], index: int, *, own: Container[str] = ()) -> Claim:
+    done, unfinished = (_says(pattern, lines[index], own=own) for pattern in (_DONE, _OPEN))
     if done != unfinished:
         return "done" if done else "open"
     if done:
         return ""
-    heading = _heading(lines, index)
-    if opens(heading):
+    above = heading(lines, index)
+    if opens(above):
         return "open"
-    return "done" if _DONE_HEADING.search(heading) else ""
+    return "done" if _DONE_HEADING.search(above) else ""
 
 
-def _heading(lines: list[str], index: int) -> str:
+def _says(pattern: LazyPattern, line: str, *, own: Container[str]) -> bool:
+    if not own:
+        return pattern.found_in(line)
+    return any(found[0].lower() not in own for found in pattern.compiled.finditer(line))
+
+
+def heading(lines: list[str], index: int) -> str:
+    """The nearest heading above line ``index``; "" if there is none."""
     for above in range(index - 1, max(-1, index - _FARTHEST), -1):
         if match := _HEADING.match(lines[above]):
             return match["hash"] or match["bold"] or match["lead"]

@@ -1,7 +1,8 @@
 """Condensing a summary by what a reader does not miss: repetitions first, then code.
 
-A passage (a line, a sentence of a long line, a block of code) goes if another place of the summary says it. The later
-place stays: summaries tell a story first and take stock after it. The text of a program is set closer; it says what words
+A passage (a line, a sentence of a long line, a block of code) goes if another place of the summary says it, with all its
+numbers and names of code. The later place stays: summaries tell a story first and take stock after it; what a model wrote
+to prepare its summary ("Analysis") goes with less. The text of a program is set closer; it says what words
 do not (fields, constants, what happens on an error), so it goes only where the summary alone is too large. Nothing is lost,
 since the log has everything.
 """
@@ -9,17 +10,23 @@ since the log has everything.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 
 from autocompact.core.redaction import Redacted
 from autocompact.core.tokens import Counter
 from autocompact.ledger.claims import opens
 from autocompact.ledger.shortening import Passage, Shortened, joined_passages, passages_of
-from autocompact.ledger.statements import Statements, content
+from autocompact.ledger.statements import Statements, content, exact
 
 REPEATED = 0.5
 """Weight of its tokens that another place must have for a passage to be a repetition."""
+
+REPEATED_DRAFT = 0.3
+"""The same for what stands in a draft, which the summary below it was made from."""
+
+_DRAFT = re.compile(r"\W*(?:<?analysis>?|scratchpad|draft|notes)\W*$", re.IGNORECASE)
+_FINAL = re.compile(r"\W*(?:<?summary>?|final summary)\W*$", re.IGNORECASE)
 
 _NEAR = 160
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
@@ -29,6 +36,9 @@ _PROGRAM = re.compile(
     r"|html|css|scss|elixir|ex|dart|zig|haskell|hs|perl|r|objc)\b",
     re.IGNORECASE,
 )
+_QUOTES = ('"', "“", "„", "«", "「")
+"""Begin what somebody said, word for word: a summary that tells it again has not its words."""
+
 _WORD = re.compile(r"\w")
 _SHORT_CODE = 4
 """Lines of code, fences aside, that explain more than they take."""
@@ -51,19 +61,24 @@ def condensed(summary: Redacted, budget: int, *, counter: Counter, with_code: bo
     """
     if counter.count(summary) <= budget:
         return Shortened(text=summary)
+    worth = [*_worth_reading(summary)]
+    written = passages_of("\n".join(worth))
     passages = [
         replace(passage, text=_closer(passage.text)) if _PROGRAM.match(passage.text) else passage
-        for passage in passages_of("\n".join(_worth_reading(summary)))
+        for passage in written
     ]
+    drafted = _drafted(summary)
     excess = sum(counter.count(passage.text) + 1 for passage in passages) - budget
     left = dict(enumerate(passages))
     texts = sum(not passage.heading for passage in passages)
-    for index in _spared(passages, with_code=with_code):
+    for index in _spared(passages, with_code=with_code, drafted=drafted):
         if excess <= 0:
             break
         excess -= counter.count(passages[index].text) + 1
         del left[index]
     gone = len(passages) - len(left)
+    if not gone and passages == written and len(worth) == summary.count("\n") + 1:
+        return Shortened(text=summary, passages=texts)
     shorter = joined_passages(passages, [index for index in left if not passages[index].heading])
     # of headings alone nothing would be left
     return Shortened(text=Redacted(shorter) or summary, left_out=gone, passages=texts)
@@ -83,7 +98,15 @@ def _closer(code: str) -> str:
     return "\n".join(" " * level.get(_indent(line), base) + line.strip() for line in lines)
 
 
-def _spared(passages: Sequence[Passage], *, with_code: bool) -> list[int]:
+def _drafted(summary: str) -> frozenset[str]:
+    """The lines between a heading that announces a draft and the one of the summary made from it; none without both."""
+    lines = summary.split("\n")
+    begins = next((at for at, line in enumerate(lines) if _DRAFT.match(line)), len(lines))
+    ends = next((at for at in range(begins, len(lines)) if _FINAL.match(lines[at])), begins)
+    return frozenset(lines[begins:ends])
+
+
+def _spared(passages: Sequence[Passage], *, with_code: bool, drafted: Set[str]) -> list[int]:
     """Passages that may go, in the order in which they go: what is said again first, code among it."""
     worth: dict[int, float] = {}
     later: list[str] = []
@@ -98,8 +121,11 @@ def _spared(passages: Sequence[Passage], *, with_code: bool) -> list[int]:
             long = text.count("\n") - 1 > _SHORT_CODE
             worth[index] = 1.0 - REPEATED if with_code and long and _PROGRAM.match(text) else 1.0
             continue
-        stays = passages[index].section in current or _leads(passages, index)
+        quoted = _MARK.sub("", text).startswith(_QUOTES)
+        stays = quoted or passages[index].section in current or _leads(passages, index)
         worth[index] = 1.0 if stays else 1.0 - _share(_MARK.sub("", text), later)
+        if text in drafted and worth[index] <= 1.0 - REPEATED_DRAFT:
+            worth[index] -= REPEATED
         later.append(text)
     return sorted(
         (index for index in worth if worth[index] <= 1.0 - REPEATED), key=lambda index: (worth[index], index)
@@ -107,12 +133,11 @@ def _spared(passages: Sequence[Passage], *, with_code: bool) -> list[int]:
 
 
 def _share(text: str, later: Sequence[str]) -> float:
-    """How much of ``text`` is said again later in the summary; 0.0 where a number of it is not, or it has no words."""
+    """How much of ``text`` is said again later in the summary; 0.0 where a number or name is not, or it has no words."""
     if not content(text):
         return 0.0
     after = Statements("\n".join(reversed(later)), wanted=[text])
-    numbers = {token for token in content(text) if token.isdecimal()}
-    return after.share(text, near=_NEAR) if numbers <= content(after.text) else 0.0
+    return after.share(text, near=_NEAR) if exact(text) <= exact(after.text) else 0.0
 
 
 def _leads(passages: Sequence[Passage], index: int) -> bool:

@@ -161,6 +161,11 @@ def _candidates(spoken: Sequence[Spoken], most: int) -> list[_Candidate]:
     return latest_first[:most][::-1]
 
 
+def announces(sentence: str) -> bool:
+    """True if ``sentence`` only says what its speaker is about to do."""
+    return _ANNOUNCES.begins(sentence)
+
+
 def _lasting(passage: Passage) -> Passage | None:
     """The passage without sentences that only announce what comes next; None if nothing is left."""
     kept = [sentence for sentence in sentences(passage.text) if not _only_intends(sentence)]

@@ -40,11 +40,17 @@ _SIGNS = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _TOKEN = re.compile(rf"[{_SIGNS}]|[^\W{_SIGNS}]+")
 _ATOM = re.compile(r"[A-Za-z0-9_]+")
 _NAME = re.compile(r"[_0-9]|[^\W_][^\W\d_]*[A-Z]")
+_EXACT = re.compile(r"[_0-9]|[a-z][A-Z]")
 _REFERENCE = re.compile(r"(?<![A-Za-z0-9_])m([1-9][0-9]{0,17})(?![A-Za-z0-9_])")
 _RANGE = re.compile(r"(?<![A-Za-z0-9_])m([1-9][0-9]{0,17})[–-]m([1-9][0-9]{0,17})(?![A-Za-z0-9_])")
 _NEGATION = re.compile(
     r"\b(?:not|no|never|none|cannot|without|nicht|nie|niemals|kein\w*|ohne|pas|jamais|aucun\w*|sans|nunca|jamás|sin|não|non"
     r"|mai|senza|не|нет|никогда|без)\b|n't\b|[不没無无未别勿]|ない|ません|않|안 |말|없",
+    re.IGNORECASE,
+)
+_QUANTIFIER = re.compile(
+    r"\b(?:all|every|each|both|only|always|entire|any|alle[nrs]?|jede[nrsm]?|nur|immer|tou[ts]|toutes?|chaque|seulement|todos?|todas?|cada|solo|siempre"
+    r"|tutti|tutte|ogni|все|всё|каждый|только)\b|全部|所有|每|只|すべて|全て|だけ|모든|모두",
     re.IGNORECASE,
 )
 _ENDINGS = ("ing", "ed", "es", "s")
@@ -94,9 +100,20 @@ _remembered = lru_cache(maxsize=1 << 12)(_content)
 """Of sentences and lines: each is asked for with every context that is checked."""
 
 
+def exact(text: str) -> frozenset[str]:
+    """The tokens of ``text`` that no other word stands for: names of code and numbers."""
+    words = _TOKEN.findall(text)
+    return frozenset(word.lower() for word in words if _EXACT.search(word))
+
+
 def negated(text: str) -> bool:
     """True if ``text`` says that something is not so."""
     return _NEGATION.search(text) is not None
+
+
+def quantified(text: str) -> bool:
+    """True if ``text`` says that something is so of all, of each, or of one alone."""
+    return _QUANTIFIER.search(text) is not None
 
 
 def said_in(text: str) -> list[str]:
@@ -164,25 +181,24 @@ class Statements:
         """The character of the text with which line ``line`` begins."""
         return self._line_starts[line]
 
-    def said(self, sentence: str, *, share: float = SHARE, near: int = NEAR) -> bool:
-        """True if ``sentence`` is said somewhere.
+    def all_said(self, sentence: str, *, share: float = SHARE, near: int = NEAR) -> Iterator[int]:
+        """The places where ``sentence`` is said, by the place of one of its tokens.
 
         Args:
             sentence: words to look for.
             share: weight of its tokens that must stand together.
             near: characters around its own length in which they may stand.
         """
-        return next(self.all_said(sentence, share=share, near=near), None) is not None
-
-    def all_said(self, sentence: str, *, share: float = SHARE, near: int = NEAR) -> Iterator[int]:
-        """The places where ``sentence`` is said, by the place of one of its tokens."""
         wanted = self._weighed(content(sentence))
-        refuses = negated(sentence)
+        refuses, counts = negated(sentence), quantified(sentence)
         half, close_by = near + len(sentence) // 2, min(CLOSE, len(sentence))
+        far = max(CLOSE, len(sentence))
         for at in self._anchors(wanted.weights):
             if self._stand(wanted, at=at, near=half, share=share):
                 wide = self.text[max(0, at - half) : at + half]
                 close = self.text[max(0, at - close_by) : at + close_by]
+                if counts and not quantified(self.text[max(0, at - far) : at + far]):
+                    continue
                 if negated(wide) if refuses else not negated(close):
                     yield at
 

@@ -1,15 +1,16 @@
 """Repairing a model's summary: what it does not say is put back, from the ledger, behind it.
 
 What a reader needs most per token comes first, as sentences: open requests; where the work stands; what was found and
-why; changes by file; commands with their outcome; open errors; names with the sentence that explains them. A sentence
-that the summary says in other words is not repeated. Where summary and additions do not fit together, the summary is
+why; changes by file; commands with their outcome; open errors; names with the sentence that explains them. A sentence,
+or a part of a change, that the summary says in other words is not repeated, unless it has a number or a name that the
+summary has nowhere; what the agent announced or offered is left out. Where summary and additions do not fit together, the summary is
 condensed (`autocompact.ledger.condensing`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -20,11 +21,12 @@ from autocompact.core.tokens import Counter
 from autocompact.ledger.account import account
 from autocompact.ledger.condensing import condensed
 from autocompact.ledger.entries import Entry, Ledger
+from autocompact.ledger.findings import announces
 from autocompact.ledger.phrases import ADDED
 from autocompact.ledger.rendering import language_of
 from autocompact.ledger.shortening import shortened_text
-from autocompact.ledger.statements import Statements, said_in
-from autocompact.ledger.verification import Checked, Verification, verify
+from autocompact.ledger.statements import Statements, content, exact, said_in
+from autocompact.ledger.verification import Checked, Verification, change_parts, told_change, verify
 
 ADDED_SHARE = 0.35
 """Share of the budget for which the summary makes room, if that much is missing."""
@@ -32,8 +34,13 @@ ADDED_SHARE = 0.35
 CONDENSED_TO = 0.55
 """Share of its own size that a summary keeps when it makes room."""
 
-IN_OTHER_WORDS = 0.5
-"""Weight of the tokens of a sentence that stand together where the summary says it in other words."""
+SHARES: Mapping[str, float] = {
+    "requests": 0.2, "stands": 0.16, "before": 0.0, "changes": 0.34, "commands": 0.08, "errors": 0.06, "running": 0.04,
+}  # fmt: skip
+"""What a part may take of an addition: more for changes than in an account, since a summary tells the story itself."""
+
+IN_OTHER_WORDS, NEARLY_ALL = 0.5, 0.75
+"""Weight of the tokens of a sentence that stand together where the summary says it in other words; all but a name or number."""
 
 FILES = 12
 """Files that were only read and are named at most."""
@@ -45,8 +52,16 @@ HEADINGS = 48
 """Tokens that the headings around an addition take, rounded up."""
 
 _PLANS = re.compile(r"\A(?:TodoWrite|update_plan|TaskCreate|TaskUpdate|todo_write|write_todos)\b")
+_OFFERS = re.compile(
+    r"(?:(?:do you )?want me to|would you like|shall I|should I|ready to|let me know|soll ich|voulez-vous|quiere[s]? que)\b|(?:要不要|需要我)",
+    re.IGNORECASE,
+)
+_CALL = re.compile(r"[\w.&*]+\(|[\w.\[\]]+,? ?(?::=|[-+]?=) |(?:it|describe|test)\(")
+_NUMBERED = re.compile(r"\d+-\s")
 _NAMED = 0.5
 _LEAST = 25
+_PER_LINE = 6
+_LEFT_OF_NEED = 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +96,7 @@ def repair_summary(
     missing = _missing(summary, ledger=ledger, verification=verification)
     language = language_of(ledger.entries)
     wanted = counter.count(
-        account(missing, budget=int(budget * ADDED_SHARE), counter=counter, language=language)
+        account(missing, budget=int(budget * ADDED_SHARE), counter=counter, language=language, shares=SHARES)
     )
     wanted += HEADINGS if wanted else 0
     if size + wanted <= budget:
@@ -105,7 +120,8 @@ def _with(missing: Ledger, summary: Redacted, *, language: str, budget: int, cou
     room = budget - counter.count(head)
     without_files = Ledger(entries=tuple(entry for entry in missing.entries if entry.kind != "file"))
     while room > 0:
-        addition = account(without_files, budget=room, counter=counter, language=language)
+        fitting = _in_whole_parts(without_files, int(room * SHARES["changes"]), counter=counter)
+        addition = account(fitting, budget=room, counter=counter, language=language, shares=SHARES)
         if not addition:
             break
         repaired = joined("", (head, addition))
@@ -114,6 +130,34 @@ def _with(missing: Ledger, summary: Redacted, *, language: str, budget: int, cou
             return _with_files(missing, repaired, language=language, budget=budget, counter=counter)
         room -= excess + 4
     return summary
+
+
+def _in_whole_parts(ledger: Ledger, budget: int, *, counter: Counter) -> Ledger:
+    """The ledger with changes in at most ``budget`` tokens: of the longest the last part goes, then the oldest goes."""
+    changes = {at: entry for at, entry in enumerate(ledger.entries) if entry.kind == "change"}
+    parts = {at: change_parts(entry.text) for at, entry in changes.items()}
+    sizes = {at: _size(changes[at], parts[at], counter=counter) for at in changes}
+    while sizes and sum(sizes.values()) > budget:
+        at = max(sizes, key=lambda at: (len(parts[at]) > 2, sizes[at] if len(parts[at]) > 2 else 0, -at))
+        if len(parts[at]) > 2:
+            parts[at].pop()
+            sizes[at] = _size(changes[at], parts[at], counter=counter)
+        else:
+            del sizes[min(sizes, key=lambda at: (changes[at].need, changes[at].seq))]
+    entries = (
+        replace(entry, text=edited(entry.text, partial(_only, parts=parts[at]))) if at in sizes else entry
+        for at, entry in enumerate(ledger.entries)
+        if at not in changes or at in sizes
+    )
+    return Ledger(entries=tuple(entries))
+
+
+def _size(entry: Entry, parts: Sequence[str], *, counter: Counter) -> int:
+    return counter.count(f"{entry.key} {told_change(parts)}") + _PER_LINE
+
+
+def _only(_text: str, *, parts: Sequence[str]) -> str:
+    return told_change(parts)
 
 
 def _with_files(
@@ -133,10 +177,13 @@ def _with_files(
 def _missing(summary: str, *, ledger: Ledger, verification: Verification) -> Ledger:
     """What to put back, without the sentences that the summary has in other words."""
     unstated = {id(entry) for entry in (*verification.referenced, *verification.missing)}
-    plan = any(entry.kind == "todo" and id(entry) in unstated for entry in ledger.entries)
+    plan = any(
+        entry.kind == "todo" and entry.state != "done" and id(entry) in unstated for entry in ledger.entries
+    )
     entries = [entry for entry in ledger.entries if id(entry) in unstated or (plan and entry.kind == "todo")]
     checked = Checked(summary, Ledger(entries=tuple(entries)))
-    kept = [_unsaid(entry, checked) for entry in entries]
+    said = exact(summary)
+    kept = [_unsaid(entry, checked, plan=plan, said=said) for entry in entries]
     left = _last_calls(entry for entry in kept if entry is not None)
     return Ledger(entries=tuple(sorted(left, key=lambda entry: -entry.need)))
 
@@ -150,48 +197,111 @@ def _last_calls(entries: Iterable[Entry]) -> Iterator[Entry]:
             yield entry
 
 
-def _unsaid(entry: Entry, checked: Checked) -> Entry | None:
+def _unsaid(entry: Entry, checked: Checked, *, plan: bool, said: Set[str]) -> Entry | None:
     """The entry with what the summary does not say of it; None if that is nothing."""
     statements = checked.statements
     match entry.kind:
         case "request":
-            return _request(entry, statements)
+            return _request(entry, statements, said=said)
         case "identifier":
-            named = next(statements.named(entry.key), None) is not None
-            return replace(entry, need=entry.need * _NAMED) if named else entry
+            return _explained(entry, statements, said=said)
         case "finding" | "fact":
-            return _shorter(entry, statements)
+            return _shorter(entry, statements, said=said)
         case "change":
-            return None if checked.names_change(entry) else entry
-        case "command" | "rule" | "file" | "todo":
+            return _changed(entry, checked, said=said)
+        case "todo" if not plan:
+            return entry if _is_new(entry.text, statements, said=said) else None
+        case "command" | "rule" | "todo":
             return entry
+        case "file":
+            return None if checked.standing(entry) == "referenced" else entry
         case _:
-            return entry if _is_new(entry.text, statements) else None
+            return entry if _is_new(entry.text, statements, said=said) else None
 
 
-def _request(entry: Entry, statements: Statements) -> Entry | None:
+def _explained(entry: Entry, statements: Statements, *, said: Set[str]) -> Entry | None:
+    """A name with the sentence that explains it, needed less where the summary has the name; None without one."""
+    if not (_explains(entry.text) and _is_new(entry.text, statements, said=said)):
+        return None
+    named = next(statements.named(entry.key), None) is not None
+    return replace(entry, need=entry.need * _NAMED) if named else entry
+
+
+def _request(entry: Entry, statements: Statements, *, said: Set[str]) -> Entry | None:
     """An open request as it is; of one that was done, and that the summary tells, the reference."""
-    short = _shorter(entry, statements)
-    if short is None:
+    new = edited(entry.text, partial(_new_of, about="", statements=statements, said=said, spoken=False))
+    if len(new) < _LEAST:
         return None if statements.refers_to(entry.seq) else replace(entry, text=own("…"))
-    return short
+    return replace(entry, text=new)
 
 
-def _shorter(entry: Entry, statements: Statements) -> Entry | None:
-    text = edited(entry.text, partial(_new_of, about=entry.where, statements=statements))
-    return replace(entry, text=text) if len(text) >= _LEAST else None
+def _shorter(entry: Entry, statements: Statements, *, said: Set[str]) -> Entry | None:
+    """The sentences that are new; what the summary has a part of is needed less."""
+    text = edited(
+        entry.text, partial(_new_of, about=entry.where, statements=statements, said=said, spoken=True)
+    )
+    if len(text) < _LEAST:
+        return None
+    known = statements.share(text)
+    return replace(entry, text=text, need=entry.need * (1.0 - (1.0 - _LEFT_OF_NEED) * known))
 
 
-def _new_of(text: str, *, about: str, statements: Statements) -> str:
+def _changed(entry: Entry, checked: Checked, *, said: Set[str]) -> Entry | None:
+    """The parts of a change that are new, what happened to the file before them; whole where the file is not named."""
+    if not checked.names_file(entry):
+        return entry
+    what, *parts = change_parts(entry.text)
+    new = [part for part in map(partial(_new_names, said=said, checked=checked), parts) if part]
+    if not new:
+        return None
+    need = entry.need * (_NAMED if checked.names_change(entry) else 1.0)
+    return replace(entry, text=edited(entry.text, partial(_only, parts=(what, *new))), need=need)
+
+
+def _new_names(part: str, *, checked: Checked, said: Set[str]) -> str:
+    """One part of a change with the functions that the summary does not name; "" if it says the part."""
+    mark = _LISTS.match(part)
+    if mark is None:
+        plain = part.strip("“”")
+        if plain != part and (len(content(plain)) < _LEAST_SAID or _HASTE.match(plain)):
+            return ""
+        return part if _is_new(plain, checked.statements, said=said) else ""
+    names = [name for name in part[mark.end() :].split(", ") if exact(name) - said or not exact(name)]
+    unknown = [name for name in names if exact(name) or _is_new(name, checked.statements, said=said)]
+    return mark[0] + ", ".join(unknown) if unknown else ""
+
+
+_HASTE = re.compile(r"(?:now|next|then|also|let me)\b", re.IGNORECASE)
+_LEAST_SAID = 5
+"""Tokens of what the agent said of an edit that tell more than that it was made."""
+
+_LISTS = re.compile(r"(?:[+−]|changed) ")
+
+
+def _explains(line: str) -> bool:
+    """True if ``line`` is a sentence, not a call, half of one, or what leads to something else."""
+    return (
+        _CALL.match(line) is None and not announces(line) and not line.rstrip().endswith((":", ",", "…", "("))
+    )
+
+
+def _new_of(text: str, *, about: str, statements: Statements, said: Set[str], spoken: bool) -> str:
     """The sentences of ``text`` that are new, with what they are about before them; "" if there are none."""
     lead = f"{about}: " if about and text.startswith(f"{about}: ") else ""
     parts = said_in(text.removeprefix(lead))
-    new = [part for part in parts if _is_new(part, statements)]
+    new = [
+        part
+        for part in parts
+        if _is_new(part, statements, said=said)
+        and not (spoken and (announces(part) or _OFFERS.match(part) is not None))
+    ]
     if len(new) == len(parts):
         return text
     separator = "\n" if "\n" in text else "; " if "; " in text else " "
     return lead + separator.join(new) if new else ""
 
 
-def _is_new(sentence: str, statements: Statements) -> bool:
-    return statements.share(sentence) < IN_OTHER_WORDS
+def _is_new(sentence: str, statements: Statements, *, said: Set[str]) -> bool:
+    """True if the summary says ``sentence`` nowhere, or nearly so but without one of its numbers and names."""
+    known = statements.share(sentence)
+    return known < IN_OTHER_WORDS or (known < NEARLY_ALL and not exact(sentence) <= said)

@@ -4,9 +4,10 @@ The summary may come from anywhere, so nothing is assumed about its form. It is 
 (`autocompact.ledger.statements`), and each entry is looked up in it:
 
 - **stated**: said in words, at its present state. Every sentence of the entry's text must stand there, verbatim or with
-  four fifths of its tokens close together, numbers and negation included. A file is stated by its name; a change by
-  the file's name and what was changed near it; a command by its words and its last outcome; an identifier by its name
-  and the words that explain it; a plan's item or a request only where the summary does not say another state of it.
+  four fifths of its tokens close together, numbers, quantifiers and negation included, and none of them as the opposite
+  state; an announcement ("Let me push") only verbatim. A file that was read is stated where that is said of it; a change
+  by every part of it near the file's name; a command by its words and its last outcome; an identifier by its name and the
+  words that explain it; a plan's item or a request only where the summary does not say another state of it.
 - **referenced**: only pointed to, by a reference (``m12``, ``m3–m20``), or by a name without the words that explain it.
 - **missing**: neither.
 
@@ -16,8 +17,7 @@ Entries are counted strictly, since a reader relies on "stated" (how that was ch
 from __future__ import annotations
 
 import re
-from collections import Counter as Counted
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Literal, TypeAlias
@@ -25,11 +25,15 @@ from typing import Literal, TypeAlias
 from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import cut, filled, one_line, pieces
 from autocompact.core.redaction import Redacted
-from autocompact.ledger.claims import Claim, claims
-from autocompact.ledger.entries import Entry, Kind, Ledger
+from autocompact.ledger.claims import Claim, claim, claims, heading
+from autocompact.ledger.entries import Entry, Ledger
+from autocompact.ledger.findings import announces
+from autocompact.ledger.lines import is_code
 from autocompact.ledger.statements import NEAR, SHARE, Statements, content, said_in
 
 Standing: TypeAlias = Literal["stated", "referenced", "missing"]
+Span: TypeAlias = tuple[int, int]
+"""The first character of a place and the one after its last."""
 
 RULE_SHARE, RULE_NEAR = 0.9, 40
 """A rule must stand in nearly its own words, close together."""
@@ -61,7 +65,41 @@ _FAILED = LazyPattern(
 _EDITED = " — "
 """Stands between how often a file was edited and what that amounts to."""
 
-_NAMED: frozenset[Kind] = frozenset(("file", "change", "command", "identifier"))
+_WISHED = LazyPattern(
+    r"\b(?:must|should|shall|will|would|can|could|may|might|until|if|when|whether|once|before|after|unless|sure|ensures?|expect\w*|verify|check|see|confirm"
+    r"|muss|soll\w*|wenn|falls|sobald|bis|ob|doit|si|quand|debe\w*|cuando)(?:[ `]+[\w/-]+){0,4}[ `]*\Z|\bto(?: \w+)? ?\Z|(?:必须|应该|如果|确认)\w{0,4}\Z",
+    re.IGNORECASE,
+)
+"""Ends the words before an outcome, or a command, that is only wished for, or asked about."""
+
+_READ = LazyPattern(
+    r"\b(?:read|reads|reading|examined|viewed|reviewed|inspected|studied|looked (?:at|into|through)|analy[sz]ed|explored|opened|reference files?"
+    r"|gelesen|lu|lue|lus|lues|leído|leídos|lido|lidos|letto|letti|прочитан\w*)\b|读|読|阅读|읽",
+    re.IGNORECASE,
+)
+_ASKED = LazyPattern(
+    r"request|user messages|asked|Anfragen|Aufgabe|demandes|peticiones|请求|依頼|요청", re.IGNORECASE
+)
+"""Heads what the user said: an order to read a file does not say that it was read."""
+
+_URL = re.compile(r"https?://[^\s)>\]\"'`]+")
+_BESIDE, _SHORT_CODE, _FEW_EXPLAIN = 40, 4, 3
+_NEXT = re.compile(r"[^\w\n]{0,8}(?:now|next|then|first)\b", re.IGNORECASE)
+_SHORT_NEXT = 14
+"""Words of a sentence that begins so and says what comes now."""
+
+_AGAIN = re.compile(
+    r"\b(?:run|test|tests|check|verify|lint|format|build|commit|push|review|deploy|look|read|wait|update)\b",
+    re.IGNORECASE,
+)
+_JOINED = re.compile(r"\s*(?:&&|\|\|?|;|\\)")
+_JOINED_BEFORE = re.compile(r"(?:&&|\|\|?|;|\b(?:cd|sudo|time|env) \S*)\s*\Z")
+_CODE_MARK = re.compile(r"\A\s*(?:[-+*>]|//|#|\d+[:|→])*\s+")
+_CHANGE_PARTS = re.compile(
+    r"; (?=[+−“] ?|changed |now `|without `|[\w.$]+\(\)(?:: | \{)"
+    r"|(?:type|class|interface|struct|enum|trait|module|namespace|object|record|protocol|impl|section|test) ['\"\w])"
+)
+_CHANGE_MARK = re.compile(r"\A(?:[+−]|changed|now|without) ")
 _COMMAND = re.compile(r"\A(?:[^`]*`(?P<quoted>[^`]+)`|(?P<plain>.+?)(?: \d+×)? — )")
 _CODE_NAME = re.compile(r"`([^`\n]{2,80})`")
 _FLAG = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]{2,40}\b")
@@ -131,72 +169,96 @@ class Checked:
 
     def __init__(self, text: str, ledger: Ledger) -> None:
         self.statements = Statements(text, wanted=(entry.text for entry in ledger.entries))
-        paths = (entry.key for entry in ledger.entries if entry.kind in ("file", "change"))
-        files = Counted(path.rsplit("/", 1)[-1] for path in paths)
-        self._shared = {name for name, count in files.items() if count > 1}
+        self._paths: dict[str, set[str]] = {}
+        for entry in ledger.entries:
+            if entry.kind in ("file", "change"):
+                self._paths.setdefault(entry.key.rsplit("/", 1)[-1], set()).add(entry.key)
 
     def standing(self, entry: Entry) -> Standing:
         """Whether the text states ``entry``, only points to it, or does not have it."""
-        if self._states(entry):
+        if self.places(entry):
             return "stated"
         return "referenced" if self._points_to(entry) else "missing"
 
-    def place(self, entry: Entry) -> int:
-        """Where in ``statements.text`` a stated entry is said: the character around which its words stand."""
-        named = self._named_with_meaning(entry) if entry.kind in _NAMED else self._where(entry.text)
-        return next(named, 0)
-
-    def _states(self, entry: Entry) -> bool:
+    def places(self, entry: Entry) -> tuple[Span, ...]:
+        """Where ``entry`` is stated, a span of ``statements.text`` for each of its parts; none if it is not."""
         match entry.kind:
             case "rule":
-                return self._says(entry.text, share=RULE_SHARE, near=RULE_NEAR)
-            case "finding" | "fact" | "step" | "running":
-                return self._says(entry.text)
+                return self._said(entry.text, share=RULE_SHARE, near=RULE_NEAR)
             case "request" | "todo" | "error":
-                return self._says(entry.text) and self._state_is_right(entry)
-            case _:
-                return next(self._named_with_meaning(entry), None) is not None
-
-    def _named_with_meaning(self, entry: Entry) -> Iterator[int]:
-        """Where a thing that has a name is named with what the entry says of it."""
-        match entry.kind:
+                said = self._said(entry.text)
+                return said if said and self._state_is_right(entry) else ()
             case "file":
-                yield from self._file(entry.key)
+                return self._one(self._read(entry), entry.key)
             case "change":
-                yield from self._file(entry.key) if self._tells_change(entry) else ()
+                return self._changed(entry)
             case "command":
-                yield from self.statements.named(_command_of(entry)) if self._tells_outcome(entry) else ()
+                return self._one(self._outcome_told(entry), _command_of(entry))
+            case "identifier":
+                return self._one(self._explanations(entry), entry.key)
             case _:
-                yield from self._explanations(entry)
+                return self._said(entry.text)
+
+    def _one(self, found: Iterator[int], name: str) -> tuple[Span, ...]:
+        """The first of the places of ``name`` as the only span; none if there is none."""
+        return tuple((at, at + len(name)) for at in islice(found, 1))
 
     def _points_to(self, entry: Entry) -> bool:
         if self.statements.refers_to(entry.seq):
             return True
         match entry.kind:
-            case "change":
+            case "change" | "file":
                 return next(self._file(entry.key), None) is not None
             case "identifier":
                 return next(self.statements.named(entry.key), None) is not None
             case _:
                 return False
 
-    def _says(self, text: str, *, share: float = SHARE, near: int = NEAR) -> bool:
-        """Whether each sentence of ``text`` is said, or all of it stands there as it is.
+    def _said(self, text: str, *, share: float = SHARE, near: int = NEAR) -> tuple[Span, ...]:
+        """Where each sentence of ``text`` is said, or all of it as it is; none if one of them is not.
 
         A few words prove nothing where others stand around them: "yes" and the like must be quoted.
         """
         flat = " ".join(text.split())
         if not flat.strip(" …"):
-            return False
+            return ()
         verbatim = self.statements.named(flat)
         if len(content(text)) < FEW:
-            return any(self._quoted(at, at + len(flat)) for at in verbatim)
-        if next(verbatim, None) is not None:
-            return True
-        parts = said_in(text)
-        if len(parts) == 1 and len(content(text)) < SHORT:
+            verbatim = (at for at in verbatim if self._quoted(at, at + len(flat)))
+            return self._one(verbatim, flat)
+        if whole := self._one(verbatim, flat):
+            return whole
+        spans: list[Span] = []
+        for part in said_in(text):
+            span = self._part_said(part, share=share, near=near)
+            if span is None:
+                return ()
+            spans.append(span)
+        return tuple(spans)
+
+    def _part_said(self, part: str, *, share: float, near: int) -> Span | None:
+        """Where one sentence is said: an announcement word for word, any other not as its opposite."""
+        flat = " ".join(part.split())
+        for at in self.statements.named(flat):
+            return at, at + len(flat)
+        if _is_announced(part):
+            return None
+        if len(content(part)) < SHORT:
             share, near = max(share, LINE_SHARE), RULE_NEAR
-        return all(self.statements.said(part, share=share, near=near) for part in parts)
+        urls = _URL.findall(part)
+        if urls and len(content(_URL.sub(" ", part))) >= FEW:
+            part = _URL.sub(" ", part)  # one name, however many words it has
+        half = near + len(part) // 2
+        for at in islice(self.statements.all_said(part, share=share, near=near), _PLACES):
+            there = self.statements.text[max(0, at - len(part)) : at + len(part)]
+            whole = ("…" in part or "…" not in there) and all(url in self.statements.text for url in urls)
+            if whole and self._is_not_denied(part, at=at):
+                return max(0, at - half), min(len(self.statements.text), at + half)
+        return None
+
+    def _is_not_denied(self, sentence: str, *, at: int) -> bool:
+        """Whether the line at ``at`` does not say another state than ``sentence`` does."""
+        return next(claims(self.statements, iter((at,)))) in (said := claim(sentence), "") or not said
 
     def _quoted(self, start: int, end: int) -> bool:
         """Whether the characters from ``start`` to ``end`` are a quotation or a line of their own, but for its mark."""
@@ -216,7 +278,7 @@ class Checked:
             yield from islice(self.statements.all_said(said_in(text)[0]), _PLACES)
 
     def _claims(self, entry: Entry) -> set[Claim]:
-        return set(claims(self.statements, self._where(entry.text))) - {""}
+        return set(claims(self.statements, self._where(entry.text), of=entry.text)) - {""}
 
     def _state_is_right(self, entry: Entry) -> bool:
         """Whether nothing, or not only the opposite, is claimed of an entry whose state has evidence."""
@@ -233,9 +295,8 @@ class Checked:
         if entry.kind == "command":
             wrong = self._outcomes(entry) == {opposite}
         else:
-            # a few words ("run the tests") are done and to be done again
-            told = entry.state == "open" or len(content(entry.text)) >= TELLING
-            wrong = told and self._says(entry.text) and self._claims(entry) == {opposite}
+            told = entry.state == "open" or self._is_one_thing(entry)
+            wrong = told and bool(self._said(entry.text)) and self._claims(entry) == {opposite}
         if not wrong:
             return None
         seq = entry.state_seq or entry.seq
@@ -244,78 +305,182 @@ class Checked:
         template = _SAYS_DONE if entry.state == "open" else _SAYS_OPEN
         return Contradiction(text=filled(template, quote, seq), entry=entry)
 
-    def _tells_outcome(self, entry: Entry) -> bool:
-        """Whether the command stands there with its last outcome near it."""
+    def _is_one_thing(self, entry: Entry) -> bool:
+        """Whether what is done is no work that comes again: a few words ("run the tests") may be to be done once more."""
+        tokens = content(entry.text)
+        if len(tokens) >= TELLING:
+            return True
+        flat = " ".join(entry.text.split())
+        stands = (self._quoted(at, at + len(flat)) for at in self.statements.named(flat))
+        return len(tokens) > FEW and _AGAIN.search(flat) is None and any(stands)
+
+    def _outcome_told(self, entry: Entry) -> Iterator[int]:
+        """Where the command stands with its last outcome near it."""
         if entry.state not in ("open", "done"):
-            return self._says(entry.text)
-        return entry.state in self._outcomes(entry)
+            yield from (start for start, _ in self._said(entry.text)[:1])
+        elif self._outcomes(entry) and next(self._ran(entry, entry.state), None) is not None:
+            yield from self._ran(entry, entry.state)
 
     def _outcomes(self, entry: Entry) -> set[Claim]:
-        found: set[Claim] = set()
-        name = _command_of(entry)
+        """What the text says of how the command ended."""
+        outcomes: tuple[Claim, Claim] = ("done", "open")
+        return {each for each in outcomes if next(self._ran(entry, each), None) is not None}
+
+    def _ran(self, entry: Entry, outcome: str) -> Iterator[int]:
+        """Where the command stands as one that ended with ``outcome``; not where it is part of another command."""
+        name, text = _command_of(entry), self.statements.text
         for at in islice(self.statements.named(name), _PLACES):
-            line = self.statements.lines[self.statements.line_of(at)]
-            near = self.statements.text[at + len(name) : at + len(name) + OUTCOME_NEAR]
-            near = near[: len(line)] if len(near) > len(line) else near
-            failed, succeeded = _FAILED.search(near), _SUCCEEDED.search(near)
-            if succeeded and (not failed or succeeded.start() < failed.start()):
-                found.add("done")
-            elif failed:
-                found.add("open")
-        return found
+            before = text[max(0, at - 80) : at]
+            if _JOINED.match(text, at + len(name)) or _JOINED_BEFORE.search(before) or _WISHED.search(before):
+                continue
+            line = self.statements.line_of(at)
+            end = self.statements.start_of(line) + len(self.statements.lines[line])
+            if _outcome(text[at + len(name) : min(end, at + len(name) + OUTCOME_NEAR)]) == outcome:
+                yield at
 
     def _file(self, path: str) -> Iterator[int]:
-        """Where the file is named: by its path, by an end of it with a folder, by its name if no other file has it.
+        """Where the file is named: by its path, by an end of it that no other file has.
 
         A name at the end or the beginning of another path is that of another file.
         """
         parts = path.split("/")
-        names = ["/".join(parts[first:]) for first in range(len(parts) - 1)] if len(parts) > 1 else []
-        if parts[-1] not in self._shared:
-            names.append(parts[-1])
-        for name in dict.fromkeys(names):
+        names = ("/".join(parts[first:]) for first in range(len(parts)))
+        for name in dict.fromkeys(name for name in names if name):
             for at in self.statements.named(name):
                 end = at + len(name)
                 folder = _FOLDER.search(self.statements.text[max(0, at - _LONGEST_FOLDER) : at])
                 written = (folder[0] if folder else "") + name
                 longer = _DEEPER.match(self.statements.text, end) is not None
-                if not longer and (path.endswith(written) or written.endswith(path)):
+                if not longer and self._is_meant(path, written=written):
                     yield at
 
-    def _tells_change(self, entry: Entry) -> bool:
-        """Whether near the file's name what was changed in it is said: the functions, or most of the words."""
-        functions = set(_CHANGED.findall(entry.text))
+    def _is_meant(self, path: str, *, written: str) -> bool:
+        """Whether ``written`` is an end of ``path`` and of no other file's."""
+        if written == path or (written.endswith(path) and written.startswith(("~", "/"))):
+            return True
+        same = self._paths.get(written.rsplit("/", 1)[-1], ())
+        return path.endswith(f"/{written}") and sum(f"/{one}".endswith(f"/{written}") for one in same) < 2
+
+    def _read(self, entry: Entry) -> Iterator[int]:
+        """Where it is said of the file that it was read, right beside its name or by the heading above it."""
         for at in islice(self._file(entry.key), _PLACES):
-            there = self.statements.text[at : at + CHANGE_NEAR]
-            if functions and all(name in there for name in functions):
-                return True
-        what = entry.text.partition(_EDITED)[2]
-        return not functions and bool(what) and self._says(what)
+            line = self.statements.line_of(at)
+            start, above = self.statements.start_of(line), heading(self.statements.lines, line)
+            before = self.statements.text[max(start, at - NEAR) : at]
+            after = self.statements.lines[line][at - start + len(entry.key) :][:_BESIDE]
+            asked = _ASKED.search(above) is not None
+            if not asked and any(_READ.search(words) for words in (before, after, above)):
+                yield at
+
+    def _changed(self, entry: Entry) -> tuple[Span, ...]:
+        """Where the file is named with every part of what was changed near it, as something that was done."""
+        flat = " ".join(entry.text.split())
+        parts = change_parts(flat)[1:]
+        for at in islice(self._file(entry.key), _PLACES):
+            end = min(len(self.statements.text), at + len(entry.key) + max(CHANGE_NEAR, len(flat) + NEAR))
+            if flat in self.statements.text[at:end]:
+                return ((at, at + len(entry.key) + len(flat) + NEAR),)
+            if parts and next(claims(self.statements, iter((at,)), of=entry.key)) != "open":
+                near = self._about_file(at)
+                if all(_tells(near, part) for part in parts):
+                    return ((at, at + len(near)),)
+        return ()
+
+    def _about_file(self, at: int) -> str:
+        """The words from a file's name at ``at`` to the next line that names a file, at most `CHANGE_NEAR` characters."""
+        first = self.statements.line_of(at)
+        end = at + CHANGE_NEAR
+        for line in range(first + 1, len(self.statements.lines)):
+            start = self.statements.start_of(line)
+            if start >= end or _FILE.search(self.statements.lines[line]):
+                return self.statements.text[at : min(start, end)]
+        return self.statements.text[at:end]
+
+    def names_file(self, entry: Entry) -> bool:
+        """True if the text names the file of a change."""
+        return next(self._file(entry.key), None) is not None
 
     def names_change(self, entry: Entry) -> bool:
         """True if the text names the file, and all functions that the change names: what changed is told in other words."""
         functions = set(_CHANGED.findall(entry.text))
-        if next(self._file(entry.key), None) is None:
-            return False
-        return all(next(self.statements.named(name), None) is not None for name in functions)
+        return self.names_file(entry) and all(
+            next(self.statements.named(name), None) is not None for name in functions
+        )
 
     def _explanations(self, entry: Entry) -> Iterator[int]:
         """The places where the name stands with the words that explain it; with none, where it stands for itself."""
-        places = list(islice(self.statements.named(entry.key), _PLACES))
-        if not places:
-            return
+        places = [
+            at
+            for at in islice(self.statements.named(entry.key), _PLACES)
+            if not _DEEPER.match(self.statements.text, at + len(entry.key))
+        ]
         wanted = content(entry.text.replace(entry.key, " ")) - content(entry.key)
-        if wanted:
-            held = self.statements.holds
+        if wanted and (len(wanted) < _FEW_EXPLAIN or _is_literal(entry.text)):
+            yield from self._within(_CODE_MARK.sub("", entry.text).strip("… "), places)
+        elif wanted:
             yield from (
                 at
                 for at in places
-                if held(wanted, at=at, size=len(entry.key), near=LINE_NEAR, share=LINE_SHARE)
+                if self.statements.holds(wanted, at=at, size=len(entry.key), near=LINE_NEAR, share=LINE_SHARE)
+                and self._is_not_denied(entry.text, at=at)
             )
         elif entry.text.strip() == entry.key:
-            yield from (at for at in places if not _DEEPER.match(self.statements.text, at + len(entry.key)))
+            yield from places
+
+    def _within(self, line: str, places: Iterable[int]) -> Iterator[int]:
+        """Those of the places of a name that stand in ``line`` as it is."""
+        flat = " ".join(line.split())
+        whole = [*self.statements.named(flat)]
+        yield from (at for at in places if any(start <= at < start + len(flat) for start in whole))
 
 
+def change_parts(text: str) -> list[str]:
+    """What happened to a file, and then each part of what that amounts to."""
+    what, _, gist = " ".join(text.split()).partition(_EDITED)
+    return [what, *(part for part in _CHANGE_PARTS.split(gist) if part)]
+
+
+def told_change(parts: Sequence[str]) -> str:
+    """The text of a change with these parts."""
+    return _EDITED.join(filter(None, (parts[0], "; ".join(parts[1:]))))
+
+
+def _is_announced(sentence: str) -> bool:
+    """True if ``sentence`` says what comes next: that a summary has the same words later proves nothing."""
+    return announces(sentence) or (_NEXT.match(sentence) is not None and len(sentence.split()) <= _SHORT_NEXT)
+
+
+def _is_literal(line: str) -> bool:
+    """True if only the very words of ``line`` say what it says: code, half a line, an announcement."""
+    return "…" in line or is_code(line) or _is_announced(line)
+
+
+def _tells(near: str, part: str) -> bool:
+    """True if ``near`` has one part of a change: all of its functions, or its words, a short line of code as it is."""
+    functions = _CHANGED.findall(part)
+    if _CHANGE_MARK.match(part) and functions:
+        return all(name in near for name in functions)
+    wanted, there = content(_CHANGE_MARK.sub("", part)), content(near)
+    if len(wanted) < _SHORT_CODE:
+        return bool(wanted) and _CHANGE_MARK.sub("", part).strip("` ,;") in near
+    return len(wanted & there) >= LINE_SHARE * len(wanted) and not any(
+        token.isdecimal() for token in wanted - there
+    )
+
+
+def _outcome(near: str) -> Claim:
+    """What the words behind a command say first of how it ended; what is only wished for says nothing."""
+    said: Claim = ""
+    first = len(near)
+    for outcome, pattern in _OUTCOMES:
+        found = (found.start() for found in pattern.compiled.finditer(near[:first]))
+        at = next((at for at in found if not _WISHED.search(near[:at])), first)
+        if at < first:
+            said, first = outcome, at
+    return said
+
+
+_OUTCOMES: tuple[tuple[Claim, LazyPattern], ...] = (("open", _FAILED), ("done", _SUCCEEDED))
 _SAYS_DONE = "the summary says done, but the last evidence (m{1}) says open or failed: {0}"
 _SAYS_OPEN = "the summary says open or failed, but m{1} shows it done: {0}"
 
