@@ -25,6 +25,7 @@ SECRETS = [
 ]
 
 LOOKALIKES = [
+    "if password = moonlight then",
     "db_password = moonlight\nconnect(db_password)\n",
     "def f(db_password):\n    db_password = moonlight\n",
     "x = f(\n    db_password = moonlight\n)\n",

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from autocompact.core.messages import Text
 from tests.core.talk import Talk
 
 
@@ -79,6 +80,14 @@ def test_an_interrupted_request_is_of_unknown_state() -> None:
 
 def test_a_message_of_the_client_alone_is_no_request() -> None:
     assert Talk().user("<local-command-stdout>Bye</local-command-stdout>").entries("request") == []
+
+
+def test_a_note_of_the_client_in_a_part_before_the_users_words_is_not_of_the_request() -> None:
+    talk = Talk().user("Fix it.")
+    note = Text(text="<local-command-stdout>Bye</local-command-stdout>")
+    talk.messages[0] = talk.messages[0].with_parts((note, *talk.messages[0].parts))
+
+    assert [e.text for e in talk.entries("request")] == ["Fix it."]
 
 
 def test_what_is_taken_back_is_the_request_that_speaks_of_it() -> None:
