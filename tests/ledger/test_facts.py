@@ -103,10 +103,10 @@ def test_people_who_are_named_before_their_words_are_the_speakers() -> None:
     log = [text_message(seq, "user", text) for seq, text in enumerate(talk, 1)]
     text = account(extract(log), budget=1600, counter=LengthCounter())
     assert (
-        "- m1–m5 Caroline: adopted beagle named Biscuit. Biscuit chewed up red sofa. drive to Yosemite"
+        "- m1–m5 Caroline: adopted beagle named Biscuit · Biscuit chewed up red sofa · drive to Yosemite"
         in text
     )
-    assert "- m2–m6 Melanie: pottery class starts in Denver. sold 14 vases" in text
+    assert "- m2–m6 Melanie: pottery class starts in Denver · sold 14 vases" in text
 
 
 def test_a_word_with_a_colon_that_comes_once_is_no_speaker() -> None:
@@ -199,17 +199,17 @@ def test_a_short_account_of_a_chat_is_notes_alone() -> None:
         text_message(2, "user", "The vet appointment is on 14 March at 9:30."),
     ]
     text = account(extract(log), budget=120, counter=LengthCounter())
-    assert text == "adopted beagle named Biscuit in Denver. vet appointment on 14 March at 9:30"
+    assert text == "adopted beagle named Biscuit in Denver · vet appointment on 14 March at 9:30"
     assert "## Requests" in account(extract(log), budget=400, counter=LengthCounter())
 
 
-def test_notes_of_different_messages_are_told_as_different_sentences() -> None:
+def test_notes_of_different_messages_are_told_apart() -> None:
     log = [
         text_message(1, "user", "Pneumonia put Ana into the hospital of Turin."),
         text_message(2, "user", "Ben broke a rib in Oslo."),
     ]
     text = account(extract(log), budget=1_600, counter=LengthCounter())
-    assert "into hospital Turin. Ben broke rib in Oslo" in text
+    assert "into hospital Turin · Ben broke rib in Oslo" in text
 
 
 def test_code_in_a_chat_is_no_fact() -> None:

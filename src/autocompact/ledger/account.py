@@ -477,9 +477,9 @@ def _paragraphs(notes: Sequence[Entry], *, plain: bool) -> str:
 
 
 def _joined(notes: Sequence[Entry]) -> str:
-    """Notes of one message with a semicolon between them, those of several in sentences: they are apart in time."""
+    """Notes of one message with a semicolon between them, those of several with a dot: they may be about other matters."""
     messages = groupby(notes, key=lambda entry: entry.seq)
-    return ". ".join("; ".join(inert(entry.text) for entry in group) for _, group in messages)
+    return " · ".join("; ".join(inert(entry.text) for entry in group) for _, group in messages)
 
 
 def _details(entries: Iterable[Entry], budget: int, *, counter: Counter, told: str) -> str:

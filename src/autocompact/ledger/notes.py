@@ -1,6 +1,6 @@
 """Notes of what was said: a clause without the words that a reader of notes does not miss.
 
-"I've actually been working as a freelance graphic designer" becomes "work as freelance graphic designer". Names, numbers,
+"I've actually been working as a freelance graphic designer" becomes "working as freelance graphic designer". Names, numbers,
 negations, modal verbs, prepositions and whom it is about stay, and the order of the words: a note says less, never
 something else.
 """
@@ -61,6 +61,7 @@ _BINDS = re.compile(
 )
 """What says nothing without the next word: "don't forget Plan B" must not become "don't Plan B"."""
 
+_MARKS = ',.;:!?)]”"'
 _SIGNS = ("—", "–", "-", "&", "+", "=", "→")
 _DIGIT = re.compile(r"\d")
 _DANGLING = {
@@ -122,11 +123,21 @@ def _tells(words: Sequence[str], at: int, *, language: str) -> bool:
         return True
     if at and _BINDS.fullmatch(words[at - 1].strip(_EDGE).lower()):
         return True
+    if _ends_a_phrase(words, at, language=language):
+        return True
     found = terms(bare)
     everyday = all(term in COMMON and term not in TELLING for term in found)
     return (
         not everyday or _has_figure(words[at - 1 : at] if at else ()) or _has_figure(words[at + 1 : at + 2])
     )
+
+
+def _ends_a_phrase(words: Sequence[str], at: int, *, language: str) -> bool:
+    """Whether a mark, a preposition or the end follows: "the sedimentation rate was" must not become "sedimentation was"."""
+    if words[at][0] == "(" or words[at][-1] in _MARKS or at + 1 == len(words):
+        return True
+    after = words[at + 1].strip(_EDGE).lower()
+    return after in JOINING[language] or after in ("is", "are")
 
 
 def _has_figure(words: Sequence[str]) -> bool:
