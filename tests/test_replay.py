@@ -238,7 +238,8 @@ async def test_the_replayed_conversation_is_kept_and_a_name_that_is_taken_is_ref
         await steps(recorded, engine(store=SqliteStore(path)))
     store = SqliteStore(path)
     assert await store.read(Key(conversation="talk")) == recorded.messages
-    assert len(await store.compactions(Key(conversation="talk"))) == end.compactions
+    made = await store.compactions(Key(conversation="talk"))
+    assert len([record for record in made if record.status != "prepared"]) == end.compactions
     await store.aclose()
 
 
