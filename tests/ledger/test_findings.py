@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autocompact.core.redaction import redact
-from autocompact.ledger.findings import find_findings, intents
+from autocompact.ledger.findings import announces, find_findings, intents
 from autocompact.ledger.sightings import Spoken, Voice
 
 
@@ -160,3 +160,52 @@ def test_a_guess_is_worth_less_than_what_came_of_it() -> None:
         for entry in find_findings(_spoken(cause, "Now to something else.", guess))
     }
     assert needs[cause] > needs[guess]
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "Now I understand the bug: `parse()` drops the last byte of the buffer.",
+        "I'm seeing a race: `close()` runs before `flush()` in worker.py.",
+        "Still failing: `test_auth.py::test_login` returns 401",
+        "Running `make check` gives 3 errors in `parser.py:40`",
+        "Now the server returns 200 for the health path.",
+        "Reading `config.py` shows that the default is 30 seconds.",
+        "Let me summarize: the leak is in the pool of connections.",
+        "Looking at `pool.py`, the root cause is a lock that two threads take.",
+        "Je vais résumer : `pool.py` perd la connexion à chaque erreur.",
+        "我来总结一下：连接池在`pool.py`中泄漏连接，每次请求都会泄漏。",
+    ],
+)
+def test_a_cause_or_a_result_stays_although_it_begins_like_an_announcement(kept: str) -> None:
+    assert [entry.text for entry in find_findings(_spoken(kept))] == [kept]
+
+
+@pytest.mark.parametrize(
+    "over",
+    [
+        "Let me check the tests.",
+        "Now I'll run the linter.",
+        "I'm going to read the file.",
+        "Let me look at the following file: `pool.py`",
+        "Still running the whole suite of `parser.py` once more.",
+        "I'm waiting for the build of `parser.py` on the server.",
+    ],
+)
+def test_an_announcement_without_a_result_is_no_finding(over: str) -> None:
+    assert find_findings(_spoken(over)) == []
+
+
+@pytest.mark.parametrize(
+    "heading", ["Looking at the logs:", "Checking the results:", "Let me check the results:"]
+)
+def test_what_stands_below_a_heading_that_only_looks_is_kept_without_it(heading: str) -> None:
+    text = f"{heading}\n- `load_rows` reads the header twice\n- `store_rows` writes each line alone"
+    assert [(entry.text, entry.where) for entry in find_findings(_spoken(text))] == [
+        ("`load_rows` reads the header twice; `store_rows` writes each line alone", "")
+    ]
+
+
+def test_a_sentence_of_what_comes_next_is_an_announcement_and_one_of_what_is_is_none() -> None:
+    assert announces("Let me check the logs first.")
+    assert not announces("The lock in `a.py` is never released.")

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from autocompact.ledger.wrapping import launched, ordered, replied, reported, task_notices, unnumbered
 
 
@@ -53,3 +55,35 @@ def test_a_report_is_read_without_what_the_client_puts_around_it() -> None:
     assert reported(told) == "The cause is `parse_line`."
     assert reported(told.replace("completed", "running")) == ""
     assert reported("The cause is `parse_line`.") == "The cause is `parse_line`."
+
+
+_LONG = " The race comes from `close()`, which runs before `flush()`." * 9
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "Task completed: the dev server is running on port 3000. The race comes from `close()`.",
+        "Task completed: the dev server is running on port 3000." + _LONG,
+        "Agent report: the worker is running twice.",
+        "Agent report: the worker is running twice." + _LONG,
+        "Subagent finished: the server was started. agentId: a02cdeb",
+        "Task finished.\nagentId: a02cdeb",
+        "The agent pool is running twice." + _LONG,
+        "Agent workers are running twice." + _LONG,
+    ],
+)
+def test_a_report_that_says_that_something_runs_is_no_launch(report: str) -> None:
+    assert launched(report) == ""
+
+
+@pytest.mark.parametrize(
+    "notice, agent",
+    [
+        ("Agent started; it reports when it has finished.", "agent"),
+        ("Task 'report-writer' is running in the background.", "agent"),
+        ("Async agent launched successfully.\nagentId: a02cdeb" + _LONG, "a02cdeb"),
+    ],
+)
+def test_a_launch_is_known_by_its_id_or_by_its_shortness(notice: str, agent: str) -> None:
+    assert launched(notice) == agent

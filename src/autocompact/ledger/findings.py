@@ -52,6 +52,9 @@ _CUES: tuple[LazyPattern, ...] = tuple(
         r"|open question|muss|müssen|soll\w*|noch|offen|doit|reste|encore|debe\w*|falta|todavía|deve|ancora|нужно|осталось)\b|必须|需要|还|まだ|必要|아직|해야",
     )
 )
+_OUTLASTING = _CUES[:-1]
+"""Cues of what holds after the moment. What is left is none: "still running" and "waiting" are over with the next call."""
+
 _CONCRETE = re.compile(r"`[^`]+`|\b\w+[._/]\w+|\b[a-z]+[A-Z]\w*|\b\w*\d\w*|[\"“«][^\"”»]{3,60}[\"”»]")
 _ANNOUNCES = LazyPattern(
     r"(?:(?:ok(?:ay)?|good|great|perfect|excellent|right|alright|sure|now|next|first|then|so|also|and|finally|interesting|hmm)[,!. —]+)*"
@@ -72,7 +75,7 @@ _CONSIDERS = LazyPattern(
 """What the agent says that it ought to do: what is to be looked at is over soon, what is to be done may be left."""
 
 _UNDERWAY = LazyPattern(
-    r"(?:(?:ok(?:ay)?|now|next|so|and|good|understood)[,.: —-]+)*(?:(?:i'm|i am|we're) (?:now |still |just |also )?(?!(?:not|leaving|treating|assuming|keeping|going)\b)\w+ing\b|(?:still|continuing|waiting|checking|running|reading|fetching)\b)"
+    r"(?:(?:ok(?:ay)?|now|next|so|and|good|understood)[,.: —-]+)*(?:(?:i'm|i am|we're) (?:now |still |just |also )?(?!(?:not|leaving|treating|assuming|keeping|going)\b)\w+ing\b|(?:still|continuing|waiting|checking|running|reading|fetching|looking at)\b)"
     r"|^ich (?:prüfe|lese|suche|starte|warte|schaue)\b|^je (?:vérifie|lance|regarde|lis|cherche|commence|attends)\b|^estoy \w+ndo\b|^estou \w+ndo\b|^sto \w+ndo\b"
     r"|^(?:проверяю|запускаю|читаю|смотрю|жду)\b|^我?正在|^.{0,200}(?:確認|実行|調査)(?:中です|しています)。?$|^.{2,200} 중입니다[.]?$",
     re.IGNORECASE,
@@ -89,6 +92,16 @@ _REASON = LazyPattern(
     re.IGNORECASE,
 )
 """What makes an intention worth keeping: why, or why not otherwise."""
+
+_AFTER_COLON = LazyPattern(r"[:：]\s+(?:\S+\s+){2}\S|[:：]\s*[\u3040-\u30ff\u4e00-\u9fff]{4}")
+_RESULT = LazyPattern(
+    r"\b(?:gives|gave|shows|showed|returns|returned|fails|failed|drops|dropped|prints|printed|yields|yielded|raises|raised|throws|threw"
+    r"|crashes|crashed|hangs|leaks|leaked|breaks|broke|reveals|revealed|produces|produced|loses|lost|ignores|ignored|overwrites|exits|exited"
+    r"|ergibt|zeigt|liefert|scheitert|verliert|wirft|donne|montre|renvoie|échoue|perd|devuelve|muestra|falla|pierde|retorna|mostra|falha|perde"
+    r"|restituisce|fallisce|показывает|возвращает|падает|теряет|выдаёт)\b|返回|显示|报错|丢失|返します|返しました|失敗し|示して|반환|실패|나타",
+    re.IGNORECASE,
+)
+"""What came of it, in a verb; also what several words after a colon tell."""
 
 _GUESSES = LazyPattern(
     r"\b(?:maybe|perhaps|probably|might be|may be|could be|must be either|it seems|seems to be|suggests|presumably|i suspect|i wonder|(?:but )?wait|hmm+"
@@ -173,13 +186,23 @@ def _lasting(passage: Passage) -> Passage | None:
     if _EMPTY.begins(text) or len(text) < (18 if text.isascii() else 8):
         return None
     about = passage.about if len(passage.about) < 120 else ""
-    return None if _only_intends(about) else Passage(text=text, about=about)
+    if not _only_intends(about):
+        return Passage(text=text, about=about)
+    # below "Checking the results:" stand results, below "I'll change two things:" what is intended too
+    looks = _UNDERWAY.begins(about) or _LOOKS.found_in(about)
+    return Passage(text=text, about="") if looks else None
+
+
+def _tells_a_result(sentence: str) -> bool:
+    return _RESULT.found_in(sentence) or any(cue.found_in(sentence) for cue in _OUTLASTING)
 
 
 def _only_intends(sentence: str) -> bool:
-    """True if it says what the agent is about to do or at the moment does, and gives no reason that outlasts it."""
+    """True if it says what the agent is about to do or at the moment does, and gives no reason or result that outlasts it."""
     if not (_ANNOUNCES.begins(sentence) or _UNDERWAY.begins(sentence)):
         return _CONSIDERS.begins(sentence) and _LOOKS.found_in(sentence[:90])
+    if _AFTER_COLON.found_in(sentence) or (not _PROMISE.match(sentence) and _tells_a_result(sentence)):
+        return False
     return _LOOKS.found_in(sentence[:90]) or not _REASON.found_in(sentence)
 
 

@@ -30,9 +30,12 @@ _INSTRUCTIONS = re.compile(
     r"AGENTS\.md|CLAUDE\.md|GEMINI\.md|copilot-instructions|<user_instructions>|<INSTRUCTIONS>"
 )
 _LAUNCHED = re.compile(
-    r"\W*(?:async )?(?:agent|sub-?agent|task)\b[^\n]{0,60}\b(?:launched|started|spawned|running)\b",
+    r"\W*(?:async )?(?:agent|sub-?agent|task)\b[^\n]{0,60}?"
+    r"\b(?:(launched|started|spawned|running)\b|(?:completed|finished|report(?:s|ed)?)(?![\w-]))",
     re.IGNORECASE,
 )
+"""What comes first: that an agent goes on (the group), or that it is through and what follows is its report."""
+
 _AGENT = re.compile(r"\bagent_?id\W{1,4}([\w-]+)", re.IGNORECASE)
 _SHORT_NOTICE = 300
 _UNFINISHED = re.compile(r"<status>(?:running|pending)</status>")
@@ -81,11 +84,13 @@ def replied(output: str) -> str:
 
 def launched(output: str) -> str:
     """The id of an agent that goes on in the background and reports later; "" where ``output`` is its report."""
-    beginning = output[:_BEGINNING]
-    named = _AGENT.search(beginning)
-    if _LAUNCHED.match(beginning) or (named and len(output) < _SHORT_NOTICE):
-        return named[1] if named else "agent"
-    return ""
+    named = _AGENT.search(output, 0, _BEGINNING)
+    said = _LAUNCHED.match(output, 0, _BEGINNING)
+    if said and not said[1]:
+        return ""
+    if len(output) < _SHORT_NOTICE:
+        return named[1] if named else "agent" if said else ""
+    return named[1] if said and named else ""
 
 
 def reported(output: str) -> str:
