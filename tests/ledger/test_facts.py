@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from autocompact.core.messages import text_message
@@ -199,8 +201,30 @@ def test_a_short_account_of_a_chat_is_notes_alone() -> None:
         text_message(2, "user", "The vet appointment is on 14 March at 9:30."),
     ]
     text = account(extract(log), budget=120, counter=LengthCounter())
-    assert text == "adopted beagle named Biscuit in Denver · vet appointment on 14 March at 9:30"
+    assert (
+        text
+        == "## What was said\nadopted beagle named Biscuit in Denver · vet appointment on 14 March at 9:30"
+    )
     assert "## Requests" in account(extract(log), budget=400, counter=LengthCounter())
+
+
+def test_a_short_account_of_a_chat_keeps_what_is_still_to_be_done() -> None:
+    log = [
+        text_message(1, "user", "I adopted a beagle named Biscuit in Denver."),
+        text_message(2, "user", "Book Lisbon"),
+        text_message(3, "user", "The vet appointment is on 14 March at 9:30."),
+    ]
+    ledger = extract(log)
+    owed = tuple(
+        replace(entry, state="open", text=redact("Book Lisbon"))
+        if entry.kind == "request" and entry.seq == 2
+        else entry
+        for entry in ledger.entries
+    )
+    text = account(replace(ledger, entries=owed), budget=240, counter=LengthCounter())
+    assert "Book Lisbon" in text
+    earlier = account(ledger, budget=200, counter=LengthCounter(), previous=redact("Ben is a baker."))
+    assert "Ben is a baker." in earlier
 
 
 def test_notes_of_different_messages_are_told_apart() -> None:

@@ -33,6 +33,11 @@ from autocompact.ledger.notes import note
         ("en", "Portland ... Salem", "Portland Salem"),
         ("zh", "我住在上海，养了一只猫", "我住在上海，养了一只猫"),
         ("en", "the sedimentation rate was 18 and the level is high", "sedimentation rate was 18 and level high"),
+        ("en", "I failed to pass and am unable to walk", "failed to pass and unable to walk"),
+        ("en", "I hardly ever drink, nobody came, except Tom", "hardly ever drink, nobody came, except Tom"),
+        ("fr", "je mange rarement du poisson", "mange rarement poisson"),
+        ("de", "ich esse kaum Fisch", "esse kaum Fisch"),
+        ("es", "nadie vino a la fiesta", "nadie vino a fiesta"),
         ("en", "it came to 42 (normal range 35)", "came to 42 (normal range 35)"),
         ("en", "the IT department — my team — moved", "IT department — team — moved"),
     ],
@@ -52,7 +57,25 @@ def test_a_note_is_no_longer_than_its_clause_and_never_fails(clause: str, langua
 
 @given(
     st.lists(
-        st.sampled_from(["not", "never", "can't", "no", "without", "Ana", "31", "might", "was"]), max_size=8
+        st.sampled_from(
+            [
+                "not",
+                "never",
+                "can't",
+                "no",
+                "without",
+                "Ana",
+                "31",
+                "might",
+                "was",
+                "nobody",
+                "rarely",
+                "unable",
+                "quit",
+                "except",
+            ]
+        ),
+        max_size=8,
     )
 )
 def test_negations_names_numbers_and_modal_verbs_stay(words: list[str]) -> None:

@@ -36,6 +36,9 @@ SHARES: Mapping[str, float] = {
 SMALL, SMALL_SHARES = 250, {**SHARES, "requests": 0.45, "stands": 0.35, "changes": 0.2, "files": 0.0}
 """Below so many tokens what was asked and where the work stands has to be enough."""
 
+HEADING = 6
+"""Tokens of a heading."""
+
 IN_A_CHAT = 0.04
 """What the requests of a chat may take: what people say in it is told as facts, and the last request stands in the context."""
 
@@ -131,11 +134,13 @@ def _account(
 ) -> str:
     kinds = _by_kind(ledger.entries)
     is_chat = "fact" in kinds and "finding" not in kinds
-    if is_chat and budget < SMALL:
-        return _facts(kinds["fact"], budget, counter=counter, plain=True)
-    shares = shares if budget >= SMALL else SMALL_SHARES
+    owed = previous or _owes(kinds)
     draft = _Draft(kinds, words=words, budget=budget, counter=counter)
-    draft.begin({**shares, "requests": IN_A_CHAT} if is_chat else shares, previous=previous)
+    if is_chat and not owed and budget < SMALL:
+        draft.tell_facts(budget - HEADING, plain=True)
+        return draft.text()
+    shares = shares if budget >= SMALL else SMALL_SHARES
+    draft.begin({**shares, "requests": IN_A_CHAT} if is_chat and not owed else shares, previous=previous)
     draft.tell_findings(int(draft.room * (1 - DETAILS)))
     draft.tell_facts(draft.room if is_chat else draft.room // 2)
     if not is_chat:  # there a name without its statement tells nothing
@@ -143,6 +148,12 @@ def _account(
         draft.tell_details()
         draft.tell_names()
     return draft.text()
+
+
+def _owes(kinds: Mapping[Kind, list[Entry]]) -> bool:
+    """Whether something is to be done besides the last request, which stands in the context."""
+    asked = [entry for entry in kinds.get("request", ())[:-1] if entry.state == "open"]
+    return bool(asked or kinds.get("error") or kinds.get("todo") or kinds.get("running"))
 
 
 class _Draft:
@@ -189,9 +200,9 @@ class _Draft:
         """The words of the agent, in ``size`` tokens."""
         self._set("account", _relative(_findings(self.findings, size, counter=self.counter), self.base))
 
-    def tell_facts(self, size: int) -> None:
+    def tell_facts(self, size: int, *, plain: bool = False) -> None:
         """What people said, in ``size`` tokens."""
-        self._set("said", _facts(self.kinds.get("fact", ()), size, counter=self.counter))
+        self._set("said", _facts(self.kinds.get("fact", ()), size, counter=self.counter, plain=plain))
 
     def grow(self) -> None:
         """Give what the words of the agent leave to the other parts, but for the share of the details."""

@@ -42,21 +42,22 @@ DROPPED: Mapping[str, frozenset[str]] = {
 
 JOINING: Mapping[str, frozenset[str]] = {
     "en": frozenset(
-        "not no never nor neither without would could might may should must cannot if unless before after until till since between under over"
+        "not no never nor neither none nobody nothing nowhere hardly rarely barely seldom scarcely except unable unlikely fail fails failed quit"
+        " refuse refuses refused stop stopped instead few ever without would could might may should must cannot if unless before after until till since between under over"
         " up down out off in on at for from by with per than and or but against during through across he she they you him her them his hers"
         " their your who whose only almost nearly to into as near was were had".split()
     ),
     "de": frozenset(
-        "nicht nie niemals kein keine keinen keinem keiner nichts ohne in im ins an am ans auf aus bei beim mit von vom für nach vor seit bis um"
+        "nicht nie niemals niemand nirgends kein keine keinen keinem keiner nichts kaum selten außer statt aufgehört unfähig ohne in im ins an am ans auf aus bei beim mit von vom für nach vor seit bis um"
         " zu zum zur über unter zwischen gegen durch und oder aber er sie ihr ihm ihn ihnen sein seine seinen ihre ihren du dir dein deine wenn"
         " falls als statt nur fast soll sollte könnte würde würden möchte will muss müsste darf kann".split()
     ),
     "fr": frozenset(
-        "ne n' pas jamais aucun aucune rien sans à au aux dans en sur sous avec pour par chez vers depuis avant après entre contre et ou mais si"
+        "ne n' pas jamais aucun aucune rien personne nulle guère rarement sauf arrêté refuse refusé incapable sans à au aux dans en sur sous avec pour par chez vers depuis avant après entre contre et ou mais si"
         " il elle ils elles lui leur leurs son sa ses tu te ton ta tes vous votre vos seulement presque pourrait voudrais devrait dois peux veux".split()
     ),
     "es": frozenset(
-        "no nunca jamás ningún ninguna nada sin a al en con por para desde hasta antes después entre contra y o pero si él ella ellos ellas le les"
+        "no nunca jamás ningún ninguna nada nadie tampoco apenas raramente excepto salvo dejé incapaz sin a al en con por para desde hasta antes después entre contra y o pero si él ella ellos ellas le les"
         " su sus tú te tu tus usted solamente casi podría quisiera debería debo puedo quiero".split()
     ),
 }  # fmt: skip

@@ -56,7 +56,7 @@ _DONE = re.compile(r"(?:\wed|wn|[aeiou]ken|tten)$")
 """A participle, which tells by itself that it is past."""
 
 _BINDS = re.compile(
-    r".*n't|not|no|never|cannot|without|would|could|might|may|should|must|nicht|nie|kein\w*|soll\w*|könnte\w*|würde\w*|muss|müsste|kann|darf"
+    r".*n't|not|no|never|none|nobody|neither|nor|hardly|rarely|barely|seldom|almost|except|unable|failed|quit|stopped|refused|cannot|without|would|could|might|may|should|must|nicht|nie|niemand|kaum|selten|außer|kein\w*|soll\w*|könnte\w*|würde\w*|muss|müsste|kann|darf"
     r"|pas|jamais|sans|dois|devrait|pourrait|nunca|jamás|sin|debo|debería|podría"
 )
 """What says nothing without the next word: "don't forget Plan B" must not become "don't Plan B"."""

@@ -54,9 +54,11 @@ EARLIER_SHARE = 0.2
 _TITLE = re.compile(r"^#{1,4}(?= )", re.MULTILINE)
 _HEADINGS: Mapping[str, str] = {
     key: "|".join(re.escape(words[key]) for words in WORDS.values())
-    for key in ("requests", "stands", "before", "rules")
+    for key in ("requests", "stands", "said", "before", "rules")
 }
-_OURS = re.compile(rf"^## (?:{_HEADINGS['requests']}|{_HEADINGS['stands']})$", re.MULTILINE)
+_OURS = re.compile(
+    rf"^## (?:{_HEADINGS['requests']}|{_HEADINGS['stands']}|{_HEADINGS['said']})$", re.MULTILINE
+)
 _OUR_EARLIER = re.compile(rf"^## (?:{_HEADINGS['before']})\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 _RULES = re.compile(rf"^## (?:{_HEADINGS['rules']}|Pinned)\n(?:.+\n?)*", re.MULTILINE)
 
