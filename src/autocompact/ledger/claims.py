@@ -21,11 +21,18 @@ def _ours(*names: str) -> str:
     return "|".join(re.escape(words[name]) for words in WORDS.values() for name in names)
 
 
+_PARTICIPLES = (
+    "added|implemented|updated|created|written|rewritten|replaced|refactored|removed|verified|renamed|moved|committed"
+    "|pushed|deployed|installed|built|sent|mended"
+)
+_ENDS = r"(?=[\s*_`\"')\]]*(?:$|[.,;:!|(\[—–]))"
+"""Behind the last word of a clause: "is created" says that it is there, "is created lazily" says how it comes about."""
+
 _DONE = LazyPattern(
     r"\[x\]|✅|☑|✔"
     rf"|\[(?:{_ours('done')})"
     r"|\b(?:done|completed?|finished|resolved|implemented|fixed|closed|merged|shipped|(?:has|have|was|were) been \w+ed)\b"
-    r"|\b(?:is|are|was|were) (?:now |all |both |already )?(?:added|implemented|updated|created|written|rewritten|replaced|refactored|removed|verified|renamed|moved|committed|pushed|deployed|installed|built|sent|mended)\b"
+    rf"|\b(?:is|are|was|were) (?:(?:now|all|both|already) (?:{_PARTICIPLES})\b|(?:{_PARTICIPLES})\b(?: (?:now|already)\b|{_ENDS}))"
     r"|^(?:[-*•] |\d{1,2}[.)] |\(?[a-z0-9]\) )*\**(?:I |we )?(?:added|implemented|updated|created|wrote|ran|replaced|refactored|removed|verified|changed|renamed|moved|merged|committed|pushed|deployed|installed|tested)\b"
     r"|\b(?:erledigt|abgeschlossen|fertig|behoben|terminé\w*|résolu\w*|hecho|terminad[oa]|completad[oa]|resuelt[oa])\b"
     r"|已完成|已修复|完了|완료|готово|сделано",
@@ -52,6 +59,19 @@ _OPEN_HEADING = LazyPattern(
 _HEADING = re.compile(
     r"#{1,6} (?P<hash>.+)|(?:\d{1,2}[.)] )?(?:[-*] )?\*\*(?P<bold>[^*]{2,80})\*\*:?$|(?:\d{1,2}[.)] )?(?P<lead>[^.!?:]{3,60}):$"
 )
+_SENTENCE = re.compile(r"[.;:!?](?=\s)|[—–|]")
+_CLAUSE = re.compile(r"[.,;:!?](?=\s)|[—–|]")
+_AUXILIARY = re.compile(
+    r"\b(?:is|are|was|were|has|have|been)(?: \w+)?\Z|(?:is|are|was|were|has|have) ", re.IGNORECASE
+)
+_IF = re.compile(
+    r"\b(?:if|when|whenever|whether|until|unless|once|so that|make sure|ensures?|(?:check|verify|confirm) that)\b",
+    re.IGNORECASE,
+)
+_NOTHING = re.compile(r"\b(?:nothing|none|nobody|neither|no(?=\s))\b", re.IGNORECASE)
+_FAR = 300
+"""Characters before what sounds done in which a condition is looked for."""
+
 _FARTHEST = 60
 """Lines above one in which its heading is looked for."""
 
@@ -96,9 +116,21 @@ def _claim(lines: list[str], index: int, *, own: Container[str] = ()) -> Claim:
 
 
 def _says(pattern: LazyPattern, line: str, *, own: Container[str]) -> bool:
-    if not own:
-        return pattern.found_in(line)
-    return any(found[0].lower() not in own for found in pattern.compiled.finditer(line))
+    if not pattern.found_in(line):
+        return False
+    found = (each for each in pattern.compiled.finditer(line) if each[0].lower() not in own)
+    return any(pattern is _OPEN or not _is_refused(line, each) for each in found)
+
+
+def _is_refused(line: str, found: re.Match[str]) -> bool:
+    """True if the words before what sounds done say that it is nothing, or that it only may be."""
+    if not found[0][0].isalpha():
+        return False  # a mark
+    before = line[max(0, found.start() - _FAR) : found.start()]
+    if _NOTHING.search(_CLAUSE.split(before)[-1]):
+        return True
+    verb = _AUXILIARY.match(found[0]) or _AUXILIARY.search(before.rstrip())
+    return verb is not None and _IF.search(_SENTENCE.split(before)[-1]) is not None
 
 
 def heading(lines: list[str], index: int) -> str:

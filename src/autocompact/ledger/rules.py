@@ -269,7 +269,7 @@ def rules_in(text: str, *, strict: bool = False) -> Iterator[Rule]:
     """
     for passage in passages(text):
         if not strict and _is_labelled(passage):
-            yield Rule(text=passage.told, permits=False, stands=True, about=_about(passage.told))
+            yield from _labelled(passage.told)
             continue
         listed = len(passage.about) < 80 and _LIST_OF_RULES.found_in(passage.about)
         about = passage.about if len(passage.about) < 80 and _LASTING.found_in(passage.about) else ""
@@ -298,6 +298,32 @@ def _is_labelled(passage: Passage) -> bool:
     whole = passage.told
     says_something = len(terms(whole.partition(":")[2] or whole)) > 1
     return _LABEL.begins(whole) and says_something and len(whole) <= LONGEST and not passage.is_question
+
+
+def _labelled(whole: str) -> Iterator[Rule]:
+    """What a paragraph that calls itself a rule allows, and then what else it says, each behind its label."""
+    label, behind = _behind_label(whole)
+    parts = [sentence for part in behind.split("; ") for sentence in sentences(part)]
+    allowed = [part for part in parts if _permits(part)]
+    if not allowed or len(allowed) == len(parts):
+        yield Rule(text=whole, permits=bool(allowed), stands=True, about=_about(behind))
+        return
+    others = [part for part in parts if part not in allowed]
+    for permits, some in ((True, allowed), (False, others)):
+        said = " ".join(some)
+        yield Rule(text=f"{label} {said.strip()}", permits=permits, stands=True, about=_about(said))
+
+
+def _behind_label(whole: str) -> tuple[str, str]:
+    """The label of a rule, and what stands behind it: all where there is nothing but a label."""
+    found = _LABEL.match(whole)
+    end = found.end() if found else 0
+    return whole[:end], whole[end:].strip() or whole
+
+
+def _allows_something(rule: Rule) -> bool:
+    """True if a rule permits, be it only for once, and forbids nothing."""
+    return rule.permits or (_PERMITS.found_in(rule.text) and not _PROHIBITS.found_in(rule.text))
 
 
 def _is_directive(item: str) -> bool:
@@ -403,7 +429,7 @@ def find_rules(said: Sequence[Said], *, earlier: Iterable[Entry] = ()) -> list[E
             continue
         text = _TAG.sub("\n\n", words.text) if strict else spoken(words.text)
         for rule in rules_in(text, strict=strict):
-            if words.by == "reply" and rule.permits:
+            if words.by == "reply" and _allows_something(rule):
                 continue  # a tool could have written it: it may forbid, but allow nothing
             ended = _replace(kept, rule)
             if not (rule.stands or ended):
