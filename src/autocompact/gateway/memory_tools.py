@@ -40,7 +40,7 @@ MOST_ROUNDS = 6
 """How often the model is asked again within one turn; the last time it cannot call the tools any more."""
 
 MOST_TOKENS = 20_000
-"""Tokens that the rounds of one turn may add to the context: two full searches and as many long originals."""
+"""Tokens of results that one turn may add to the context: two full searches and as many long originals."""
 
 _QUOTED = tuple(f'"{name}"'.encode() for name in sorted(NAMES))
 LEAST_ROOM = 100
@@ -119,7 +119,7 @@ class Memory:
         body: the request with the tools.
         tools: the client's own ``tools``; None without.
         dialect: the API of the request.
-        room: tokens that the rounds of this turn may add to the context.
+        room: tokens that the window has for the rounds of this turn: what the model says in them and the results.
     """
 
     def __init__(
@@ -146,6 +146,7 @@ class Memory:
         self._tools = tools
         self._added: list[bytes] = []
         self._room = room
+        self._results = MOST_TOKENS
 
     def body(self, *, last: bool) -> bytes:
         """The request of a later round; in the last one the model can call none of our tools."""
@@ -195,7 +196,8 @@ class Memory:
         return True
 
     async def _answer(self, call: ToolCall, *, metrics: Metrics) -> str:
-        if self._room < LEAST_ROOM:
+        room = min(self._room, self._results)
+        if room < LEAST_ROOM:
             return _NO_ROOM
         metrics.recalled(call.name)
         try:
@@ -204,8 +206,10 @@ class Memory:
             metrics.failed(type(error).__name__)
             log.warning("a memory tool failed", extra=log_data(error))
             text = _BROKEN
-        shown = page(text, offset=0, max_tokens=self._room, counter=self._counter)
-        self._room -= self._counter.count(shown.text) + _FRAME_TOKENS
+        shown = page(text, offset=0, max_tokens=room, counter=self._counter)
+        brought = self._counter.count(shown.text) + _FRAME_TOKENS
+        self._room -= brought
+        self._results -= brought
         return shown.text + (_CUT if shown.end is not None else "")
 
 

@@ -25,7 +25,6 @@ from autocompact.gateway.foresight import UNKNOWN, Foreseen
 from autocompact.gateway.learned import LearnedWindows, counts_output, reserve_for
 from autocompact.gateway.memory_tools import (
     LEAST_ROOM,
-    MOST_TOKENS,
     Memory,
     index_of,
     may_offer,
@@ -359,14 +358,14 @@ class Turns:
         return Lookup(tools=False, command=command)
 
     def _memory_room(self, conversation: Conversation, request: Request) -> int | None:
-        """Tokens that the memory tools may bring in this turn, with whose context they are counted; None without tools."""
+        """Tokens that the window has room for in this turn, with whose context they are counted; None without tools."""
         if not _offered(conversation):
             return None
         system = conversation.meter.system
         conversation.use_tools(offered_tools(request.tools, request.dialect), system=system)
         room = int((conversation.shared.budget.limit - conversation.usage().used) / MARGIN)
         if room >= LEAST_ROOM:
-            return min(room, MOST_TOKENS)
+            return room
         conversation.use_tools(request.tools, system=system)
         conversation.use_lookup(self._archived(conversation, request))
         return None
