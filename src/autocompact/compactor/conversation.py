@@ -132,7 +132,9 @@ class Conversation:
         await off_loop_if(large, view.context)  # counts what it shows
         self.rewritten += not await off_loop_if(large, lambda: transcript.continues(self.transcript))
         self.ahead.prepared = None
+        lookup = self.lookup  # another request may have set it meanwhile
         self.put_in_force(transcript, view)
+        self.use_lookup(lookup)
         self._find_request()
         self.meter.start(self.state.calibration)
         if snapshot.prepared is not None and self.admits(snapshot.prepared):
