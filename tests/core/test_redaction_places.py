@@ -20,6 +20,8 @@ SECRETS = [
     ("das Passwort ist Wolkenbruch9, bitte nicht weitergeben", "Wolkenbruch9"),
     ("name,url,username,password\nShop,https://x.example,bob,moonlight", "moonlight"),
     ("name,password\npassport,sunshine7\nbypass,moonlight\npass,starlight9\n", "moonlight"),
+    ("login,pass\nbob,moonlight\n", "moonlight"),
+    ("name,user_pass,mail\nbob,moonlight,b@x.example\n", "moonlight"),
     ('"user";"password"\n"bob";"it""s moon light"\n', 'it""s moon light'),
     ("INSERT INTO users (name, password)\nVALUES ('bob', 'moonlight'), ('eve', 'sunshine7')", "sunshine7"),
 ]
@@ -41,6 +43,8 @@ LOOKALIKES = [
     "name,password\nbob,,x,y\n",
     "name,password\nbob,'unfinished\n",
     "password,string,required\nemail,string,optional\n",
+    "id,title,pass,fail\n1,Pumps,eleven,twelve\n",
+    "name,first pass,login\nbob,moonlight,sunny\n",
     "note: a pass, then a word\n",
     "INSERT INTO users (name, password) SELECT name, passwd FROM old",
     "INSERT INTO users (name, password) VALUES ('bob', hashed)",

@@ -44,7 +44,11 @@ _CELL = re.compile(
     r"[ \t]*(?:\"(?P<d>(?:[^\"\n]|\"\"){0,4000})\"|'(?P<s>(?:[^'\n]|''){0,4000})'|(?P<b>[^,;\t\r\n\"'()]{0,4000}))"
     r"[ \t]*(?P<end>[,;\t)]|\r?\n|$)"
 )
-_NAME = re.compile(r"(?:[\w .-]{0,40}[_ .-])?(?:pass(?:word|wd|wort|phrase)?|pwd|secret|totp)", re.IGNORECASE)
+_NAME = re.compile(r"(?:[\w .-]{0,40}[_ .-])?(?:pass(?:word|wd|wort|phrase)|pwd|secret|totp)", re.IGNORECASE)
+_PASS = re.compile(r"(?:\w{0,40}_)?pass", re.IGNORECASE)
+_LOGINS = re.compile(r"user|login|mail|url|uri|host", re.IGNORECASE)
+"""What makes a column "pass" one of passwords: beside a title or "fail" it is one of results."""
+
 _OTHERS = re.compile(r"user|name|login|url|uri|site|host|mail|account|title|id$", re.IGNORECASE)
 """What else such a table has: a list of fields and their types has none of it."""
 _HEAD = re.compile(r"[\w\"' .-]{0,60}(?:[,;\t][\w\"' .-]{0,60}){1,100}\r?$")
@@ -119,7 +123,12 @@ def _row(text: str, at: int) -> tuple[_Cells, int]:
 
 def _columns(text: str, names: _Cells) -> list[int]:
     said = [text[start:end].strip(" \"'`[]\t\n") for start, end in names]
-    own = [column for column, name in enumerate(said) if _NAME.fullmatch(name)]
+    logins = any(_LOGINS.search(name) for name in said)
+    own = [
+        column
+        for column, name in enumerate(said)
+        if _NAME.fullmatch(name) or (logins and _PASS.fullmatch(name))
+    ]
     return own if any(_OTHERS.search(name) for name in said) else []
 
 
