@@ -166,7 +166,7 @@ class Config:
     @property
     def is_local(self) -> bool:
         """Whether clients run on this machine: no other host name leads here."""
-        return self.hosts <= LOCAL_HOSTS
+        return self.hosts <= LOCAL_HOSTS | {"::1"}
 
 
 def parse_upstreams(text: str) -> dict[Provider, str]:
