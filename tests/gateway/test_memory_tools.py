@@ -633,13 +633,18 @@ async def test_the_model_is_told_which_results_are_the_last_ones() -> None:
     assert len({json.dumps(asked.body["tools"]) for asked in provider.requests}) == 1  # the cache holds
 
 
-async def test_a_turn_brings_no_more_tokens_than_the_cap_however_large_the_window() -> None:
-    long = [{"role": "user", "content": "Start"}]
+def long_history() -> list[Any]:
+    """More than a window of 200,000 tokens holds."""
+    said = [{"role": "user", "content": "Start"}]
     for number in range(40):
-        long += [
+        said += [
             {"role": "assistant", "content": f"Part {number}: " + "many words of it " * 1_500},
             {"role": "user", "content": f"Go on with {number}."},
         ]
+    return said
+
+
+async def test_a_turn_brings_no_more_tokens_than_the_cap_however_large_the_window() -> None:
     calls = tuple(
         ToolCall(id=f"c{n}", name="memory_expand", arguments=json.dumps({"ref": f"m{2 * n + 2}"}))
         for n in range(20)
@@ -652,7 +657,7 @@ async def test_a_turn_brings_no_more_tokens_than_the_cap_however_large_the_windo
         FakeProvider(script) as provider,
         gateway_before(provider, window=200_000, store=indexed()) as url,
     ):
-        seen = await ask_chat(url, stream=False, messages=long)
+        seen = await ask_chat(url, stream=False, messages=long_history())
     assert seen.text == "Enough."
     first, second = provider.requests
     assert "no room for more" in second.raw.decode()
@@ -684,3 +689,41 @@ async def test_a_server_that_refuses_tools_in_another_way_gets_none(
     assert [names(asked) != [] for asked in provider.requests] == (
         [True, False, False] if remembered else [True, False, True, False]
     )
+
+
+async def test_a_server_that_takes_no_further_tool_still_gets_them_where_the_client_has_fewer() -> None:
+    def script(asked: Received) -> Answer | Recorded:
+        if len(names(asked)) > 2:
+            told = {"error": {"message": "Invalid 'tools': array too long. Expected at most 2"}}
+            return Recorded(body=json.dumps(told).encode(), status=400)
+        return Answer(text="Fine.")
+
+    async with (
+        FakeProvider(script, window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW, store=indexed()) as url,
+    ):
+        for tools in (tools_of("openai_chat"), tools_of("openai_chat"), None):
+            assert (await ask_chat(url, stream=False, tools=tools)).text == "Fine."
+    assert [len(names(asked)) for asked in provider.requests] == [3, 1, 1, 2]
+
+
+async def test_what_a_model_thinks_before_it_searches_takes_no_room_of_the_results() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": SEARCH.name, "arguments": SEARCH.arguments}}
+    thought = {
+        "id": "r1", "object": "chat.completion", "created": 1, "model": "m",
+        "choices": [{"index": 0, "finish_reason": "tool_calls",
+                     "message": {"role": "assistant", "content": None, "tool_calls": [call]}}],
+        "usage": {"prompt_tokens": 100, "completion_tokens": MOST_TOKENS + 1_000, "total_tokens": MOST_TOKENS + 1_100},
+    }  # fmt: skip
+
+    def script(asked: Received) -> Answer | Recorded:
+        return Answer(text="Found.") if results(asked) else Recorded(body=json.dumps(thought).encode())
+
+    async with (
+        FakeProvider(script) as provider,
+        gateway_before(provider, window=200_000, store=indexed()) as url,
+    ):
+        seen = await ask_chat(url, stream=False, messages=long_history())
+    assert seen.text == "Found."
+    (result,) = results(provider.requests[-1])
+    assert "no room" not in result

@@ -397,7 +397,7 @@ class Gateway:
     async def _without_tools(
         self, exchange: Exchange, request: Request, *, head: Head, namespace: str
     ) -> tuple[Turn, ClientResponse]:
-        """The same once more without our tools; if that is taken, the model's server takes no tools at all."""
+        """The same once more without our tools; if that is taken, they are not offered with the like of it again."""
         try:
             without = await self.turns.without_memory(request, namespace=namespace)
         except Exception as error:  # noqa: BLE001 - then it goes upstream as it came
@@ -406,8 +406,8 @@ class Gateway:
             without = Turn(body=request.raw)
         response = await self._sent(exchange, without)
         if response.status == _OK and _names_tools(head):
-            self.turns.without_tools.add(request.model)
-            log.warning("a model takes no tools", extra={"model": request.model})
+            self.turns.remember_refused(request)
+            log.warning("a server refused the memory tools", extra={"model": request.model})
         return without, response
 
     async def _in_rounds(

@@ -47,6 +47,7 @@ _FIRST_BYTES = 8_000
 _OPENAI: frozenset[Dialect] = frozenset({"openai_chat", "openai_responses"})
 _NO_TOOLS = (None, b"null", b"[]")
 _MOST_COMPACTORS = 64
+_MOST_REFUSED = 64
 _GATHER_SECONDS = 0.05
 _RETRIED_SHARE = 0.75
 
@@ -156,7 +157,7 @@ class Turns:
         metrics: counts what happens.
 
     Attributes:
-        without_tools: models whose server takes no tools.
+        refused: what servers refused the memory tools with: a model, and the client's own tools.
     """
 
     def __init__(
@@ -174,7 +175,7 @@ class Turns:
         self._metrics = metrics
         self._compactors: dict[tuple[str, int, int], Compactor] = {}
         self._index = index_of(store) if config.memory_tools else None
-        self.without_tools: set[str] = set()
+        self.refused: set[tuple[str, bytes | None]] = set()
         self._learned = LearnedWindows()
         self._counting: frozenset[Dialect] = (
             _OPENAI if counts_output(config.upstreams.get("openai")) else frozenset()
@@ -270,6 +271,12 @@ class Turns:
         async with self._held(incoming, compactor=compactor, searches=False) as kept:
             return self._turn(kept, incoming, action="compacted")
 
+    def remember_refused(self, request: Request) -> None:
+        """Offer the memory tools no more to a model together with these tools of the client, perhaps too many already."""
+        if len(self.refused) >= _MOST_REFUSED:
+            self.refused.clear()
+        self.refused.add((request.model, request.tools))
+
     async def shrunk(
         self, request: Request, *, namespace: str, overflow: Overflow, sent: bytes, client: str = ""
     ) -> Turn | None:
@@ -339,7 +346,7 @@ class Turns:
         """Whether the model gets the memory tools once the conversation is compacted."""
         return (
             self._index is not None
-            and request.model not in self.without_tools
+            and not (self.refused and (request.model, request.tools) in self.refused)
             and self._config.offers_memory(model=request.model, client=client)
             and may_offer(request)
         )
@@ -489,7 +496,7 @@ def _rendered(request: Request, conversation: Conversation, *, renderer: Rendere
         else:
             messages.append(message)
     messages += context.messages[first:]
-    tools = _tools(request, offered=True) if _offered(conversation) else None
+    tools = conversation.meter.tools if _offered(conversation) else None
     return renderer.render(request, messages, standing=context.standing, tools=tools)
 
 
