@@ -50,6 +50,7 @@ from autocompact.core.messages import (
     text_message,
 )
 from autocompact.core.originals import call_text
+from autocompact.core.plurals import plural
 from autocompact.core.redacted import redacted_call, without_secrets
 from autocompact.core.redaction import redact
 from autocompact.core.references import parse_range, reference
@@ -575,11 +576,13 @@ class Recall:
 
 def _head(query: str, found: Sequence[Found]) -> str:
     """What stands above the results: how many, and how well the best one fits."""
-    best = max(one.match for one in found)
     if doubted := doubt(query, found):
         return doubted
-    count = f"{len(found)} result{'s' if len(found) > 1 else ''}"
-    return f"{count} for {query!r}, likeliest first, best match {best:.0%}. memory_expand opens a reference."
+    best = max(one.match for one in found)
+    return (
+        f"{plural(len(found), 'result')} for {query!r}, likeliest first, best match {best:.0%}. "
+        "memory_expand opens a reference."
+    )
 
 
 def doubt(query: str, found: Sequence[Found]) -> str:
