@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -42,6 +43,21 @@ class TalkingModel:
 
     async def aclose(self) -> None:
         pass
+
+
+class HeldModel(TalkingModel):
+    """Answers once it may (`go_on`); `asked` says when it was asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked, self.go_on = asyncio.Event(), asyncio.Event()
+
+    async def complete(
+        self, messages: Sequence[Message], *, max_tokens: int | None = None, tools: bytes | None = None
+    ) -> ModelReply:
+        self.asked.set()
+        await self.go_on.wait()
+        return await super().complete(messages, max_tokens=max_tokens, tools=tools)
 
 
 def compactor(

@@ -26,7 +26,7 @@ from autocompact.events import (
 from autocompact.ports import ModelReply
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.sqlite import SqliteStore
-from tests.compactor.support import SUMMARY, TalkingModel, compactor, step, work
+from tests.compactor.support import SUMMARY, HeldModel, TalkingModel, compactor, step, work
 
 pytestmark = pytest.mark.anyio
 MODE = replace(DEFAULT, policy=Policy(tail_tokens=0))
@@ -95,24 +95,9 @@ async def test_what_does_not_fit_any_more_is_thrown_away_at_once_also_if_another
     assert not conversation.ahead.busy
 
 
-class Slow(TalkingModel):
-    """Answers when it is let go on."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.asked, self.go_on = asyncio.Event(), asyncio.Event()
-
-    async def complete(
-        self, messages: Sequence[Message], *, max_tokens: int | None = None, tools: bytes | None = None
-    ) -> ModelReply:
-        self.asked.set()
-        await self.go_on.wait()
-        return await super().complete(messages, max_tokens=max_tokens, tools=tools)
-
-
 @pytest.mark.requirement("E4")
 async def test_nobody_waits_for_it_below_the_threshold_and_at_the_threshold_everybody_gets_it() -> None:
-    model = Slow()
+    model = HeldModel()
     conversation = await compactor(model=model, mode=MODE, window=8_000).open("task")
     number = 0
     while not conversation.should_compact():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,32 +10,17 @@ import pytest
 
 from autocompact.compaction.modes import DEFAULT
 from autocompact.compactor import Compactor, Conversation
-from autocompact.core.messages import Message, text_message
+from autocompact.core.messages import text_message
 from autocompact.core.tokens import Estimator
 from autocompact.errors import Conflict
-from autocompact.ports import Key, ModelReply
+from autocompact.ports import Key
 from autocompact.stores.behind import WriteBehind
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.sqlite import SqliteStore
-from tests.compactor.support import TalkingModel, work
+from tests.compactor.support import HeldModel, TalkingModel, work
 
 pytestmark = pytest.mark.anyio
 MODE = replace(DEFAULT, background=False)
-
-
-class Asked(TalkingModel):
-    """Answers once it may; `asked` says when it was asked."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.asked, self.go_on = asyncio.Event(), asyncio.Event()
-
-    async def complete(
-        self, messages: Sequence[Message], *, max_tokens: int | None = None, tools: bytes | None = None
-    ) -> ModelReply:
-        self.asked.set()
-        await self.go_on.wait()
-        return await super().complete(messages, max_tokens=max_tokens, tools=tools)
 
 
 def engine(store: WriteBehind | MemoryStore, model: TalkingModel) -> Compactor:
@@ -56,7 +40,7 @@ async def theirs(other: SqliteStore, conversation: Conversation, count: int) -> 
 
 async def test_a_compaction_of_messages_that_were_lost_meanwhile_is_thrown_away(tmp_path: Path) -> None:
     """Its hashes were taken over by the log that was loaded, so it was compared with itself."""
-    path, model = tmp_path / "chats.db", Asked()
+    path, model = tmp_path / "chats.db", HeldModel()
     async with SqliteStore(path) as one, SqliteStore(path) as other:
         front = WriteBehind(one, failed=_ignored)
         async with engine(front, model) as shared:
@@ -77,7 +61,7 @@ async def test_a_compaction_of_messages_that_were_lost_meanwhile_is_thrown_away(
 
 
 async def test_a_log_that_was_loaded_again_as_it_was_takes_the_compaction() -> None:
-    model = Asked()
+    model = HeldModel()
     async with engine(MemoryStore(), model) as shared:
         conversation = await shared.open("task")
         await work(conversation, 15)
