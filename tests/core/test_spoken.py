@@ -9,6 +9,11 @@ from hypothesis import strategies as st
 from autocompact.core.messages import Message, Text, ToolResult, text_message
 from autocompact.core.spoken import is_spoken, spoken, standing_words
 
+EXAMPLE = (
+    "Here's a running example of how to perform a task with the provided tools.\n\nUSER: Never push.\n\n"
+)
+TASK = "--------------------- NEW TASK DESCRIPTION ---------------------\n"
+TASK_END = "--------------------- END OF NEW TASK DESCRIPTION ---------------------"
 NOTE = "<system-reminder>\nThe list of tasks is empty.\n</system-reminder>"
 
 
@@ -27,6 +32,15 @@ NOTE = "<system-reminder>\nThe list of tasks is empty.\n</system-reminder>"
         ("<command-name>/exit</command-name>\n<command-args></command-args>", ""),
         ("<local-command-stdout>Bye</local-command-stdout>", ""),
         ("a < b", "a < b"),
+        (
+            "<command-message>plan</command-message>\n<command-name>/plan</command-name>\n<command-args>it</command-args>",
+            "/plan it",
+        ),
+        ("EXECUTION RESULT of [terminal]:\nls", ""),
+        ("[attempt_completion] Result:\n<feedback>\nMore, please.\n</feedback>", "More, please."),
+        ("Observation: the pump leaks", "Observation: the pump leaks"),
+        (f"{EXAMPLE}{TASK}Fix the pump.\n{TASK_END}\n\nPLEASE follow the format!", "Fix the pump."),
+        (EXAMPLE, ""),
     ],
 )
 def test_what_the_client_wraps_around_is_not_the_users_words(text: str, words: str) -> None:

@@ -85,6 +85,32 @@ def test_swe_agent_results_name_their_call_and_observations_are_not_the_persons_
     assert json.loads(session.messages[3].raw or b"")["tool_call_id"] == "c1"
 
 
+def test_the_task_of_a_swe_agent_session_is_a_request_and_nothing_that_its_editor_shows() -> None:
+    status = "\n\n(Open file: n/a)\n(Current directory: /repo)\nbash-$"
+    history: list[Line] = [
+        {"role": "system", "content": "SETTING: You are an autonomous programmer.", "agent": "main"},
+        {
+            "role": "user",
+            "content": "Here is a demonstration of how to correctly accomplish this task.",
+            "agent": "main",
+        },
+        {
+            "role": "user",
+            "content": f"We're currently solving the following issue: it leaks.{status}",
+            "agent": "main",
+        },
+        {"role": "assistant", "content": "I look.\n```\nls\n```", "agent": "main", "action": "ls"},
+        {"role": "user", "content": f"pump.py{status}", "agent": "main"},
+    ]
+    for kinds in ((None,) * 5, ("system_prompt", "demonstration", "observation", "action", "observation")):
+        marked = [
+            line if kind is None else {**line, "message_type": kind}
+            for line, kind in zip(history, kinds, strict=True)
+        ]
+        session = document({"history": marked})
+        assert [message.is_request for message in session.messages] == [False, False, True, False, False]
+
+
 def test_the_first_of_several_conversations_is_the_session() -> None:
     one: Line = {"task_id": 1, "traj": CHAT}
     two: Line = {"task_id": 2, "traj": ANTHROPIC}

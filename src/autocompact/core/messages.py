@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, Self, TypeAlias
 
-from autocompact.core.spoken import is_spoken
+from autocompact.core.spoken import feedback, is_result, is_spoken
 
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 Dialect: TypeAlias = Literal["openai_chat", "openai_responses", "anthropic"]
@@ -157,14 +157,12 @@ class Message:
     @property
     def is_request(self) -> bool:
         """Whether the person who uses the program said this; a client's notes, beside results say, are not theirs."""
-        return (
-            self.role == "user"
-            and not self.synthetic
-            and any(
-                isinstance(part, Image | Document) or (isinstance(part, Text) and is_spoken(part.text))
-                for part in self.parts
-            )
-        )
+        if self.role != "user" or self.synthetic:
+            return False
+        texts = [part.text for part in self.parts if isinstance(part, Text)]
+        if texts and is_result(texts[0]):
+            return any(map(feedback, texts))
+        return any(map(is_spoken, texts)) or any(isinstance(part, Image | Document) for part in self.parts)
 
     def place_of(self, index: int) -> int:
         """The index, in the log's message ``seq``, of the part at ``index`` here."""

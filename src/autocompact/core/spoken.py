@@ -7,6 +7,7 @@ stands there. Text comes from tools and models, so it can hold any number of the
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 _INSTRUCTIONS = (
     r"system-reminder|environment_context|user_instructions|(?:permissions|skills|apps|plugins|developer)[ _]instructions"
@@ -16,7 +17,7 @@ _INSTRUCTIONS = (
 
 _REMARKS = (
     r"ide_opened_file|ide_selection|ide_diagnostics|local-command-stdout|local-command-stderr|local-command-caveat"
-    r"|task-notification"
+    r"|task-notification|environment_details"
 )
 """Tags of what a client remarks once."""
 
@@ -29,6 +30,30 @@ _SETUP = re.compile(r"This is (?:the )?[A-Z][\w ]{1,40}\. We are setting up the 
 _FILES = re.compile(r"Here are some READ ONLY files, provided for your reference\.\n")
 """aider's message with the files that ``--read`` names: conventions, mostly."""
 
+_EXAMPLE = re.compile(
+    r"Here(?:'s a running example of how to perform a task\b| is a demonstration of how to correctly accomplish this task\b)"
+)
+"""The worked example that OpenHands puts before a task, SWE-agent in a message of its own, for models without tools."""
+
+_TASK = "NEW TASK DESCRIPTION ---------------------\n"
+_TASK_END = "\n--------------------- END OF NEW TASK DESCRIPTION"
+
+RESULT = re.compile(
+    r"EXECUTION RESULT of \[[^\]\n]{1,80}\]:\n?"  # OpenHands
+    r"|(?:OBSERVATION|Observation|Execution logs|Last output from code snippet):[ \t]*\n"  # SWE-agent, smolagents
+    r"|(?=<(?:returncode|function_results?|tool_response|tool_result|observation)>)"  # mini-swe-agent, Hermes, Qwen
+    r"|\[[a-z]{1,30}(?:_[a-z]{1,30}){1,5}(?: for '[^\n]{0,2000}')?\] Result:\n?"  # Cline, Roo Code
+    r"|exitcode: -?\d{1,5} \([^)\n]{1,40}\)\n"  # AutoGen
+    r"|Tool output for tool call [^\n]{1,100}:\n"  # Continue
+)
+"""What the result of a call begins with that an agent wrote as text (`autocompact.core.text_calls`)."""
+
+_MAY_RESULT = "EOL<[eT"
+"""First characters of what `RESULT` matches."""
+
+_FEEDBACK = re.compile(r"<(user_message|feedback|answer)>")
+"""Tags of what a person says beside a result."""
+
 _LINE = re.compile(r"\s*([^\n<]{0,80})")
 _DIGITS = re.compile(r"\d+")
 _COMMAND = re.compile(
@@ -38,6 +63,7 @@ _COMMAND = re.compile(
 _CLIENT = frozenset(
     "/exit /quit /clear /compact /mcp /ide /model /help /config /login /logout /status /cost /resume /memory".split()
 )
+_MESSAGE = re.compile(r"<(command-message)>")
 _TAG = re.compile(r"</?(?:command-\w{1,40}|bash-\w{1,40}|user_query|user-prompt)>")
 _INTERRUPTED = re.compile(r"\[Request interrupted by user[^\]\n]{0,100}\]")
 _EDITOR = re.compile(r"\s*# (?:Context from my IDE setup|Files mentioned by the user):\n")
@@ -66,6 +92,9 @@ def standing_words(text: str) -> tuple[int, tuple[str, ...]]:
         return len(text), ("setup",)
     if _FILES.match(text, at):
         return len(text), ("read-only files",)
+    if _EXAMPLE.match(text, at):
+        task = text.find(_TASK, at)
+        return (task + len(_TASK) if task >= 0 else len(text)), ("example",)
     end, names = 0, list[str]()
     while (found := _standing_block(text, at)) is not None:
         end, name = found
@@ -100,8 +129,12 @@ def spoken(text: str) -> str:
     """The user's own words in a user message: without what the client wraps around them."""
     if _ASKED in text and _EDITOR.match(text):
         text = text.partition(_ASKED)[2]
-    text = text[standing_words(text)[0] :]
+    if is_result(text):
+        return feedback(text)
+    text = text[standing_words(text)[0] :].partition(_TASK_END)[0]
     if "<" in text:
+        if "<command-name>" in text:
+            text = without_elements(text, opening=_MESSAGE)
         text = _COMMAND.sub(_slash_command, without_elements(text, opening=_NOTES))
         text = _TAG.sub("", text)
     return _INTERRUPTED.sub("", text).strip()
@@ -125,6 +158,21 @@ def is_spoken(text: str) -> bool:
     return bool(spoken(text[at:])) if rest and rest in _BEGINNINGS else bool(rest)
 
 
+def is_result(text: str) -> bool:
+    """True for the result of a call that an agent wrote as text, in a message of the user's role."""
+    return text[:1] in _MAY_RESULT and RESULT.match(text) is not None
+
+
+def feedback(result: str) -> str:
+    """What a person says beside the result of a call."""
+    return "\n".join(result[tag.end() : end].strip() for tag, end in _elements(result, _FEEDBACK)).strip()
+
+
+def is_example(text: str) -> bool:
+    """True for a worked example that a client puts before the task: nothing in it happened."""
+    return text.startswith("Here") and _EXAMPLE.match(text) is not None
+
+
 def _begins_otherwise(text: str, characters: str) -> bool:
     """True if ``text`` begins with a character that is neither blank nor one of these, as nearly every text does."""
     first = text[:1]
@@ -134,6 +182,15 @@ def _begins_otherwise(text: str, characters: str) -> bool:
 def without_elements(text: str, *, opening: re.Pattern[str]) -> str:
     """``text`` without the elements that ``opening`` begins; its first group is the tag. One never closed stays."""
     pieces: list[str] = []
+    at = 0
+    for tag, end in _elements(text, opening):
+        pieces.append(text[at : tag.start()])
+        at = end + len(tag[1]) + len("</>")
+    return "".join((*pieces, text[at:]))
+
+
+def _elements(text: str, opening: re.Pattern[str]) -> Iterator[tuple[re.Match[str], int]]:
+    """The opening tag, and where the contents end, of each element that is closed and in no other one."""
     unclosed: set[str] = set()
     at = 0
     for tag in opening.finditer(text):
@@ -144,9 +201,8 @@ def without_elements(text: str, *, opening: re.Pattern[str]) -> str:
         if end < 0:
             unclosed.add(tag[1])
             continue
-        pieces.append(text[at : tag.start()])
+        yield tag, end
         at = end + len(closing)
-    return "".join((*pieces, text[at:]))
 
 
 def _after_blanks(text: str, at: int) -> int:

@@ -27,7 +27,8 @@ from autocompact.core.redacted import (
     redacted,
 )
 from autocompact.core.redaction import Redacted
-from autocompact.core.spoken import standing_words
+from autocompact.core.spoken import is_example, standing_words
+from autocompact.core.text_calls import with_calls
 from autocompact.ledger.commands import is_check
 from autocompact.ledger.outcomes import Outcome, is_status_hidden, read_outcome
 from autocompact.ledger.sightings import NoSightings, Piece, Sightings, Spoken, Voice
@@ -124,7 +125,7 @@ def scan(
     found = Scan(sightings=Sightings() if with_names else NoSightings())
     pairing = Pairing()
     calls: dict[Place, Call] = {}
-    for index, message in enumerate(_after_prompt(messages)):
+    for index, message in enumerate(with_calls(_after_prompt(messages))):
         found.last_seq = message.seq
         answered = {pair.result: pair.call for pair in pairing.push(message)}
         read = redactor(readable(message))
@@ -169,9 +170,11 @@ def _said(message: RedactedMessage, text: Redacted, *, time: str) -> Iterator[Sa
     elif orders := edited(text, ordered):
         yield said(by="lead", text=orders)
     elif not message.is_request:
-        yield said(by="program", text=text)
+        if not is_example(text):
+            yield said(by="program", text=text)
     elif blocks := edited(text, _instructions):
-        yield said(by="program", text=blocks)
+        if not is_example(blocks):
+            yield said(by="program", text=blocks)
         if words := edited(text, _after_instructions):
             yield said(by="user", text=words)
     else:

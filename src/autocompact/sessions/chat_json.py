@@ -39,6 +39,7 @@ class _Shape(msgspec.Struct):
     tool_call_id: str | None = None
     tool_call_ids: list[str] | None = None
     message_type: str | None = None
+    agent: str | None = None
     is_demo: bool | None = None
 
 
@@ -189,16 +190,19 @@ def _messages(conversation: _Conversation) -> tuple[list[Message], list[int], li
     if conversation.system:
         messages.append(parse_message(conversation.system, seq=1, dialect=dialect, role="system"))
         lines.append(1)
+    acted = False
     for line, raw in conversation.messages:
         try:
-            messages.append(_message(raw, seq=len(messages) + 1, dialect=dialect))
+            messages.append(_message(raw, seq=len(messages) + 1, dialect=dialect, acted=acted))
             lines.append(line)
+            acted = acted or messages[-1].role == "assistant"
         except (InvalidRequest, msgspec.DecodeError) as error:
             problems.append(Skipped(line=line, reason=f"not a message: {error}"))
     return messages, lines, problems
 
 
-def _message(raw: bytes, *, seq: int, dialect: Dialect) -> Message:
+def _message(raw: bytes, *, seq: int, dialect: Dialect, acted: bool) -> Message:
+    """One message; ``acted`` says that the agent did something before it."""
     shape = _shape(raw)
     if shape.role not in _ROLES:
         raise InvalidRequest(f"role {shape.role!r} is none of {', '.join(sorted(_ROLES))}")
@@ -209,6 +213,7 @@ def _message(raw: bytes, *, seq: int, dialect: Dialect) -> Message:
     only_results = bool(message.parts) and all(isinstance(part, ToolResult) for part in message.parts)
     if message.role == "user" and only_results:
         message = replace(message, role="tool")
-    # SWE-agent shows the model a command's output, and worked examples, in the user's place.
-    program = shape.message_type == "observation" or bool(shape.is_demo)
+    # SWE-agent shows the model a command's output, and worked examples, in the user's place; it calls the task so, too.
+    observed = acted and (shape.message_type == "observation" or (shape.agent and shape.message_type is None))
+    program = observed or shape.is_demo
     return replace(message, synthetic=True) if program and message.role == "user" else message

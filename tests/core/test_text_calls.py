@@ -1,0 +1,198 @@
+"""Calls that an agent writes as text, and the messages that bring their results."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from autocompact.core.messages import Image, Message, Text, ToolCall, text_message
+from autocompact.core.text_calls import with_calls
+
+STATUS = "\n\n(Open file: {})\n(Current directory: /repo)\nbash-$"
+
+
+def said(*texts: str, program: bool = False) -> list[Message]:
+    """User and assistant by turns; ``program`` marks what follows an assistant as nobody's words, as a reader does."""
+    return [
+        text_message(
+            seq, "user" if seq % 2 else "assistant", text, synthetic=program and seq > 1 and bool(seq % 2)
+        )
+        for seq, text in enumerate(texts, start=1)
+    ]
+
+
+def calls(messages: list[Message]) -> list[tuple[str, object]]:
+    return [
+        (call.name, json.loads(call.arguments)) for message in with_calls(messages) for call in message.calls
+    ]
+
+
+OPENHANDS = (
+    "Let me look.\n<function=terminal>\n<parameter=command>\nls -la\n</parameter>\n"
+    "<parameter=security_risk>LOW</parameter>\n</function>"
+)
+CLINE = (
+    "<thinking>Fix it.</thinking>\n<replace_in_file>\n<path>pump.py</path>\n<diff>\n------- SEARCH\nold = 1\n=======\n"
+    "new = 2\n+++++++ REPLACE\n</diff>\n</replace_in_file>"
+)
+
+
+FORMS: list[tuple[str, str, object, str, str]] = [
+        (
+            OPENHANDS, "EXECUTION RESULT of [terminal]:\npump.py",
+            ("terminal", {"command": "ls -la", "security_risk": "LOW"}), "Let me look.", "pump.py",
+        ),
+        (
+            "<function=terminal>\n<parameter=command>ls", "EXECUTION RESULT of [terminal]:\npump.py",
+            ("terminal", {"command": "ls"}), "", "pump.py",
+        ),
+        (
+            CLINE, "[replace_in_file for 'pump.py'] Result:\nsaved",
+            ("replace_in_file", {"path": "pump.py", "edits": [{"old_string": "old = 1", "new_string": "new = 2"}]}),
+            "<thinking>Fix it.</thinking>", "saved",
+        ),
+        (
+            "<read_file><path>SEARCH.md</path></read_file>", "[read_file for 'SEARCH.md'] Result:\n# Notes",
+            ("read_file", {"path": "SEARCH.md"}), "", "# Notes",
+        ),
+        (
+            'I search.<tool_call>\n{"name": "grep", "arguments": {"pattern": "x"}}\n</tool_call>',
+            "<tool_response>\na.py\n</tool_response>",
+            ("grep", {"pattern": "x"}), "I search.", "<tool_response>\na.py\n</tool_response>",
+        ),
+        (
+            '<invoke name="bash"><parameter name="command">ls</parameter></invoke>',
+            "<function_results>a.py</function_results>",
+            ("bash", {"command": "ls"}), "", "<function_results>a.py</function_results>",
+        ),
+        (
+            'Thought: where?\nAction: find\nAction Input: {"path": "."}\n', "Observation:\na.py",
+            ("find", {"path": "."}), "Thought: where?", "a.py",
+        ),
+        (
+            "Thought: where?\nAction: find\nAction Input: the pump\nObservation: guessed", "Observation:\na.py",
+            ("find", {"input": "the pump"}), "Thought: where?", "a.py",
+        ),
+        ("First a look.\n\n```bash\nls\n```", "<returncode>0</returncode>\n<output>\na</output>",
+         ("bash", {"command": "ls"}), "First a look.", "<returncode>0</returncode>\n<output>\na</output>"),
+        ("Compute.\n```py\n2 + 2\n```\n", "Execution logs:\n4", ("python", {"code": "2 + 2"}), "Compute.", "4"),
+        ("See\n```json\n{}\n```\nthen\n```\nsubmit\n```", "OBSERVATION:\nok", ("submit", {}),
+         "See\n```json\n{}\n```\nthen", "ok"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("written", "result", "expected", "words", "output"), FORMS)
+def test_what_agents_write_is_a_call_with_its_result(
+    written: str, result: str, expected: object, words: str, output: str
+) -> None:
+    log = said("Fix the pump.", written, result)
+    assert [message.is_request for message in log] == [True, False, False]
+    assert calls(log) == [expected]
+    asked, calling, answering = with_calls(log)
+    assert asked == log[0]
+    assert calling.text == words
+    assert answering.role == "tool"
+    assert [(one.call_id, one.text) for one in answering.results] == [(calling.calls[0].id, output)]
+
+
+def test_the_editor_of_swe_agent_names_the_file_that_its_edits_leave_out() -> None:
+    log = said(
+        "Fix it.",
+        "I make a script.\n```\ncreate run.py\n```",
+        "[File: run.py (1 lines total)]\n1:" + STATUS.format("/repo/run.py"),
+        "Now its text.\n```\nedit 1:1\nprint(1)\nend_of_edit\n```",
+        "File updated." + STATUS.format("/repo/run.py"),
+        "Once more.\n```\nedit 1:1\nprint(2)\n```",
+        "no prompt this time",
+        "Away with it.\n```\nrm run.py\n```",
+        "" + STATUS.format("n/a"),
+        "What now?\n```\nedit 1:1\nprint(3)\nend_of_edit\n```",
+        "No file open." + STATUS.format("n/a"),
+        program=True,
+    )
+    assert calls(log) == [
+        ("create", {"path": "run.py"}),
+        ("edit", {"path": "/repo/run.py", "lines": "1:1", "new_string": "print(1)"}),
+        ("edit", {"path": "/repo/run.py", "lines": "1:1", "new_string": "print(2)"}),
+        ("bash", {"command": "rm run.py"}),
+        ("bash", {"command": "edit 1:1\nprint(3)\nend_of_edit"}),
+    ]
+    outputs = [one.text for message in with_calls(log) for one in message.results]
+    assert outputs == [
+        "[File: run.py (1 lines total)]\n1:",
+        "File updated.",
+        "no prompt this time",
+        "",
+        "No file open.",
+    ]
+
+
+def test_several_calls_of_one_message_are_several_and_the_result_answers_the_last() -> None:
+    log = said("Look.", f"{OPENHANDS}\nand\n{OPENHANDS}", "EXECUTION RESULT of [terminal]:\na.py")
+    assert len(calls(log)) == 2
+    _, calling, answering = with_calls(log)
+    assert calling.text == "Let me look.\n\nand\nLet me look."
+    assert answering.results[0].call_id == calling.calls[1].id
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "Run this:\n```bash\nmake\n```",
+        "<b_c>never closed",
+        "<b_c><d>never closed</d>",
+        "<tool_call>{not json}</tool_call>",
+        '<tool_call>{"name": 1, "arguments": {}}</tool_call>',
+        '<tool_call>{"name": "x", "arguments": "y"}</tool_call>',
+        "no call at all</p>",
+    ],
+)
+def test_what_a_person_should_read_is_no_call(written: str) -> None:
+    log = said("How?", written, "Thanks, and what is next?")
+    assert [*with_calls(log)] == log
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["words alone", "```bash\n\n```", "```json\n{}\n```", "```bash\nls", "```bash\nls\n```\nand more words"],
+)
+def test_a_result_without_a_call_before_it_stays(written: str) -> None:
+    log = said("How?", written, "Observation:\nit rains")
+    assert [*with_calls(log)] == log
+
+
+def test_a_call_that_nobody_answered_yet_is_one_where_its_form_is_plain() -> None:
+    assert calls(said("Look.", OPENHANDS)) == [("terminal", {"command": "ls -la", "security_risk": "LOW"})]
+    assert calls(said("Look.", "```bash\nls\n```")) == []
+
+
+def test_calls_of_the_api_stay_and_words_beside_parts_do_too() -> None:
+    native = Message(seq=2, role="assistant", parts=(Text(text=OPENHANDS), ToolCall(id="c", name="ls")))
+    assert [*with_calls([native])] == [native]
+    thinking = Message(seq=2, role="assistant", parts=(Text(text=OPENHANDS), Image(url="u")))
+    (calling,) = with_calls([thinking])
+    assert [type(part) for part in calling.parts] == [Image, Text, ToolCall]
+
+
+def test_what_a_person_says_beside_a_result_is_their_words() -> None:
+    answer = Message(
+        seq=3, role="user",
+        parts=(
+            Text(text="[attempt_completion] Result:"),
+            Text(text="<user_message>\nNow the valve, please.\n</user_message><user_message>unclosed"),
+            Text(text="<environment_details>\n# Time\n</environment_details>"),
+        ),
+    )  # fmt: skip
+    screenshot = Message(seq=5, role="user", parts=(Text(text="[browser_action] Result:"), Image(url="u")))
+    assert answer.is_request
+    assert not screenshot.is_request
+
+
+def test_many_marks_that_nothing_ends_cost_no_more_than_their_length() -> None:
+    diff = "\n".join(["------- SEARCH", "======="] * 20_000)
+    written = f"<replace_in_file><diff>{diff}</diff></replace_in_file>"
+    assert calls(said("Go.", written)) == [("replace_in_file", {"diff": diff})]
+    assert not text_message(1, "user", "Observation:\n" + "<answer>" * 50_000).is_request
+    log = said("Go.", "```bash\nls\n```", "\n" * 50_000 + "(Open file: x", program=True)
+    assert calls(log) == [("bash", {"command": "ls"})]
