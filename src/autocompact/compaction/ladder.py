@@ -36,7 +36,7 @@ from autocompact.core.references import false_references, without_references
 from autocompact.core.tokens import Cost, message_cost
 from autocompact.errors import IncompressibleContext
 from autocompact.ledger.choice import shortened
-from autocompact.ledger.entries import Entry, Ledger
+from autocompact.ledger.entries import FOLLOWS, Entry, Ledger
 from autocompact.ledger.extraction import Reading
 from autocompact.ledger.rendering import language_of, render
 from autocompact.ledger.rules import rules_section
@@ -451,7 +451,7 @@ class _Attempt:
             if last is None or entry.seq != last.seq:
                 entries.append(entry)
             elif entry.kind == "request":
-                entries.append(replace(entry, text=own("…")))
+                entries.append(replace(entry, text=FOLLOWS))
             elif entry.kind not in ("identifier", "fact") or entry.text not in self.redactor(last).text:
                 entries.append(entry)
         return Ledger(entries=tuple(entries))

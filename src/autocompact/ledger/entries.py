@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from autocompact.core.redacted import EMPTY
+from autocompact.core.redacted import EMPTY, own
 from autocompact.core.redaction import Redacted
 
 Kind: TypeAlias = Literal[
@@ -13,6 +13,12 @@ Kind: TypeAlias = Literal[
     "file", "command", "error", "todo", "identifier", "running",
 ]  # fmt: skip
 State: TypeAlias = Literal["", "open", "done", "superseded", "withdrawn"]
+
+FOLLOWS = own("↓")
+"""Text of a request that stands word for word in the context, after the summary."""
+
+POINTER = own("…")
+"""Text of a request of which the summary has the reference alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

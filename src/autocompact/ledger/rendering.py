@@ -9,7 +9,7 @@ from itertools import pairwise
 from autocompact.core.language import WORDS, detect
 from autocompact.core.redaction import Redacted
 from autocompact.core.references import reference
-from autocompact.ledger.entries import Entry, Kind
+from autocompact.ledger.entries import FOLLOWS, POINTER, Entry, Kind
 
 SECTIONS: tuple[tuple[Kind, str], ...] = (
     ("rule", "rules"),
@@ -76,13 +76,13 @@ def _requests(entries: Sequence[Entry], words: Mapping[str, str]) -> list[str]:
     pointers: list[str] = []
     after = {earlier.seq: later.seq for earlier, later in pairwise(entries)}
     for entry in entries:
-        if entry.text == "…":
+        if entry.text == POINTER:
             pointers.append(reference(entry.seq))
             continue
         state = _state(entry, words)
         if entry.state == "superseded" and after.get(entry.seq) == entry.state_seq:
             state = f" [{words['corrected']} {reference(entry.state_seq)} ↓]"
-        text = "\n  ".join(entry.text.splitlines())
+        text = f"{words['follows']} ↓" if entry.text == FOLLOWS else "\n  ".join(entry.text.splitlines())
         lines.append(f"- {reference(entry.seq)}{state}: {text}")
     earlier = [f"- {words['earlier']}: {_listed(pointers)}"] if pointers else []
     return [*earlier, *lines]

@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from autocompact.core.language import WORDS
-from autocompact.core.redacted import edited, filled, joined, own
+from autocompact.core.redacted import edited, filled, joined
 from autocompact.core.redaction import Redacted
 from autocompact.core.tokens import Counter
 from autocompact.ledger.account import account
 from autocompact.ledger.condensing import condensed
-from autocompact.ledger.entries import Entry, Ledger
+from autocompact.ledger.entries import POINTER, Entry, Ledger
 from autocompact.ledger.findings import announces
 from autocompact.ledger.phrases import ADDED
 from autocompact.ledger.rendering import language_of
@@ -231,7 +231,7 @@ def _request(entry: Entry, statements: Statements, *, said: Set[str]) -> Entry |
     """An open request as it is; of one that was done, and that the summary tells, the reference."""
     new = edited(entry.text, partial(_new_of, about="", statements=statements, said=said, spoken=False))
     if len(new) < _LEAST:
-        return None if statements.refers_to(entry.seq) else replace(entry, text=own("…"))
+        return None if statements.refers_to(entry.seq) else replace(entry, text=POINTER)
     return replace(entry, text=new)
 
 
