@@ -199,3 +199,12 @@ def test_what_a_sub_agent_reports_at_once_is_told() -> None:
         + " " * 300
     )
     assert any("drops the last column" in entry.text for entry in talk.entries("finding"))
+
+
+def test_a_call_that_failed_ends_the_current_step_with_what_went_wrong() -> None:
+    talk = Talk().user("Mend it.").calls("Edit", {"file_path": "a.py", "old_string": "x", "new_string": "y"})
+    talk.gets("String to replace not found in file.\nString: x\n" + "context\n" * 9)
+    assert talk.entries("step")[-1].text == "Edit a.py → String to replace not found in file."
+    talk.calls("Edit", {"file_path": "a.py", "old_string": "x", "new_string": "z"})
+    talk.gets("The user doesn't want to proceed with this tool use.\nthe user said:\nUse a hook.")
+    assert talk.entries("step")[-1].text.endswith("the user said: / Use a hook.")

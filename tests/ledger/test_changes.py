@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import pytest
 
@@ -14,13 +15,18 @@ from autocompact.ledger.scan import scan
 
 
 def _changes(
-    *calls: tuple[str, dict[str, object] | str], errors: frozenset[int] = frozenset(), said: str = ""
+    *calls: tuple[str, dict[str, object] | str],
+    errors: frozenset[int] = frozenset(),
+    said: str = "",
+    outputs: Sequence[str] = (),
 ) -> list[Entry]:
     messages: list[Message] = []
     for number, (name, arguments) in enumerate(calls):
         text = arguments if isinstance(arguments, str) else json.dumps(arguments)
         call = ToolCall(id=f"c{number}", name=name, arguments=text)
-        result = ToolResult(call_id=call.id, text="done", is_error=number in errors)
+        result = ToolResult(
+            call_id=call.id, text=outputs[number] if outputs else "done", is_error=number in errors
+        )
         messages += [
             Message(seq=2 * number + 1, role="assistant", parts=(call,)),
             Message(seq=2 * number + 2, role="tool", parts=(result,)),
@@ -102,9 +108,45 @@ def test_several_edits_in_one_call_are_read() -> None:
     assert entry.text == "edited — now `a = 2`, `b = 2`"
 
 
-def test_calls_that_failed_or_only_read_changed_nothing() -> None:
-    assert _changes(_edit("a = 1", "a = 2"), errors=frozenset({0})) == []
+def test_a_call_that_only_read_changed_nothing() -> None:
     assert _changes(("Read", {"file_path": "a.py"})) == []
+
+
+def test_of_an_edit_that_failed_it_is_told_what_it_tried_until_another_one_succeeds() -> None:
+    failed = frozenset({1})
+    (tried,) = _changes(_edit("a = 1", "a = 2"), errors=frozenset({0}))
+    assert tried.text == "not applied m1 — `a = 1` → `a = 2`"
+    (both,) = _changes(_edit("a = 1", "a = 2"), _edit("b = 1", "b = 2"), errors=failed)
+    assert both.text == "edited — `a = 1` → `a = 2`; not applied m3 — `b = 1` → `b = 2`"
+    again = _changes(_edit("a = 1", "a = 2"), _edit("b = 1", "b = 2"), _edit("b = 1", "b = 3"), errors=failed)
+    assert [entry.text for entry in again] == ["edited 2× — now `a = 2`, `b = 3`"]
+    assert _changes(_edit("x", "x"), errors=frozenset({0})) == []
+
+
+def test_an_edit_whose_output_says_that_nothing_was_changed_changed_nothing() -> None:
+    patch = "*** Begin Patch\n*** Update File: a.py\n-a = 1\n+a = 2\n*** End Patch"
+    told = "apply_patch verification failed: Failed to find expected lines in a.py"
+    (entry,) = _changes(("apply_patch", patch), outputs=[told])
+    assert entry.text == "not applied m1 — `a = 1` → `a = 2`"
+
+
+@pytest.mark.parametrize(
+    ("report", "told"),
+    [
+        ("I took the timing out of a.py.", "edited — edited here before a sub-agent worked on it, see m3"),
+        ("I looked at data.py and a.pyi.", "edited — `a = 1` → `a = 2`"),
+    ],
+)
+def test_what_a_sub_agent_did_to_a_file_later_is_not_told_away(report: str, told: str) -> None:
+    spawn: tuple[str, dict[str, object]] = "Task", {"description": "Tidy", "prompt": "Tidy up, please."}
+    (entry,) = _changes(_edit("a = 1", "a = 2"), spawn, outputs=["done", report])
+    assert entry.text == told
+
+
+def test_an_edit_after_a_sub_agents_work_says_what_it_did() -> None:
+    spawn: tuple[str, dict[str, object]] = "Task", {"description": "Tidy", "prompt": "Tidy up src/a.py."}
+    (entry,) = _changes(_edit("a = 1", "a = 2"), spawn, _edit("b = 1", "b = 2"))
+    assert entry.text == ("edited 2× — `b = 1` → `b = 2`; edited here after a sub-agent worked on it, see m3")
 
 
 def test_what_a_shell_changes_is_told_without_its_lines() -> None:

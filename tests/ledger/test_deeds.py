@@ -21,7 +21,9 @@ def test_a_failed_edit_touched_nothing() -> None:
     talk = Talk().calls("Edit", {"file_path": "a.py", "old_string": "1", "new_string": "2"})
     talk.gets("String to replace not found", is_error=True)
 
-    assert talk.entries("file") == talk.entries("change") == []
+    assert talk.entries("file") == []
+    (tried,) = talk.entries("change")
+    assert (tried.text, tried.state) == ("not applied m1 — `1` → `2`", "open")
 
 
 def test_a_command_is_kept_with_the_outcome_of_its_last_run() -> None:
@@ -114,6 +116,32 @@ def test_a_background_process_runs_until_it_is_seen_to_end() -> None:
 
     talk.calls("KillShell", {"shell_id": "b1f"}).gets("Successfully killed")
     assert talk.entries("running") == []
+
+
+def test_a_sub_agent_that_reported_runs_no_more_though_it_could_go_on() -> None:
+    report = (
+        "All tests pass.\n"
+        + "I removed the timing. " * 20
+        + "\nagentId: a9 (for resuming to continue its work)"
+    )
+    assert Talk().calls("Task", {"description": "Tidy", "prompt": "x"}).gets(report).entries("running") == []
+
+
+def test_commits_are_told_together_by_hash_and_title_the_newest_first() -> None:
+    talk = Talk().user("go")
+    for number in range(14):
+        title = f"Mend pump {number}"
+        talk.calls("Bash", {"command": f"git add . && git commit -m '{title}'"})
+        talk.gets(f"[main 12345{number:02d}] {title}\n 1 file changed, 2 insertions(+)")
+    talk.calls("Bash", {"command": "git commit -m x"}).gets("nothing to commit\nExit code: 1")
+    told = [entry.text for entry in talk.entries("command")]
+    assert len(told) == 2
+    (commits,) = [text for text in told if text.startswith("`git commit` 14× — ok: ")]
+    assert commits.count("Mend pump") == 12
+    assert commits.startswith("`git commit` 14× — ok: 1234513 Mend pump 13; 1234512 Mend pump 12; ")
+
+    once = Talk().user("go").calls("Bash", {"command": "git commit -m x"}).gets("[main 1234567] Mend it")
+    assert [entry.text for entry in once.entries("command")] == ["`git commit` — ok: 1234567 Mend it"]
 
 
 def test_a_sub_agent_runs_until_its_result_or_a_notice_comes() -> None:

@@ -3,7 +3,15 @@ from __future__ import annotations
 import pytest
 
 from autocompact.core.redaction import redact
-from autocompact.ledger.outcomes import HEAD, TAIL, error_lines, is_status_hidden, normal, read_outcome
+from autocompact.ledger.outcomes import (
+    HEAD,
+    TAIL,
+    error_lines,
+    is_status_hidden,
+    normal,
+    read_outcome,
+    was_not_edited,
+)
 
 
 @pytest.mark.parametrize(
@@ -138,3 +146,25 @@ def test_only_what_shortens_the_output_is_taken_off(command: str, same: str) -> 
 def test_a_hostile_command_takes_no_longer_than_its_length(piece: str) -> None:
     """In quadratic time each would take minutes."""
     assert len(normal(piece * (400_000 // len(piece)))) <= 400_000
+
+
+@pytest.mark.parametrize(
+    ("output", "not_edited"),
+    [
+        ("<tool_use_error>File has not been read yet. Read it first.</tool_use_error>", True),
+        ("String to replace not found in file.", True),
+        ("Error: old_str did not appear verbatim in /a.py. No replacement was performed.", True),
+        ("Your proposed edit has introduced new syntax error(s). Please understand the fixes", True),
+        ("Exit code: 1\nWall time: 0.1 seconds\nOutput:\nInvalid patch", True),
+        ("Failed to edit, could not find the string", True),
+        (
+            "The file /a.py has been updated.\n 1\tdef error():\n 2\t    raise ValueError('failed to read')",
+            False,
+        ),
+        ("Exit code: 0\nWall time: 0 seconds\nOutput:\nSuccess. Updated the following files:\nM a.py", False),
+        ("Successfully replaced text in errors.py. Changed 3 characters.", False),
+        ("", False),
+    ],
+)
+def test_an_edit_says_itself_whether_it_was_made(output: str, not_edited: bool) -> None:
+    assert was_not_edited(output) is not_edited

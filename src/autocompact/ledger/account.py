@@ -14,6 +14,7 @@ from collections import Counter as Counted
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
+from operator import itemgetter
 
 from autocompact.core.language import WORDS
 from autocompact.core.redacted import EMPTY
@@ -74,6 +75,7 @@ PER_NOTE, PARAGRAPH, _PASSES = 2, 600, 4
 _TOO_SHORT = 90
 _LITTLE = 40
 _LONGEST_ITEM = 200
+_NEEDED = 0.5
 _LONG_FOLDER = 12
 _SAME = 60
 """Characters of a line by which it is known again."""
@@ -386,15 +388,15 @@ def _with_names(
 
 
 def _items(entries: Iterable[Entry], budget: int, *, counter: Counter, least: float = 0.0) -> str:
-    """The latest of the entries that fit, in order."""
-    kept: list[str] = []
-    for entry in sorted(entries, key=lambda entry: -entry.seq):
+    """The entries that fit, in order: those most needed, then the latest."""
+    kept: list[tuple[int, str]] = []
+    for entry in sorted(entries, key=lambda entry: (entry.need < _NEEDED, -entry.seq)):
         line = f"- {_item(entry)} ({reference(entry.seq)})"
         size = counter.count(line) + 1
         if entry.need >= least and size <= budget:
             budget -= size
-            kept.append(line)
-    return "\n".join(reversed(kept))
+            kept.append((entry.seq, line))
+    return "\n".join(line for _, line in sorted(kept, key=itemgetter(0)))
 
 
 def _item(entry: Entry) -> str:

@@ -18,6 +18,7 @@ from autocompact.core.actions import Action, Effect
 from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import EMPTY, RedactedJson
 from autocompact.core.redaction import Redacted
+from autocompact.core.references import reference
 from autocompact.ledger.entries import Entry
 from autocompact.ledger.paths import is_temporary
 from autocompact.ledger.scan import Call
@@ -74,6 +75,23 @@ class _File:
     )
     seqs: list[int] = field(default_factory=list[int])
     said: list[str] = field(default_factory=list[str])
+    handed_on: int = 0
+    tried: str = ""
+
+    def take(self, hunks: Iterable[tuple[str | None, str]]) -> None:
+        """Take in what an edit says was there before, and is there now."""
+        for old, new in hunks:
+            if old is None:
+                self.whole(new)
+            else:
+                self.edit(old, new)
+
+    def hand_on(self, seq: int) -> None:
+        """An agent was told of it in message ``seq``: what stands in it now, only that agent's own log would say."""
+        self.handed_on = seq
+        self.added.clear()
+        self.removed.clear()
+        self.said.clear()
 
     def note(self, effect: Effect) -> None:
         """Count one effect; a file that is written after it was deleted is there, and of a deleted one nothing stands."""
@@ -131,18 +149,22 @@ def find_changes(
     """One entry a changed file, in order of its last change.
 
     Args:
-        calls: in order; calls that failed changed nothing.
+        calls: in order; calls that failed changed nothing, but what the last of them tried is told.
         words: the words for what happens to a file.
         same: other spellings of a path.
         said: by message, the agent's last sentence before it acts.
     """
     files: dict[Redacted, _File] = {}
+    tried: dict[Redacted, _File] = {}
     for call in calls:
         if call.is_error:
+            tried |= {same.get(path, path): _tried(call, hunks) for path, _, hunks in _edits(call.action)}
             continue
         _follow_git(files, call.action.command)
+        _follow_agents(files, call)
         for path, effect, hunks in _edits(call.action):
             path = same.get(path, path)
+            tried.pop(path, None)
             file = files.pop(path, None) or _File()
             files[path] = file
             file.note(effect)
@@ -150,13 +172,20 @@ def find_changes(
             sentence = said.get(call.seq, "")
             if sentence and sentence not in file.said:
                 file.said.append(sentence)
-            for old, new in hunks:
-                if old is None:
-                    file.whole(new)
-                else:
-                    file.edit(old, new)
+            file.take(hunks)
     _say_once(files.values())
+    for path, attempt in tried.items():
+        if gist := _gist(path, attempt):
+            file = files[path] = files.pop(path, None) or attempt
+            file.tried = f"not applied {reference(attempt.seqs[0])} {gist}"
     return [_entry(path, file, words=words) for path, file in files.items()]
+
+
+def _tried(call: Call, hunks: list[tuple[str | None, str]]) -> _File:
+    """What a call that failed would have changed in a file."""
+    file = _File(seqs=[call.seq])
+    file.take(hunks)
+    return file
 
 
 def _say_once(files: Iterable[_File]) -> None:
@@ -184,6 +213,16 @@ def _follow_git(files: dict[Redacted, _File], command: str) -> None:
             file.said.clear()
             if not any((*file.committed[0].values(), *file.committed[1].values())):
                 del files[path]
+
+
+def _follow_agents(files: dict[Redacted, _File], call: Call) -> None:
+    """Tell no line as the newest of a file that a sub-agent was told of after the last edit, or reports on."""
+    if call.action.verb != "spawn":
+        return
+    told = f"{call.action.text}\n{call.output}"
+    for path, file in files.items():
+        if re.search(rf"(?<![\w.-]){re.escape(path.rpartition('/')[2])}(?![\w-])", told):
+            file.hand_on(call.seq)
 
 
 def _edits(action: Action) -> Iterator[_Edit]:
@@ -251,14 +290,13 @@ def _patch(patch: str, action: Action) -> Iterator[_Edit]:
 
 def _entry(path: Redacted, file: _File, *, words: Mapping[str, Redacted]) -> Entry:
     last = file.seqs[-1]
+    told = " ".join(filter(None, (_effect(file, words), _gist(path, file)))) if file.effects else ""
     return Entry(
         kind="change",
-        text=Redacted(
-            " ".join(filter(None, (_effect(file, words), _gist(path, file))))
-        ),  # made of what was redacted
+        text=Redacted("; ".join(filter(None, (told, file.tried)))),  # made of what was redacted
         seq=last,
         key=path,
-        state="done",
+        state="done" if file.effects else "open",
         state_seq=file.seqs[0],
         need=TEMPORARY_NEED if is_temporary(path) else CHANGED_NEED,
     )
@@ -299,6 +337,9 @@ def _gist(path: str, file: _File) -> str:
     ]
     if file.said:
         parts.append("; ".join(f"“{sentence}”" for sentence in file.said[-2:]))
+    if file.handed_on:
+        when = "before" if file.handed_on > file.seqs[-1] else "after"
+        parts.append(f"edited here {when} a sub-agent worked on it, see {reference(file.handed_on)}")
     return "— " + "; ".join(parts) if parts else ""
 
 

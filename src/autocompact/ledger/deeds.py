@@ -13,9 +13,9 @@ from autocompact.core.redaction import Redacted
 from autocompact.ledger.changes import DOCUMENTS, definitions
 from autocompact.ledger.commands import is_check, is_look, short
 from autocompact.ledger.entries import Entry, State
-from autocompact.ledger.outcomes import Outcome, normal, was_not_run
+from autocompact.ledger.outcomes import Outcome, committed, normal, was_not_run
 from autocompact.ledger.scan import Call, Said
-from autocompact.ledger.wrapping import task_notices, unnumbered
+from autocompact.ledger.wrapping import launched, task_notices, unnumbered
 
 _BACKGROUND = re.compile(
     r"running in (?:the )?background with ID: ?(?P<id>[\w-]+)|agentId: ?(?P<agent>[\w-]+)"
@@ -34,6 +34,9 @@ _ENDED = re.compile(
 _STATUS: Mapping[State, str] = {
     "": "", "open": "pending", "done": "completed", "superseded": "cancelled", "withdrawn": "cancelled",
 }  # fmt: skip
+COMMITS = 12
+"""Commits that are told by hash and title."""
+
 UNDERWAY: Final = " ←"
 _TODO_STATE: Mapping[str, State] = {
     "completed": "done", "complete": "done", "done": "done", "finished": "done", "closed": "done",
@@ -116,16 +119,37 @@ class _Run:
 def find_commands(calls: Sequence[Call], *, words: Mapping[str, Redacted]) -> list[Entry]:
     """The commands with what came of their last run; commands that only look at something are left out."""
     runs: dict[Redacted, _Run] = {}
+    commits: dict[Redacted, int] = {}
     for call in calls:
         outcome = call.outcome
         if outcome is None or was_not_run(call.output):
+            continue
+        if (made := edited(outcome.counts, committed)) and not outcome.failed:
+            commits[made] = call.seq
             continue
         key = edited(call.action.command, normal)
         before = runs.pop(key, None)
         if is_look(key):
             continue
         runs[key] = _Run(command=key, seq=call.seq, outcome=outcome, times=before.times + 1 if before else 1)
-    return [_command_entry(run, words=words) for run in runs.values()]
+    found = [_command_entry(run, words=words) for run in runs.values()]
+    return [*found, _commits(commits, words=words)] if commits else found
+
+
+def _commits(commits: Mapping[Redacted, int], *, words: Mapping[str, Redacted]) -> Entry:
+    """All commits as one entry: hashes and titles of the last `COMMITS`, the newest first."""
+    titles = list(commits)[: -COMMITS - 1 : -1]
+    seqs = list(commits.values())
+    times = filled(" {}×", len(commits)) if len(commits) > 1 else EMPTY
+    return Entry(
+        kind="command",
+        text=filled("`git commit`{} — {}: {}", times, words["passed"], joined("; ", titles)),
+        seq=seqs[-1],
+        key=filled("git commit {}", seqs[-1]),
+        state="done",
+        state_seq=seqs[-1],
+        need=0.6,
+    )
 
 
 def _command_entry(run: _Run, *, words: Mapping[str, Redacted]) -> Entry:
@@ -234,12 +258,7 @@ def find_running(
             call.action.verb == "stop" or _ENDED.search(call.output[-2_000:] + call.output[:2_000])
         ):
             del running[about]
-        match = (
-            _BACKGROUND.search(call.output[:3_000])
-            if call.action.verb in ("run", "spawn", "poll", "other")
-            else None
-        )
-        task = Redacted(next(filter(None, match.groups()), "")) if match else EMPTY
+        task = _started(call)
         if task and task not in running and call.action.verb != "poll":
             running[task] = _running_entry(call, task)
         elif not call.answered and call.action.verb == "spawn":
@@ -249,6 +268,16 @@ def find_running(
             if status != "running":
                 running.pop(task, None)
     return list(running.values())
+
+
+def _started(call: Call) -> Redacted:
+    """The id of what ``call`` leaves running, "" for nothing: an agent's report also has the id by which it could go on."""
+    if call.action.verb not in ("run", "spawn", "poll", "other"):
+        return EMPTY
+    match = _BACKGROUND.search(call.output[:3_000])
+    if match is None or (match["agent"] and call.action.verb == "spawn" and not launched(call.output)):
+        return EMPTY
+    return Redacted(next(filter(None, match.groups()), ""))
 
 
 def _string(arguments: Mapping[str, RedactedJson], key: str) -> Redacted:

@@ -20,7 +20,7 @@ _COUNTS = re.compile(
     r"|^test result:|^ *Tests?: |^TOTAL\b.*\d%|coverage[:=]? ?\d|^Ran \d{1,9} tests",
     re.MULTILINE,
 )
-_COMMIT = re.compile(r"^\[[^\]\n]{1,80} [0-9a-f]{7,12}\] .*$", re.MULTILINE)
+_COMMIT = re.compile(r"^\[[^\]\n]{1,80} (?P<hash>[0-9a-f]{7,12})\] (?P<title>.*)$", re.MULTILINE)
 _FAILED = re.compile(
     r"^(?:--- FAIL|FAIL\b|FAILED\b|not ok\b|error(?:\[|:)|panic:|fatal:|E  )|\b[1-9]\d{0,8} failed",
     re.MULTILINE,
@@ -37,6 +37,14 @@ _NOT_RUN = re.compile(
     r"|Command aborted|doesn't want to take this action",
     re.IGNORECASE,
 )
+_NOT_EDITED = re.compile(
+    r"\A\W{0,3}(?:<tool_use_error>)?(?:error|failed|failure|invalid|could ?n[o']t|cannot|can't|unable to|no replacement"
+    r"|no (?:such|changes?|match(?:es)?)\b|permission denied)\b"
+    r"|verification failed|No replacement was performed|did not appear verbatim|[Ss]tring to replace (?:was )?not found"
+    r"|new syntax error|changes have NOT been applied|has not been read yet|modified since read|not find (?:the )?(?:exact|expected)",
+    re.IGNORECASE,
+)
+_FIRST = 600
 _OTHER_STATUS = re.compile(
     r"\|\s*(?:tail|head|tee|cat|grep|egrep|rg|sed|awk|less|sort|uniq|cut|tr|wc)\b|\|\|\s*(?:true|:|echo|exit 0)(?:\s|$)|;\s*(?:echo|true)\b"
 )
@@ -76,9 +84,22 @@ class Outcome:
     errors: tuple[Redacted, ...]
 
 
+def committed(counts: str) -> str:
+    """Hash and title of the commit that the counts of an outcome begin with; "" for none."""
+    commit = _COMMIT.match(counts)
+    return f"{commit['hash']} {commit['title'].partition('; ')[0]}" if commit else ""
+
+
 def was_not_run(output: str) -> bool:
     """Whether a person refused or stopped the call, so that its output says nothing of what it would have done."""
     return _NOT_RUN.search(output, 0, 500) is not None
+
+
+def was_not_edited(output: str) -> bool:
+    """Whether the output of an edit says that nothing was changed, which not every program marks as an error."""
+    output = without_wrappers(output[:_FIRST]).lstrip()
+    code = _exit_code(output[:_FIRST])
+    return bool(code) or _NOT_EDITED.search(output) is not None
 
 
 def is_status_hidden(command: str) -> bool:

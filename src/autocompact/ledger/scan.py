@@ -30,7 +30,7 @@ from autocompact.core.redaction import Redacted
 from autocompact.core.spoken import is_example, standing_words
 from autocompact.core.text_calls import with_calls
 from autocompact.ledger.commands import is_check
-from autocompact.ledger.outcomes import Outcome, is_status_hidden, read_outcome
+from autocompact.ledger.outcomes import Outcome, is_status_hidden, read_outcome, was_not_edited
 from autocompact.ledger.sightings import NoSightings, Piece, Sightings, Spoken, Voice
 from autocompact.ledger.stretches import readable
 from autocompact.ledger.wrapping import holds_instructions, launched, ordered, replied, reported, unnumbered
@@ -244,7 +244,9 @@ def _result(found: Scan, part: RedactedResult, *, said: Said, call: Call | None)
     """Take in a result; ``said`` is what the user says inside of it."""
     text = edited(part.text, unnumbered)
     if call is not None:
-        call.output, call.is_error, call.answered = part.text, part.is_error, said.seq
+        call.output, call.answered = part.text, said.seq
+        edits = call.action.verb in ("edit", "create", "delete")
+        call.is_error = part.is_error or (edits and was_not_edited(part.text))
         if call.action.command:
             command = call.action.command
             hidden = is_check(command) and is_status_hidden(command)

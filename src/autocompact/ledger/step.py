@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from autocompact.core.redacted import filled
 from autocompact.core.redaction import Redacted
 from autocompact.ledger.entries import Entry
-from autocompact.ledger.outcomes import without_wrappers
+from autocompact.ledger.outcomes import error_lines, was_not_run, without_wrappers
 from autocompact.ledger.passages import passages
 from autocompact.ledger.scan import Call
 from autocompact.ledger.sightings import Spoken
@@ -88,6 +88,11 @@ def _what(call: Call) -> str:
 def _done(call: Call) -> str:
     if not call.answered:
         return f"{_what(call)} → …"
+    failed = call.outcome.failed if call.outcome else call.is_error
+    if failed and not was_not_run(call.output):
+        counts = (call.outcome.counts,) if call.outcome and call.outcome.counts else ()
+        told = " / ".join(dict.fromkeys((*counts, *error_lines(call.output))))
+        return f"{_what(call)} → {clipped(told, RESULT) or '(failed)'}"
     lines = [line.strip() for line in unnumbered(without_wrappers(call.output)).split("\n") if line.strip()]
     end = clipped(" / ".join(line[:RESULT] for line in lines[-LINES:]), RESULT, end=True)
     return f"{_what(call)} → {end or '(nothing)'}"
