@@ -310,7 +310,10 @@ def _stands(kinds: Mapping[Kind, list[Entry]], budget: int, *, counter: Counter)
     said = [entry for entry in steps if entry.key.startswith("step words")]
     calls = [entry for entry in steps if not entry.key.startswith("step words")]
     ranked += [(2, f"- {reference(entry.seq)} “{entry.text}”") for entry in said]
-    ranked += [(0, f"- {reference(entry.seq)} {entry.text}") for entry in calls]
+    ranked += [
+        (2, f"- {entry.text}") if entry.key == "step git" else (0, f"- {reference(entry.seq)} {entry.text}")
+        for entry in calls
+    ]
     return _fitting(ranked, budget, counter=counter)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from autocompact.core.redacted import filled
+from autocompact.core.redacted import filled, own
 from autocompact.core.redaction import Redacted
+from autocompact.ledger.checkout import git_state
 from autocompact.ledger.entries import Entry
 from autocompact.ledger.outcomes import error_lines, was_not_run, without_wrappers
 from autocompact.ledger.passages import passages
@@ -26,7 +27,7 @@ _SPACE = re.compile(r"\s+")
 
 
 def find_step(spoken: Sequence[Spoken], calls: Sequence[Call]) -> list[Entry]:
-    """What the agent said and did last: one entry for the words, one for each call, in order."""
+    """What the agent said and did last: an entry for the words, one for the checkout, one for each call, in order."""
     entries = [
         Entry(
             kind="step",
@@ -37,6 +38,11 @@ def find_step(spoken: Sequence[Spoken], calls: Sequence[Call]) -> list[Entry]:
         )
         for index, words in enumerate(_last_words(spoken))
     ]
+    told, seq = git_state(calls)
+    if told:
+        entries.append(
+            Entry(kind="step", text=filled("git: {}", told), seq=seq, key=own("step git"), need=0.95)
+        )
     latest = {
         _what(call): call for call in calls[-4 * CALLS :] if call.action.verb != "todo"
     }  # of equal calls, as when something is waited for, the last; the plan is told by itself

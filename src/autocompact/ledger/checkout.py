@@ -1,0 +1,60 @@
+"""Where the checkout stands: last commit, last push, last status and pull request, as git and its hosts told them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from autocompact.core.redaction import Redacted
+from autocompact.core.references import reference
+from autocompact.ledger.scan import Call
+
+_COMMITTED = re.compile(
+    r"^\[(?P<branch>[^\]\n ]{1,100})[^\]\n]{0,40} (?P<hash>[0-9a-f]{7,12})\] ", re.MULTILINE
+)
+_PUSHED = re.compile(
+    r"^ *(?:[+*]? *(?P<range>[0-9a-f]{7,12}\.{2,3}[0-9a-f]{7,12})|\* \[new branch\]) +(?P<from>\S{1,100}) +-> (?P<to>\S{1,100})",
+    re.MULTILINE,
+)
+_SHORT = re.compile(r"^## (?P<short>[^\n]{1,200})", re.MULTILINE)
+_LONG = re.compile(
+    r"^On branch (?P<branch>\S{1,100})(?:\nYour branch (?P<how>[^\n.,]{1,120}))?", re.MULTILINE
+)
+_SWITCHED = re.compile(r"^Switched to (?:a new )?branch '(?P<branch>[^'\n]{1,100})'", re.MULTILINE)
+_REQUEST = re.compile(
+    r"https?://[\w.:-]{3,100}/[\w./-]{3,200}/(?:pull|pulls|pull-requests|merge_requests)/\d{1,9}(?![\w/])"
+)
+_GIT = re.compile(r"(?<![\w./-])(?:git|gh|glab|hub)\s")
+_OPENS = re.compile(r"(?<![\w./-])(?:gh|glab|hub)\s+(?:pr|mr|pull-request)\b")
+_STATUS = re.compile(r"(?<![\w./-])git\s(?:-\S+\s+\S+\s+)?status\b")
+_LOOKED_AT = 4_000
+
+
+def git_state(calls: Iterable[Call]) -> tuple[Redacted, int]:
+    """One line on the checkout, oldest first, and the last message that it comes from; "" and 0 if git told nothing."""
+    told: dict[str, tuple[str, int]] = {}
+    for call in calls:
+        if call.answered and _GIT.search(call.action.command):
+            told |= {what: (words, call.seq) for what, words in _told(call.action.command, call.output)}
+    order = sorted(told.items(), key=lambda item: item[1][1])
+    pieces = [f"{what} {words} ({reference(seq)})" for what, (words, seq) in order]
+    return Redacted("; ".join(pieces)), order[-1][1][1] if order else 0
+
+
+def _told(command: str, output: str) -> Iterable[tuple[str, str]]:
+    """What the output of a git command says, by what it is about."""
+    output = output[-_LOOKED_AT:]
+    for commit in [*_COMMITTED.finditer(output)][-1:]:
+        yield "last commit", f"{commit['hash']} on {commit['branch']}"
+    for push in [*_PUSHED.finditer(output)][-1:] if "push" in command else ():
+        way = push["to"] if push["from"] == push["to"] else f"{push['from']} -> {push['to']}"
+        yield "last push", f"{push['range'] or 'new branch'} {way}"
+    if _STATUS.search(command):
+        if short := _SHORT.search(output):
+            yield "status", short["short"].strip()
+        elif long := _LONG.search(output):
+            yield "status", f"on {long['branch']}" + (f", {long['how']}" if long["how"] else "")
+    elif _OPENS.search(command) and (request := _REQUEST.search(output)):
+        yield "pull request", request[0]
+    elif switched := _SWITCHED.search(output):
+        yield "status", f"on {switched['branch']}"

@@ -1,0 +1,62 @@
+"""What git told of the checkout."""
+
+from __future__ import annotations
+
+import pytest
+
+from autocompact.ledger.checkout import git_state
+from autocompact.ledger.scan import scan
+from tests.core.talk import Talk
+
+
+def _state(*runs: tuple[str, str]) -> tuple[str, int]:
+    talk = Talk().user("go")
+    for command, output in runs:
+        talk.calls("Bash", {"command": command}).gets(output)
+    return git_state(scan(talk.messages).calls)
+
+
+def test_the_last_commit_push_status_and_pull_request_are_told_with_their_messages() -> None:
+    pushed = "To example.com:a/b.git\n   0efd40b..41249ec  fix/pump -> fix/pump\n"
+    told, seq = _state(
+        ("git status", "On branch fix/pump\nYour branch is ahead of 'origin/main' by 2 commits.\n"),
+        ("git commit -m a", "[fix/pump 0efd40b] a\n"),
+        ("git add . && git commit -m b && git push", f"[fix/pump 41249ec] b\n 1 file changed\n{pushed}"),
+        ("gh pr create --fill", "https://git.example.com/a/b/pull/141\n"),
+    )
+    assert told == (
+        "status on fix/pump, is ahead of 'origin/main' by 2 commits (m2); last commit 41249ec on fix/pump (m6); "
+        "last push 0efd40b..41249ec fix/pump (m6); pull request https://git.example.com/a/b/pull/141 (m8)"
+    )
+    assert seq == 8
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "told"),
+    [
+        ("git status --short --branch", "## main...origin/main [behind 1]\n M a.py", "status main...origin/main [behind 1] (m2)"),
+        ("git -C /repo status -sb", "## main", "status main (m2)"),
+        ("git status", "On branch main\nnothing to commit", "status on main (m2)"),
+        ("git checkout -b fix", "Switched to a new branch 'fix'", "status on fix (m2)"),
+        ("git push -u origin HEAD", " * [new branch]      HEAD -> fix", "last push new branch HEAD -> fix (m2)"),
+        ("git fetch", "   1234567..89abcde  main       -> origin/main", ""),
+        ("git log", "pull request https://example.com/a/b/pull/1", ""),
+        ("cat notes.md", "On branch main\n[main 1234567] words", ""),
+        ("ls .git ", "HEAD", ""),
+    ],
+)  # fmt: skip
+def test_each_is_read_where_git_tells_it(command: str, output: str, told: str) -> None:
+    assert _state((command, output))[0] == told
+
+
+def test_without_git_nothing_is_told() -> None:
+    assert git_state([]) == ("", 0)
+    assert git_state(scan(Talk().user("go").calls("Bash", {"command": "git status"}).messages).calls) == (
+        "",
+        0,
+    )
+
+
+def test_the_account_says_where_the_checkout_stands() -> None:
+    talk = Talk().user("go").calls("Bash", {"command": "git commit -m a"}).gets("[main 1234567] a")
+    assert "git: last commit 1234567 on main (m2)" in [entry.text for entry in talk.entries("step")]
