@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 from autocompact.sessions.speakers import Speaker
 
-Agent: TypeAlias = Literal["Claude Code", "Codex", "Copilot CLI", "Gemini CLI", "pi"]
+Agent: TypeAlias = Literal["Claude Code", "Codex", "Copilot CLI", "Gemini CLI", "pi", "any, calls as text"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,6 +184,25 @@ FORMS = [
     *_forms("pi", "`message`, role branchSummary", program=("went back",)),
     *_forms("pi", "`message`, role compactionSummary", program=("what was said",)),
     *_forms("pi", "`custom_message`", program=("saved",)),
+    *_forms(
+        "any, calls as text",
+        "chat message, role user",
+        person=(
+            "Observation: the pump leaks",
+            "[attempt_completion] Result:\n<user_message>fix the pump</user_message>",
+        ),
+        program=(
+            "EXECUTION RESULT of [terminal]:\npump.py",
+            "OBSERVATION:\npump.py",
+            "Observation:\npump.py",
+            "<returncode>0</returncode>\n<output>\npump.py\n</output>",
+            "<tool_response>\npump.py\n</tool_response>",
+            "<function_results>pump.py</function_results>",
+            "[read_file for 'pump.py'] Result:\n1",
+            "exitcode: 0 (execution succeeded)\nCode output: 4",
+            "Tool output for tool call c1:\npump.py",
+        ),
+    ),
 ]
 
 HEAD = ("| agent | recorded as | example | speaker |", "|---|---|---|---|")

@@ -83,12 +83,18 @@ def _pi(form: Form) -> list[object]:
     return [*before, entry("message", message={"role": role, field: form.text})]
 
 
+def _chat(form: Form) -> list[object]:
+    before = [{"role": "user", "content": "what came before"}, {"role": "assistant", "content": "it is done"}]
+    return [*before, {"role": "user", "content": form.text}]
+
+
 _WRITERS = {
     "Claude Code": _claude,
     "Codex": _codex,
     "Copilot CLI": _copilot,
     "Gemini CLI": _gemini,
     "pi": _pi,
+    "any, calls as text": _chat,
 }
 
 
