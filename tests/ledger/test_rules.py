@@ -281,7 +281,8 @@ def test_a_permission_of_what_nothing_forbade_is_no_rule() -> None:
 
 
 def test_instructions_of_a_client_give_rules_and_its_system_prompt_which_stays_anyway_gives_none() -> None:
-    block = "<system-reminder>\n# claudeMd\nContents of CLAUDE.md:\n\nNever push without my approval.\n</system-reminder>"
+    block = "<system-reminder>\n# claudeMd\nContents of CLAUDE.md:\n\nNever push without my approval.\n"
+    block += "Always write to `results/<run>/<time>` and never beside it.\n</system-reminder>"
     talk = (
         Talk()
         .add("system", Text(text="Never lie."))
@@ -291,6 +292,7 @@ def test_instructions_of_a_client_give_rules_and_its_system_prompt_which_stays_a
     found = {entry.text: entry.where for entry in extract(talk.messages).entries if entry.kind == "rule"}
     assert found == {
         "Never push without my approval.": "file",
+        "Always write to `results/<run>/<time>` and never beside it.": "file",
         "Always answer in French.": "",
         "Never edit a file without asking me.": "client",
     }

@@ -35,8 +35,8 @@ MOST = 200
 ENDED, SAID_ANEW = 0.5, 0.7
 """Share of the terms that a rule and what ends it, or says it anew, have in common."""
 
-_TAG = re.compile(r"</?[A-Za-z][\w -]{0,40}>")
-"""Around a client's instructions; the words before one are a sentence of their own."""
+_TAG = re.compile(r"^[ \t]*<[A-Za-z][\w -]{0,40}>(?![/`])|</[A-Za-z][\w -]{0,40}>", re.MULTILINE)
+"""Around a client's instructions; the words before one are a sentence of their own. "results/<run>/<time>" has none."""
 
 _LASTING = LazyPattern(
     r"\b(?:(?:always|never)(?!-\w)|from now on|from here on|going forward|in (?:the )?future|at all times|under no circumstances|no matter what"
