@@ -25,7 +25,7 @@ def test_the_last_commit_push_status_and_pull_request_are_told_with_their_messag
         ("gh pr create --fill", "https://git.example.com/a/b/pull/141\n"),
     )
     assert told == (
-        "status on fix/pump, is ahead of 'origin/main' by 2 commits (m2); last commit 41249ec on fix/pump (m6); "
+        "status on fix/pump, ahead of origin/main by 2 commits (m2); last commit 41249ec on fix/pump (m6); "
         "last push 0efd40b..41249ec fix/pump (m6); pull request https://git.example.com/a/b/pull/141 (m8)"
     )
     assert seq == 8
@@ -37,6 +37,11 @@ def test_the_last_commit_push_status_and_pull_request_are_told_with_their_messag
         ("git status --short --branch", "## main...origin/main [behind 1]\n M a.py", "status main...origin/main [behind 1] (m2)"),
         ("git -C /repo status -sb", "## main", "status main (m2)"),
         ("git status", "On branch main\nnothing to commit", "status on main (m2)"),
+        (
+            "git status", "On branch main\nYour branch and 'origin/main' have diverged,\nand have 2 and 3 different commits",
+            "status on main, diverged from origin (m2)",
+        ),
+        ("git status", "On branch main\nYour branch is based on what is gone.", "status on main, is based on what is gone (m2)"),
         ("git checkout -b fix", "Switched to a new branch 'fix'", "status on fix (m2)"),
         ("git push -u origin HEAD", " * [new branch]      HEAD -> fix", "last push new branch HEAD -> fix (m2)"),
         ("git fetch", "   1234567..89abcde  main       -> origin/main", ""),

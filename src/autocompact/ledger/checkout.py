@@ -53,8 +53,18 @@ def _told(command: str, output: str) -> Iterable[tuple[str, str]]:
         if short := _SHORT.search(output):
             yield "status", short["short"].strip()
         elif long := _LONG.search(output):
-            yield "status", f"on {long['branch']}" + (f", {long['how']}" if long["how"] else "")
+            yield "status", f"on {long['branch']}{_relation(long['how'] or '', branch=long['branch'])}"
     elif _OPENS.search(command) and (request := _REQUEST.search(output)):
         yield "pull request", request[0]
     elif switched := _SWITCHED.search(output):
         yield "status", f"on {switched['branch']}"
+
+
+def _relation(how: str, *, branch: str) -> str:
+    """How the branch stands to its remote, in few words: ", ahead of origin by 2 commits"."""
+    remote = re.search(r"'([^']+)'", how)
+    name = remote[1].removesuffix(f"/{branch}") if remote else ""
+    if "diverged" in how:
+        return f", diverged from {name}"
+    told = how.removeprefix("is ").replace(f"'{remote[1]}'", name) if remote else how
+    return f", {told}" if told else ""
