@@ -22,7 +22,10 @@ def test_the_last_commit_push_status_and_pull_request_are_told_with_their_messag
         ("git status", "On branch fix/pump\nYour branch is ahead of 'origin/main' by 2 commits.\n"),
         ("git commit -m a", "[fix/pump 0efd40b] a\n"),
         ("git add . && git commit -m b && git push", f"[fix/pump 41249ec] b\n 1 file changed\n{pushed}"),
-        ("gh pr create --fill", "https://git.example.com/a/b/pull/141\n"),
+        (
+            "gh pr create --body \"$(cat <<'EOF'\nOne git status instead of two.\nEOF\n)\"",
+            "https://git.example.com/a/b/pull/141\n",
+        ),
     )
     assert told == (
         "status on fix/pump, ahead of origin/main by 2 commits (m2); last commit 41249ec on fix/pump (m6); "

@@ -177,7 +177,7 @@ def find_changes(
     for path, attempt in tried.items():
         if gist := _gist(path, attempt):
             file = files[path] = files.pop(path, None) or attempt
-            file.tried = f"not applied {reference(attempt.seqs[0])} {gist}"
+            file.tried = f"not applied {reference(attempt.seqs[0])} {gist.replace('now `', 'with `', 1)}"
     return [_entry(path, file, words=words) for path, file in files.items()]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from autocompact.core.actions import HEREDOC
 from autocompact.core.redaction import Redacted
 from autocompact.core.references import reference
 from autocompact.ledger.scan import Call
@@ -34,8 +35,11 @@ def git_state(calls: Iterable[Call]) -> tuple[Redacted, int]:
     """One line on the checkout, oldest first, and the last message that it comes from; "" and 0 if git told nothing."""
     told: dict[str, tuple[str, int]] = {}
     for call in calls:
-        if call.answered and _GIT.search(call.action.command):
-            told |= {what: (words, call.seq) for what, words in _told(call.action.command, call.output)}
+        command = call.action.command
+        if call.answered and _GIT.search(command):
+            told |= {
+                what: (words, call.seq) for what, words in _told(HEREDOC.sub(r"\1\3", command), call.output)
+            }
     order = sorted(told.items(), key=lambda item: item[1][1])
     pieces = [f"{what} {words} ({reference(seq)})" for what, (words, seq) in order]
     return Redacted("; ".join(pieces)), order[-1][1][1] if order else 0
@@ -49,13 +53,13 @@ def _told(command: str, output: str) -> Iterable[tuple[str, str]]:
     for push in [*_PUSHED.finditer(output)][-1:] if "push" in command else ():
         way = push["to"] if push["from"] == push["to"] else f"{push['from']} -> {push['to']}"
         yield "last push", f"{push['range'] or 'new branch'} {way}"
+    if _OPENS.search(command) and (request := _REQUEST.search(output)):
+        yield "pull request", request[0]
     if _STATUS.search(command):
         if short := _SHORT.search(output):
             yield "status", short["short"].strip()
         elif long := _LONG.search(output):
             yield "status", f"on {long['branch']}{_relation(long['how'] or '', branch=long['branch'])}"
-    elif _OPENS.search(command) and (request := _REQUEST.search(output)):
-        yield "pull request", request[0]
     elif switched := _SWITCHED.search(output):
         yield "status", f"on {switched['branch']}"
 
