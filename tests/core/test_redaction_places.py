@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from types import FrameType
+
 import pytest
 
-from autocompact.core.redaction import redact
+from autocompact.core.redaction import find_secrets, redact
 
 SECRETS = [
     ("db_password = moonlight\n", "moonlight"),
@@ -20,10 +24,29 @@ SECRETS = [
     ("das Passwort ist Wolkenbruch9, bitte nicht weitergeben", "Wolkenbruch9"),
     ("name,url,username,password\nShop,https://x.example,bob,moonlight", "moonlight"),
     ("name,password\npassport,sunshine7\nbypass,moonlight\npass,starlight9\n", "moonlight"),
-    ("login,pass\nbob,moonlight\n", "moonlight"),
-    ("name,user_pass,mail\nbob,moonlight,b@x.example\n", "moonlight"),
     ('"user";"password"\n"bob";"it""s moon light"\n', 'it""s moon light'),
     ("INSERT INTO users (name, password)\nVALUES ('bob', 'moonlight'), ('eve', 'sunshine7')", "sunshine7"),
+    ("user,pass\nbob,moonlight\n", "moonlight"),
+    ("login,pass\nbob,moonlight\n", "moonlight"),
+    ("name,user_pass,mail\nbob,moonlight,b@x.example\n", "moonlight"),
+    ("name,password\nJoe's Shop,moonlight\n", "moonlight"),
+    ("name,password\nJoe's Shop,sunshine7\neve,moonlight\n", "moonlight"),
+    ("name,password\nbob,kT9(x)vL2q\neve,starlight9\n", "kT9(x)vL2q"),
+    ('name,password\nbob,kT9"x;vL2q\neve,starlight9\n', 'kT9"x;vL2q'),
+    ("name,password\nbob,'unfinished\n", "'unfinished"),
+    ("name\tnote\tpassword\nbob\t\tmoonlight\n", "moonlight"),
+    ("name,password\nbob,a,b\neve,moonlight\n", "moonlight"),
+    ("INSERT INTO users (name, at, password) VALUES ('bob', NOW(), 'moonlight')", "moonlight"),
+    ("INSERT INTO users (name, password) VALUES ('O\\'Neil', 'moonlight')", "moonlight"),
+    ("INSERT INTO users (name, password) VALUES ('C:\\', 'moonlight')", "moonlight"),
+    ("INSERT INTO users (name, password) VALUES (f(g(1)), 'x'), ('eve', 'moonlight')", "moonlight"),
+    ("INSERT INTO users (name, password) VALUES ('bob'), ('eve', 'moonlight')", "moonlight"),
+    ('name,note,password\nbob,"two\nlines",sunshine7\neve,x,moonlight\n', "moonlight"),
+    ('name,password\nbob,"sunshine7\neve,moonlight\n', "moonlight"),
+    ("a,b\nname,password\nx,y,z\nurl,note,password\nx,y,moonlight\n", "moonlight"),
+    ("\x1b[90m12:01 \x1b[35mBearer kT9wLf2L23XD6tiGLYEuzxoG\x1b[0m", "kT9wLf2L23XD6tiGLYEuzxoG"),
+    ("pass\x1b[1mword\x1b[0m: moonlight77", "moonlight77"),
+    ("\\u001b[31mdb_\\u001b[0mpassword\\u001b[0m=moon77light", "moon77light"),
 ]
 
 LOOKALIKES = [
@@ -41,10 +64,13 @@ LOOKALIKES = [
     "name,password\n",
     "name,password\nbob\n",
     "name,password\nbob,,x,y\n",
-    "name,password\nbob,'unfinished\n",
+    "name,password\nbob,hashed(value)\n",
+    "id,title,pass,fail\n1,moonlight,starlight,sunshine\n",
+    "name,first pass,login\nbob,moonlight,starlight\n",
+    "from shop import user, password\nshown = open(door, moonlight)\n",
+    "name,password\na,b,c\na,b,c\na,b,c\neve,moonlight\n",
+    "INSERT INTO users (name, password) VALUES ('a'), ('b'), ('c'), ('eve', 'moonlight')",
     "password,string,required\nemail,string,optional\n",
-    "id,title,pass,fail\n1,Pumps,eleven,twelve\n",
-    "name,first pass,login\nbob,moonlight,sunny\n",
     "note: a pass, then a word\n",
     "INSERT INTO users (name, password) SELECT name, passwd FROM old",
     "INSERT INTO users (name, password) VALUES ('bob', hashed)",
@@ -67,3 +93,55 @@ def test_a_secret_that_its_place_gives_away_is_replaced(text: str, secret: str) 
 @pytest.mark.parametrize("text", LOOKALIKES)
 def test_what_is_no_value_at_such_a_place_stays(text: str) -> None:
     assert redact(text) == text
+
+
+@pytest.mark.requirement("E1")
+def test_a_secret_that_a_search_coloured_in_part_is_replaced_whole() -> None:
+    secret = "ghp_" + "rS7rL3jpYz8KhD0Dh8pG" + "pYz8KhD0Dh8pGq4F"
+    coloured = f"config:\x1b[01;31m\x1b[K{secret[:9]}\x1b[m\x1b[K{secret[9:]} is it"
+
+    assert redact(coloured) == "config:\x1b[01;31m\x1b[K[secret: GitHub token] is it"
+
+
+_HOSTILE: dict[str, Callable[[int], str]] = {
+    "rows that do not fit": lambda n: "name,password\n" + "a,b,c\n" * n,
+    "tables that end at once": lambda n: "name,password\nx,y,z\nx,y,z\nx,y,z\n" * n,
+    "heads without rows": lambda n: "name,password\n" * n,
+    "quotes that stay open": lambda n: "name,password\n" + '"a,pass\n' * n,
+    "one quote that stays open": lambda n: 'name,password\n"' + "a,pass\n" * n,
+    "doubled quotes": lambda n: "name,password\n" + ('"a,' + '""b,' * 9 + "\n") * n,
+    "a row without end": lambda n: "name,password\n" + "pass," * n,
+    "values that do not fit": lambda n: (
+        "INSERT INTO users (name, password) VALUES " + "('a','bcde'), ('pass'), " * n
+    ),
+    "values that are no cells": lambda n: (
+        "INSERT INTO users (name, password) VALUES " + "(f(g(1)),)\n,\n" * n
+    ),
+    "inserts that stay open": lambda n: "INSERT INTO users (name, password) VALUES (" * n,
+    "names without values": lambda n: ("INSERT INTO users (password, " + "pass, " * 9) * n,
+}
+
+
+def _calls(text: str) -> int:
+    """How many calls it takes, of Python's functions and of `re`'s, to redact the text."""
+    count = 0
+
+    def counted(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(counted)
+    try:
+        find_secrets(text)
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+@pytest.mark.parametrize("kind", _HOSTILE)
+def test_a_hostile_table_costs_what_its_length_says(kind: str) -> None:
+    one, two, four = (_calls(_HOSTILE[kind](size)) for size in (300, 600, 1_200))
+
+    assert two < 2.2 * one
+    assert four < 2.2 * two

@@ -12,7 +12,7 @@ of the text, and a text without an anchor costs little more than that search.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NewType
 
@@ -47,6 +47,8 @@ Redacted = NewType("Redacted", str)
 
 _ANCHORS = Anchors(rule.anchor for rule in RULES if not isinstance(rule, Token))
 _MARKER = re.compile(r"\[secret: [A-Za-z0-9 .]{2,30}\]")
+_COLOUR = re.compile(r"(?:\x1b|\\(?:u001[bB]|x1[bB]|e|033))\[[0-9;:]{0,20}[mK]")
+"""A change of colour as terminals read it, also as a string in code writes it; grep's have a "K" behind them."""
 
 
 def redact(text: str) -> Redacted:
@@ -92,7 +94,31 @@ def _spans_of_parts(parts: tuple[str, ...]) -> list[tuple[Span, ...]]:
 
 
 def find_secrets(text: str) -> tuple[Span, ...]:
-    """The secrets in ``text``, in order, without overlap."""
+    """The secrets in ``text``, in order, without overlap; colours in or around one do not hide it."""
+    found = _spans(text)
+    colours = [match.span() for match in _COLOUR.finditer(text)]
+    return merged((*found, *_below(text, colours))) if colours else found
+
+
+def _below(text: str, colours: Sequence[tuple[int, int]]) -> Iterator[Span]:
+    """The secrets of the text without its colours, where they stand in the text with them."""
+    starts: list[int] = []
+    kept: list[str] = []
+    offsets: list[int] = []
+    done = size = 0
+    for start, end in (*colours, (len(text), len(text))):
+        starts.append(size)
+        offsets.append(done - size)
+        kept.append(text[done:start])
+        size += start - done
+        done = end
+    for span in _spans("".join(kept)):
+        first = offsets[bisect_right(starts, span.start) - 1]
+        last = offsets[bisect_right(starts, span.end - 1) - 1]
+        yield Span(start=span.start + first, end=span.end + last, kind=span.kind)
+
+
+def _spans(text: str) -> tuple[Span, ...]:
     markers = [match.span() for match in _MARKER.finditer(text)] if "[secret: " in text else []
     masked = _MARKER.sub(lambda match: "\0" * len(match[0]), text) if markers else text
     source = Source.of(masked, _ANCHORS)

@@ -40,10 +40,26 @@ _LINE = 2_000
 """Characters of a line of names, at most."""
 _LEAST = 4
 _MOST_CELLS = 200
-_CELL = re.compile(
-    r"[ \t]*(?:\"(?P<d>(?:[^\"\n]|\"\"){0,4000})\"|'(?P<s>(?:[^'\n]|''){0,4000})'|(?P<b>[^,;\t\r\n\"'()]{0,4000}))"
-    r"[ \t]*(?P<end>[,;\t)]|\r?\n|$)"
+_MOST_MISSES = 3
+"""Rows one after another with another number of cells, at which the table ends."""
+
+
+def _cell(separator: str, *, lines: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"[ ]*+(?:\"(?P<d>(?:[^\"{lines}]|\"\"){{0,4000}}+)\"|'(?P<s>(?:[^'{lines}]|''){{0,4000}}+)'"
+        rf"|(?P<b>[^{separator}\r\n]{{0,4000}}+))[ ]*+(?P<end>{separator}|\r?\n|$)"
+    )
+
+
+_CELLS = {each: (_cell(each, lines=""), _cell(each, lines=r"\n")) for each in (",", ";", "\t")}
+"""A cell of a table by its separator, which alone a bare one cannot hold; a quoted one goes on in the next line or not."""
+_SQL_CELL = re.compile(
+    r"[ \t\n]*+(?:\"(?P<d>(?:[^\"\n]|\"\"){0,4000}+)\"|[NE]?'(?P<e>(?:[^'\n\\]|''|\\[^\n]){0,4000}+)'"
+    r"|'(?P<s>(?:[^'\n]|''){0,4000}+)'"
+    r"|(?P<b>[^,;\t\r\n\"'()]{0,4000}+(?:\([^()\r\n]{0,400}+\))?+[^,;\t\r\n\"'()]{0,400}+))"
+    r"[ \t\n]*+(?P<end>[,)])"
 )
+"""A cell of SQL: where a backslash escapes nothing, the next form reads it; a bare one may be ``now()``."""
 _NAME = re.compile(r"(?:[\w .-]{0,40}[_ .-])?(?:pass(?:word|wd|wort|phrase)|pwd|secret|totp)", re.IGNORECASE)
 _PASS = re.compile(r"(?:\w{0,40}_)?pass", re.IGNORECASE)
 _LOGINS = re.compile(r"user|login|mail|url|uri|host", re.IGNORECASE)
@@ -53,8 +69,15 @@ _OTHERS = re.compile(r"user|name|login|url|uri|site|host|mail|account|title|id$"
 """What else such a table has: a list of fields and their types has none of it."""
 _HEAD = re.compile(r"[\w\"' .-]{0,60}(?:[,;\t][\w\"' .-]{0,60}){1,100}\r?$")
 _INSERT = re.compile(r"insert[ ]into[ ][\w.\"`\[\]]{1,120}[ ]?\($", re.IGNORECASE)
+_CODE = re.compile(r"\s{0,60}(?:from|import|return|select|for|with|global|nonlocal)[ ]", re.IGNORECASE)
+_BRACKETED = re.compile(r"(?=[^\d\n]{0,200}+\d)\w{1,100}+\(\w{0,100}+\)\w{1,100}")
+"""A password with brackets in it: a call would end with them."""
+_SEPARATOR = re.compile(r"[,;\t]")
 _VALUES = re.compile(r"\s{0,20}values\s{0,20}(?=\()", re.IGNORECASE)
 _AGAIN = re.compile(r"\s{0,20},?\s{0,20}(?=\()")
+_NEXT = re.compile(r"\)\s{0,20},\s{0,20}(?=\()")
+_SKIPPED = 4_000
+"""Characters to the row after one that does not parse, at most."""
 
 _Cells = list[tuple[int, int]]
 
@@ -80,41 +103,48 @@ def find_columns(source: Source) -> Iterator[Span]:
 def _of_table(text: str, start: int) -> tuple[list[Span], int]:
     """The secrets of the table whose first line begins at ``start``, and where it ends: no row is read again."""
     end = text.find("\n", start, start + _LINE)
-    if end < 0 or not _HEAD.match(text, start, end):
+    if end < 0 or not _HEAD.match(text, start, end) or _CODE.match(text, start, end):
         return [], start
-    names, at = _row(text, start)
+    over_lines, on_line = _CELLS[next(_SEPARATOR.finditer(text, start))[0]]
+    names, at = _row(text, start, form=on_line)
     columns = _columns(text, names)
     spans: list[Span] = []
-    done = start
-    while columns and at < len(text):
+    done, misses = start, 0
+    while columns and at < len(text) and misses < _MOST_MISSES:
         done = at
-        cells, at = _row(text, at)
+        cells, after = _row(text, at, form=over_lines)
         if len(cells) != len(names):
+            cells, after = _row(text, at, form=on_line)
+        if len(cells) < 2 or (_HEAD.match(text, at, after - 1) and _columns(text, cells)):
             break
-        spans += _secrets(text, [cells[column] for column in columns])
+        misses = 0 if len(cells) == len(names) else misses + 1
+        spans += () if misses else _secrets(text, [cells[column] for column in columns])
+        at = after
     return spans, done
 
 
 def _inserted(text: str, start: int) -> tuple[list[Span], int]:
-    names, at = _row(text, start)
+    names, at = _row(text, start, form=_SQL_CELL)
     columns = _columns(text, names)
     more = _VALUES.match(text, at)
     spans: list[Span] = []
-    while columns and more is not None:
-        cells, at = _row(text, more.end() + 1)
-        if len(cells) != len(names):
-            break
-        quoted = [cells[column] for column in columns]
-        spans += _secrets(text, [cell for cell in quoted if text[cell[0] - 1] in "'\""])
-        more = _AGAIN.match(text, at)
+    misses = 0
+    while columns and more is not None and misses < _MOST_MISSES:
+        cells, at = _row(text, more.end() + 1, form=_SQL_CELL)
+        if len(cells) == len(names):
+            quoted = [cells[column] for column in columns]
+            spans += _secrets(text, [cell for cell in quoted if text[cell[0] - 1] in "'\""])
+            more, misses = _AGAIN.match(text, at), 0
+        else:
+            more, misses = _NEXT.search(text, at - 1, at + _SKIPPED), misses + 1
     return spans, at
 
 
-def _row(text: str, at: int) -> tuple[_Cells, int]:
+def _row(text: str, at: int, *, form: re.Pattern[str]) -> tuple[_Cells, int]:
     """The cells from ``at`` to the end of the line or of the brackets, and where that is; none if it is no row."""
     cells: _Cells = []
-    while len(cells) < _MOST_CELLS and (cell := _CELL.match(text, at)) is not None:
-        cells.append(cell.span(next(name for name in ("d", "s", "b") if cell[name] is not None)))
+    while len(cells) < _MOST_CELLS and (cell := form.match(text, at)) is not None:
+        cells.append(cell.span(next(name for name, said in cell.groupdict().items() if said is not None)))
         at = cell.end()
         if cell["end"] not in (",", ";", "\t"):
             return cells, at
@@ -135,5 +165,7 @@ def _columns(text: str, names: _Cells) -> list[int]:
 def _secrets(text: str, cells: _Cells) -> Iterator[Span]:
     for start, end in cells:
         value = text[start:end].strip()
-        if len(value) >= _LEAST and given(value) and not is_common(value) and not is_reference(value):
+        if len(value) < _LEAST or not given(value) or is_common(value):
+            continue
+        if _BRACKETED.fullmatch(value) or not is_reference(value):
             yield Span(start=start, end=end, kind=_KIND)

@@ -12,6 +12,7 @@ from autocompact.core.redaction.building import QUOTE, VALUE, dense, form, given
 from autocompact.core.redaction.rules import Form
 from autocompact.core.redaction.spans import Source, Span
 from autocompact.core.redaction.statements import STATEMENTS
+from autocompact.core.redaction.tokens import TOKENS
 from autocompact.core.redaction.values import (
     Trust,
     is_password,
@@ -558,7 +559,30 @@ _PROGRAMS = (
     ),
 )
 
-FORMS: tuple[Form, ...] = (*_URLS, *_SHAPES, *_HEADERS, *_COOKIES, *_PROGRAMS, *STATEMENTS, *ARGUMENTS)
+_BASE64 = tuple(
+    form(
+        row.kind,
+        prefix.lower(),
+        pattern=rf"(?P<s>(?-i:{prefix}){row.body})",
+        examples=(f"<x>«{prefix}<a5>/<a5>+<a90>»</x>",),
+        others=(f"{prefix}a/b",),
+    )
+    for row in TOKENS
+    for prefix in row.prefixes
+    if prefix in {"whsec_", "svix_", "fm1a_", "fm1r_", "fm2_", "IQoJb3JpZ2lu", "FwoGZXIvYXdz", "FQoGZXIvYXdz"}
+)
+"""Tokens that are base64 from their prefix on: a sign among its first characters ends the run that `find_tokens` reads."""
+
+FORMS: tuple[Form, ...] = (
+    *_URLS,
+    *_BASE64,
+    *_SHAPES,
+    *_HEADERS,
+    *_COOKIES,
+    *_PROGRAMS,
+    *STATEMENTS,
+    *ARGUMENTS,
+)
 
 
 # The search ------------------------------------------------------------------------------------------------

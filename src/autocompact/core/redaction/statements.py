@@ -502,6 +502,26 @@ _SENTENCES = (
         others=("my password page2", "our password manager is good", "my password expired"),
         accept=_pass_of_user,
     ),
+    *(
+        form(
+            "password",
+            anchor,
+            pattern=rf"{anchor}{tail} {_TICK}{_SECRET}{_STOP}",
+            line=r"(?i:(?<!\w)(?:with|using|mit|avec|con|com|met)(?: (?:the|dem|le|la|a|o|het))?(?: mot de)? )$",
+            examples=tuple(f"{lead} {name} «<l8>-<l4>», please" for lead in leads),
+            others=(f"{leads[0]} {name} auth2", f"{leads[0]} {name} sha256"),
+            accept=_pass_of_user,
+        )
+        for anchor, tail, name, leads in (
+            ("pass", r"(?:word|wort|wd|phrase|code|e)", "password", ("log in with", "using the", "con la")),
+            ("pass", r"wort", "Passwort", ("mit", "anmelden mit dem")),
+            ("pass", r"e", "passe", ("avec le mot de",)),
+            ("contrase", r"ñ?n?a", "contraseña", ("con la",)),
+            ("senha", "", "senha", ("com a",)),
+            ("wachtwoord", "", "wachtwoord", ("met het",)),
+            ("kennwort", "", "Kennwort", ("mit dem",)),
+        )
+    ),
     form(
         "password",
         "clave",
@@ -519,7 +539,7 @@ _SENTENCES = (
             "password",
             anchor,
             pattern=rf"{anchor}{tail}[ ]?{_TICK}{_SECRET}{_STOP}",
-            line=r"(?i:(?:user(?:name)?|benutzer(?:name)?|utilisateur|usuari[oa]|usuário|utente|gebruiker)[ ]?[:=]?[ ]?[\w.@-]{1,40}[,;]?[ ]?(?:(?:and|und|et|y|e|en|mit|with)[ ])?)$",
+            line=r"(?i:(?:user(?:name)?|login|benutzer(?:name)?|utilisateur|usuari[oa]|usuário|utente|gebruiker)[ ]?[:=]?[ ]?[\w.@-]{1,40}[,;]?[ ]?(?:(?:and|und|et|y|e|en|mit|with)[ ])?)$",
             examples=(f"{user}{name} «<a10>»",),
             others=(f"{user}{name} required",),
             accept=_pass_of_user,
