@@ -15,6 +15,7 @@ import pytest
 
 from autocompact.testing import FakeProvider
 from tests.cli.program import CODING, environment
+from tests.web.harness import free_port
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="modes are of POSIX")
 by_umask = pytest.mark.parametrize("umask", [0o000, 0o022], ids=oct)
@@ -45,6 +46,20 @@ def test_files_that_commands_write_are_for_the_owner_alone(tmp_path: Path, umask
     assert modes(tmp_path) == {}
 
 
+@by_umask
+def test_files_that_upkeep_writes_are_for_the_owner_alone(tmp_path: Path, umask: int) -> None:
+    command = [sys.executable, "-c", "from autocompact.cli.upkeep import main; raise SystemExit(main())"]
+    ended = subprocess.run(
+        [*command, "--dir", tmp_path / "memory", "--session-now", CODING, "--report", "2026-03"],
+        env=environment(HOME=str(tmp_path), XDG_DATA_HOME=str(tmp_path / "data")),
+        umask=umask, cwd=tmp_path, capture_output=True, check=False,
+    )  # fmt: skip
+
+    assert ended.returncode == 0, ended.stderr.decode()
+    assert (tmp_path / "memory" / "CONTEXT_ARCHIVE.md").exists()
+    assert modes(tmp_path) == {}
+
+
 def test_a_database_of_an_older_version_is_closed_to_others(tmp_path: Path) -> None:
     run(tmp_path, "import", CODING, umask=0o022)
     (database,) = (tmp_path / "data").rglob("*.db")
@@ -71,7 +86,7 @@ async def test_files_that_a_server_writes_are_for_the_owner_alone(tmp_path: Path
             "--window",
             "2000",
             "--port",
-            "0",
+            str(free_port()),
         )
         server = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "autocompact", *options, env=env, umask=umask, cwd=tmp_path,

@@ -16,7 +16,7 @@ from urllib.request import ProxyHandler, build_opener
 import msgspec
 from filelock import FileLock, Timeout
 
-from autocompact.files import make_folder
+from autocompact.files import PRIVATE_FILE, make_folder
 from autocompact.library.place import data_folder
 
 _SECONDS = 2.0
@@ -38,7 +38,7 @@ def announced(host: str, port: int, *, environ: Mapping[str, str] | None = None)
         return
     path = _lock_file(host, port, environ=environ)
     make_folder(path.parent)
-    lock = FileLock(path, timeout=_SECONDS)
+    lock = FileLock(path, timeout=_SECONDS, mode=PRIVATE_FILE)
     try:
         lock.acquire()
     except Timeout:
@@ -57,7 +57,7 @@ def found(host: str, port: int, *, environ: Mapping[str, str] | None = None) -> 
     if not path.exists():
         return None
     try:
-        with FileLock(path, timeout=0):
+        with FileLock(path, timeout=0, mode=PRIVATE_FILE):
             return None
     except Timeout:
         pass

@@ -24,7 +24,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from autocompact.errors import MemoryInUse, StoreUnavailable
-from autocompact.files import make_folder, replace_file
+from autocompact.files import PRIVATE_FILE, make_folder, replace_file
 
 LOCK, JOURNAL, BACKUPS, IGNORE = ".lock", ".journal", "backups", ".gitignore"
 PATIENCE = 10.0
@@ -90,7 +90,7 @@ def locked(folder: Path, *, patience: float = PATIENCE) -> Generator[None]:
         if not folder.is_dir():
             make_folder(folder)
             replace_file(folder / IGNORE, _IGNORED.encode())
-        lock = FileLock(folder / LOCK, timeout=patience)
+        lock = FileLock(folder / LOCK, timeout=patience, mode=PRIVATE_FILE)
         try:
             lock.acquire()
         except Timeout:

@@ -17,7 +17,7 @@ from typing import Protocol
 import msgspec
 
 from autocompact.errors import AutocompactError, MemoryInUse, log_data
-from autocompact.files import replace_file
+from autocompact.files import PRIVATE_FILE, replace_file
 from autocompact.ports import Clock, SystemClock
 from autocompact.upkeep.schedule.times import JOBS, Job, due, last_due, local_day, seconds_to_next_day
 
@@ -110,7 +110,7 @@ class Schedule:
 
         if not self._folder.is_dir():
             return ()
-        lock = FileLock(self._folder / LOCK, timeout=0)
+        lock = FileLock(self._folder / LOCK, timeout=0, mode=PRIVATE_FILE)
         try:
             lock.acquire()
         except Timeout:
