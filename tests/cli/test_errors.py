@@ -278,3 +278,15 @@ def test_bytes_that_are_no_utf_8_are_no_traceback(
         assert ended.code in (0, 2)
         if ended.code:
             assert str(session) in ended.err
+
+
+@pytest.mark.parametrize("layout", ["[{}]", "[\n{}\n]", '{{"messages": [{}]}}'])
+def test_a_chat_with_half_an_emoji_is_read_and_kept(program: Program, tmp_path: Path, layout: str) -> None:
+    session, db = tmp_path / "chat.json", tmp_path / "a.db"
+    session.write_text(
+        layout.format(r'{"role": "user", "content": "The harbour \ud83d is closed."}'), "utf-8"
+    )
+
+    assert "The harbour \ufffd is closed." in program("compact", session).out.decode()
+    assert program("import", session, "--db", db).code == 0
+    assert "The harbour \ufffd is closed." in program("show", "--db", db).out.decode()

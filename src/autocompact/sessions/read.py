@@ -12,6 +12,7 @@ from autocompact.errors import InvalidRequest, UnreadableSession
 from autocompact.sessions import chat_json, claude_code, codex, copilot_cli, gemini_cli, openhands, pi
 from autocompact.sessions.jsonl import BOM, salvage
 from autocompact.sessions.session import Session
+from autocompact.wire.json import mend
 
 FORMATS = (
     "Claude Code, Codex, Copilot CLI, Gemini CLI, pi, OpenHands, SWE-agent and tau-bench sessions, "
@@ -81,12 +82,13 @@ def _read(file: BinaryIO, *, path: Path) -> Session:
 
 
 def _document(file: BinaryIO) -> bytes:
+    """The file as one document; invalid UTF-8 and half surrogates (an emoji cut in two) become U+FFFD, as in JSON lines."""
     content = file.read().removeprefix(BOM)
     try:
         content.decode()
     except UnicodeDecodeError:
-        return content.decode("utf-8", errors="replace").encode()
-    return content
+        content = content.decode("utf-8", errors="replace").encode()
+    return content if _is_json(content) else mend(content)
 
 
 def _read_document(content: bytes, *, path: Path) -> Session:
