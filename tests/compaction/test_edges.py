@@ -21,7 +21,7 @@ from autocompact.core.messages import (
 )
 from autocompact.core.redacted import own, redacted_call
 from autocompact.core.redaction import redact
-from autocompact.core.references import parse_range, without_references
+from autocompact.core.references import false_references, parse_range, without_references
 from autocompact.core.reply import Ok, check_reply
 from autocompact.core.tokens import Estimator, size
 from autocompact.errors import InvalidInput
@@ -53,6 +53,26 @@ def test_a_range_that_ends_before_it_begins_is_refused() -> None:
 def test_a_list_of_right_references_stays_as_it_is() -> None:
     assert without_references("See [m12, m13] and m99.", {99}) == "See [m12, m13] and m99 (no such message)."
     assert without_references("See [m12, m99].", {99}) == "See [m12]."
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong", "left"),
+    [
+        ("See [m70-m80].", (70, 80), "See."),
+        ("See [m5–m90] too.", (90,), "See [m5] too."),
+        ("See [m3 - m9] and m3-m9.", (), "See [m3 - m9] and m3-m9."),
+        (
+            "From m5-m70, and m70 – m80.",
+            (70, 80),
+            "From m5-m70 (no such message), and m70 – m80 (no such message).",
+        ),
+        ("m70–m80 (no such message)", (), "m70–m80 (no such message)"),
+        ("In a/m70-m80.txt and x-m70-m80.", (), "In a/m70-m80.txt and x-m70-m80."),
+    ],
+)
+def test_a_range_that_names_no_message_is_cut_or_marked(text: str, wrong: tuple[int, ...], left: str) -> None:
+    assert false_references(text, lambda seq: seq < 50) == wrong
+    assert without_references(text, wrong) == left
 
 
 def test_a_mode_takes_the_threshold_of_a_preset() -> None:

@@ -170,6 +170,10 @@ def test_what_is_not_as_asked_for_is_noted() -> None:
         text="The tag \nends it.",
         notes=("the <summary> tags were odd: the outermost, longest block was taken",),
     )
+    assert _check("<summary>It <summary>was</summary> fixed.</summary>", stop_reason="stop") == Ok(
+        text="It was fixed.",
+        notes=("the <summary> tags were odd: the outermost, longest block was taken",),
+    )
 
 
 def test_a_summary_that_is_complete_is_taken_although_the_rest_was_cut_off() -> None:

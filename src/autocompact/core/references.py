@@ -12,8 +12,14 @@ NO_SUCH_MESSAGE = "(no such message)"
 
 _LIST = re.compile(r"[ \t]?\[(m[1-9][0-9]{0,17}(?:[,;\s]+m[1-9][0-9]{0,17})*)\]", re.ASCII)
 _EXPAND = r"memory_expand\(\s*[\"'`]?m[1-9][0-9]{0,17}[\"'`]?\s*\)"
+_NO_MORE = r"(?![\w/@=]|[.:-]\w|[ \t]*\(no such)"
 _IN_PROSE = re.compile(
-    rf"{_EXPAND}|(?<![\w\[./@#$:=-])m[1-9][0-9]{{0,17}}(?![\w/@=]|[.:-]\w|[ \t]*\(no such)", re.ASCII
+    rf"{_EXPAND}|(?<![\w\[./@#$:=-])m[1-9][0-9]{{0,17}}{_NO_MORE}(?![ ]?[-–—][ ]?m[1-9][0-9]{{0,17}}[ \t]*\(no such)",
+    re.ASCII,
+)
+_RANGE = re.compile(
+    rf"[ \t]?(?P<list>\[m[1-9][0-9]{{0,17}}[ ]?[-–—][ ]?m[1-9][0-9]{{0,17}}\])"
+    rf"|(?<![\w\[./@#$:=-])m[1-9][0-9]{{0,17}}[ ]?[-–—][ ]?m[1-9][0-9]{{0,17}}{_NO_MORE}"
 )
 _NUMBER = re.compile(r"m([1-9][0-9]{0,17})", re.ASCII)
 _REFERENCE = re.compile(r"\s*\[?m([1-9][0-9]{0,17})\]?\s*", re.ASCII)
@@ -47,7 +53,7 @@ def false_references(text: str, exists: Callable[[int], bool]) -> tuple[int, ...
         text: a summary.
         exists: whether message ``seq`` is there (or ``m<seq>`` is the name of something else).
     """
-    names = (match[0] for pattern in (_LIST, _IN_PROSE) for match in pattern.finditer(text))
+    names = (match[0] for pattern in (_LIST, _IN_PROSE, _RANGE) for match in pattern.finditer(text))
     numbers = dict.fromkeys(int(number) for name in names for number in _NUMBER.findall(name))
     return tuple(number for number in numbers if not exists(number))
 
@@ -55,11 +61,12 @@ def false_references(text: str, exists: Callable[[int], bool]) -> tuple[int, ...
 def without_references(text: str, wrong: Collection[int]) -> str:
     """``text`` without the references ``wrong`` (by ``seq``).
 
-    A list such as ``[m12, m999]`` loses them, an emptied list goes; in a sentence `NO_SUCH_MESSAGE` stands after them.
+    A list such as ``[m12, m999]`` or ``[m12–m999]`` loses them, an emptied list goes; in a sentence `NO_SUCH_MESSAGE`
+    stands after them.
     """
 
     def shortened(match: re.Match[str]) -> str:
-        numbers = _NUMBER.findall(match[1])
+        numbers = _NUMBER.findall(match[0])
         right = [f"m{number}" for number in numbers if int(number) not in wrong]
         if len(right) == len(numbers):
             return match[0]
@@ -68,7 +75,13 @@ def without_references(text: str, wrong: Collection[int]) -> str:
     def marked(match: re.Match[str]) -> str:
         return f"{match[0]} {NO_SUCH_MESSAGE}" if int(_NUMBER.findall(match[0])[0]) in wrong else match[0]
 
-    return _IN_PROSE.sub(marked, _LIST.sub(shortened, text))
+    def ranged(match: re.Match[str]) -> str:
+        if match["list"]:
+            return shortened(match)
+        is_wrong = any(int(number) in wrong for number in _NUMBER.findall(match[0]))
+        return f"{match[0]} {NO_SUCH_MESSAGE}" if is_wrong else match[0]
+
+    return _IN_PROSE.sub(marked, _LIST.sub(shortened, _RANGE.sub(ranged, text)))
 
 
 def parse_range(text: str) -> tuple[int, int]:

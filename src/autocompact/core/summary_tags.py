@@ -92,6 +92,7 @@ class _Reader:
         if tag.closes:
             self._close(tag)
         elif self._depth:
+            self.odd = True
             self._depth += 1
         else:
             self._pieces, self._closed, self._depth = [], None, 1
