@@ -43,7 +43,10 @@ class LazyPattern:
         text = text.lower() if self._folds else text
         if self.needs and self._needed.search(text) is None:
             return False
-        return self._ascii.search(text) is not None
+        words, rest = self._searched
+        return (words is not None and words.search(f"\n{text}") is not None) or (
+            rest is not None and rest.search(text) is not None
+        )
 
     def begins(self, text: str) -> bool:
         """True if `match` finds it, several times as fast where ``text`` is ASCII."""
@@ -61,12 +64,32 @@ class LazyPattern:
 
         With IGNORECASE, `re` tries each branch of an alternative in full, without it only those whose first letter fits.
         """
+        return self._for_ascii(_NEVER if (fits := self._fitting) is None else fits)
+
+    @cached_property
+    def _searched(self) -> tuple[re.Pattern[str] | None, re.Pattern[str] | None]:
+        r"""What `_ascii` is where it is searched for: the alternatives that begin a word, and the others.
+
+        A search tries the whole expression at each character, but one that begins with a class of characters only
+        where these stand. So ``\b(?:so|if)`` is looked for as ``\W(?:so|if)``, in a text with a line break before it.
+        """
+        parts = () if (fits := self._fitting) is None else _alternatives(fits)
+        words = [part.removeprefix(r"\b") for part in parts if _begins_a_word(part)]
+        rest = [part for part in parts if not _begins_a_word(part)]
+        return (
+            self._for_ascii(rf"\W(?:{'|'.join(words)})") if words else None,
+            self._for_ascii("|".join(rest)) if rest else None,
+        )
+
+    @property
+    def _fitting(self) -> str | None:
         source = self.source
         if self._folds:
             source = _CAPITAL.sub(lambda found: found[0].lower() if len(found[0]) == 1 else found[0], source)
-        return re.compile(
-            _NEVER if (fits := _in_ascii(source)) is None else fits, self.flags & ~re.IGNORECASE
-        )
+        return _in_ascii(source)
+
+    def _for_ascii(self, source: str) -> re.Pattern[str]:
+        return re.compile(source, self.flags & ~re.IGNORECASE)
 
 
 _CAPITAL = re.compile(r"\\.|\(\?P|[A-Z]")
@@ -83,6 +106,7 @@ _NEVER = "(?!)"
 _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.DOTALL)
 _QUANTIFIER = re.compile(r"(?:[*+?]|\{\d*,?\d*\})[?+]?")
 _LETTER = re.compile(r"[a-z](?![*+?{])")
+_IN_WORD = re.compile(r"\w|\\[wd]")
 
 
 def _in_ascii(source: str) -> str | None:
@@ -145,3 +169,18 @@ def _together(parts: Iterable[str]) -> Iterator[str]:
             yield part
     for letter, rests in by_letter.items():
         yield letter + (rests[0] if len(rests) == 1 else f"(?:{'|'.join(_together(dict.fromkeys(rests)))})")
+
+
+def _begins_a_word(source: str) -> bool:
+    r"""True if ``source`` is ``\b`` and then a letter or digit, and does not look at what is before it."""
+    looks_back = "(?<" in source or "^" in source or r"\A" in source
+    return source.startswith(r"\b") and not looks_back and _first_is_in_word(source.removeprefix(r"\b"))
+
+
+def _first_is_in_word(source: str) -> bool:
+    atom, quantifier = next(_atoms(source), ("", ""))
+    if quantifier[:1] in ("?", "*") or quantifier.startswith(("{0", "{,")):
+        return False
+    if atom.startswith("(?:"):
+        return all(map(_first_is_in_word, _alternatives(atom[3:-1])))
+    return _IN_WORD.fullmatch(atom) is not None

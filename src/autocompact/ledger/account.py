@@ -533,9 +533,9 @@ def _explanation(entry: Entry) -> tuple[str, str]:
         place, text = hit["path"], hit["text"]
     if place and (comment := _COMMENT.match(text)):
         text = comment["text"].strip()
-    whole = is_sentence(text) and _WHOLE.match(text) is not None and not _ASKS.search(text)
     about = text == entry.text or entry.key in text
-    if not (whole and about) or 2 * len(_OF_A_PROGRAM.findall(text)) > len(_NAME.findall(text)):
+    whole = about and _WHOLE.match(text) is not None and not _ASKS.search(text)
+    if not (whole and is_sentence(text)) or 2 * len(_OF_A_PROGRAM.findall(text)) > len(_NAME.findall(text)):
         return "", ""
     return place, _MARK.sub("", text)
 

@@ -19,7 +19,8 @@ _SPACE = re.compile(r"\s+")
 _WORD = LazyPattern(r"[^\W\d_]{3,}|[\u3040-\u9fff\uac00-\ud7af]{2}")
 LOOK_BACK = 60
 _PROSE = LazyPattern(
-    r"(?:[^\W\d_]{2,}['’-]?[^\W\d_]*[,;:]? ){3,}[^\W\d_]{2,}|[\u3040-\u9fff\uac00-\ud7af]{8}"
+    # each word is read once: from its first letter, and without giving letters back
+    r"(?<![^\W\d_])(?:[^\W\d_]{2,}+(?:['’-][^\W\d_]*+)?[,;:]? ){3,}[^\W\d_]{2}|[\u3040-\u9fff\uac00-\ud7af]{8}"
 )
 _NUMBERED = re.compile(r"\s*\d+\s*[:|→]")
 _CODE = LazyPattern(

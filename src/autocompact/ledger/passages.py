@@ -22,7 +22,9 @@ _ROW = re.compile(r"[ \t]*\|(?P<cells>[^|]*\|.*\|)[ \t]*$")
 _RULE = re.compile(r"[ \t|:+=*_—-]*$")
 _DRAWING = re.compile(r"[│├└┌┐┘┤┬┴┼─▼▲→]{2}|^[ \t]*[│├└┌]")
 _EMPHASIS = re.compile(r"\*\*(?=\S)|(?<=\S)\*\*")
-_BREAK = re.compile(r"(?<=[.!?])[\"')\]]?[ \t]+(?=[A-ZÀ-ÖØ-Þ\"'`(\[*\d¿¡])|(?<=[。！？])")
+_END = re.compile(r"[.!?。！？](?:(?<=[。！？])|[\"')\]]?[ \t]+(?=[A-ZÀ-ÖØ-Þ\"'`(\[*\d¿¡]))")
+"""The mark that ends a sentence, with what is between it and the next one."""
+
 _ABBREVIATED = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|Dr|Mr|Mrs|No|Nr|z\.B|d\.h|bzw|ca)\.|\b[A-Z]\.)[\"')\]]?$"
 )
@@ -74,12 +76,22 @@ def passages(text: str) -> Iterator[Passage]:
 def sentences(text: str) -> list[str]:
     """The sentences of a paragraph; text without an end mark is one."""
     found: list[list[str]] = []
-    for piece in filter(None, _BREAK.split(text)):
+    for piece in _pieces(text):
         if found and _ABBREVIATED.search(found[-1][-1]):
             found[-1].append(piece)
         else:
             found.append([piece])
     return [" ".join(parts) for parts in found]
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """``text`` cut behind each mark that may end a sentence."""
+    start = 0
+    for end in _END.finditer(text):
+        yield text[start : end.start() + 1]
+        start = end.end()
+    if start < len(text):
+        yield text[start:]
 
 
 def _blocks(text: str) -> Iterator[tuple[str, str]]:

@@ -19,6 +19,7 @@ from functools import lru_cache
 from itertools import accumulate
 from math import fsum, log2
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.ledger.passages import sentences
 
 STEM = 6
@@ -43,12 +44,12 @@ _NAME = re.compile(r"[_0-9]|[^\W_][^\W\d_]*[A-Z]")
 _EXACT = re.compile(r"[_0-9]|[a-z][A-Z]")
 _REFERENCE = re.compile(r"(?<![A-Za-z0-9_])m([1-9][0-9]{0,17})(?![A-Za-z0-9_])")
 _RANGE = re.compile(r"(?<![A-Za-z0-9_])m([1-9][0-9]{0,17})[–-]m([1-9][0-9]{0,17})(?![A-Za-z0-9_])")
-_NEGATION = re.compile(
+_NEGATION = LazyPattern(
     r"\b(?:not|no|never|none|cannot|without|nicht|nie|niemals|kein\w*|ohne|pas|jamais|aucun\w*|sans|nunca|jamás|sin|não|non"
     r"|mai|senza|не|нет|никогда|без)\b|n't\b|[不没無无未别勿]|ない|ません|않|안 |말|없",
     re.IGNORECASE,
 )
-_QUANTIFIER = re.compile(
+_QUANTIFIER = LazyPattern(
     r"\b(?:all|every|each|both|only|always|entire|any|alle[nrs]?|jede[nrsm]?|nur|immer|tou[ts]|toutes?|chaque|seulement|todos?|todas?|cada|solo|siempre"
     r"|tutti|tutte|ogni|все|всё|каждый|только)\b|全部|所有|每|只|すべて|全て|だけ|모든|모두",
     re.IGNORECASE,
@@ -108,12 +109,12 @@ def exact(text: str) -> frozenset[str]:
 
 def negated(text: str) -> bool:
     """True if ``text`` says that something is not so."""
-    return _NEGATION.search(text) is not None
+    return _NEGATION.found_in(text)
 
 
 def quantified(text: str) -> bool:
     """True if ``text`` says that something is so of all, of each, or of one alone."""
-    return _QUANTIFIER.search(text) is not None
+    return _QUANTIFIER.found_in(text)
 
 
 def said_in(text: str) -> list[str]:
@@ -247,8 +248,12 @@ class Statements:
             at = self.text.find(name) if name else -1
             yield from (at,) if at >= 0 else ()
             return
-        rarest = min(atoms, key=lambda atom: len(self._atoms.get(atom.group(), ())))
-        for place in reversed(self._atoms.get(rarest.group(), ())):
+        rarest, found = atoms[0], self._atoms.get(atoms[0].group(), ())
+        for atom in atoms[1:]:
+            places = self._atoms.get(atom.group(), ())
+            if len(places) < len(found):
+                rarest, found = atom, places
+        for place in reversed(found):
             at = place - rarest.start()
             if at >= 0 and self.text.startswith(name, at) and not self._glued(at, at + len(name)):
                 yield at

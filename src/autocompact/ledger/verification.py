@@ -109,7 +109,9 @@ _FILE = re.compile(
     r"|mdx?|rst|txt|jsonl?|ya?ml|toml|ini|cfg|conf|env|xml|html?|s?css|sql|csv|sh|ps1|proto|lock|log|svg|png|pdf)\b(?![/\w])"
 )
 _IDENTIFIER = re.compile(r"[A-Za-z]+(?:_[A-Za-z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+|(?:[A-Z][a-z0-9]+){2,}")
-_FOLDER = re.compile(r"[\w.@~+-]*(?:/[\w.@~+-]+)*/\Z|[\w.@~+-]+\Z")
+_FOLDER_BACKWARDS = re.compile(r"/(?:[\w.@~+-]+/)*[\w.@~+-]*|[\w.@~+-]+")
+"""The folders before a name, or what it is only the end of; read backwards from the name, each character once."""
+
 _LONGEST_FOLDER = 300
 _DEEPER = re.compile(r"/\w")
 _WORDS = re.compile(r"\w")
@@ -348,8 +350,9 @@ class Checked:
         for name in dict.fromkeys(name for name in names if name):
             for at in self.statements.named(name):
                 end = at + len(name)
-                folder = _FOLDER.search(self.statements.text[max(0, at - _LONGEST_FOLDER) : at])
-                written = (folder[0] if folder else "") + name
+                before = self.statements.text[max(0, at - _LONGEST_FOLDER) : at]
+                folder = _FOLDER_BACKWARDS.match(before[::-1])
+                written = (folder[0][::-1] if folder else "") + name
                 longer = _DEEPER.match(self.statements.text, end) is not None
                 if not longer and self._is_meant(path, written=written):
                     yield at
@@ -414,6 +417,8 @@ class Checked:
             for at in islice(self.statements.named(entry.key), _PLACES)
             if not _DEEPER.match(self.statements.text, at + len(entry.key))
         ]
+        if not places:  # as of most names
+            return
         wanted = content(entry.text.replace(entry.key, " ")) - content(entry.key)
         if wanted and (len(wanted) < _FEW_EXPLAIN or _is_literal(entry.text)):
             yield from self._within(_CODE_MARK.sub("", entry.text).strip("… "), places)
