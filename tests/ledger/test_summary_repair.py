@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import cProfile
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -156,6 +157,24 @@ def test_changes_are_shortened_by_whole_parts_and_the_oldest_goes_first() -> Non
     few = repaired("Nothing.", Ledger(entries=(*changes, CAUSE)), budget=160).text
     assert "load_6()" in few
     assert "load_1()" not in few
+
+
+def calls_to_repair(files: int) -> int:
+    """How many functions it takes to put back what happened to so many files, which no load of the machine changes."""
+    changes = (
+        entry(
+            "change", f"edited — + load_{n}(); + save_{n}(); + drop_{n}()", key=f"/r/part{n}/store.py", seq=n
+        )
+        for n in range(1, files + 1)
+    )
+    profiler = cProfile.Profile()
+    profiler.runcall(repaired, "Nothing.", Ledger(entries=tuple(changes)), budget=300)
+    return sum(each.callcount for each in profiler.getstats())
+
+
+def test_the_work_of_a_repair_grows_with_the_number_of_changed_files_and_not_with_its_square() -> None:
+    calls_to_repair(10)
+    assert calls_to_repair(400) < 2.5 * calls_to_repair(200)
 
 
 @pytest.mark.requirement("E1")

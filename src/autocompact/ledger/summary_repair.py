@@ -9,6 +9,7 @@ condensed (`autocompact.ledger.condensing`).
 
 from __future__ import annotations
 
+import heapq
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -137,13 +138,22 @@ def _in_whole_parts(ledger: Ledger, budget: int, *, counter: Counter) -> Ledger:
     changes = {at: entry for at, entry in enumerate(ledger.entries) if entry.kind == "change"}
     parts = {at: change_parts(entry.text) for at, entry in changes.items()}
     sizes = {at: _size(changes[at], parts[at], counter=counter) for at in changes}
-    while sizes and sum(sizes.values()) > budget:
-        at = max(sizes, key=lambda at: (len(parts[at]) > 2, sizes[at] if len(parts[at]) > 2 else 0, -at))
+    total = sum(sizes.values())
+    longest = [(-size, at) for at, size in sizes.items() if len(parts[at]) > 2]
+    heapq.heapify(longest)
+    while longest and total > budget:
+        size, at = longest[0]
+        parts[at].pop()
+        sizes[at] = _size(changes[at], parts[at], counter=counter)
+        total += sizes[at] + size
         if len(parts[at]) > 2:
-            parts[at].pop()
-            sizes[at] = _size(changes[at], parts[at], counter=counter)
+            heapq.heapreplace(longest, (-sizes[at], at))
         else:
-            del sizes[min(sizes, key=lambda at: (changes[at].need, changes[at].seq))]
+            heapq.heappop(longest)
+    for at in sorted(sizes, key=lambda at: (changes[at].need, changes[at].seq)):
+        if total <= budget:
+            break
+        total -= sizes.pop(at)
     entries = (
         replace(entry, text=edited(entry.text, partial(_only, parts=parts[at]))) if at in sizes else entry
         for at, entry in enumerate(ledger.entries)
