@@ -68,6 +68,10 @@ def test_no_word_of_a_pattern_is_lost_in_lower_case(pattern: LazyPattern) -> Non
         (r"ab?|ac{2}|a\||a[|)]|a\)", ("a",), ("b",)),
         (r"x(?:ab?|ac{2}|a\||a[|)]|a\))$", ("xab", "xacc", "xa|", "xa)", "xa"), ("xac", "xa(")),
         (r"no(?:|w|té)$", ("no", "now"), ("not",)),
+        (r"\bif\b|\[x\]", ("if", "as if", "a [x]"), ("gif", "ifs", "x")),
+        (r"\b(?:so|[i]f|\w\d)\b|^hm", ("so", "or if", "a b2", "hm"), ("also", "gif", "ab2", "a hm")),
+        (r"\bx?no|\bl{0,2}o$|\bs*t$", ("no", "an xno", "llo", "a t"), ("ano", "allo", "at")),
+        (r"\b(?<=a )b|\b-c|\b^d", ("a b", "b-c", "d"), ("b", "-c", "a d")),
     ],
 )  # fmt: skip
 def test_of_an_expression_what_ascii_text_can_fit_is_left(

@@ -54,6 +54,7 @@ def test_a_sentence_longer_than_a_passage_stays_whole() -> None:
 def test_an_abbreviation_ends_no_sentence() -> None:
     assert sentences("Use a lock, e.g. Redis. Then retry.") == ["Use a lock, e.g. Redis.", "Then retry."]
     assert sentences("完成了。测试通过。") == ["完成了。", "测试通过。"]
+    assert sentences('"Done!" He left? (Yes.) no 3. 4') == ['"Done!', "He left?", "(Yes.) no 3.", "4"]
 
 
 def test_a_question_is_told_from_its_end() -> None:

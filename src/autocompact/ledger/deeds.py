@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from autocompact.core.actions import todo_items
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import EMPTY, RedactedJson, cut, edited, filled, joined, own, pieces
 from autocompact.core.redaction import Redacted
 from autocompact.ledger.changes import DOCUMENTS, definitions
@@ -17,7 +18,7 @@ from autocompact.ledger.outcomes import Outcome, committed, normal, was_not_run
 from autocompact.ledger.scan import Call, Said
 from autocompact.ledger.wrapping import launched, task_notices, unnumbered
 
-_BACKGROUND = re.compile(
+_BACKGROUND = LazyPattern(
     r"running in (?:the )?background with ID: ?(?P<id>[\w-]+)|agentId: ?(?P<agent>[\w-]+)"
     r"|(?:session|process) (?:running with (?:session )?)?ID:? (?P<session>\d+)|\bshellId: (?P<shell>\d+) (?:is )?(?:still )?running"
     r"|Background PIDs: (?P<pid>\d+)",
@@ -274,7 +275,8 @@ def _started(call: Call) -> Redacted:
     """The id of what ``call`` leaves running, "" for nothing: an agent's report also has the id by which it could go on."""
     if call.action.verb not in ("run", "spawn", "poll", "other"):
         return EMPTY
-    match = _BACKGROUND.search(call.output[:3_000])
+    beginning = call.output[:3_000]
+    match = _BACKGROUND.search(beginning) if _BACKGROUND.found_in(beginning) else None
     if match is None or (match["agent"] and call.action.verb == "spawn" and not launched(call.output)):
         return EMPTY
     return Redacted(next(filter(None, match.groups()), ""))

@@ -16,6 +16,7 @@ import re
 from collections import Counter as Counted
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import filled
@@ -210,7 +211,7 @@ def _weight(passage: Passage) -> float:
     """What a passage is worth by its own words: about 0.2 to 3."""
     text = passage.told
     cues = sum(cue.found_in(text) for cue in _CUES)
-    concrete = min(4, len(_CONCRETE.findall(text)))
+    concrete = sum(1 for _ in islice(_CONCRETE.finditer(text), 4))
     weight = 0.5 + 0.4 * min(cues, 4) + 0.12 * concrete
     if any(pattern.begins(passage.text) for pattern in (_ANNOUNCES, _UNDERWAY, _CONSIDERS)):
         weight *= 0.5

@@ -49,6 +49,8 @@ def names(chunk: str) -> tuple[tuple[str, Shape], ...]:
 
     A path or URL is one; an expression such as ``store.LoadState`` gives its telling components; a plain word none.
     """
+    if chunk.isalpha() and (chunk.islower() or chunk.istitle()):
+        return ()  # as most are
     if chunk.startswith("http") and "://" in chunk:
         return ((chunk.rstrip(".,:;-"), "url"),) if len(chunk) <= LONGEST else ()
     if len(chunk) > LONGEST:

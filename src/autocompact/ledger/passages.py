@@ -126,7 +126,7 @@ def _outside_of_code(text: str) -> Iterator[str]:
 
 def _line(line: str) -> tuple[str, str]:
     """What a line begins ("text" goes on), and its words."""
-    if _RULE.fullmatch(line) is not None or _DRAWING.search(line) is not None:
+    if _RULE.fullmatch(line) is not None or (not line.isascii() and _DRAWING.search(line) is not None):
         return "rule", ""
     if item := _ITEM.match(line):
         return "item", item["text"]

@@ -39,6 +39,7 @@ _PLACES = 24
 _ANCHORS = 3
 _SIGNS = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _TOKEN = re.compile(rf"[{_SIGNS}]|[^\W{_SIGNS}]+")
+_ASCII_TOKEN = re.compile(r"\w+", re.ASCII)
 _ATOM = re.compile(r"[A-Za-z0-9_]+")
 _NAME = re.compile(r"[_0-9]|[^\W_][^\W\d_]*[A-Z]")
 _EXACT = re.compile(r"[_0-9]|[a-z][A-Z]")
@@ -65,9 +66,14 @@ _STOP = frozenset(
 )
 
 
-def tokens(text: str) -> list[tuple[int, str]]:
-    """The tokens of ``text`` with their places; a token comes as often as it is said."""
-    return [(match.start(), token) for match in _TOKEN.finditer(text) if (token := _token(match.group()))]
+def _pattern_for(text: str) -> re.Pattern[str]:
+    """What finds the words of ``text``: two times as fast where it is ASCII, with the same result."""
+    return _ASCII_TOKEN if text.isascii() else _TOKEN
+
+
+def _atoms(line: str, first: int) -> list[tuple[str, int]]:
+    """The words of names in ``line``, which begins at character ``first`` of its text, each with its place."""
+    return [(match.group(), first + match.start()) for match in _ATOM.finditer(line)]
 
 
 @lru_cache(maxsize=1 << 16)
@@ -94,7 +100,7 @@ def content(text: str) -> frozenset[str]:
 
 
 def _content(text: str) -> frozenset[str]:
-    return frozenset(map(_token, _TOKEN.findall(text))) - _NOTHING
+    return frozenset(map(_token, _pattern_for(text).findall(text))) - _NOTHING
 
 
 _remembered = lru_cache(maxsize=1 << 12)(_content)
@@ -103,7 +109,7 @@ _remembered = lru_cache(maxsize=1 << 12)(_content)
 
 def exact(text: str) -> frozenset[str]:
     """The tokens of ``text`` that no other word stands for: names of code and numbers."""
-    words = _TOKEN.findall(text)
+    words = _pattern_for(text).findall(text)
     return frozenset(word.lower() for word in words if _EXACT.search(word))
 
 
@@ -157,18 +163,24 @@ class Statements:
         self._line_starts = list(accumulate((len(line) + 1 for line in self.lines), initial=0))
         self.references = {int(number) for number in _REFERENCE.findall(text)}
         self._ranges = [(int(first), int(last)) for first, last in _RANGE.findall(text)]
-        known = frozenset[str]().union(*map(content, wanted))
+        # the words of all texts first, most of which are in several: each is compared by its token once
+        words = set[str]().union(*(_pattern_for(each).findall(each) for each in wanted))
+        known = frozenset(map(_token, words)) - _NOTHING
         self._starts: list[int] = []
         self._tokens: list[str] = []
         self._by_token: dict[str, list[int]] = {}
-        for start, token in tokens(text):
-            if not known or token in known:
-                self._by_token.setdefault(token, []).append(start)
-                self._starts.append(start)
-                self._tokens.append(token)
         self._atoms: dict[str, list[int]] = {}
-        for match in _ATOM.finditer(text):
-            self._atoms.setdefault(match.group(), []).append(match.start())
+        for line, first in zip(self.lines, self._line_starts, strict=False):
+            words = [(match.group(), first + match.start()) for match in _pattern_for(line).finditer(line)]
+            atoms = words if line.isascii() else _atoms(line, first)
+            for word, at in words:
+                token = _token(word)
+                if token in known or (token and not known):
+                    self._by_token.setdefault(token, []).append(at)
+                    self._starts.append(at)
+                    self._tokens.append(token)
+            for word, at in atoms:
+                self._atoms.setdefault(word, []).append(at)
 
     def refers_to(self, seq: int) -> bool:
         """True if a reference, or a range of them, points to message ``seq``."""

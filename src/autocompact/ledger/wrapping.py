@@ -10,8 +10,11 @@ import re
 from autocompact.core.spoken import without_elements
 
 _REMINDER = re.compile(r"<(system-reminder)>")
-_ARROWS = re.compile(r"^ *\d+→", re.MULTILINE)
-_NUMBERED = re.compile(r"^ *\d+(?:\t|\. )", re.MULTILINE)
+_ARROWS = re.compile(r"\n *\d+→")
+_IS_NUMBERED = re.compile(r" *\d+(?:\t|\. )")
+_NUMBERED = re.compile(rf"\n{_IS_NUMBERED.pattern}")
+"""With the line break before it, which is found at once."""
+
 _TASK = re.compile(r"<task-id>([^<]{1,100})</task-id>")
 _STATUS = re.compile(r"<status>([^<]{1,100})</status>")
 
@@ -106,8 +109,12 @@ def unnumbered(text: str) -> str:
     if "<system-reminder>" in text:
         text = without_elements(text, opening=_REMINDER)
     if "→" in text:
-        text = _ARROWS.sub("", text)
-    return _NUMBERED.sub("", text) if _NUMBERED.match(text) else text
+        text = _without(_ARROWS, text)
+    return _without(_NUMBERED, text) if _IS_NUMBERED.match(text) else text
+
+
+def _without(numbers: re.Pattern[str], text: str) -> str:
+    return numbers.sub("\n", f"\n{text}")[1:]
 
 
 def task_notices(text: str) -> list[tuple[str, str]]:
