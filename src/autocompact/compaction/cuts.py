@@ -7,6 +7,7 @@ histories that were not repaired.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, compress, count
@@ -31,8 +32,8 @@ class ToolPairs:
 
     def allowed(self, messages: Sequence[Message]) -> Iterable[int]:
         """The cuts that part no call from its result."""
-        spans = [(pair.call.message, pair.result.message) for pair in pairs(messages)]
-        return _outside([(min(span), max(span)) for span in spans], len(messages))
+        spans = ((pair.call.message, pair.result.message) for pair in pairs(messages))
+        return _outside(((min(span), max(span)) for span in spans), len(messages))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,10 +121,12 @@ class LogOrder:
 
     def allowed(self, messages: Sequence[Message]) -> Iterable[int]:
         """The cuts at which log and context agree; messages that are not in the log (``seq`` 0) do not count."""
-        seqs = [message.seq for message in messages]
-        latest = list(accumulate(seqs, max, initial=0))
+        seqs = array("L", (message.seq for message in messages))
+        latest = accumulate(seqs, max, initial=0)
         end = max(seqs, default=0) + 1
-        earliest = list(accumulate(reversed(seqs), lambda low, seq: min(low, seq or low), initial=end))[::-1]
+        earliest = array("L", accumulate(reversed(seqs), lambda low, seq: min(low, seq or low), initial=end))[
+            ::-1
+        ]
         return compress(count(), map(lt, latest, earliest))
 
 
@@ -174,7 +177,7 @@ def tail_cut(
     cuts = legal_cuts(messages) if cuts is None else cuts
     if tail_tokens <= 0:
         return cuts[-1]
-    weights = [*accumulate(reversed(tokens), initial=0)][::-1]
+    weights = array("L", accumulate(reversed(tokens), initial=0))[::-1]
     fitting = [index for index in cuts if weights[index] <= tail_tokens]
     if not fitting:
         return cuts[-1]

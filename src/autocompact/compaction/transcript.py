@@ -13,6 +13,7 @@ The list of a context is never changed in place once handed out, so a context ca
 from __future__ import annotations
 
 import hashlib
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -350,7 +351,7 @@ class View:
         self._repairer = Repairer()
         self._cost = Cost()
         self._costs: list[Cost] = []
-        self._standing: list[int] = []
+        self._standing = array("L")  # numbers of a long log take ten times as much in a list
         self._masks: dict[int, list[Mask]] = {}
         self._next = 1
         self._current: Context | None = None

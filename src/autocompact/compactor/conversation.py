@@ -168,9 +168,9 @@ class Conversation:
 
     def _find_request(self) -> None:
         """The user's last request, if it is held here; else the state knows it from before."""
-        live = [message.seq for message in self.transcript.live() if message.is_request]
-        if live:
-            self.state = msgspec.structs.replace(self.state, request=live[-1])
+        latest_first = reversed(tuple(self.transcript.live()))
+        if request := next((message.seq for message in latest_first if message.is_request), 0):
+            self.state = msgspec.structs.replace(self.state, request=request)
 
     # The log
 

@@ -91,7 +91,8 @@ class Meter:
             held = tuple(of.transcript.live(since + 1))
             tokens = load.tokens - sum(of.transcript.cost(message.seq).tokens for message in held)
             for message in held:
-                self.hear(message, sent=replace(load, tokens=max(0, tokens)))
+                if message.usage is not None:
+                    self.hear(message, sent=replace(load, tokens=max(0, tokens)))
                 tokens += of.transcript.cost(message.seq).tokens
         self._heard = False
 

@@ -20,8 +20,10 @@ from autocompact.core.messages import (
     Image,
     Message,
     Part,
+    Reasoning,
     Role,
     Text,
+    ToolCall,
     ToolResult,
     Usage,
 )
@@ -35,6 +37,7 @@ UNKNOWN_ROLE = "[This message was stored with the role {role!r}, which no API kn
 _Types: TypeAlias = tuple[type, ...]
 
 _KINDS: tuple[type[Part], ...] = get_args(Part)
+_ORDINARY_KINDS = (Text, Reasoning, ToolCall, ToolResult)
 
 
 def _types_of(hint: object) -> _Types:
@@ -76,7 +79,7 @@ def mended(message: Message) -> Message:
     An unknown role becomes a note in the place of the user (`Message.unknown_role`), a field of a wrong type its text
     or its default, what is no part is left out, and so is usage that is no number.
     """
-    if not next(_faults(message), ""):
+    if _is_ordinary(message) or not next(_faults(message), ""):
         return message
     given = message.parts if isinstance(message.parts, tuple) else ()  # pyright: ignore[reportUnnecessaryIsInstance] - that is what is mended
     parts = tuple(_mended(part, _FIELDS[type(part)]) for part in given if type(part) in _KINDS)
@@ -95,6 +98,18 @@ def noted(message: Message) -> Message:
     """The message as a context shows it where its role is unknown: a note, with what it says."""
     note = Text(text=UNKNOWN_ROLE.format(role=message.unknown_role))
     return message.with_parts((note, *message.parts))
+
+
+def _is_ordinary(message: Message) -> bool:
+    """True for a message without faults whose parts hold no others, as nearly all: told without a generator for each part."""
+    return (
+        message.role in ROLES
+        and message.dialect in (*DIALECTS, None)
+        and message.usage is None
+        and not _misfits_of(message)
+        and all(type(part) in _ORDINARY_KINDS and not _misfits_of(part) for part in message.parts)
+        and not any(isinstance(part, ToolResult) and part.media for part in message.parts)
+    )
 
 
 def _faults(message: Message) -> Iterator[str]:

@@ -13,6 +13,7 @@ A record is JSON in an envelope with a version. Fields that a newer program of t
 
 from __future__ import annotations
 
+import sys
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, replace
@@ -34,7 +35,7 @@ from autocompact.core.messages import (
     ToolResult,
     Usage,
 )
-from autocompact.core.validity import mended
+from autocompact.core.validity import ROLES, mended
 from autocompact.errors import InvalidRequest, StoreCorrupt, StoreTooNew
 from autocompact.wire.request import is_intact, parse_message
 
@@ -74,6 +75,7 @@ _KINDS: Mapping[str, type[Part]] = {
     "document": Document,
     "opaque": Opaque,
 }
+_ROLES: Mapping[str, Role] = {role: role for role in ROLES}
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 _DEFAULTS = {
     kind: tuple((field.name, None if field.default is MISSING else field.default) for field in fields(kind))
@@ -105,6 +107,7 @@ def decode_message(body: bytes, *, seq: int, role: Role, replaces: int | None) -
     """
     try:
         plain = _UNPACKER.decode(_inflated(body))
+        role = _ROLES.get(role, role)  # a database gives each row a text of its own
         packed, usage = plain.pop("parts", None), plain.pop("usage", None)
         known = {name: plain[name] for name, _ in _DEFAULTS[Message] if name in plain}
         if packed is None:
@@ -217,6 +220,8 @@ def _part(name: str, plain: _Plain) -> Part:
     }
     if "media" in known:
         known["media"] = tuple(_part(*item) for item in known["media"])
+    if kind is ToolCall and type(known.get("name")) is str:
+        known["name"] = sys.intern(known["name"])  # of thousands of calls a few names
     return kind(**known)
 
 
