@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import base64
 import contextlib
 import datetime
 import itertools
@@ -53,6 +54,10 @@ def prose(size: int, seed: int) -> str:
 
 def letters(size: int, seed: int) -> str:
     return random.Random(seed).randbytes(size // 2).hex()
+
+
+def base64_line(size: int, seed: int) -> str:
+    return base64.b64encode(random.Random(seed).randbytes(size * 3 // 4)).decode()
 
 
 def one(text: Callable[[int, int], str]) -> Callable[[int, int], list[Row]]:
@@ -106,6 +111,7 @@ KINDS: dict[str, Callable[[int, int], list[Row]]] = {
     "one message of blanks": one(lambda size, _: " " * size),
     "one message of one letter": one(lambda size, _: "a" * size),
     "one message of hex digits": one(letters),
+    "one line of base64": one(base64_line),
     "a tool's output of JSON": output,
     "an agent's session": session,
 }
