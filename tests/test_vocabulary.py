@@ -141,3 +141,19 @@ def test_importing_the_module_loads_no_tokenizer() -> None:
     check = "import sys, autocompact.vocabulary; print('tiktoken' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+HELD = """
+import tracemalloc
+from autocompact.vocabulary import load_counter
+tracemalloc.start()
+counter = load_counter()
+print(tracemalloc.get_traced_memory()[0], counter.count("The tests pass."))
+"""
+
+
+def test_the_vocabulary_is_held_once_by_the_tokenizer_and_not_again_by_python() -> None:
+    done = subprocess.run([sys.executable, "-c", HELD], capture_output=True, text=True, check=True)
+    held, tokens = map(int, done.stdout.split())
+    assert tokens == 4
+    assert held < 12_000_000  # the ranks take 25 MB
