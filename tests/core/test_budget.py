@@ -19,7 +19,6 @@ from autocompact.core.budget import (
     decide,
     fixed_note,
     preset,
-    room,
 )
 from autocompact.core.tokens import Cost
 from autocompact.errors import InvalidInput
@@ -338,24 +337,3 @@ def test_right_after_a_compaction_only_an_overflow_compacts_again(
     policy = Policy(ratio=policy.ratio, tokens=policy.tokens, min_growth=0.05)
     decision = decide(usage, budget, policy=policy, state=State(after=usage))
     assert not isinstance(decision, Compact) or decision.trigger == "overflow"
-
-
-@given(costs, budgets, policies, states, shares)
-def test_what_there_is_room_for_leaves_nothing_to_do(
-    usage: Cost, budget: Budget, policy: Policy, state: State, share: float
-) -> None:
-    size = room(usage, budget, policy=policy, fixed=state.fixed)
-    if size >= 0:
-        more = usage + Cost(tokens=int(share * size), bytes=int(share * size))
-        assert isinstance(decide(more, budget, policy=policy, state=state), Continue)
-
-
-def test_the_room_ends_where_something_is_to_do() -> None:
-    budget = Budget(window=1_000, max_bytes=10_000, max_images=10)
-    policy = Policy()
-    for usage in (tokens(100), Cost(bytes=6_000), Cost(tokens=1, images=3)):
-        size = room(usage, budget, policy=policy)
-        beyond = usage + Cost(tokens=size + 1, bytes=size + 1)
-        assert size > 0
-        assert isinstance(decide(beyond, budget, policy=policy), Prepare)
-    assert room(Cost(images=9), budget, policy=policy) < 0

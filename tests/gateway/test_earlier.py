@@ -9,7 +9,7 @@ from autocompact.gateway import Gateway
 from autocompact.gateway.server import running
 from autocompact.stores.memory import MemoryStore
 from autocompact.testing import FakeProvider
-from autocompact.wire import Begun
+from autocompact.wire import EarlierRequest
 from tests.gateway.serving import config
 from tests.gateway.speakers import SPEAKERS, Json, Speaker, encoded
 
@@ -31,10 +31,8 @@ async def test_a_request_goes_on_from_the_client_s_own_and_from_nobody_else_s(sp
         def remembered(request: Json) -> int:
             """How many messages of it are, of whichever client."""
             namespaces = {kept.conversation.key.namespace for kept in conversations.known}
-            begun: list[Begun] = [one for name in namespaces for one in conversations.earlier(name)]
-            return max(
-                (one.standing(encoded(request), dialect=speaker.dialect)[0] for one in begun), default=0
-            )
+            begun: list[EarlierRequest] = [one for name in namespaces for one in conversations.earlier(name)]
+            return max((one.shared(encoded(request), dialect=speaker.dialect)[0] for one in begun), default=0)
 
         async with running(gateway) as url:
             said = [*speaker.begun(), speaker.user("Hello.")]

@@ -44,7 +44,10 @@ PROVIDERS = (
 async def test_the_table_of_endpoints_is_what_administration_answers() -> None:
     async with FakeProvider() as provider:
         gateway = Gateway(config(provider), store=MemoryStore())
-    assert {endpoint.name for endpoint in ENDPOINTS} == set(Administration(gateway).handlers)
+        administration = Administration(
+            gateway.config, turns=gateway.turns, retention=gateway.retention, metrics=gateway.metrics
+        )
+    assert {endpoint.name for endpoint in ENDPOINTS} == set(administration.handlers)
     assert len({endpoint.name for endpoint in ENDPOINTS}) == len(ENDPOINTS)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from autocompact.core.messages import Dialect, Message, Text, ToolResult, text_message
 from autocompact.errors import InvalidRequest
 from autocompact.wire import (
-    Begun,
+    EarlierRequest,
     Renderer,
     Request,
     parse_message,
@@ -437,7 +437,7 @@ def test_a_request_reads_the_same_whatever_came_before_it(data: st.DataObject, d
         st.lists(st.sampled_from(messages), max_size=3)
     )
     earlier = [
-        Begun(parse_request(body(listed, {}), dialect=dialect))
+        EarlierRequest(parse_request(body(listed, {}), dialect=dialect))
         for listed in (changed, messages[:length], messages[: length // 2])
     ]
     later = body(
@@ -462,7 +462,7 @@ def test_what_stood_in_the_request_before_is_not_read_again() -> None:
     before = parse_request(b'{"messages":[' + LIST_A + b'],"x":1}', dialect="openai_chat")
     body = b'{"messages":[' + LIST_A + b", " + LIST_B + b'],"y":2}'
     for raws in ([LIST_A, LIST_B], [LIST_A]):
-        request = parse_request(body, dialect="openai_chat", earlier=[Begun(before)])
+        request = parse_request(body, dialect="openai_chat", earlier=[EarlierRequest(before)])
         assert request.raws[0] is before.raws[0]
         assert list(request.raws) == raws
         body = body.replace(b", " + LIST_B, b"")
@@ -483,20 +483,20 @@ def test_a_request_that_is_wrong_where_it_goes_on_is_refused_as_any_other(later:
     with pytest.raises(InvalidRequest) as alone:
         _told(parse_request(later, dialect="openai_chat"))
     with pytest.raises(InvalidRequest) as after:
-        _told(parse_request(later, dialect="openai_chat", earlier=[Begun(before)]))
+        _told(parse_request(later, dialect="openai_chat", earlier=[EarlierRequest(before)]))
     assert str(after.value) == str(alone.value)
 
 
 def test_a_list_that_a_later_one_takes_the_place_of_is_not_gone_on_from() -> None:
     before = parse_request(b'{"messages":[' + LIST_A + b'],"x":1}', dialect="openai_chat")
     later = b'{"messages":[' + LIST_A + b',{"role":"user"}],"messages":[' + LIST_B + b"]}"
-    assert parse_request(later, dialect="openai_chat", earlier=[Begun(before)]).raws == (LIST_B,)
+    assert parse_request(later, dialect="openai_chat", earlier=[EarlierRequest(before)]).raws == (LIST_B,)
 
 
 def test_a_request_without_a_list_begins_nothing() -> None:
     for body in (b'{"input":"hi"}', b'{"x":1}', b'{"input":[]}'):
-        before = Begun(parse_request(body, dialect="openai_responses"))
-        assert before.standing(body, dialect="openai_responses") == (0, 0, 0)
+        before = EarlierRequest(parse_request(body, dialect="openai_responses"))
+        assert before.shared(body, dialect="openai_responses") == (0, 0, 0)
 
 
 def test_a_list_behind_another_beginning_is_read_anew() -> None:
@@ -504,8 +504,8 @@ def test_a_list_behind_another_beginning_is_read_anew() -> None:
     listed = b",".join([LIST_A, LIST_B] * 4)
     before = parse_request(b'{"model":"m","messages":[' + listed + b"]}", dialect="openai_chat")
     later = b'{"model":"n","messages":[' + listed + b"]}"
-    begun = Begun(before)
-    assert begun.standing(later, dialect="openai_chat") == (0, 0, 0)
+    begun = EarlierRequest(before)
+    assert begun.shared(later, dialect="openai_chat") == (0, 0, 0)
     assert _told(parse_request(later, dialect="openai_chat", earlier=[begun])) == _told(
         parse_request(later, dialect="openai_chat")
     )

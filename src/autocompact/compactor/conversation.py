@@ -45,7 +45,8 @@ from autocompact.errors import (
 from autocompact.off_loop import LARGE, off_loop, off_loop_if
 from autocompact.ports import NO_MESSAGES, Key, ModelReply, Snapshot
 from autocompact.stores.rules import check_end
-from autocompact.wire import check_raw, from_mapping, plain_messages
+from autocompact.wire import check_raw, from_mapping, parse_message, plain_messages
+from autocompact.wire.json import check as check_json
 
 if TYPE_CHECKING:
     from autocompact.compactor.compactor import Compactor
@@ -54,6 +55,9 @@ TRIES = 8
 """How often something is done anew because another program was faster, before that is reported."""
 
 _NOTHING = Cost()
+
+_LARGE_JSON = 100_000
+"""Bytes of messages that are parsed on the loop at most, which takes 1 ms."""
 
 log = logging.getLogger("autocompact")
 
@@ -201,12 +205,36 @@ class Conversation:
         messages = tuple(messages)
         for message in messages:
             check_message(message)
+        return await self._extended(messages, after=after, check=check_raw)
+
+    async def extend_raw(
+        self, raws: Sequence[bytes], *, dialect: Dialect, after: int | None = None
+    ) -> tuple[Message, ...]:
+        """Add messages that came as the JSON of a provider's API; otherwise as `extend`.
+
+        Raises:
+            InvalidRequest: one of them is not what the API describes; the log is as it was.
+        """
+        self.shared.check_open()
+
+        def parsed() -> tuple[Message, ...]:
+            for raw in raws:
+                check_json(raw, path="message")
+            return tuple(parse_message(raw, seq=seq, dialect=dialect) for seq, raw in enumerate(raws, first))
+
+        first = (len(self) if after is None else after) + 1
+        messages = await off_loop_if(sum(map(len, raws)) > _LARGE_JSON, parsed)
+        return await self._extended(messages, after=after, check=None)
+
+    async def _extended(
+        self, messages: tuple[Message, ...], *, after: int | None, check: Callable[[Message], None] | None
+    ) -> tuple[Message, ...]:
         behind = self.shared.behind
         if not messages:
             return ()
         if behind is None or not after or any(message.replaces is not None for message in messages):
-            return await finished(self._extend(messages, after))
-        costs = await self._measured(messages)
+            return await finished(self._extend(messages, after=after, check=check))
+        costs = await self._measured(messages, check=check)
         await behind.room(self.key)
         async with self.changing:  # nothing below waits, so nothing can come between the two logs
             check_end(self.key, last_seq=len(self), after=after)
@@ -216,9 +244,11 @@ class Conversation:
                 self._take(message, cost)
         return stored
 
-    async def _extend(self, messages: tuple[Message, ...], after: int | None) -> tuple[Message, ...]:
+    async def _extend(
+        self, messages: tuple[Message, ...], *, after: int | None, check: Callable[[Message], None] | None
+    ) -> tuple[Message, ...]:
         async with self.changing:
-            costs = await self._measured(messages)
+            costs = await self._measured(messages, check=check)
             stored = await self._store(messages, after)
             for message, cost in zip(stored, costs, strict=True):
                 if message.replaces is not None and message.replaces < self.transcript.first:
@@ -227,17 +257,16 @@ class Conversation:
                 self._take(message, cost)
         return stored
 
-    async def _measured(self, messages: Sequence[Message]) -> list[Cost]:
-        """What each message weighs; large ones are looked at off the loop.
-
-        Raises:
-            InvalidRequest: the bytes that one came as are not what its API describes.
-        """
+    async def _measured(
+        self, messages: Sequence[Message], *, check: Callable[[Message], None] | None
+    ) -> list[Cost]:
+        """What each message weighs, ``check``ed before; large ones are looked at off the loop."""
         counter = self.shared.counter
 
         def measured() -> list[Cost]:
-            for message in messages:
-                check_raw(message)
+            if check is not None:
+                for message in messages:
+                    check(message)
             return [message_cost(message, counter) for message in messages]
 
         return await off_loop_if(sum(map(size, messages)) > LARGE, measured)
@@ -400,7 +429,10 @@ class Conversation:
         Args:
             more: what would come to the context, for asking beforehand; its tokens as the meter counts.
         """
-        used = replace(self.cost(), tokens=self.usage().used)
+        return self._decide(self.meter.used(), more=more)
+
+    def _decide(self, used: Cost, *, more: Cost = _NOTHING) -> Decision:
+        """`decide` for a context that the meter read as ``used``."""
         state = State(
             after=self.meter.settled(used),
             prepared=self.ahead.busy or not self.shared.mode.background,
@@ -411,15 +443,12 @@ class Conversation:
 
     # Compaction
 
-    async def ready(self, *, nothing_due: bool = False) -> Context:
+    async def ready(self) -> Context:
         """The context for the next model call, compacted first where that is due. Call it before each one.
 
         From the threshold on it waits for a compaction that is being prepared; one that is prepared without a model is
         waited for by the next call. A compaction that fails leaves the context as it was, unless the request would not
         fit: then the steps of the ladder that need no model act.
-
-        Args:
-            nothing_due: `decide` was asked with at least as much in the context, and said to continue.
 
         Raises:
             IncompressibleContext: what must stay does not fit, nothing can be gained, or the policy forbids to
@@ -427,13 +456,11 @@ class Conversation:
             StoreError: the request would not fit, and the compaction could not be stored.
         """
         self.shared.check_open()
-        if not nothing_due:
-            await self.ahead.join()
-        if (used := self.usage().used) > self.state.peak:
-            self.state = msgspec.structs.replace(self.state, peak=used)
-        if nothing_due:
-            return self.context()
-        match decision := self.decide():
+        await self.ahead.join()
+        used = self.meter.used()
+        if used.tokens > self.state.peak:
+            self.state = msgspec.structs.replace(self.state, peak=used.tokens)
+        match decision := self._decide(used):
             case Continue():
                 pass
             case Prepare():

@@ -67,6 +67,12 @@ class Meter:
         """How full the context is. O(new)."""
         return self.gauge.read(self.load())
 
+    def used(self) -> Cost:
+        """What the next request takes: tokens as the meter reads them, bytes and images by our own count."""
+        cost = self._of.cost()
+        load = self.load_of(cost, context=self._of.active_id)
+        return Cost(tokens=self.gauge.read(load).used, bytes=cost.bytes, images=cost.images)
+
     def report(self, usage: Usage, *, sent: Load | None = None) -> None:
         """What the provider reported for ``sent``; None is the context as it stands."""
         window = self._of.shared.budget.window

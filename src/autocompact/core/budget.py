@@ -388,16 +388,6 @@ def decide(usage: Cost, budget: Budget, *, policy: Policy, state: State | None =
     return Continue(reason=f"room left, or compacted a short while ago: {worst}", pressure=worst)
 
 
-def room(usage: Cost, budget: Budget, *, policy: Policy, fixed: int = 0) -> int:
-    """How many tokens, and as many bytes, may come to ``usage`` before `decide` might not say `Continue`.
-
-    Negative where it might not already; what came before only makes it say so more often. ``fixed`` is that of `State`.
-    """
-    pressures = _pressures(usage, budget, policy=policy, state=State(fixed=fixed))
-    left = {pressure.kind: pressure.prepare - 1 - pressure.used for pressure in pressures}
-    return -1 if left.pop("images", 0) < 0 else min(left.values())
-
-
 def _overflow(worst: Pressure, target: int, *, policy: Policy, model_free: bool) -> Compact | Refuse:
     if policy.overflow_action == "refuse":
         return Refuse(reason=f"does not fit, and compaction is not allowed: {worst}", pressure=worst)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 from starlette.datastructures import QueryParams
@@ -21,19 +21,20 @@ from autocompact.compaction.record import Compaction
 from autocompact.core.references import parse_reference
 from autocompact.errors import AutocompactError, CompactionRunning, Conflict, InvalidInput, StoreError
 from autocompact.gateway import endpoints as told
+from autocompact.gateway.config import Config
 from autocompact.gateway.endpoints import ENDPOINTS, MOST_CURSOR, MOST_LISTED, MOST_QUERY, Endpoint
 from autocompact.gateway.exchange import Exchange, Scope
 from autocompact.gateway.memory_tools import index_of
+from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.namespaces import namespace_of
 from autocompact.gateway.openapi import described
 from autocompact.gateway.refusals import Refusal, Refused
 from autocompact.gateway.relay import Receive, Send
+from autocompact.gateway.retention import Retention
+from autocompact.gateway.turns import Turns
 from autocompact.ports import NO_MESSAGES, ConversationInfo, Key
 from autocompact.recall import MOST_RESULTS, RESULTS, Found, Recall
 from autocompact.stores.behind import WriteBehind
-
-if TYPE_CHECKING:
-    from autocompact.gateway.app import Gateway
 
 _MOST_BODY = 262_144
 _TEXT = "text/plain; version=0.0.4; charset=utf-8"
@@ -78,14 +79,24 @@ Handler: TypeAlias = Callable[[Asked], Awaitable[Response]]
 
 
 class Administration:
-    """The endpoints over one gateway."""
+    """The endpoints over one gateway.
 
-    def __init__(self, gateway: Gateway) -> None:
-        self._gateway = gateway
-        self._conversations = gateway.turns.conversations
-        self._store = gateway.turns.conversations.store
+    Args:
+        config: of the gateway.
+        turns: its conversations, and their compactors.
+        retention: counts what is removed.
+        metrics: what it counts.
+    """
+
+    def __init__(self, config: Config, *, turns: Turns, retention: Retention, metrics: Metrics) -> None:
+        self._config = config
+        self._turns = turns
+        self._retention = retention
+        self._counted = metrics
+        self._conversations = turns.conversations
+        self._store = turns.conversations.store
         self._description = msgspec.json.encode(
-            described(version=version("autocompact"), closed=bool(gateway.config.access_tokens))
+            described(version=version("autocompact"), closed=bool(config.access_tokens))
         )
         self.handlers: Mapping[str, Handler] = {
             "health": self._health,
@@ -112,7 +123,7 @@ class Administration:
         endpoint, conversation = _found(exchange)
         request = Request(dict(scope), receive)
         asked = Asked(
-            namespace="" if endpoint.open else namespace_of(exchange, config=self._gateway.config),
+            namespace="" if endpoint.open else namespace_of(exchange, config=self._config),
             conversation=conversation,
             query=request.query_params,
             body=await _body(request) if endpoint.body else b"",
@@ -129,21 +140,21 @@ class Administration:
         return _json(told.Health(version=version("autocompact")))
 
     async def _ready(self, _: Asked) -> Response:
-        upstreams = sorted(self._gateway.config.upstreams)
+        upstreams = sorted(self._config.upstreams)
         problems = [] if upstreams else ["no upstream is configured: see --upstream"]
         try:
             key = Key(conversation="ready", namespace="autocompact")
             await self._store.load(key, after=NO_MESSAGES)
             await self._store.acquire(key, holder="ready", seconds=0)  # a full disk can still be read
         except Exception as error:  # noqa: BLE001 - whatever it is, no conversation can be kept
-            self._gateway.metrics.failed(type(error).__name__)
+            self._counted.failed(type(error).__name__)
             problems.append(f"the store cannot be read and written ({type(error).__name__})")
         status = "not ready" if problems else "ready"
         ready = told.Ready(status=status, upstreams=list(upstreams), problems=problems)
         return _json(ready, status=503 if problems else 200)
 
     async def _metrics(self, _: Asked) -> Response:
-        return Response(self._gateway.metrics.text(), media_type=_TEXT)
+        return Response(self._counted.text(), media_type=_TEXT)
 
     async def _describe(self, _: Asked) -> Response:
         return Response(self._description, media_type="application/json")
@@ -159,13 +170,13 @@ class Administration:
             told.Page(
                 conversations=[_line(info) for info in page],
                 next=f"{page[-1].updated} {page[-1].key.conversation}" if len(found) > limit else None,
-                expire_after_days=self._gateway.retention.days(asked.namespace) or None,
+                expire_after_days=self._retention.days(asked.namespace) or None,
             )
         )
 
     async def _delete_all(self, asked: Asked) -> Response:
         deleted = await self._conversations.delete_all(asked.namespace)
-        self._gateway.retention.deleted(deleted, reason="asked")
+        self._retention.deleted(deleted, reason="asked")
         return _json(told.Deleted(deleted=deleted))
 
     async def _show(self, asked: Asked) -> Response:
@@ -182,7 +193,7 @@ class Administration:
 
     async def _delete(self, asked: Asked) -> Response:
         await self._conversations.delete(await self._known(asked))
-        self._gateway.retention.deleted(1, reason="asked")
+        self._retention.deleted(1, reason="asked")
         return Response(status_code=204)
 
     async def _messages(self, asked: Asked) -> Response:
@@ -243,7 +254,7 @@ class Administration:
         kept = self._conversations.in_memory(key)
         if kept is not None:
             return kept.conversation
-        return await self._gateway.turns.compactor("", namespace=key.namespace).open(
+        return await self._turns.compactor("", namespace=key.namespace).open(
             key.conversation, namespace=key.namespace
         )
 

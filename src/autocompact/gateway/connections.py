@@ -21,18 +21,15 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar, cast
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from autocompact.gateway.client import CLIENT, Client
-from autocompact.gateway.config import Limits
+from autocompact.gateway.config import Limits, Provider
 from autocompact.gateway.exchange import answered_by_models, is_ours
 from autocompact.gateway.refusals import Refusal
-
-if TYPE_CHECKING:
-    from autocompact.gateway.config import Provider
 
 _ANTHROPIC = (b"/v1/messages", b"/messages")
 _NO_WEB_SOCKET = "web sockets are not served here: send the request by HTTP"

@@ -20,18 +20,14 @@ from autocompact.compactor.compactor import ConversationStore
 from autocompact.core.messages import Message
 from autocompact.errors import Conflict, StoreUnavailable
 from autocompact.gateway.chain import Known, chain, common, seed, without_marks
-from autocompact.gateway.foresight import Foresight
 from autocompact.gateway.native import holds_compaction
 from autocompact.off_loop import LARGE_BODY, off_loop_if
 from autocompact.ports import NO_MESSAGES, Key
 from autocompact.stores.fork import copy_conversation
-from autocompact.wire import Begun, Renderer, Request, parse_message
+from autocompact.wire import EarlierRequest, Renderer, Request
 
 MOST_SIBLINGS = 64
 """Conversations that begin alike which are looked for after a restart; further ones are begun anew then."""
-
-_LARGE_NEWS = 100_000
-"""Bytes of new messages that are parsed on the loop at most, which takes 1 ms."""
 
 _TRIES = 8
 
@@ -45,8 +41,7 @@ class Kept:
         digests: of the prefixes of its log, one per message.
         renderer: renders its requests.
         raws: its messages as the last request brought them, as far as they are remembered.
-        foresight: what is due with its next request.
-        begun: the last request, which the next one begins with; None where it is not remembered.
+        last_request: what the next request is compared with; None where it is not remembered.
         lock: held while a request extends, compacts or renders it.
         warned: the log holds the warning that its requests carry too much.
         gone: it was deleted, or its log is no longer what the digests say.
@@ -56,8 +51,7 @@ class Kept:
     digests: list[bytes]
     renderer: Renderer
     raws: list[bytes] = field(default_factory=list[bytes])
-    foresight: Foresight = field(default_factory=Foresight)
-    begun: Begun | None = None
+    last_request: EarlierRequest | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     warned: bool = False
     gone: bool = False
@@ -65,7 +59,7 @@ class Kept:
     def forget_bytes(self) -> None:
         """Let go of the last request: the next one is parsed and hashed as a whole."""
         self.raws.clear()
-        self.begun = None
+        self.last_request = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,16 +87,10 @@ class Incoming:
         """Whether the provider compacted this history; none that is remembered was."""
         return any(map(holds_compaction, self.raws[self.remembered :]))
 
-    async def logged(self, start: int) -> list[Message]:
-        """The messages after the first ``start`` as the log holds them; many or large ones are parsed off the loop."""
-        new, dialect = self.raws[start:], self.request.dialect
-        return await off_loop_if(
-            sum(map(len, new)) > _LARGE_NEWS,
-            lambda: [
-                parse_message(without_marks(raw), seq=seq, dialect=dialect)
-                for seq, raw in enumerate(new, start + 1)
-            ],
-        )
+    async def append_to(self, conversation: Conversation, *, after: int) -> None:
+        """Append the messages after the first ``after`` to a log, without cache marks."""
+        raws = tuple(map(without_marks, self.raws[after:]))
+        await conversation.extend_raw(raws, dialect=self.request.dialect, after=after)
 
     def key(self, root: bytes, number: int) -> Key:
         """The name of a conversation that begins as this request does."""
@@ -128,11 +116,11 @@ class Conversations:
         self._opening: WeakValueDictionary[bytes, asyncio.Lock] = WeakValueDictionary()
         self._beginning: dict[Key, bool] = {}
 
-    def earlier(self, namespace: str) -> Iterator[Begun]:
+    def earlier(self, namespace: str) -> Iterator[EarlierRequest]:
         """The last requests of a namespace's conversations, the latest first: the next one goes on from one of them."""
         for kept in self.known.newest():
-            if kept.begun is not None and kept.conversation.key.namespace == namespace:
-                yield kept.begun
+            if kept.last_request is not None and kept.conversation.key.namespace == namespace:
+                yield kept.last_request
 
     async def incoming(self, request: Request, *, namespace: str) -> Incoming:
         """Hash the messages of ``request`` as far as they are new, a large one off the loop; none of them is parsed."""
@@ -233,7 +221,7 @@ class Conversations:
         conversation = await compactor.open(key.conversation, namespace=key.namespace)
         self._beginning[key] = True
         try:
-            await conversation.extend(await incoming.logged(shared), after=shared)
+            await incoming.append_to(conversation, after=shared)
             if not self._beginning[key]:
                 raise StoreUnavailable("a new conversation could not be stored: see the log for the reason")
         finally:
@@ -261,18 +249,18 @@ class Conversations:
             return False
         kept.conversation.shared = compactor
         try:
-            await kept.conversation.extend(await incoming.logged(length), after=length)
+            await incoming.append_to(kept.conversation, after=length)
         except Conflict:  # another program writes to it: it is read anew
             self._forget(kept)
             return False
         self.known.extend(kept, incoming.digests[length:])
         return True
 
-    def remember(self, kept: Kept, incoming: Incoming) -> None:
-        """The request came last: the next one is compared with its bytes, and only what is new of it is parsed."""
+    def learn(self, kept: Kept, incoming: Incoming) -> None:
+        """Remember the request: the next one is compared with its bytes, and only what is new of it is parsed."""
         if not kept.gone:
             self.known.remember(kept, incoming.raws)
-            kept.begun = Begun(incoming.request)
+            kept.last_request = EarlierRequest(incoming.request)
 
     def _forget(self, kept: Kept) -> None:
         kept.gone = True

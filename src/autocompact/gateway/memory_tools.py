@@ -12,27 +12,24 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from functools import cache, cached_property
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Raw
 
+from autocompact.compactor import Conversation
 from autocompact.core.excerpts import page
 from autocompact.core.messages import Dialect, Message, ToolCall
 from autocompact.core.tokens import Counter
 from autocompact.errors import AutocompactError, log_data
 from autocompact.gateway.members import items_of, object_of, parts_of
+from autocompact.gateway.metrics import Metrics
+from autocompact.ports import Index, Store
 from autocompact.recall import Recall, tool_schemas
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.memory_index import MemoryIndex
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.wire import Reply, Request, json, parse_request
 from autocompact.wire.rendering import with_members
-
-if TYPE_CHECKING:
-    from autocompact.compactor import Conversation
-    from autocompact.gateway.metrics import Metrics
-    from autocompact.ports import Index, Store
 
 NAMES = frozenset({"memory_search", "memory_expand"})
 

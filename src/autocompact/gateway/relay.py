@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, MutableMapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
+
+import aiohttp
 
 from autocompact.core.messages import Dialect, Usage
 from autocompact.gateway.client import Client
 from autocompact.gateway.exchange import Header, forwarded
 from autocompact.gateway.opening import first_word
 from autocompact.wire import StreamUsage, parse_usage
-
-if TYPE_CHECKING:
-    import aiohttp
 
 Event: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Event]]

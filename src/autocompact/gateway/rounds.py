@@ -6,7 +6,9 @@ import logging
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
+
+import aiohttp
 
 from autocompact.core.messages import Usage
 from autocompact.errors import AutocompactError
@@ -22,10 +24,7 @@ from autocompact.gateway.tool_reply import REPLIES
 from autocompact.gateway.tool_stream import Sieve
 from autocompact.wire import Reply, StreamReader, parse_reply
 
-if TYPE_CHECKING:
-    import aiohttp
-
-Ask: TypeAlias = "Callable[[bytes], Awaitable[aiohttp.ClientResponse]]"
+Ask: TypeAlias = Callable[[bytes], Awaitable[aiohttp.ClientResponse]]
 
 _OK = 200
 _OF_THE_RESULTS = frozenset({400, 413, 422})

@@ -12,14 +12,13 @@ import sys
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from contextlib import asynccontextmanager, contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
+
+import uvicorn
 
 from autocompact.errors import InvalidInput
 from autocompact.gateway.app import Gateway
 from autocompact.gateway.mounting import Application, Beside
-
-if TYPE_CHECKING:
-    import uvicorn
 
 T = TypeVar("T")
 
@@ -64,8 +63,6 @@ def address_of(bound: socket.socket) -> str:
 
 def configuration(gateway: Gateway, *, page: Application | None = None) -> uvicorn.Config:
     """How uvicorn serves the gateway, and beside it the page: `uvicorn.Server` takes it."""
-    import uvicorn
-
     from autocompact.gateway.connections import limited
 
     limits = gateway.config.limits
@@ -124,7 +121,6 @@ async def served(
     Raises:
         KeyboardInterrupt: it was SIGINT.
     """
-    import uvicorn
 
     class Server(uvicorn.Server):
         @contextmanager
@@ -173,8 +169,6 @@ async def running(
     Raises:
         InvalidInput: the address cannot be had.
     """
-    import uvicorn
-
     up = asyncio.Event()
 
     class Server(uvicorn.Server):

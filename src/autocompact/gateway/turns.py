@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import shlex
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
@@ -21,7 +21,6 @@ from autocompact.core.windows import DEFAULT_WINDOW, budget_for, window_for
 from autocompact.errors import Conflict, IncompressibleContext, log_data
 from autocompact.gateway.config import Config
 from autocompact.gateway.conversations import Conversations, Incoming, Kept
-from autocompact.gateway.foresight import UNKNOWN, Foreseen
 from autocompact.gateway.learned import LearnedWindows, counts_output, reserve_for
 from autocompact.gateway.memory_tools import (
     LEAST_ROOM,
@@ -39,10 +38,7 @@ from autocompact.stores.memory import MemoryStore
 from autocompact.vocabulary import default_counter
 from autocompact.wire import Renderer, Request
 
-Action: TypeAlias = Literal["forwarded", "compacted", "retried"]
-
-_FIRST_BYTES = 8_000
-"""Of a request that is worth sending first: what is to be done for a smaller one takes no longer than that does."""
+Action: TypeAlias = Literal["forwarded", "compacted", "retried", "failed-open"]
 
 _OPENAI: frozenset[Dialect] = frozenset({"openai_chat", "openai_responses"})
 _NO_TOOLS = (None, b"null", b"[]")
@@ -54,10 +50,6 @@ _RETRIED_SHARE = 0.75
 log = logging.getLogger("autocompact.gateway")
 
 
-def _nothing() -> None:
-    pass
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """What goes upstream.
@@ -66,27 +58,21 @@ class Turn:
         body: of the request.
         action: what was done to it.
         kept: the conversation, None if it is not kept.
+        incoming: the request that was prepared; None if the conversation is not kept.
         load: what the request weighs, for the usage that its reply reports.
         used: tokens of it, 0 where nobody counted.
         warning: what the user should change, "" if nothing.
         memory: the tools with which the model may search what left its context; None if they are not offered.
-        written: to be called when the body is on its way: what the next request needs, and this one need not wait for.
     """
 
     body: bytes
     action: Action = "forwarded"
     kept: Kept | None = None
+    incoming: Incoming | None = None
     load: Load | None = None
     used: int = 0
     warning: str = ""
     memory: Memory | None = None
-    written: Callable[[], None] = _nothing
-
-    def report(self, usage: Usage) -> None:
-        """What the provider reported with the reply."""
-        if self.kept is not None and self.load is not None:
-            self.kept.conversation.meter.report(usage, sent=self.load)
-            self.kept.foresight.look(self.kept.conversation)
 
     def headers(self) -> Iterator[tuple[bytes, bytes]]:
         """What the client is told."""
@@ -107,22 +93,12 @@ class Recognised:
     Attributes:
         incoming: the request.
         compactor: of its model.
-        foreseen_of: the conversation that ``nothing_due`` was worked out for, and its compaction in force.
-        nothing_due: nothing has to be decided for it.
         searches: its model may get the memory tools.
-        goes_first: it surely goes upstream as it came, and is large enough to go there before the rest is done.
     """
 
     incoming: Incoming
     compactor: Compactor
-    foreseen_of: tuple[Kept | None, str]
-    nothing_due: bool
     searches: bool
-    goes_first: bool
-
-    def spares(self, kept: Kept) -> bool:
-        """Whether nothing has to be decided for it: not if the compaction was undone since, or the log left."""
-        return self.nothing_due and (kept, kept.conversation.active_id) == self.foreseen_of
 
 
 class NamedCompactor(Compactor):
@@ -203,7 +179,7 @@ class Turns:
             )
         return known
 
-    async def recognised(self, request: Request, *, namespace: str, client: str = "") -> Recognised | None:
+    async def recognise(self, request: Request, *, namespace: str, client: str = "") -> Recognised | None:
         """Which conversation ``request`` belongs to; None for one that is left alone.
 
         Args:
@@ -224,20 +200,8 @@ class Turns:
         incoming = await self.conversations.incoming(request, namespace=namespace)
         if incoming.is_native:
             return None
-        kept, searches = self.conversations.going_on(incoming), self._searches(request, client=client)
-        foreseen = UNKNOWN
-        if kept is not None:
-            tools = _tools(request, offered=searches and kept.conversation.active is not None)
-            foreseen = _foreseen(kept, incoming, compactor=compactor, tools=tools)
-        as_it_came = foreseen.stays and kept is not None and kept.conversation.active is None
-        return Recognised(
-            incoming=incoming,
-            compactor=compactor,
-            foreseen_of=(kept, kept.conversation.active_id if kept is not None else ""),
-            nothing_due=foreseen.nothing_due,
-            searches=searches,
-            goes_first=as_it_came and len(request.raw) >= _FIRST_BYTES and not self._config.fail_closed,
-        )
+        searches = self._searches(request, client=client)
+        return Recognised(incoming=incoming, compactor=compactor, searches=searches)
 
     async def prepare(self, recognised: Recognised) -> Turn:
         """What of a request goes upstream, compacted where that is due.
@@ -248,11 +212,16 @@ class Turns:
         incoming = recognised.incoming
         async with self._held(incoming, compactor=recognised.compactor, searches=recognised.searches) as kept:
             with self._counted(kept.conversation):
-                await kept.conversation.ready(nothing_due=recognised.spares(kept))
-            turn = self._turn(kept, incoming, action="compacted")
-            if recognised.goes_first:
-                turn.written()
-            return turn
+                await kept.conversation.ready()
+            return self._turn(kept, incoming, action="compacted")
+
+    def learn(self, turn: Turn, usage: Usage | None) -> None:
+        """Keep what the next request of the conversation needs: these bytes, and the usage that the reply reports."""
+        if turn.kept is None or turn.incoming is None:
+            return
+        self.conversations.learn(turn.kept, turn.incoming)
+        if usage is not None and turn.load is not None:
+            turn.kept.conversation.meter.report(usage, sent=turn.load)
 
     def _surely_fits(self, request: Request, compactor: Compactor, *, namespace: str) -> bool:
         """Whether the request is too small to be kept: no text has more tokens than bytes."""
@@ -318,7 +287,7 @@ class Turns:
         )
         incoming = await self.conversations.incoming(request, namespace=namespace)
         conversation = await apart.open(incoming.key(incoming.roots[0], 0).conversation)
-        await conversation.extend(await incoming.logged(0), after=0)
+        await incoming.append_to(conversation, after=0)
         system = request.messages[0].text if request.messages.has_system else ""
         conversation.use_tools(request.tools, system=system)
         conversation.use_lookup(Lookup(tools=False))
@@ -400,20 +369,12 @@ class Turns:
             body=body,
             action=action if body is not request.raw else "forwarded",
             kept=kept,
+            incoming=incoming,
             load=conversation.meter.load(),
             used=conversation.usage().used,
             warning=_warning(kept),
             memory=memory,
-            written=lambda: self._remember(kept, incoming),
         )
-
-    def _remember(self, kept: Kept, incoming: Incoming) -> None:
-        """See `Conversations.remember`; it is called while the request is sent, so its failure must not reach that."""
-        try:
-            self.conversations.remember(kept, incoming)
-        except Exception as error:  # noqa: BLE001 - the next request is read as a whole
-            self._metrics.failed(type(error).__name__)
-            log.warning("a request could not be remembered", extra=log_data(error))
 
     def _not_stored(self, key: Key, error: Exception) -> None:
         """Messages could not be stored: the next request, which brings them again, begins with what is."""
@@ -461,14 +422,6 @@ def _offered(conversation: Conversation) -> bool:
 def _tools(request: Request, *, offered: bool) -> bytes | None:
     """The tools that go upstream."""
     return offered_tools(request.tools, request.dialect) if offered else request.tools
-
-
-def _foreseen(kept: Kept, incoming: Incoming, *, compactor: Compactor, tools: bytes | None) -> Foreseen:
-    conversation = kept.conversation
-    is_as_known = conversation.shared is compactor and conversation.meter.tools == tools
-    if kept.lock.locked() or not is_as_known:
-        return UNKNOWN
-    return kept.foresight.of(conversation, incoming.raws[len(conversation) :])
 
 
 def _warning(kept: Kept) -> str:

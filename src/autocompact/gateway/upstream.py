@@ -10,23 +10,20 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-import time
-from collections.abc import AsyncIterable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakSet
+
+import aiohttp
+from aiohttp.abc import AbstractStreamWriter
+from aiohttp.connector import Connection
+from yarl import URL
 
 from autocompact.gateway.config import Config
 from autocompact.gateway.exchange import Exchange, Header, to_upstream
 from autocompact.gateway.refusals import ClientGone, Refusal, Refused
-
-if TYPE_CHECKING:
-    import aiohttp
-    from aiohttp.abc import AbstractStreamWriter
-    from aiohttp.connector import Connection
 
 _NOT_OURS = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 _CONNECT_SECONDS = 10
@@ -35,12 +32,13 @@ _IDLE_SECONDS = 4
 _FINAL = range(200, 600)
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _NO_HTTP = "what it answered is not HTTP"
-_PATIENCE_SECONDS = 5
 _PIECE_BYTES = 1 << 20
 """Larger bodies are sent in pieces, so that one of many megabytes holds up nobody else's answer."""
 
 _COPIED_BYTES = 1 << 16
 """Larger bodies follow their head, which is on its way then; a smaller one is copied behind it, into one packet."""
+
+_FAILURES = (aiohttp.ClientError, TimeoutError, ValueError)
 
 log = logging.getLogger("autocompact.gateway")
 
@@ -54,10 +52,8 @@ class Upstream:
 
     async def start(self) -> None:
         """Open the session."""
-        import aiohttp
-
         self._session = aiohttp.ClientSession(
-            connector=_connector(),
+            connector=_Connector(limit=0, keepalive_timeout=_IDLE_SECONDS),
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(
                 total=None, sock_connect=_CONNECT_SECONDS, sock_read=_SILENT_SECONDS
@@ -69,18 +65,13 @@ class Upstream:
         )
 
     async def send(
-        self,
-        exchange: Exchange,
-        body: bytes | AsyncIterable[bytes] | None,
-        *,
-        written: Callable[[], object] | None = None,
+        self, exchange: Exchange, body: bytes | AsyncIterable[bytes] | None
     ) -> aiohttp.ClientResponse:
         """The provider's response, its body still to be read.
 
         Args:
             exchange: the client's request.
             body: of the request to the provider.
-            written: called as soon as a body of bytes is on its way; again, where it has to be sent again.
 
         Raises:
             Refused: there is no such upstream, or it cannot be reached.
@@ -100,14 +91,12 @@ class Upstream:
         if length and not isinstance(body, bytes | None):
             headers.append((b"content-length", length))
         try:
-            response = await self._asked(
-                exchange, address, headers=_decoded(headers), body=body, written=written
-            )
+            response = await self._asked(exchange, address, headers=_decoded(headers), body=body)
             if _may_be_passed_on(response):
                 return response
             response.close()
             reason = _NO_HTTP
-        except _failures() as error:
+        except _FAILURES as error:
             if isinstance(error.__cause__, ClientGone):
                 raise error.__cause__ from None
             reason = _reason(error)
@@ -125,12 +114,8 @@ class Upstream:
         *,
         headers: list[tuple[str, str]],
         body: bytes | AsyncIterable[bytes] | None,
-        written: Callable[[], object] | None,
     ) -> aiohttp.ClientResponse:
         """The response, asked for once more where a connection that had been idle was closed under the request."""
-        import aiohttp
-        from yarl import URL
-
         assert self._session is not None, "it was started"
         url = URL(address + exchange.target, encoded=True)
         again = isinstance(body, bytes | None)
@@ -142,7 +127,7 @@ class Upstream:
                     exchange.method,
                     url,
                     headers=headers,
-                    data=_whole()(body, written) if isinstance(body, bytes) else body,
+                    data=_Whole(body) if isinstance(body, bytes) else body,
                     allow_redirects=False,
                 )
             except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
@@ -171,53 +156,43 @@ class _Way:
 _WAY: ContextVar[_Way] = ContextVar("way")
 
 
-def _connector() -> aiohttp.TCPConnector:
+_SERVED: WeakSet[object] = WeakSet()
+"""Connections that have served a request."""
+
+
+class _Connector(aiohttp.TCPConnector):
     """Connections that tell the request whether they are new; aiohttp's tracing would tell it, too, for more time."""
-    import aiohttp
 
-    served: WeakSet[object] = WeakSet()
-
-    class Connector(aiohttp.TCPConnector):
-        async def connect(self, *arguments: Any, **named: Any) -> Connection:
-            connection = await super().connect(*arguments, **named)
-            protocol = connection.protocol
-            _WAY.get().is_used = protocol in served
-            served.add(protocol)
-            return connection
-
-    return Connector(limit=0, keepalive_timeout=_IDLE_SECONDS)
+    async def connect(self, *arguments: Any, **named: Any) -> Connection:
+        connection = await super().connect(*arguments, **named)
+        protocol = connection.protocol
+        _WAY.get().is_used = protocol in _SERVED
+        _SERVED.add(protocol)
+        return connection
 
 
-@cache
-def _whole() -> Callable[[bytes, Callable[[], object] | None], aiohttp.Payload]:
+class _Whole(aiohttp.Payload):
     """A body that is in memory, sent without a copy, and in pieces where it is large."""
-    import aiohttp
 
-    class Whole(aiohttp.Payload):
-        _autoclose = True
+    _autoclose = True
 
-        def __init__(self, body: bytes, written: Callable[[], object] | None) -> None:
-            super().__init__(body)
-            self._size = len(body)
-            self._body = body
-            self._written = written
+    def __init__(self, body: bytes) -> None:
+        super().__init__(body)
+        self._size = len(body)
+        self._body = body
 
-        def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
-            return self._body.decode(encoding, errors)
+    def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
+        return self._body.decode(encoding, errors)
 
-        async def write(self, writer: AbstractStreamWriter) -> None:
-            if len(self._body) > _COPIED_BYTES:
-                writer.send_headers()
-            if len(self._body) <= _PIECE_BYTES:
-                await writer.write(self._body)
-            else:
-                for start in range(0, len(self._body), _PIECE_BYTES):
-                    await writer.write(self._body[start : start + _PIECE_BYTES])
-                    await asyncio.sleep(0)
-            if self._written is not None:
-                self._written()
-
-    return Whole
+    async def write(self, writer: AbstractStreamWriter) -> None:
+        if len(self._body) > _COPIED_BYTES:
+            writer.send_headers()
+        if len(self._body) <= _PIECE_BYTES:
+            await writer.write(self._body)
+            return
+        for start in range(0, len(self._body), _PIECE_BYTES):
+            await writer.write(self._body[start : start + _PIECE_BYTES])
+            await asyncio.sleep(0)
 
 
 def _may_be_passed_on(response: aiohttp.ClientResponse) -> bool:
@@ -226,16 +201,8 @@ def _may_be_passed_on(response: aiohttp.ClientResponse) -> bool:
     return response.status in _FINAL and _CONTROL.search(values) is None
 
 
-def _failures() -> tuple[type[Exception], ...]:
-    import aiohttp
-
-    return (aiohttp.ClientError, TimeoutError, ValueError)
-
-
 def _reason(error: Exception) -> str:
     """In words, without what was sent."""
-    import aiohttp
-
     if isinstance(error, aiohttp.ConnectionTimeoutError):
         return f"it did not take a connection within {_CONNECT_SECONDS} seconds"
     if isinstance(error, TimeoutError):
@@ -249,53 +216,3 @@ def _reason(error: Exception) -> str:
     if isinstance(error, aiohttp.ClientResponseError):
         return _NO_HTTP
     return type(error).__name__
-
-
-class First:
-    """A request that goes upstream as it came, before it is known what conversation it belongs to.
-
-    Args:
-        upstream: the way there.
-        exchange: the request.
-        body: of it.
-
-    Attributes:
-        at: when it went, on the monotonic clock; None if it did not.
-    """
-
-    def __init__(self, upstream: Upstream, exchange: Exchange, *, body: bytes) -> None:
-        self.at: float | None = None
-        self._upstream = upstream
-        self._exchange = exchange
-        self._body = body
-        self._asking: asyncio.Task[aiohttp.ClientResponse] | None = None
-
-    @property
-    def is_sent(self) -> bool:
-        """Whether it went."""
-        return self._asking is not None
-
-    async def send(self) -> None:
-        """Send it; returns when all of it is on its way, or that failed, or takes too long to wait for."""
-        self.at = time.perf_counter()
-        written = asyncio.Event()
-        asking = self._upstream.send(self._exchange, self._body, written=written.set)
-        self._asking = asyncio.create_task(asking)
-        self._asking.add_done_callback(lambda _: written.set())
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_PATIENCE_SECONDS):
-                await written.wait()
-
-    async def answer(self) -> aiohttp.ClientResponse:
-        """What came back."""
-        assert self._asking is not None, "it was sent"
-        return await self._asking
-
-    def close(self) -> None:
-        """Let go of the answer, if nobody did before."""
-        if self._asking is None or self._asking.cancelled():
-            return
-        if not self._asking.done():
-            self._asking.cancel()
-        elif self._asking.exception() is None:
-            self._asking.result().close()

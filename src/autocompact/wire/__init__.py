@@ -12,7 +12,7 @@ from autocompact.wire.pieces import Exported
 from autocompact.wire.rendering import Renderer, render_request
 from autocompact.wire.reply import Reply, parse_reply, parse_usage
 from autocompact.wire.request import (
-    Begun,
+    EarlierRequest,
     Request,
     check_raw,
     export_messages,
@@ -24,7 +24,7 @@ from autocompact.wire.request import (
 from autocompact.wire.stream import StreamReader, StreamUsage
 
 __all__ = [
-    "Begun",
+    "EarlierRequest",
     "Exported",
     "Renderer",
     "Reply",

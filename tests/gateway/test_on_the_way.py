@@ -1,4 +1,4 @@
-"""A request that is sure to go upstream as it came goes before the rest is done, and everything else is as ever."""
+"""A request on its way: what may happen to it, to its client, to its upstream, and to its conversation meanwhile."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ import aiohttp
 import pytest
 
 from autocompact.compactor.compactor import ConversationStore
-from autocompact.core.budget import Continue
+from autocompact.core.budget import Compact, Refuse
 from autocompact.core.messages import Usage
 from autocompact.gateway import Config
-from autocompact.gateway.conversations import Conversations, Incoming, Kept
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.turns import Turn, Turns
 from autocompact.stores.memory import MemoryStore
@@ -40,32 +39,20 @@ class Prepared:
         speaker: the API.
         store: where conversations are kept.
         settings: of the gateway.
-
-    Attributes:
-        sure: of so many requests it was sure that nothing is due.
     """
 
     def __init__(self, speaker: Speaker, *, store: ConversationStore | None = None, **settings: Any) -> None:
         chosen: Json = {"window": WINDOW, "keep_from": 0.0} | settings
         config = Config(upstreams={}, namespace_key=NAMESPACE_KEY, **chosen)
         self.turns = Turns(config, store=store or MemoryStore(), summaries=None, metrics=Metrics())
-        self.sure = 0
         self._speaker = speaker
 
-    async def ask(self, body: Json) -> tuple[bool, Turn]:
-        """Whether it was sure beforehand that the request goes as it came, and what goes."""
-        raw = encoded(body)
-        earlier = self.turns.conversations.earlier("n")
-        request = parse_request(raw, dialect=self._speaker.dialect, earlier=earlier)
-        recognised = await self.turns.recognised(request, namespace="n")
+    async def ask(self, body: Json) -> Turn:
+        """What goes upstream."""
+        request = parse_request(encoded(body), dialect=self._speaker.dialect)
+        recognised = await self.turns.recognise(request, namespace="n")
         assert recognised is not None, "every conversation is kept"
-        turn = await self.turns.prepare(recognised)
-        assert turn.kept is not None
-        assert not recognised.goes_first or turn.body is request.raw
-        assert not recognised.nothing_due or isinstance(turn.kept.conversation.decide(), Continue)
-        self.sure += recognised.nothing_due
-        turn.written()
-        return recognised.goes_first, turn
+        return await self.turns.prepare(recognised)
 
 
 def talk(speaker: Speaker, turns: int, *, words: str = "It printed line after line. " * 20) -> list[Json]:
@@ -76,73 +63,23 @@ def talk(speaker: Speaker, turns: int, *, words: str = "It printed line after li
 
 
 @by_api
-async def test_what_is_foreseen_comes_true_all_through_a_conversation(speaker: Speaker) -> None:
-    prepared = Prepared(speaker)
-    told: list[tuple[bool, bool, str]] = []
-    for turns in range(80):
-        foreseen, turn = await prepared.ask(speaker.request(talk(speaker, turns)))
-        assert turn.kept is not None
-        told.append((foreseen, turn.kept.conversation.active is not None, turn.action))
-    await prepared.turns.aclose()
-    compacted = [active for _, active, _ in told].index(True)
-    assert told[0] == (False, False, "forwarded"), "a new conversation is not known yet"
-    assert all(each == (True, False, "forwarded") for each in told[1 : compacted // 2])
-    assert all(each[0] is False for each in told[compacted:])
-    assert told[compacted][2] == "compacted"
-
-
-@by_api
 @pytest.mark.parametrize("factor", [0.7, 1.0, 1.6])
-async def test_under_compactions_and_whatever_is_reported_nothing_is_missed(
+async def test_whatever_is_reported_no_request_goes_upstream_that_is_due_to_be_compacted(
     speaker: Speaker, factor: float
 ) -> None:
     prepared = Prepared(speaker, window=4 * WINDOW)
     compactions: set[str] = set()
     for turns in range(150):
         said = talk(speaker, turns, words="It printed line after line. " * 60)
-        _, turn = await prepared.ask(speaker.request(said))
+        turn = await prepared.ask(speaker.request(said))
         assert turn.kept is not None
         assert turn.load is not None
-        if turns % 3:
-            turn.report(Usage(prompt=int(turn.load.tokens * factor), completion=4))
+        assert not isinstance(turn.kept.conversation.decide(), Compact | Refuse)
+        usage = Usage(prompt=int(turn.load.tokens * factor), completion=4)
+        prepared.turns.learn(turn, usage if turns % 3 else None)
         compactions.add(turn.kept.conversation.active_id)
     await prepared.turns.aclose()
     assert len(compactions) > 1
-    assert 50 < prepared.sure < 145
-
-
-@by_api
-async def test_what_is_known_does_not_outlive_what_changes_it(speaker: Speaker) -> None:
-    prepared = Prepared(speaker, window=100 * WINDOW)
-    said = talk(speaker, 20)
-    _, turn = await prepared.ask(speaker.request(said))
-    assert turn.kept is not None
-    conversation, foresight = turn.kept.conversation, turn.kept.foresight
-    assert foresight.of(conversation, [b"x"]).nothing_due
-    turn.report(Usage(prompt=79 * WINDOW))
-    turn.report(Usage(prompt=80 * WINDOW))  # believed the second time: nobody counted what is sent there
-    assert not foresight.of(conversation, [b"x"]).nothing_due
-    await conversation.compact()
-    assert foresight.of(conversation, [b"x"]).nothing_due
-    await conversation.records.undo()
-    await conversation.say("word " * 70 * WINDOW)
-    assert not foresight.of(conversation, [b"x"]).nothing_due
-    await prepared.turns.aclose()
-
-
-class Forgetful(Conversations):
-    def remember(self, kept: Kept, incoming: Incoming) -> None:
-        raise ZeroDivisionError
-
-
-@by_api
-async def test_what_cannot_be_remembered_costs_no_request_its_way(speaker: Speaker) -> None:
-    prepared = Prepared(speaker)
-    prepared.turns.conversations = Forgetful(prepared.turns.conversations.store, size=8)
-    told = [await prepared.ask(speaker.request(talk(speaker, turns))) for turns in range(3)]
-    await prepared.turns.aclose()
-    assert [turn.action for _, turn in told] == ["forwarded"] * 3
-    assert len({turn.kept.conversation.key for _, turn in told if turn.kept is not None}) == 1
 
 
 class HeldStore(MemoryStore):
@@ -161,13 +98,13 @@ class HeldStore(MemoryStore):
 
 
 @by_api
-async def test_what_was_foreseen_is_void_once_the_compaction_is_undone_in_that_very_moment(
+async def test_a_request_that_comes_while_its_compaction_is_undone_is_compacted_anew(
     speaker: Speaker,
 ) -> None:
     store = HeldStore()
     prepared = Prepared(speaker, store=store)
     said = talk(speaker, 100)
-    _, turn = await prepared.ask(speaker.request(said))
+    turn = await prepared.ask(speaker.request(said))
     assert turn.kept is not None
     assert turn.kept.conversation.active is not None
     store.go.clear()
@@ -175,46 +112,13 @@ async def test_what_was_foreseen_is_void_once_the_compaction_is_undone_in_that_v
     undoing = asyncio.ensure_future(turn.kept.conversation.records.undo())
     await store.committing.wait()
     asking = asyncio.ensure_future(prepared.ask(speaker.request([*said, speaker.user("Go on.")])))
-    await asyncio.sleep(0)  # it knows what is due, and waits for the undo
+    await asyncio.sleep(0)  # it is on its way, and waits for the undo
     store.go.set()
     await undoing
-    _, turn = await asking
-    assert prepared.sure == 1, "it was foreseen"
+    turn = await asking
     assert turn.action == "compacted"
     assert turn.used < WINDOW
     await prepared.turns.aclose()
-
-
-@by_api
-async def test_nothing_is_foreseen_where_it_might_come_otherwise(speaker: Speaker) -> None:
-    large = speaker.user("word " * WINDOW)
-    tools: list[Json] = [{"type": "function", "name": "f", "function": {"name": "f"}}]
-    picture = speaker.user("x") | {"content": [{"type": "image", "source": {"type": "url", "url": "x"}}]}
-    said = talk(speaker, 1)
-    for later, is_sure in (
-        (speaker.request([*said, speaker.user("Go on.")]), True),
-        (speaker.request([*said, large]), False),
-        (speaker.request([*said, picture]), False),
-        (speaker.request(said) | {"tools": tools}, False),
-        (speaker.request([*said[:-1], speaker.user("Something else.")]), False),
-        (speaker.request(said) | {"model": "another"}, False),
-    ):
-        prepared = Prepared(speaker)
-        await prepared.ask(speaker.request(said))
-        recognised = await prepared.turns.recognised(
-            parse_request(encoded(later), dialect=speaker.dialect), namespace="n"
-        )
-        assert recognised is not None
-        assert (recognised.nothing_due, recognised.goes_first) == (is_sure, is_sure)
-        await prepared.turns.aclose()
-
-
-@by_api
-async def test_who_fails_closed_sends_nothing_before_it_is_stored(speaker: Speaker) -> None:
-    prepared = Prepared(speaker, fail_closed=True)
-    told = [await prepared.ask(speaker.request(talk(speaker, turns))) for turns in range(3)]
-    await prepared.turns.aclose()
-    assert [foreseen for foreseen, _ in told] == [False] * 3
 
 
 @by_api
@@ -232,7 +136,7 @@ async def test_a_new_message_that_nobody_can_read_goes_upstream_once(speaker: Sp
 
 
 @by_api
-async def test_a_client_that_goes_away_ends_what_went_first(speaker: Speaker) -> None:
+async def test_a_client_that_goes_away_ends_its_request_upstream(speaker: Speaker) -> None:
     said = talk(speaker, 1)
     more = [*said, {"role": "assistant", "content": "Done."}, speaker.user("Go on.")]
     async with (
@@ -270,7 +174,7 @@ async def test_an_upstream_that_is_gone_is_told_of_once(speaker: Speaker) -> Non
 
 
 @by_api
-async def test_what_went_first_and_was_too_large_is_compacted_and_sent_again(speaker: Speaker) -> None:
+async def test_what_was_too_large_is_compacted_and_sent_again(speaker: Speaker) -> None:
     async with (
         FakeProvider("Fine.", window=WINDOW) as provider,
         gateway_before(provider, window=100 * WINDOW, keep_from=0.0) as url,
@@ -332,7 +236,7 @@ async def test_a_compaction_in_the_very_moment_does_not_send_the_request_twice()
             assert told.status == 200, await told.text()
         go.set()
         status, headers, _ = await asking
-        _, later, _ = await client.post(encoded(speaker.request(said)))
+        _, later, _ = await client.post(encoded(speaker.request(more)))
     assert (status, headers["x-autocompact-action"]) == (200, "forwarded")
     assert bodies[1] == encoded(speaker.request(more))
     assert (len(bodies), later["x-autocompact-action"]) == (3, "compacted")

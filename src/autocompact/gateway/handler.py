@@ -1,0 +1,256 @@
+"""A request that a model answers, from its last byte to the last one of its answer: recognise, prepare, forward, learn.
+
+=========  ==================================================================  ============================
+recognise  which conversation the request continues, by what it begins with    `Turns.recognise`
+prepare    append what is new, decide, render the context                      `Turns.prepare`
+forward    send it, once more where the provider refuses it, relay the answer  `Upstream.send`, `relay`
+learn      what the next request needs: these bytes, and the reported usage    `Turns.learn`
+=========  ==================================================================  ============================
+
+What fails on our side never keeps a request from going upstream as it came, unless the gateway is told to fail closed.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from collections.abc import Sequence
+from functools import partial
+
+import aiohttp
+
+from autocompact.core.messages import Dialect, Usage
+from autocompact.core.plurals import plural
+from autocompact.errors import IncompressibleContext, InvalidRequest, StoreError, log_data
+from autocompact.gateway.client import Client
+from autocompact.gateway.config import Config
+from autocompact.gateway.encoding import without_encoding
+from autocompact.gateway.exchange import Exchange, Header
+from autocompact.gateway.metrics import Metrics
+from autocompact.gateway.refusals import Refusal, Refused
+from autocompact.gateway.relay import Head, Receive, Send, UsageReader, plain, relay, while_connected
+from autocompact.gateway.rounds import Rounds, readable
+from autocompact.gateway.sharing import check_body
+from autocompact.gateway.turns import Turn, Turns
+from autocompact.gateway.upstream import Upstream
+from autocompact.models.overflow import is_overflow
+from autocompact.off_loop import LARGE_BODY, off_loop_if
+from autocompact.wire import EarlierRequest, Request, parse_request
+
+_OK, _FAILED = 200, 500
+_TOOL_ERRORS = frozenset({400, 404, 422, 500, 501})
+"""What servers answer to tools that they do not know: OpenRouter 404, llama.cpp 500, most others 400."""
+
+_TOOLS = re.compile(rb"tool|function", re.IGNORECASE)
+
+log = logging.getLogger("autocompact.gateway")
+
+
+class Handler:
+    """Answers the requests that a model answers.
+
+    Args:
+        config: how the gateway runs.
+        turns: recognises and prepares.
+        upstream: the way to the providers.
+        metrics: counts what happens.
+    """
+
+    def __init__(self, config: Config, *, turns: Turns, upstream: Upstream, metrics: Metrics) -> None:
+        self._config = config
+        self._turns = turns
+        self._upstream = upstream
+        self._metrics = metrics
+
+    async def answer(
+        self,
+        exchange: Exchange,
+        body: bytes,
+        *,
+        namespace: str,
+        client: Client | None,
+        receive: Receive,
+        send: Send,
+    ) -> None:
+        """Answer one request.
+
+        Args:
+            exchange: its head, of a dialect.
+            body: of it, whole, as it came.
+            namespace: the client's.
+            client: the client, where it is our server that tells; a client that goes away ends the request upstream.
+            receive: of ASGI.
+            send: of ASGI.
+
+        Raises:
+            Refused: the answer is an error of ours.
+        """
+        begun, dialect = time.perf_counter(), exchange.dialect
+        assert dialect is not None, "a model answers it"
+        exchange, body = without_encoding(exchange, body, most=self._config.limits.body_bytes)
+        if self._config.upstream_keys and dialect == "openai_responses":
+            check_body(body)
+        request = await self._parse(body, dialect=dialect, namespace=namespace)
+        turn = await self._prepare(exchange, request, body=body, namespace=namespace)
+        self._metrics.requested(dialect, action=turn.action, seconds=time.perf_counter() - begun)
+        work = self._forward(exchange, turn, request=request, namespace=namespace, send=send)
+        await while_connected(work, client=client, receive=receive)
+
+    async def _parse(self, body: bytes, *, dialect: Dialect, namespace: str) -> Request | None:
+        """The request; None for one that we cannot read: the provider says what is wrong with it."""
+        earlier = tuple(self._turns.conversations.earlier(namespace))
+        return await off_loop_if(
+            len(body) > LARGE_BODY, partial(self._parsed, body, dialect=dialect, earlier=earlier)
+        )
+
+    def _parsed(self, body: bytes, *, dialect: Dialect, earlier: Sequence[EarlierRequest]) -> Request | None:
+        most = self._config.limits.messages
+        try:
+            request = parse_request(body, dialect=dialect, earlier=earlier)
+            too_many = request.messages.are_more_than(most)
+        except InvalidRequest as error:
+            if isinstance(error.__cause__, RecursionError):
+                raise Refused(Refusal(status=400, message="the request is nested too deeply")) from None
+            return None
+        if too_many:
+            count = plural(len(request.raws), "message")
+            message = f"the request has {count}, allowed are {most:,}"
+            raise Refused(Refusal(status=413, message=message))
+        return request
+
+    # Recognise and prepare
+
+    async def _prepare(
+        self, exchange: Exchange, request: Request | None, *, body: bytes, namespace: str
+    ) -> Turn:
+        """What goes upstream; the request as it came where it is left alone, or something of ours fails."""
+        as_it_came = Turn(body=body)
+        if request is None:
+            return as_it_came
+        try:
+            recognised = await self._turns.recognise(request, namespace=namespace, client=exchange.program)
+            return as_it_came if recognised is None else await self._turns.prepare(recognised)
+        except InvalidRequest:
+            return as_it_came
+        except Exception as error:  # noqa: BLE001 - whatever fails here must not cost the client its answer
+            self._failed(error)
+            alone = await self._alone(request, namespace=namespace, error=error)
+            return alone or Turn(body=body, action="failed-open")
+
+    async def _alone(self, request: Request, *, namespace: str, error: Exception) -> Turn | None:
+        """The request compacted without the store, if that is what failed and the request would not fit; else None."""
+        if not isinstance(error, StoreError):
+            return None
+        try:
+            turn = await self._turns.alone(request, namespace=namespace)
+        except Exception as another:  # noqa: BLE001 - then it goes upstream as it came
+            self._metrics.failed(type(another).__name__)
+            log.warning("a request could not be compacted without the store", extra=log_data(another))
+            return None
+        return turn if turn.action == "compacted" else None
+
+    def _failed(self, error: Exception) -> None:
+        """Count it; raises `Refused` where the gateway is told to fail closed."""
+        kind = type(error).__name__
+        self._metrics.failed(kind)
+        log.warning("a request could not be prepared", extra=log_data(error))
+        if not self._config.fail_closed:
+            return
+        if isinstance(error, IncompressibleContext):
+            raise Refused(Refusal(status=400, message=str(error), code="context_length_exceeded")) from error
+        message = f"the gateway could not compact this conversation ({kind}): try again"
+        raise Refused(Refusal(status=503, message=message)) from error
+
+    # Forward and learn
+
+    async def _forward(
+        self, exchange: Exchange, turn: Turn, *, request: Request | None, namespace: str, send: Send
+    ) -> None:
+        """Send it, once more in a smaller form if it was too large, relay the answer, and learn from it."""
+        ours = tuple(turn.headers())
+        response = await self._sent(exchange, turn)
+        try:
+            head = Head(response)
+            smaller = await self._smaller(exchange, turn, head=head, request=request, namespace=namespace)
+            if smaller is not None:
+                response.close()
+                turn, ours = smaller, tuple(smaller.headers())
+                response = await self._sent(exchange, turn)
+                head = Head(response)
+            if turn.memory is not None and request is not None and _may_refuse_tools(head):
+                response.close()
+                turn, response = await self._without_tools(exchange, request, head=head, namespace=namespace)
+                head = Head(response)
+            usage = await self._relay(exchange, turn, head=head, ours=ours, send=send)
+            self._turns.learn(turn, usage)
+        finally:
+            response.close()
+
+    async def _sent(self, exchange: Exchange, turn: Turn) -> aiohttp.ClientResponse:
+        """The response to the request, which brings the memory tools if the turn has them."""
+        asking = exchange if turn.memory is None else readable(exchange)
+        return await self._upstream.send(asking, turn.body)
+
+    async def _relay(
+        self, exchange: Exchange, turn: Turn, *, head: Head, ours: Sequence[Header], send: Send
+    ) -> Usage | None:
+        """Send the answer on; the usage that it reports, None where it reports none or nobody needs it."""
+        if turn.memory is not None:
+            asking = readable(exchange)
+            rounds = Rounds(
+                turn.memory,
+                exchange,
+                ask=lambda body: self._upstream.send(asking, body),
+                metrics=self._metrics,
+            )
+            return await rounds.relay(head, send=send, ours=ours)
+        if turn.kept is None or exchange.dialect is None:
+            await relay(head, send=send, ours=ours, reader=None)
+            return None
+        reader = UsageReader(exchange.dialect, head.response, streams=head.streams)
+        await relay(head, send=send, ours=ours, reader=reader)
+        return reader.usage()
+
+    async def _smaller(
+        self, exchange: Exchange, turn: Turn, *, head: Head, request: Request | None, namespace: str
+    ) -> Turn | None:
+        """What to send instead, if the provider says that the request was too large; None if nothing can be done."""
+        told = await head.look()
+        overflow = is_overflow(head.response.status, told) if told else None
+        if overflow is None or request is None:
+            return None
+        try:
+            return await self._turns.shrunk(
+                request, namespace=namespace, overflow=overflow, sent=turn.body, client=exchange.program
+            )
+        except Exception as error:  # noqa: BLE001 - then the client gets the provider's own answer
+            self._metrics.failed(type(error).__name__)
+            log.warning("a retry could not be prepared", extra=log_data(error))
+            return None
+
+    async def _without_tools(
+        self, exchange: Exchange, request: Request, *, head: Head, namespace: str
+    ) -> tuple[Turn, aiohttp.ClientResponse]:
+        """The same once more without our tools; if that is taken, they are not offered with the like of it again."""
+        try:
+            without = await self._turns.without_memory(request, namespace=namespace)
+        except Exception as error:  # noqa: BLE001 - then it goes upstream as it came
+            self._metrics.failed(type(error).__name__)
+            log.warning("a request could not be prepared without the memory tools", extra=log_data(error))
+            without = Turn(body=request.raw)
+        response = await self._sent(exchange, without)
+        if response.status == _OK and _names_tools(head):
+            self._turns.remember_refused(request)
+            log.warning("a server refused the memory tools", extra={"model": request.model})
+        return without, response
+
+
+def _may_refuse_tools(head: Head) -> bool:
+    status = head.response.status
+    return status in _TOOL_ERRORS and is_overflow(status, plain(head.held, head.response)) is None
+
+
+def _names_tools(head: Head) -> bool:
+    """Whether an error is about tools; one that may pass by itself has to say so."""
+    return head.response.status != _FAILED or _TOOLS.search(plain(head.held, head.response)) is not None
