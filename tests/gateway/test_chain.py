@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autocompact.gateway.chain import Known, canonical, chain, seed, without_marks
+from autocompact.gateway.chain import Known, chain, seed
+from autocompact.wire.canonical import without_marks
 
 START = seed("one", "openai_chat", system=b"")
 HISTORIES = st.lists(st.sampled_from([b'{"a":1}', b'{"b":2}', b'{"c":3}']), min_size=1, max_size=6)
@@ -35,23 +36,6 @@ def test_another_client_another_api_and_another_system_prompt_have_other_digests
         seed("one", "anthropic", system=b'"Be kind."'),
     }
     assert len(seeds) == 4
-
-
-def test_cache_marks_do_not_make_another_message() -> None:
-    plain = b'{"role":"user","content":[{"type":"text","text":"Hi"},{"type":"text","text":"there"}]}'
-    marked = plain.replace(b'"there"', b'"there","cache_control":{"type":"ephemeral"}')
-    first = plain.replace(b'{"type":"text","text":"Hi"', b'{"cache_control": null, "type":"text","text":"Hi"')
-    assert canonical(plain) == canonical(marked) == canonical(first)
-
-
-def test_a_lone_text_is_the_same_as_a_string_and_as_a_block() -> None:
-    block = b'{"role":"user","content":[{"type":"text","text":"Hi \\"you\\"","cache_control":{"type":"ephemeral"}}]}'
-    assert canonical(block) == canonical(b'{"role":"user","content":"Hi \\"you\\""}')
-
-
-def test_words_that_look_like_a_mark_stay() -> None:
-    raw = b'{"role":"user","content":"x, \\"cache_control\\":{\\"type\\":1}"}'
-    assert without_marks(raw) == raw
 
 
 @given(st.lists(HISTORIES, min_size=1, max_size=5), HISTORIES)

@@ -17,12 +17,12 @@ import pytest
 
 from autocompact.compaction.repair import repair
 from autocompact.core.messages import Dialect
-from autocompact.gateway.chain import without_marks
 from autocompact.ports import Key
 from autocompact.sessions import read_session
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.testing import FakeProvider
 from autocompact.wire import Exported, export_messages
+from autocompact.wire.canonical import without_marks
 from tests.gateway.serving import gateway_before
 from tests.gateway.speakers import SPEAKERS, Wire
 

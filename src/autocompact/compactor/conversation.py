@@ -13,7 +13,8 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
@@ -22,6 +23,7 @@ from autocompact.compaction.record import Compaction, Trigger
 from autocompact.compaction.transcript import Context, Transcript, View
 from autocompact.compactor.ahead import Ahead
 from autocompact.compactor.execution import Execution
+from autocompact.compactor.following import Followed, Following, change
 from autocompact.compactor.guarded import GuardedModel
 from autocompact.compactor.meter import Meter
 from autocompact.compactor.records import Records
@@ -46,6 +48,7 @@ from autocompact.off_loop import LARGE, off_loop, off_loop_if
 from autocompact.ports import NO_MESSAGES, Key, ModelReply, Snapshot
 from autocompact.stores.rules import check_end
 from autocompact.wire import check_raw, from_mapping, parse_message, plain_messages
+from autocompact.wire.items import Items, reported_usage, system_text, tools_json
 from autocompact.wire.json import check as check_json
 
 if TYPE_CHECKING:
@@ -90,6 +93,7 @@ class Conversation:
         self.changing = asyncio.Lock()
         self.rewritten = 0
         self._view = View(self.transcript)
+        self._following = Following()
 
     @classmethod
     async def load(cls, compactor: Compactor, key: Key) -> Self:
@@ -316,6 +320,95 @@ class Conversation:
             InvalidInput: it is no message of ``dialect``, or cannot be written as JSON; nothing was stored.
         """
         return await self.append(replace(from_mapping(message, dialect=dialect), usage=usage))
+
+    async def follow(
+        self,
+        messages: Sequence[object],
+        *,
+        dialect: Dialect = "openai_chat",
+        system: object = None,
+        tools: Sequence[object] | bytes | None = None,
+    ) -> list[Any]:
+        """Make the log equal to a list that the caller keeps, and return what to send in its place.
+
+        For a framework or client that holds the messages itself and brings all of them before each model call. What is
+        new is appended; what was edited, cut off or replaced since the last call is replaced in the log. Then a compaction
+        is made if it is due (`ready`).
+
+        Args:
+            messages: the whole list, in the order of the API: mappings, objects of a provider's SDK, or the JSON of
+                each as bytes.
+            dialect: the API that they are for.
+            system: the system prompt where it stands outside of the list: a text, or a list of the API's blocks. It
+                counts and is never changed: a summary that would go into it stands in a message of the user.
+            tools: the tool schemas of the request; they count.
+
+        Returns:
+            The context as a list of the same kind. Items that stand in it unchanged are the very objects that came.
+
+        Raises:
+            InvalidInput: the list, or one of its new items, is not what the API describes; nothing was stored.
+            IncompressibleContext: the context does not fit and cannot be made to; see `ready`.
+            StoreError: what is new could not be stored.
+        """
+        self.shared.check_open()
+        items, following = Items(messages, dialect=dialect), self._following
+        schemas, prompt = tools_json(tools), system_text(system, dialect=dialect)
+        async with following.lock:
+            following.use(dialect)
+            followed = await self._equalled(items)
+            self.use_tools(schemas, system=prompt)
+            context = await self.ready()
+            following.sent, following.usage = self.meter.load(), None
+            return items.shown(
+                context.messages, standing=context.standing, place=followed.place, renderer=following.renderer
+            )
+
+    async def _equalled(self, items: Items) -> Followed:
+        """The log once it is equal to ``items``.
+
+        Raises:
+            Conflict: others write to it all the time.
+        """
+        following, tries = self._following, TRIES
+        while True:
+            followed = following.followed
+            if followed is None or (followed.end, following.rewritten) != (len(self), self.rewritten):
+                followed = Followed.of(await self.history(), dialect=items.dialect)
+            todo = change(followed, items.raws)
+            large = sum(map(len, items.raws[todo.start :])) > _LARGE_JSON
+            new = await off_loop_if(large, partial(following.added, items, todo))
+            try:
+                await self.extend(new, after=followed.end)
+            except Conflict:
+                tries -= 1
+                if not tries:
+                    raise
+                await self.sync()
+                following.followed = None
+            else:
+                following.followed, following.rewritten = todo.followed(followed, items.raws), self.rewritten
+                return following.followed
+
+    async def heard(self, reply: object = None, *, usage: Usage | None = None) -> None:
+        """Take over what the provider reported for the list that `follow` returned; the meter goes by it from now on.
+
+        It is stored with the reply, once the list that `follow` is given next brings that.
+
+        Args:
+            reply: the API's whole response (a mapping, an object of its SDK, or JSON), which says its usage; None where
+                ``usage`` is given.
+            usage: what was reported, where the response is not at hand, as after a stream.
+
+        Raises:
+            InvalidInput: neither is given, or the reply is no response.
+        """
+        following = self._following
+        reported = usage if usage is not None else reported_usage(reply)
+        if reported is None:
+            return
+        following.usage = reported
+        self.meter.report(reported, sent=following.sent)
 
     async def say(self, text: str, *, role: Role = "user", usage: Usage | None = None) -> Message:
         """Add a message of plain words."""

@@ -10,8 +10,8 @@ conversation remembers the bytes of the messages as they came last. As far as a 
 digests are those of the conversation; comparing takes a fiftieth of hashing. The bytes are only a shortcut: where they
 were forgotten, or came in another form, the hash says the same.
 
-What a client moves from request to request without changing what was said is left out of the hash: the
-``cache_control`` marks of Anthropic's prompt cache, and whether a lone text is a string or a list of one block.
+What a client changes from request to request without changing what was said is left out of the hash
+(`autocompact.wire.canonical`).
 """
 
 from __future__ import annotations
@@ -26,14 +26,8 @@ from operator import ne
 from typing import Generic, Protocol, TypeVar
 
 from autocompact.core.messages import Dialect
+from autocompact.wire.canonical import canonical, without_marks
 
-_MARK = re.compile(
-    rb'\s*,\s*"cache_control"\s*:\s*(?:\{[^{}]*\}|null)|"cache_control"\s*:\s*(?:\{[^{}]*\}|null)\s*,?\s*'
-)
-_LONE_TEXT = re.compile(
-    rb'"content"\s*:\s*\[\s*\{\s*"type"\s*:\s*"text"\s*,\s*"text"\s*:\s*("(?:[^"\\]++|\\.)*+")\s*\}\s*\]',
-    re.DOTALL,
-)
 _BILLING = re.compile(rb'"x-anthropic-billing-header:(?:[^"\\]++|\\.)*+"')
 """Claude Code begins its system prompt with a line that is another one for every request."""
 
@@ -41,17 +35,6 @@ _DIGEST = 16
 
 _ROOT = 2
 """Messages by which the conversations that may be meant are found; the first is often the same in all."""
-
-
-def without_marks(raw: bytes) -> bytes:
-    """The JSON without ``cache_control`` members. Words that look like one are escaped in JSON, and stay."""
-    return _MARK.sub(b"", raw) if b'"cache_control"' in raw else raw
-
-
-def canonical(raw: bytes) -> bytes:
-    """What of a message is hashed."""
-    raw = without_marks(raw)
-    return _LONE_TEXT.sub(rb'"content":\1', raw) if b'"text"' in raw[:200] else raw
 
 
 def seed(namespace: str, dialect: Dialect, *, system: bytes) -> bytes:

@@ -19,12 +19,13 @@ from autocompact.compactor import Compactor, Conversation
 from autocompact.compactor.compactor import ConversationStore
 from autocompact.core.messages import Message
 from autocompact.errors import Conflict, StoreUnavailable
-from autocompact.gateway.chain import Known, chain, common, seed, without_marks
+from autocompact.gateway.chain import Known, chain, common, seed
 from autocompact.gateway.native import holds_compaction
 from autocompact.off_loop import LARGE_BODY, off_loop_if
 from autocompact.ports import NO_MESSAGES, Key
 from autocompact.stores.fork import copy_conversation
 from autocompact.wire import EarlierRequest, Renderer, Request
+from autocompact.wire.canonical import without_marks
 
 MOST_SIBLINGS = 64
 """Conversations that begin alike which are looked for after a restart; further ones are begun anew then."""

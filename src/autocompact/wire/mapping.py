@@ -36,7 +36,7 @@ def from_mapping(message: Mapping[str, object], *, dialect: Dialect) -> Message:
     choose = f"and was not stored: choose the role {', '.join(roles[:-1])} or {roles[-1]} ({_EXAMPLE})"
     if role is None and (dialect != "openai_responses" or message.get("type") is None):
         raise InvalidRequest(f"message.role: the message has no role {choose}")
-    parsed = parse_message(_encoded(message), seq=1, dialect=dialect)
+    parsed = parse_message(encoded(message), seq=1, dialect=dialect)
     if parsed.synthetic:
         raise InvalidRequest(f"message.role: the message has the role {role!r} {choose}")
     if not parsed.parts and parsed.role != "assistant":  # a model may answer with nothing
@@ -50,16 +50,21 @@ def plain_messages(messages: Iterable[Message], *, dialect: Dialect) -> list[dic
     return [cast("dict[str, object]", json.plain(raw)) for raw in exported]
 
 
-def _encoded(message: Mapping[str, object]) -> bytes:
+def encoded(message: Mapping[str, object], *, path: str = "the message") -> bytes:
+    """The JSON of a message; half surrogates as escapes, NaN and infinity, which JSON does not have, as null.
+
+    Raises:
+        InvalidInput: it cannot be written as JSON; the sentence begins with ``path``.
+    """
     try:
         return msgspec.json.encode(message)
     except UnicodeEncodeError:
-        return _escaped(message)
+        return _escaped(message, path=path)
     except (TypeError, ValueError, RecursionError, OverflowError) as error:
-        raise _unwritable(error) from error
+        raise _unwritable(error, path=path) from error
 
 
-def _escaped(message: Mapping[str, object]) -> bytes:
+def _escaped(message: Mapping[str, object], *, path: str) -> bytes:
     """The JSON with every character beyond ASCII escaped, half surrogates too, which UTF-8 cannot hold.
 
     NaN and infinity are null, as msgspec writes them.
@@ -69,11 +74,11 @@ def _escaped(message: Mapping[str, object]) -> bytes:
         plain: object = standard.loads(told, parse_constant=lambda _: None)
         return standard.dumps(plain, separators=(",", ":")).encode()
     except (TypeError, ValueError, RecursionError, OverflowError) as error:
-        raise _unwritable(error) from error
+        raise _unwritable(error, path=path) from error
 
 
-def _unwritable(error: Exception) -> InvalidInput:
+def _unwritable(error: Exception, *, path: str) -> InvalidInput:
     return InvalidInput(
-        f"the message cannot be written as JSON and was not stored: {error}. "
+        f"{path} cannot be written as JSON and was not stored: {error}. "
         "Give text, numbers, lists and mappings, not nested too deep"
     )

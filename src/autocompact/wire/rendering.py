@@ -7,13 +7,14 @@ request's own bytes, so each request costs what is new of it, and one copy.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 
 from autocompact.core.messages import Dialect, Message
 from autocompact.wire import json
 from autocompact.wire.dialects import CODECS
 from autocompact.wire.pieces import Exported, intact
-from autocompact.wire.request import Request
+from autocompact.wire.request import Parsed, Request
 
 _SPACE = b" \t\r\n"
 
@@ -63,10 +64,7 @@ class Renderer:
         added = {} if tools is None else {"tools": tools}
         if messages is request.messages:
             return with_members(request, added) if added else request.raw
-        first = len(messages) - standing
-        behind = len(messages) - self._standing_from(messages, first)
-        own = request.messages[len(request.raws) - standing : len(request.raws) - behind]
-        changed = (*messages[:first], *own)
+        changed, behind = self._split(messages, own=request.messages, standing=standing)
         if len(messages) == len(request.raws) and _same(request, changed):
             return with_members(request, added) if added else request.raw
         exported = self._export(changed)
@@ -77,6 +75,26 @@ class Renderer:
         elif request.messages.has_system:
             values[codec.system_field] = codec.no_system
         return with_members(request, values)
+
+    def export(self, messages: Sequence[Message], *, own: Parsed, standing: int) -> Exported:
+        """The messages as the API takes them; what came with a list and stays as it was is the very bytes of that list.
+
+        Args:
+            messages: what the model is to see.
+            own: the messages of the list.
+            standing: see `render`; of ``own``.
+        """
+        changed, behind = self._split(messages, own=own, standing=standing)
+        exported = self._export(changed)
+        return replace(exported, messages=(*exported.messages, *own.raws[len(own) - behind :]))
+
+    def _split(
+        self, messages: Sequence[Message], *, own: Parsed, standing: int
+    ) -> tuple[tuple[Message, ...], int]:
+        """The messages that have to be exported, and how many bytes of ``own`` follow as they came."""
+        first = len(messages) - standing
+        behind = len(messages) - self._standing_from(messages, first)
+        return (*messages[:first], *own[len(own) - standing : len(own) - behind]), behind
 
     def _export(self, messages: tuple[Message, ...]) -> Exported:
         if self._last is None or self._last[0] != messages:

@@ -1,0 +1,41 @@
+"""What a message says, whatever a client changes in its JSON from request to request without changing what was said.
+
+Clients move the ``cache_control`` marks of Anthropic's prompt cache, and write a lone text as a string or as a list of one
+block. That does not make another message of it.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from autocompact.wire import json
+
+_MARK = re.compile(
+    rb'\s*,\s*"cache_control"\s*:\s*(?:\{[^{}]*\}|null)|"cache_control"\s*:\s*(?:\{[^{}]*\}|null)\s*,?\s*'
+)
+_LONE_TEXT = re.compile(
+    rb'"content"\s*:\s*\[\s*\{\s*"type"\s*:\s*"text"\s*,\s*"text"\s*:\s*("(?:[^"\\]++|\\.)*+")\s*\}\s*\]',
+    re.DOTALL,
+)
+
+
+def without_marks(raw: bytes) -> bytes:
+    """The JSON without ``cache_control`` members. Words that look like one are escaped in JSON, and stay."""
+    return _MARK.sub(b"", raw) if b'"cache_control"' in raw else raw
+
+
+def canonical(raw: bytes) -> bytes:
+    """The JSON in the form in which messages are compared and hashed."""
+    raw = without_marks(raw)
+    return _LONE_TEXT.sub(rb'"content":\1', raw) if b'"text"' in raw[:200] else raw
+
+
+def says_the_same(one: bytes, other: bytes) -> bool:
+    """Whether two messages, given as valid JSON, differ in nothing but their canonical form and the order of members."""
+    return one == other or _sorted(one) == _sorted(other)
+
+
+def _sorted(raw: bytes) -> bytes:
+    return msgspec.json.encode(json.plain(canonical(raw)), order="sorted")
