@@ -53,7 +53,8 @@ test-clients: $(SYNCED)  ## Run real agents and SDKs through the gateway; instal
 test-clients-newest: $(SYNCED)  ## The same with the newest releases of all of them
 	$(BIN)/python tools/real_clients.py --newest
 
-check: lint types layers test  ## The gate: format, lint, types, layers, tests
+check: lint types layers test  ## The gate: format, lint, types, layers, tests, real clients
+	$(BIN)/python tools/real_clients.py --no-table
 
 bench: $(SYNCED)  ## Measure speed, memory and retention
 	$(BIN)/python -m benchmarks

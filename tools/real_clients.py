@@ -62,10 +62,12 @@ def main(arguments: Sequence[str]) -> int:
     begun = time.monotonic()
     with ThreadPoolExecutor() as pool:
         list(pool.map(partial(install, programs=programs, newest=newest), NEEDED))
-    sys.stderr.write(f"The real clients are there after {time.monotonic() - begun:.0f} s\n")
+    missing = [each for each in NEEDED if (programs / f"{each}.missing").exists()]
+    state = f"not installed: {', '.join(missing)}," if missing else "there"
+    sys.stderr.write(f"The real clients are {state} after {time.monotonic() - begun:.0f} s\n")
     code = run_tests(rest, programs)
-    if table and not rest and not newest and not os.environ.get("CI"):
-        subprocess.run([sys.executable, "-m", "tests.real.table", programs, TABLE], check=True, cwd=ROOT)
+    if table and not rest and not os.environ.get("CI"):
+        subprocess.run([sys.executable, "-m", "tests.real.table", BUILD, NEWEST, TABLE], check=True, cwd=ROOT)
     return code
 
 

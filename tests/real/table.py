@@ -1,8 +1,8 @@
-"""Writes the table of the real clients from the reports of a run.
+"""Writes the tables of the real clients from the reports of their runs.
 
-    python -m tests.real.table build/clients docs/reference/clients.md
+    python -m tests.real.table build/clients build/clients-newest docs/reference/clients.md
 
-Nothing is written if a client has no report, or if nothing but the date would change.
+A part of the document whose clients were not run, or for which nothing but the date would change, stays as it is.
 """
 
 from __future__ import annotations
@@ -30,34 +30,55 @@ NOT_TRIED = (
 )
 """Clients that are not run, and why."""
 
-_HEAD = """# Real clients
+_INTRODUCTION = f"""# Real clients
 
-Written by `make test-clients` on {date}; the versions are pinned in `tools/clients`. Each client runs through
-`autocompact serve` before a provider that refuses what the real one refuses, and besides: instructions or tools that
-changed, contexts above the window, invalid histories, forged thinking. It takes {turns} tool turns (aider: {turns} questions) of about
-1,700 tokens each; the gateway is told a window that these do not fit. Every request of the client is compared with what
-went upstream: instructions, tools and every other member must be unchanged.
+Each client runs through `autocompact serve` before a provider that refuses what the real one refuses, and besides:
+instructions or tools that changed, contexts above the window, invalid histories, forged thinking. It takes {TURNS} tool
+turns (aider: {TURNS} questions) of about 1,700 tokens each; the gateway is told a window that these do not fit. Every request
+of the client is compared with what went upstream: instructions, tools and every other member must be unchanged.
 
-| client | version | API | window | requests | compactions | served from the cache | outcome |
-|---|---|---|---|---|---|---|---|
 """
+_TITLES = "| client | version | API | window | requests | compactions | served from the cache | outcome |"
+_HEADS = {
+    "## Pinned releases": "Written by `make test-clients` on {date}; the versions are pinned in `tools/clients`.",
+    "## Newest releases": "Written by `make test-clients-newest` on {date}, with what the registries had then.",
+}
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the table unless nothing changed."""
-    reports, target = Path(arguments[0]) / "reports", Path(arguments[1])
-    lost = [each.name for each in CLIENTS if not (reports / f"{each.name}.json").exists()]
-    if lost:
-        sys.stderr.write(f"no table: these clients have no report: {', '.join(lost)}\n")
-        return 0
-    rows = [_row(json.loads((reports / f"{each.name}.json").read_text())) for each in CLIENTS]
-    head = _HEAD.format(date=datetime.now(UTC).date().isoformat(), turns=TURNS)
+    """Write the tables unless nothing changed."""
+    *folders, target = map(Path, arguments)
+    before = target.read_text() if target.exists() else ""
+    parts = [
+        _part(heading, folder / "reports", before=_between(before, heading))
+        for heading, folder in zip(_HEADS, folders, strict=True)
+    ]
     missed = "\n".join(f"| {name} | {reason} |" for name, reason in NOT_TRIED)
-    text = f"{head}{''.join(rows)}\nNot run:\n\n| client | why |\n|---|---|\n{missed}\n"
-    if not target.exists() or _undated(target.read_text()) != _undated(text):
+    text = f"{_INTRODUCTION}{''.join(parts)}## Not run\n\n| client | why |\n|---|---|\n{missed}\n"
+    if text != before:
         target.write_text(text)
         sys.stderr.write(f"wrote {target}\n")
     return 0
+
+
+def _part(heading: str, reports: Path, *, before: str) -> str:
+    """The table of one run; the one that stands where there was no whole run since."""
+    lost = [each.name for each in CLIENTS if not (reports / f"{each.name}.json").exists()]
+    if lost:
+        if len(lost) < len(CLIENTS):
+            sys.stderr.write(f"no table: these clients have no report: {', '.join(lost)}\n")
+        return before
+    rows = "".join(_row(json.loads((reports / f"{each.name}.json").read_text())) for each in CLIENTS)
+    written = _HEADS[heading].format(date=datetime.now(UTC).date().isoformat())
+    text = f"{heading}\n\n{written}\n\n{_TITLES}\n|{'---|' * (_TITLES.count('|') - 1)}\n{rows}\n"
+    return before if _undated(text) == _undated(before) else text
+
+
+def _between(text: str, heading: str) -> str:
+    """The part of the document below a heading of the second level, with it; "" if it is not there."""
+    begin = text.find(f"{heading}\n")
+    end = text.find("\n## ", begin + 1) + 1
+    return text[begin:end] if begin >= 0 and end > 0 else ""
 
 
 def _row(report: dict[str, Any]) -> str:
