@@ -238,3 +238,23 @@ def test_a_rule_of_a_system_message_is_told_once_that_message_had_to_go() -> Non
     assert rules_of(record) == [(NEVER, "client")]
     assert 4 not in {one.seq for one in record.standing}
     assert f"- {NEVER} [m4, the client]" in record.summary
+
+
+LEFT = "<system-reminder>\n<total_tokens>{} tokens left</total_tokens>\n</system-reminder>"
+
+
+def test_how_many_tokens_are_left_is_no_instruction_and_goes_from_a_message_that_is_kept() -> None:
+    parts = (Text(text=RULES.format(1)), Text(text=LEFT.format(9_000)), Text(text="Begin."))
+    message = Message(seq=1, role="user", parts=parts)
+    log = log_of(message, ("assistant", "Hi"), ("user", LEFT.format(8_000)), ("assistant", "Yes."))
+    assert found(log) == [Standing(seq=1, parts=(0,))]
+    (first,) = found(log, keep=(1,))
+    assert first == Standing(seq=1, parts=(0,), outdated=(1,))
+    rest = first.rest(message)
+    assert rest is not None
+    assert rest.text == "Begin."
+
+
+def test_a_figure_beside_instructions_in_one_part_stays_with_them() -> None:
+    log = log_of(("user", RULES.format(1) + LEFT.format(9_000)), ("assistant", "Hi"))
+    assert found(log) == [Standing(seq=1)]

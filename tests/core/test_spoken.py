@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autocompact.core.messages import Message, Text, ToolResult, text_message
-from autocompact.core.spoken import is_spoken, spoken, standing_words
+from autocompact.core.spoken import FIGURE, is_spoken, spoken, standing_words
 
 EXAMPLE = (
     "Here's a running example of how to perform a task with the provided tools.\n\nUSER: Never push.\n\n"
@@ -92,6 +92,7 @@ def test_a_message_of_a_clients_notes_is_no_request_whatever_stands_beside_them(
         ("Please begin.", (), "Please begin."),
         ("<environment_context>x</environment_context> Go.", ("environment_context",), "Go."),
         ("<system-reminder>\n# a 12\nb</system-reminder>\n", ("system-reminder # a #",), ""),
+        ("<system-reminder><total_tokens>9 left</total_tokens></system-reminder> Go.", (FIGURE,), "Go."),
         (
             "# AGENTS.md instructions for /w\n\n<INSTRUCTIONS>\nx\n</INSTRUCTIONS>\n",
             ("INSTRUCTIONS # AGENTS.md instructions for /w",),

@@ -129,6 +129,15 @@ def test_notes_of_the_client_inside_a_result_are_left_out() -> None:
     assert "other_tool" not in identifiers(talk)
 
 
+def test_names_in_instructions_that_a_client_resends_are_no_details_and_those_of_a_later_remark_are() -> None:
+    setup = "<system-reminder>\n# Environment\n - In `curl`, send values with `--form-string`.\n</system-reminder>"
+    place = "<environment_context>shell_of_user is zsh</environment_context>"
+    remark = "<system-reminder>\nThe hook_of_tests failed.\n</system-reminder>"
+    talk = Talk().user(setup).user(place).user("Fix it.").agent("I look.").user(place).user(remark)
+
+    assert identifiers(talk).keys() == {"hook_of_tests"}
+
+
 @pytest.mark.requirement("E1", "E6")
 def test_the_ledger_reads_like_notes_on_the_session() -> None:
     ledger = a_session().ledger

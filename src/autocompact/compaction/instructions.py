@@ -3,7 +3,7 @@
 System and developer messages after the beginning, and the blocks that a client writes into the user's messages (CLAUDE.md,
 AGENTS.md, the environment, lists of skills) are never folded. They stay before the summary as they came, of each the newest
 version. A reminder counts if it stands before the first answer of the model, or is a newer version of one that does: later
-ones are remarks of the moment.
+ones are remarks of the moment. How many tokens are left is outdated with the next answer and goes wherever it stands.
 
 Rules in them are rules of the ledger, but no summary repeats them: they stand in front of it in full.
 """
@@ -17,7 +17,7 @@ from typing import TypeAlias
 from autocompact.compaction.record import Compaction, Standing
 from autocompact.compaction.transcript import Transcript
 from autocompact.core.messages import Message, Text
-from autocompact.core.spoken import REMINDER, heading, standing_words
+from autocompact.core.spoken import FIGURE, REMINDER, heading, standing_words
 from autocompact.ledger.entries import Entry, Ledger
 from autocompact.ledger.rules import OF_CLIENTS
 from autocompact.ledger.verification import verify
@@ -78,6 +78,10 @@ def find_instructions(
     outdated: dict[int, set[int]] = {}
     replaced: set[int] = set()
     for name, block in _blocks(log, active):
+        if name[0] == FIGURE:
+            if block.seq in keep:
+                outdated.setdefault(block.seq, set()).add(block.part)
+            continue
         if (older := newest.pop(name, None)) is not None:
             replaced.add(older.seq)
             # named also where the newer one is not covered yet: by it the next compaction knows that one as instructions
@@ -127,9 +131,12 @@ def _named(message: Message) -> Iterator[tuple[int, Name]]:
     elif message.role == "user":
         for index, part in enumerate(message.parts):
             names = standing_words(part.text)[1] if isinstance(part, Text) else ()
-            if names:
-                is_reminder = all(name.startswith(REMINDER) for name in names)
-                yield index, (REMINDER if is_reminder else "block", *names)
+            lasting = tuple(name for name in names if name != FIGURE)
+            if lasting:
+                is_reminder = all(name.startswith(REMINDER) for name in lasting)
+                yield index, (REMINDER if is_reminder else "block", *lasting)
+            elif names:
+                yield index, (FIGURE,)
 
 
 def _standing(message: Message, *, parts: set[int], outdated: set[int]) -> Standing:

@@ -23,6 +23,7 @@ _REMARKS = (
 
 _STANDING = re.compile(rf"<({_INSTRUCTIONS})\b[^>]{{0,300}}>")
 _NOTES = re.compile(rf"<({_INSTRUCTIONS}|{_REMARKS})\b[^>]{{0,300}}>")
+_TAGS = re.compile(rf"</?(?:{_INSTRUCTIONS}|{_REMARKS})\b[^>]{{0,300}}>")
 _DOCUMENT = re.compile(r"# (?:AGENTS|CLAUDE|GEMINI|QWEN)\.md\b[^\n]{0,300}\s+<(INSTRUCTIONS)>")
 _SETUP = re.compile(r"This is (?:the )?[A-Z][\w ]{1,40}\. We are setting up the context for our chat\.")
 """The first message of Gemini CLI and Qwen Code: date, system and folders."""
@@ -78,6 +79,11 @@ _MAY_STAND = "<#TH"
 REMINDER = "system-reminder"
 """Tag of Claude Code's blocks: instructions at the beginning of a conversation, later mostly remarks of the moment."""
 
+FIGURE = "figure of the moment"
+"""Name of a block with nothing but the number of tokens that are left: no instruction, and outdated by the next answer."""
+
+_FIGURE = re.compile(r"\s*<total_tokens>[^<]{0,100}</total_tokens>\s*")
+
 
 def standing_words(text: str) -> tuple[int, tuple[str, ...]]:
     """Where the blocks of instructions end that ``text`` begins with, and what each of them is; nothing without.
@@ -112,6 +118,8 @@ def _standing_block(text: str, at: int) -> tuple[int, str] | None:
     end = text.find(closing, opening.end())
     if end < 0:
         return None
+    if opening[1] == REMINDER and _FIGURE.fullmatch(text, opening.end(), end):
+        return end + len(closing), FIGURE
     if opening[1] in (REMINDER, "INSTRUCTIONS"):
         start = at if opening[1] == "INSTRUCTIONS" else opening.end()
         return end + len(closing), f"{opening[1]} {heading(text, start)}"
@@ -123,6 +131,11 @@ def heading(text: str, at: int = 0) -> str:
     line = _LINE.match(text, at)
     assert line is not None, "it matches anything"
     return _DIGITS.sub("#", line[1])
+
+
+def untagged(text: str) -> str:
+    """A client's note without its tags, whose names say nothing."""
+    return _TAGS.sub("", text)
 
 
 def spoken(text: str) -> str:

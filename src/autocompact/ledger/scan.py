@@ -27,7 +27,7 @@ from autocompact.core.redacted import (
     redacted,
 )
 from autocompact.core.redaction import Redacted
-from autocompact.core.spoken import is_example, standing_words
+from autocompact.core.spoken import REMINDER, is_example, standing_words, untagged
 from autocompact.core.text_calls import with_calls
 from autocompact.ledger.commands import is_check
 from autocompact.ledger.outcomes import Outcome, is_status_hidden, read_outcome, was_not_edited
@@ -201,10 +201,17 @@ def _text(found: Scan, said: Said) -> None:
     elif said.by in ("user", "lead"):
         _close_turn(found)
         found.turns += 1
-    if said.by == "program" and holds_instructions(said.text):
+    if said.by == "program" and _stands(said.text, begun=bool(found.calls or found.spoken)):
         return  # its names stand in every request
     source = "user" if said.by in ("user", "lead") else "assistant" if said.by == "assistant" else "summary"
-    found.sightings.add(Piece(seq=said.seq, source=source, text=said.text))
+    text = edited(said.text, untagged) if said.by == "program" else said.text
+    found.sightings.add(Piece(seq=said.seq, source=source, text=text))
+
+
+def _stands(text: str, *, begun: bool) -> bool:
+    """True if a note of the program is instructions; a reminder after the agent's first words is a remark."""
+    names = standing_words(text)[1]
+    return holds_instructions(text) or any(not (begun and name.startswith(REMINDER)) for name in names)
 
 
 def _speak(found: Scan, text: Redacted, *, seq: int, voice: Voice) -> None:
