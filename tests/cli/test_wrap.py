@@ -113,10 +113,21 @@ async def test_a_client_that_never_asked_is_told_of_with_what_may_be_the_reason(
     options = ("--db", ":memory:", "--private")
     _, _, err = await wrap(tmp_path, *options, "codex", programs={"codex": ""})
     assert err.startswith(f"{none}Did Codex ask a model?")
-    _, _, err = await wrap(tmp_path, *options, "mine", programs={"mine": ""}, HTTP_PROXY="http://127.0.0.1:1")
-    assert err.startswith(
-        f"{none}HTTP_PROXY is set: add 127.0.0.1 to NO_PROXY. 'mine' is no client that wrap knows"
-    )
+    _, _, err = await wrap(tmp_path, *options, "mine", programs={"mine": ""})
+    assert err.startswith(f"{none}'mine' is no client that wrap knows")
+
+
+async def test_a_client_behind_a_proxy_asks_the_gateway_without_it(tmp_path: Path) -> None:
+    script = """
+body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "Echo this"}]}).encode()
+address = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
+urllib.request.urlopen(urllib.request.Request(address, body, {"Content-Type": "application/json"})).read()
+"""
+    async with FakeProvider() as provider:
+        options = ("--db", ":memory:", "--private", "--upstream", f"openai={provider.url}")
+        proxies = {"HTTP_PROXY": "http://127.0.0.1:9", "NO_PROXY": "example.org"}
+        code, _, err = await wrap(tmp_path, *options, "mine", programs={"mine": REQUEST + script}, **proxies)
+        assert (code, len(provider.requests)) == (0, 1), err
 
 
 async def test_show_runs_nothing_and_writes_nothing(tmp_path: Path) -> None:

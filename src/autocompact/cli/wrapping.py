@@ -10,7 +10,7 @@ import shlex
 import signal
 import sys
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,7 +34,6 @@ _REQUESTS = re.compile(r'^autocompact_requests_total\{[^}]*action="([^"]*)"[^}]*
 _SECRETS = re.compile(r'(?i)("[^"]*(?:key|token|secret|passw|authorization)[^"]*"\s*:\s*)"(?:[^"\\]|\\.)*"')
 """Members of a client's settings that no rule of redaction would find by their values."""
 
-_PROXIES = ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
 _KILLED = 128
 _FORWARDED = ("SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT", "SIGUSR1", "SIGUSR2")
 _OF_THE_TERMINAL = ("SIGINT", "SIGQUIT")
@@ -155,7 +154,7 @@ async def _exit_code(launch: Launch, *, address: str, folder: Path) -> int:
         code = await process.wait()
     after = await asyncio.to_thread(_requests_at, address)
     if before is not None and after is not None:
-        tell(f"autocompact: {_summary(launch, after - before, environ=os.environ)}")
+        tell(f"autocompact: {_summary(launch, after - before)}")
     return code if code >= 0 else _KILLED - code
 
 
@@ -172,32 +171,26 @@ def _requests_at(address: str) -> Counter[str] | None:
     return found
 
 
-def _summary(launch: Launch, requests: Counter[str], *, environ: Mapping[str, str]) -> str:
+def _summary(launch: Launch, requests: Counter[str]) -> str:
     total = requests.total()
     if total:
         compacted = requests["compacted"] + requests["retried"]
         came = plural(total, "request")
         return f"{came} came through the gateway, {compacted} with a compacted context"
-    reasons = [*_reasons(launch, environ)]
-    return f"no request came through the gateway. {' '.join(reasons)}"
+    return f"no request came through the gateway. {_reason(launch)}"
 
 
-def _reasons(launch: Launch, environ: Mapping[str, str]) -> Iterator[str]:
+def _reason(launch: Launch) -> str:
     """Why that may be."""
-    proxy = next((name for name in _PROXIES if environ.get(name)), "")
-    exempt = environ.get("NO_PROXY", "") + environ.get("no_proxy", "")
-    if proxy and "127.0.0.1" not in exempt and "*" not in exempt:
-        yield f"{proxy} is set: add 127.0.0.1 to NO_PROXY."
     if launch.client:
-        yield (
+        return (
             f"Did {launch.client} ask a model? It may be signed in to another service, or its own settings name an address; "
             "autocompact wrap --show COMMAND shows what it was given."
         )
-    else:
-        yield (
-            f"{launch.command[0]!r} is no client that wrap knows, and may not read OPENAI_BASE_URL or ANTHROPIC_BASE_URL: "
-            "give it the address of autocompact serve in its own settings."
-        )
+    return (
+        f"{launch.command[0]!r} is no client that wrap knows, and may not read OPENAI_BASE_URL or ANTHROPIC_BASE_URL: "
+        "give it the address of autocompact serve in its own settings."
+    )
 
 
 @contextmanager

@@ -182,3 +182,23 @@ def test_claude_code_with_a_cloud_switched_off_runs() -> None:
 
 def test_qwen_code_without_a_key_says_whose_requests_come_through() -> None:
     assert "OPENAI_API_KEY" in launched("qwen").notes[0]
+
+
+@pytest.mark.parametrize(
+    "environ, exempt",
+    [
+        ({}, None),
+        ({"NO_PROXY": "example.org"}, None),
+        ({"HTTPS_PROXY": "http://proxy:3128"}, "127.0.0.1"),
+        (
+            {"http_proxy": "http://proxy:3128", "no_proxy": "example.org, .local"},
+            "example.org,.local,127.0.0.1",
+        ),
+        ({"ALL_PROXY": "socks5://proxy", "NO_PROXY": "127.0.0.1"}, "127.0.0.1"),
+        ({"HTTP_PROXY": "http://proxy:3128", "NO_PROXY": "*"}, "*"),
+    ],
+)
+def test_a_proxy_is_not_asked_for_the_gateway(environ: dict[str, str], exempt: str | None) -> None:
+    where = Where(address=ADDRESS, environment=environ, home=Path("nowhere"), folder=Path("folder"))
+    variables = launch_of(("claude",), where).variables
+    assert variables.get("NO_PROXY") == variables.get("no_proxy") == exempt

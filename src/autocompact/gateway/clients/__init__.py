@@ -19,7 +19,7 @@ from autocompact.gateway.clients.copilot import CopilotCli
 from autocompact.gateway.clients.crush import Crush
 from autocompact.gateway.clients.gemini import GeminiCli
 from autocompact.gateway.clients.goose import GOOSE
-from autocompact.gateway.clients.launch import Client, Launch, Where, usual
+from autocompact.gateway.clients.launch import Client, Launch, Where, past_proxies, usual
 from autocompact.gateway.clients.llm import LLM
 from autocompact.gateway.clients.opencode import OpenCode
 from autocompact.gateway.clients.pi import Pi
@@ -53,7 +53,8 @@ def launch_of(command: Sequence[str], where: Where) -> Launch:
 
     A program that is not in the table gets the variables of the official SDKs.
     """
-    launch = Launch(command=tuple(command), variables=usual(where.address))
+    variables = usual(where.address) | past_proxies(where.address, where.environment)
+    launch = Launch(command=tuple(command), variables=variables)
     found = client_of(command)
     if found is None:
         return launch

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
+from urllib.parse import urlsplit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +100,25 @@ def usual(address: str) -> dict[str, str]:
         "ANTHROPIC_HOST",
     )
     return {**dict.fromkeys(versioned, f"{address}/v1"), **dict.fromkeys(plain, address)}
+
+
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+
+
+def past_proxies(address: str, environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables with which a client asks the gateway itself, not the user's proxy for it; none without a proxy.
+
+    Some clients ask a proxy for everything: Claude Code and Qwen Code that of ``HTTPS_PROXY`` for plain HTTP as well.
+    """
+    if not any(environment.get(name) or environment.get(name.lower()) for name in _PROXIES):
+        return {}
+    host = urlsplit(address).hostname or address
+    exempt = [
+        each.strip() for each in (environment.get("NO_PROXY") or environment.get("no_proxy", "")).split(",")
+    ]
+    if host not in exempt and "*" not in exempt:
+        exempt.append(host)
+    return dict.fromkeys(("NO_PROXY", "no_proxy"), ",".join(filter(None, exempt)))
 
 
 def option_of(command: Sequence[str], *names: str) -> str:
