@@ -58,9 +58,9 @@ def follow(session: Session, errors: Errors) -> None:
         tokens += weight
 
 
-def sessions(folder: Path) -> Iterator[Session]:
-    """All that can be read."""
-    for path in sorted(folder.glob("*.jsonl")):
+def sessions(folder: Path, *, without: str = "\0") -> Iterator[Session]:
+    """All that can be read, but those whose name begins with ``without``."""
+    for path in sorted(each for each in folder.glob("*.jsonl") if not each.name.startswith(without)):
         try:
             yield read_session(path)
         except AutocompactError as error:

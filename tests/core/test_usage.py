@@ -86,9 +86,30 @@ def test_another_model_is_estimated_until_it_reports() -> None:
     assert gauge.read(Load(tokens=10_400, model="m")).reported == 0
 
 
-def test_claude_starts_with_what_its_tokenizer_was_measured_at() -> None:
-    assert Calibration().factor("anthropic/claude-opus-5") == 1.2
-    assert Calibration().factor("gpt-5") == 1.0
+@pytest.mark.parametrize(
+    "model, factor",
+    [
+        ("claude-sonnet-4-5-20250929", 1.2),
+        ("claude-opus-4-20250514", 1.2),
+        ("us.anthropic.claude-opus-4-7-v1:0", 1.6),
+        ("anthropic/claude-opus-5", 1.6),
+        ("Qwen/Qwen3-Coder-480B", 1.07),
+        ("deepseek-chat", 1.02),
+        ("mistral-large-latest", 1.11),
+        ("meta-llama/Llama-3.3-70B-Instruct", 0.99),
+        ("gpt-5", 1.0),
+        ("", 1.0),
+    ],
+)
+def test_a_model_starts_with_what_the_tokenizer_of_its_family_was_measured_at(
+    model: str, factor: float
+) -> None:
+    assert Calibration().factor(model) == factor
+
+
+def test_what_was_reported_replaces_what_a_family_starts_with() -> None:
+    learned = Calibration().learned("claude-opus-5", reported=1.3e6, estimated=1_000_000)
+    assert learned.factor("claude-opus-5") == pytest.approx(1.3, abs=0.01)
 
 
 def test_growth_teaches_the_factor_of_the_model_whatever_nobody_counted() -> None:

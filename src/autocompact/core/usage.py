@@ -28,6 +28,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
+from autocompact.core.factors import first_factor
 from autocompact.core.messages import Usage
 
 MARGIN = 1.05
@@ -114,11 +115,9 @@ class Calibration:
     factors: Mapping[str, float] = field(default_factory=dict[str, float])
 
     def factor(self, model: str) -> float:
-        """What was learned; before that 1.2 for Claude and 1.0 for any other.
-
-        In 28 recorded Claude Code sessions a gauge learned 1.15 to 1.35 against o200k_base.
-        """
-        return self.factors.get(model, 1.2 if "claude" in model.lower() else 1.0)
+        """What was learned; before that what its family begins with (`autocompact.core.factors`)."""
+        learned = self.factors.get(model)
+        return first_factor(model) if learned is None else learned
 
     def learned(self, model: str, *, reported: float, estimated: int) -> Calibration:
         """With one more observation, weighted by its size (`LEARNING_TOKENS`) and bounded."""

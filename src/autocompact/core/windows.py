@@ -13,9 +13,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import TypeVar
 
 from autocompact.core.budget import Budget
 from autocompact.core.figures import check_whole, check_windows
+
+Figure = TypeVar("Figure", int, float)
 
 DEFAULT_WINDOW = 200_000
 """For a model that nothing is known about."""
@@ -152,13 +155,14 @@ def window_for(model: str, *, overrides: Mapping[str, int] | None = None) -> int
     """
     name = plain_name(model)
     if overrides is not None:
-        found = _longest({plain_name(family): tokens for family, tokens in overrides.items()}, name)
+        found = longest_match({plain_name(family): tokens for family, tokens in overrides.items()}, name)
         if found is not None:
             return found
-    return _MILLION if name.startswith("claude") and name.endswith("[1m]") else _longest(_TABLE, name)
+    return _MILLION if name.startswith("claude") and name.endswith("[1m]") else longest_match(_TABLE, name)
 
 
-def _longest(table: Mapping[str, int], name: str) -> int | None:
+def longest_match(table: Mapping[str, Figure], name: str) -> Figure | None:
+    """The figure of the longest key that ``name`` (`plain_name`) begins with; None if there is none."""
     for length in range(len(name), 0, -1):
         if name[:length] in table:
             return table[name[:length]]
