@@ -47,8 +47,9 @@ Redacted = NewType("Redacted", str)
 
 _ANCHORS = Anchors(rule.anchor for rule in RULES if not isinstance(rule, Token))
 _MARKER = re.compile(r"\[secret: [A-Za-z0-9 .]{2,30}\]")
-_COLOUR = re.compile(r"(?:\x1b|\\(?:u001[bB]|x1[bB]|e|033))\[[0-9;:]{0,20}[mK]")
-"""A change of colour as terminals read it, also as a string in code writes it; grep's have a "K" behind them."""
+_BREAK = re.compile(r"(?:\x1b|\\(?:u001[bB]|x1[bB]|e|033))\[[0-9;:]{0,20}[mK]|\\\r?\n[ \t]{0,40}")
+"""What parts a text without being of it: a change of colour, also as a string in code writes it (grep's have a "K"
+behind them), and the end of a line that a command goes on after."""
 
 
 def redact(text: str) -> Redacted:
@@ -94,19 +95,19 @@ def _spans_of_parts(parts: tuple[str, ...]) -> list[tuple[Span, ...]]:
 
 
 def find_secrets(text: str) -> tuple[Span, ...]:
-    """The secrets in ``text``, in order, without overlap; colours in or around one do not hide it."""
+    """The secrets in ``text``, in order, without overlap; colours and line ends in or around one do not hide it."""
     found = _spans(text)
-    colours = [match.span() for match in _COLOUR.finditer(text)]
-    return merged((*found, *_below(text, colours))) if colours else found
+    breaks = [match.span() for match in _BREAK.finditer(text)]
+    return merged((*found, *_without(text, breaks))) if breaks else found
 
 
-def _below(text: str, colours: Sequence[tuple[int, int]]) -> Iterator[Span]:
-    """The secrets of the text without its colours, where they stand in the text with them."""
+def _without(text: str, breaks: Sequence[tuple[int, int]]) -> Iterator[Span]:
+    """The secrets of the text without its breaks, where they stand in the text with them."""
     starts: list[int] = []
     kept: list[str] = []
     offsets: list[int] = []
     done = size = 0
-    for start, end in (*colours, (len(text), len(text))):
+    for start, end in (*breaks, (len(text), len(text))):
         starts.append(size)
         offsets.append(done - size)
         kept.append(text[done:start])

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from autocompact.core.redaction.building import given
+from autocompact.core.redaction.building import given, stated
 from autocompact.core.redaction.rules import Form
 from autocompact.core.redaction.spans import Source, Span
-from autocompact.core.redaction.values import is_common, is_reference
+from autocompact.core.redaction.values import is_common, is_reference, mixed
 
 COLUMNS: tuple[Form, ...] = (
     Form(
@@ -19,6 +19,8 @@ COLUMNS: tuple[Form, ...] = (
             "name,url,username,password\nShop,https://shop.example,bob,«moonlight»\n",
             '"url","username","password","totp"\n"https://x.example","bob","«<a10>, x»",""\n',
             "folder;login_username;login_password\n;bob;«<l6>-<l5>»\n",
+            "| user | password |\n|---|---|\n| bob | «<l6>-<l5>» |\n",
+            " name | password\n------+----------\n bob  | «<l10>»\n",
             "INSERT INTO users (name, password) VALUES ('bob', '«moonlight»');",
             "INSERT INTO users (id, name, passwd) VALUES (4, 'it''s', '«<a12>')»".replace("')»", "»')"),
         ),
@@ -30,6 +32,8 @@ COLUMNS: tuple[Form, ...] = (
             "def login(name, password):\n    return name, hashed2",
             "username,password,email\n",
             "a,password\nb\n",
+            "| name | password |\n|---|---|\n| x | the one of the vault |\n| y | `db_password` |\n",
+            "| user | secret |\n| --- | :-: |\n| the name | required |\n",
             "f(name, password) VALUES",
         ),
     ),
@@ -47,11 +51,11 @@ _MOST_MISSES = 3
 def _cell(separator: str, *, lines: str) -> re.Pattern[str]:
     return re.compile(
         rf"[ ]*+(?:\"(?P<d>(?:[^\"{lines}]|\"\"){{0,4000}}+)\"|'(?P<s>(?:[^'{lines}]|''){{0,4000}}+)'"
-        rf"|(?P<b>[^{separator}\r\n]{{0,4000}}+))[ ]*+(?P<end>{separator}|\r?\n|$)"
+        rf"|(?P<b>[^{separator}\r\n]{{0,4000}}+))[ ]*+(?P<end>[{separator}]|\r?\n|$)"
     )
 
 
-_CELLS = {each: (_cell(each, lines=""), _cell(each, lines=r"\n")) for each in (",", ";", "\t")}
+_CELLS = {each: (_cell(each, lines=""), _cell(each, lines=r"\n")) for each in (",", ";", "\t", "|")}
 """A cell of a table by its separator, which alone a bare one cannot hold; a quoted one goes on in the next line or not."""
 _SQL_CELL = re.compile(
     r"[ \t\n]*+(?:\"(?P<d>(?:[^\"\n]|\"\"){0,4000}+)\"|[NE]?'(?P<e>(?:[^'\n\\]|''|\\[^\n]){0,4000}+)'"
@@ -67,12 +71,14 @@ _LOGINS = re.compile(r"user|login|mail|url|uri|host", re.IGNORECASE)
 
 _OTHERS = re.compile(r"user|name|login|url|uri|site|host|mail|account|title|id$", re.IGNORECASE)
 """What else such a table has: a list of fields and their types has none of it."""
-_HEAD = re.compile(r"[\w\"' .-]{0,60}(?:[,;\t][\w\"' .-]{0,60}){1,100}\r?$")
+_HEAD = re.compile(r"[\w\"' .-]{0,60}(?:[,;\t|][\w\"' .-]{0,60}){1,100}\r?$")
+_RULE = re.compile(r"[ |:+-]{3,2000}\r?\n")
+"""The line between names and rows, as Markdown and SQL's shells draw it."""
 _INSERT = re.compile(r"insert[ ]into[ ][\w.\"`\[\]]{1,120}[ ]?\($", re.IGNORECASE)
 _CODE = re.compile(r"\s{0,60}(?:from|import|return|select|for|with|global|nonlocal)[ ]", re.IGNORECASE)
 _BRACKETED = re.compile(r"(?=[^\d\n]{0,200}+\d)\w{1,100}+\(\w{0,100}+\)\w{1,100}")
 """A password with brackets in it: a call would end with them."""
-_SEPARATOR = re.compile(r"[,;\t]")
+_SEPARATOR = re.compile(r"[,;\t|]")
 _VALUES = re.compile(r"\s{0,20}values\s{0,20}(?=\()", re.IGNORECASE)
 _AGAIN = re.compile(r"\s{0,20},?\s{0,20}(?=\()")
 _NEXT = re.compile(r"\)\s{0,20},\s{0,20}(?=\()")
@@ -108,6 +114,8 @@ def _of_table(text: str, start: int) -> tuple[list[Span], int]:
     over_lines, on_line = _CELLS[next(_SEPARATOR.finditer(text, start))[0]]
     names, at = _row(text, start, form=on_line)
     columns = _columns(text, names)
+    drawn = _RULE.match(text, at)
+    at = at if drawn is None else drawn.end()
     spans: list[Span] = []
     done, misses = start, 0
     while columns and at < len(text) and misses < _MOST_MISSES:
@@ -118,7 +126,9 @@ def _of_table(text: str, start: int) -> tuple[list[Span], int]:
         if len(cells) < 2 or (_HEAD.match(text, at, after - 1) and _columns(text, cells)):
             break
         misses = 0 if len(cells) == len(names) else misses + 1
-        spans += () if misses else _secrets(text, [cells[column] for column in columns])
+        secrets = () if misses else _secrets(text, [cells[column] for column in columns])
+        # a table for readers also has words in such a column
+        spans += [each for each in secrets if not drawn or _is_made_up(text[each.start : each.end])]
         at = after
     return spans, done
 
@@ -146,13 +156,13 @@ def _row(text: str, at: int, *, form: re.Pattern[str]) -> tuple[_Cells, int]:
     while len(cells) < _MOST_CELLS and (cell := form.match(text, at)) is not None:
         cells.append(cell.span(next(name for name, said in cell.groupdict().items() if said is not None)))
         at = cell.end()
-        if cell["end"] not in (",", ";", "\t"):
+        if cell["end"] not in (",", ";", "\t", "|"):
             return cells, at
     return [], at
 
 
 def _columns(text: str, names: _Cells) -> list[int]:
-    said = [text[start:end].strip(" \"'`[]\t\n") for start, end in names]
+    said = [text[start:end].strip(" \"'`*[]\t\n") for start, end in names]
     logins = any(_LOGINS.search(name) for name in said)
     own = [
         column
@@ -164,8 +174,14 @@ def _columns(text: str, names: _Cells) -> list[int]:
 
 def _secrets(text: str, cells: _Cells) -> Iterator[Span]:
     for start, end in cells:
-        value = text[start:end].strip()
+        value = text[start:end].strip(" \t`*")
+        start = text.index(value, start)
+        end = start + len(value)
         if len(value) < _LEAST or not given(value) or is_common(value):
             continue
         if _BRACKETED.fullmatch(value) or not is_reference(value):
             yield Span(start=start, end=end, kind=_KIND)
+
+
+def _is_made_up(value: str) -> bool:
+    return stated(value) and mixed(value)

@@ -563,13 +563,16 @@ _BASE64 = tuple(
     form(
         row.kind,
         prefix.lower(),
-        pattern=rf"(?P<s>(?-i:{prefix}){row.body})",
+        pattern=rf"(?:(?<![A-Za-z0-9])|(?<=\\[nt])|(?<=%3D))(?P<s>(?-i:{prefix}){row.body})",
         examples=(f"<x>«{prefix}<a5>/<a5>+<a90>»</x>",),
-        others=(f"{prefix}a/b",),
+        others=(
+            f"{prefix}a/b",
+            f"gAAAAABo5tcTf{prefix}vHao14mR6aMtlCCgKy1BD0I45fnVx8EB95SJ0jpPSOoYtCdBTvyv7xAc95kp",
+        ),
     )
     for row in TOKENS
     for prefix in row.prefixes
-    if prefix in {"whsec_", "svix_", "fm1a_", "fm1r_", "fm2_", "IQoJb3JpZ2lu", "FwoGZXIvYXdz", "FQoGZXIvYXdz"}
+    if prefix in {"whsec_", "svix_", "fm1a_", "fm1r_", "fm2_"}
 )
 """Tokens that are base64 from their prefix on: a sign among its first characters ends the run that `find_tokens` reads."""
 

@@ -509,7 +509,6 @@ _LINE_START = re.compile(
     r"(?:^|\n|\\n)[ \t+>#$│|→\d:-]{0,16}(?:export[ ]|set[ ]|ENV[ ]|-e[ ]|setenv[ ]|env[ ]|declare[ ]-x[ ]|\$env:)?$"
 )
 
-
 _OF_USER = re.compile(r"[A-Za-z][\w.@+-]{0,40}[:/][^/]")
 _GIVEN_TO = ("pass", "key", "token", "secret", "cred", "creds", "credential", "credentials", "pat")
 _LEAST_OF_OPTION = 10
@@ -524,6 +523,7 @@ _SETTING = re.compile(
     r"[ \t]*(?:[#;][^\n]*|[\w.-]+[ \t]*[=:][ \t]*[^\n(){}\[\];]*|\[[^\[\]\n]*\][ \t]*)?\r?(?:\n|$)"
 )
 _LINE_END = re.compile(r"[ \t]*\r?(?:\n|$)")
+_NEXT_FIELD = re.compile(r"[ ][\w.-]{1,30}=[^\s=]")
 _COMMAND = re.compile(r"[ ](?!(?:and|or|if|else|for|is|in|when|with)[ ])[a-z][\w./-]{1,40}(?:[ ]|\r?\n|$)")
 _COMMAND_START = re.compile(r"(?:^|\n|[$#>|;&][ ])$")
 _SET_TO = re.compile(r"(?:set|changed|reset|updated)[ ]to[ ]?$", re.IGNORECASE)
@@ -695,6 +695,8 @@ def _assigned(text: str, place: _Place, *, at: int, sign: str) -> Iterator[_Valu
             whole = _TO_END.match(text, at)
             yield from _matched(whole if whole is None or not _FIELDS.search(whole["value"]) else None, trust)
         yield from _bare(text, at, trust=trust)
+        if text[place.start - 1] in "?&":  # a query has no variables
+            yield from _bare(text, at, trust=Trust.STATED)
 
 
 def _matched(match: re.Match[str] | None, trust: Trust) -> Iterator[_Value]:
@@ -731,7 +733,7 @@ def _bare(text: str, at: int, *, trust: Trust) -> Iterator[_Value]:
     following = text[end : end + 1]
     if following in ("(", "[") or (following == ":" and text[end + 1 : end + 2] == ":"):
         return
-    if (trust is Trust.LINE and following in (",", ")", " ", "\t")) or (
+    if (trust is Trust.LINE and following in (",", ")", " ", "\t") and not _NEXT_FIELD.match(text, end)) or (
         trust is Trust.STATED and following in (",", ")")
     ):
         trust = Trust.CODE

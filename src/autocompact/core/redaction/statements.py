@@ -21,6 +21,7 @@ from autocompact.core.redaction.words import is_word
 _IS = r"(?:=|%3D)"
 _ENCODED = r"(?:[A-Za-z0-9/+._~-]|%(?!26|3B|22|20|27|7D|2C|0A|0D)[0-9A-F]{2})"
 _PARAMETER = r"(?:[?&;]|&amp;|%3F|%26|\\u0026)(?:[\w.-]{0,40}[_.-])?$"
+_HEX = re.compile(r"[0-9a-f]+", re.IGNORECASE)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$", re.IGNORECASE)
 
 
@@ -506,8 +507,49 @@ _SENTENCES = (
         form(
             "password",
             anchor,
+            pattern=rf"{anchor}{tail} (?:provisoire|temporaire|actuel|initial|par défaut|temporal|actual|inicial|por defecto|provvisoria|temporanea|attuale|iniziale|predefinita|temporária|atual|padrão)[ ]?[:：=] ?{_TICK}{_SECRET}{_STOP}",
+            examples=(f"{said}: «<l8>-<l4>»",),
+            others=(f"{said}: required",),
+            accept=_pass_of_user,
+        )
+        for anchor, tail, said in (
+            ("pass", r"(?:word|e)", "mot de passe provisoire"),
+            ("contrase", r"ñ?n?a", "contraseña temporal"),
+            ("senha", "", "senha inicial"),
+        )
+    ),
+    form(
+        "recovery codes",
+        " code",
+        pattern=r" codes?(?: are| is)?[ ]?:?[ \n]{0,4}(?P<s>(?:\d{6,10}|[a-z0-9]{4,5}-[a-z0-9]{4,5})(?:(?:,|[ ]|\n)[ \n]{0,4}(?:\d{6,10}|[a-z0-9]{4,5}-[a-z0-9]{4,5})){0,20})(?![\w-])",
+        line=r"(?i:(?<!\w)(?:backup|recovery|scratch|2fa|emergency))$",
+        examples=("backup codes: «12345679, 90651818»", "Recovery codes:\n«a1b2c-d3e4f\nb1c2d-e3f4a»"),
+        others=("backup codes: none left", "recovery codes are shown once"),
+        accept=has_digit,
+    ),
+    form(
+        "password",
+        "={",
+        pattern=r"=\{(?P<s>[^{}\n\"']{5,100})\}(?=[;\"'\s]|$)",
+        line=r"(?i:(?:^|;)[ ]?(?:pwd|password))$",
+        examples=("UID=sa;PWD={«<a8>;x!»};",),
+        others=("UID={user};PWD={password};", "x;PWD={settings.db_password2};", "PWD={pw[0]}"),
+        accept=lambda value: stated(value) and has_symbol(value),
+    ),
+    form(
+        "API key",
+        "client(",
+        pattern=r"client\([\"'](?P<s>[A-Za-z0-9_-]{30,200})[\"']",
+        examples=("co = cohere.Client('«<a40>')".replace("')", "»')"),),
+        others=("Client('continuous-integration-of-2024-builds')", f"Client('{'0a' * 20}')"),
+        accept=lambda value: _login(value) and not _HEX.fullmatch(value),
+    ),
+    *(
+        form(
+            "password",
+            anchor,
             pattern=rf"{anchor}{tail} {_TICK}{_SECRET}{_STOP}",
-            line=r"(?i:(?<!\w)(?:with|using|mit|avec|con|com|met)(?: (?:the|dem|le|la|a|o|het))?(?: mot de)? )$",
+            line=r"(?i:(?<!\w)(?:with|us(?:e|ing|a|ar|are)|mit|avec|con|com|met|utili[sz]ez?|utilizz?a|nimm|nimmt?|verwende)(?: (?:the|das|dem|le|la|a|o|het))?(?: mot de)? )$",
             examples=tuple(f"{lead} {name} «<l8>-<l4>», please" for lead in leads),
             others=(f"{leads[0]} {name} auth2", f"{leads[0]} {name} sha256"),
             accept=_pass_of_user,
@@ -515,8 +557,8 @@ _SENTENCES = (
         for anchor, tail, name, leads in (
             ("pass", r"(?:word|wort|wd|phrase|code|e)", "password", ("log in with", "using the", "con la")),
             ("pass", r"wort", "Passwort", ("mit", "anmelden mit dem")),
-            ("pass", r"e", "passe", ("avec le mot de",)),
-            ("contrase", r"ñ?n?a", "contraseña", ("con la",)),
+            ("pass", r"e", "passe", ("avec le mot de", "utilise le mot de")),
+            ("contrase", r"ñ?n?a", "contraseña", ("con la", "usa la")),
             ("senha", "", "senha", ("com a",)),
             ("wachtwoord", "", "wachtwoord", ("met het",)),
             ("kennwort", "", "Kennwort", ("mit dem",)),
@@ -539,13 +581,13 @@ _SENTENCES = (
             "password",
             anchor,
             pattern=rf"{anchor}{tail}[ ]?{_TICK}{_SECRET}{_STOP}",
-            line=r"(?i:(?:user(?:name)?|login|benutzer(?:name)?|utilisateur|usuari[oa]|usuário|utente|gebruiker)[ ]?[:=]?[ ]?[\w.@-]{1,40}[,;]?[ ]?(?:(?:and|und|et|y|e|en|mit|with)[ ])?)$",
+            line=r"(?i:(?:user(?:name)?|login(?=[ :=])|benutzer(?:name)?|utilisateur|usuari[oa]|usuário|utente|gebruiker)[ ]?[:=]?[ ]?[\w.@-]{1,40}[,;]?[ ]?(?:(?:and|und|et|y|e|en|mit|with)[ ])?(?:(?:le|la)[ ])?(?:mot[ ]de[ ])?)$",
             examples=(f"{user}{name} «<a10>»",),
             others=(f"{user}{name} required",),
             accept=_pass_of_user,
         )
         for anchor, tail, user, name in (
-            ("pass", r"(?:word|wort|wd)?", "user bob, ", "password"),
+            ("pass", r"(?:word|wort|wd|e(?=[ :]))?", "user bob, ", "password"),
             ("contrase", r"ñ?n?a", "usuario bob, ", "contraseña"),
             ("senha", "", "usuário bob e ", "senha"),
         )
