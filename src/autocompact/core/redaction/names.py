@@ -471,10 +471,10 @@ _BLOCK = r"(?P<block>:[ \t]{0,3}[|>][-+]?[ \t]{0,3}\n[ \t]{1,24})"
 _BELOW = r"(?P<below>[:：](?:\*{2})?[ \t]{0,3}(?:\n[ \t]{0,8}(?:```\w{0,8})?){1,3}(?:>[ ]|-[ ])?)"
 _SPACE = r"(?P<space>[ \t]{1,8})"
 _LINK = (
-    r"(?P<link>(?:[ ][^\s.:;=!?,\"'`<>]{1,30}){0,6}?(?:[ ](?:is|was|are|be|becomes|ist|war|bleibt|lautete?t?|est|sera|es|era|fue|foi|ser[áà]|sarà|é|è|e'|är|er|var|jest|=|to)|['’]s|[ ](?:geändert|gesetzt|chang[ée]e?|cambiad[oa]|cambiat[oa]|alterad[oa]|gewijzigd)[ ](?:auf|en|à|a|in|por|para|naar))"
+    r"(?P<link>(?:[ ][^\s.:;=!?,\"'`<>]{1,30}){0,6}?(?:[ ](?:is|was|are|be|becomes|ist|war|wurde[ ]auf|bleibt|lautete?t?|est|sera|es|era|fue|foi|ser[áà]|sarà|é|è|e'|är|er|var|jest|=|to)|['’]s|[ ](?:geändert|gesetzt|chang[ée]e?|cambiad[oa]|cambiat[oa]|alterad[oa]|gewijzigd)[ ](?:auf|en|à|a|in|por|para|naar))"
     r"(?:[ ](?:now|still|currently|just|jetzt|noch|nun|maintenant|ahora|agora|adesso|ora|set[ ]to|changed[ ]to|reset[ ]to))?[ \t]?[:：]?[ \t\n]{1,2})"
 )
-_EAST = r"(?P<east>(?:[^\x00-\x7f]{0,12}?[ ]?(?:是|为|為|成|は|는|은)|[^\x00-\x7f]{1,12}?[ ]?[：:＝=]|(?:[ ][^\x00-\x7f]{1,20}){1,4}[ ]?[：:＝=—–]|(?<=[^\x00-\x7f])[ ]?[—–])[ \t]{0,3})"
+_EAST = r"(?P<east>(?:[^\x00-\x7f]{0,12}?[ ]?(?:是|为|為|改成了?|成|は|는|은)|[^\x00-\x7f]{1,12}?[ ]?[：:＝=]|(?:[ ][^\x00-\x7f]{1,20}){1,4}[ ]?[：:＝=—–]|(?<=[^\x00-\x7f])[ ]?[—–])[ \t]{0,3})"
 _BETWEEN = re.compile(
     rf"{_CLOSED}(?:{_BLOCK}|{_BELOW}|{_TYPE}{_SIGN}|{_CELL}|{_CALL}|{_PAIR}|{_COMMA}|{_LINK}|{_EAST}|{_SPACE})",
     re.IGNORECASE,

@@ -518,6 +518,52 @@ _SENTENCES = (
             ("senha", "", "senha inicial"),
         )
     ),
+    *(
+        form(
+            "password",
+            anchor,
+            pattern=rf"{anchor}{tail} (?:de|del|do|da|della|du|der|des|für|for|of|pour|para|per|von|vom|zum)(?: [^\s.:;=!?,\"'`<>]{{1,30}}){{1,5}}[ ]?[:：][ ]?{_TICK}{_SECRET}{_STOP}",
+            examples=(f"{said}: «<l8>-<l4>»",),
+            others=(f"{said}: required",),
+            accept=_pass_of_user,
+        )
+        for anchor, tail, said in (
+            ("pass", r"(?:word|wort|e)", "Passwort für die Datenbank"),
+            ("contrase", r"ñ?n?a", "contraseña de la base de datos"),
+            ("senha", "", "senha do banco"),
+            ("kennwort", "", "Kennwort der Anlage"),
+        )
+    ),
+    *(
+        form(
+            "password",
+            anchor,
+            pattern=rf"{anchor}(?: \w{{1,20}}){{0,3}}?[ ]?[:：][ ]?{_TICK}{_USER}[\"'`]?[ ]?(?:/|:|,)[ ]?{_TICK}{_SECRET}{_STOP}",
+            examples=(f"{anchor}: admin / «<a12>»",),
+            others=(f"{anchor}: admin / user", f"{anchor}: see vault"),
+            accept=_pass_of_user,
+        )
+        for anchor in ("identifiants", "credenciales", "zugangsdaten", "credenziali", "credenciais")
+    ),
+    form(
+        "password",
+        "parametervalue=",
+        pattern=r"parametervalue=(?P<s>[^\s,\"'`]{5,200})",
+        line=r"(?i:parameterkey=\w{0,60}(?:pass(?:word|wd)?|pwd|secret|token|apikey),)$",
+        examples=("ParameterKey=DBPassword,ParameterValue=«<a12>!»",),
+        others=(
+            "ParameterKey=DBPassword,ParameterValue=$PASS",
+            "ParameterKey=Size,ParameterValue=t3.micro9x",
+        ),
+        accept=given,
+    ),
+    program(
+        "lftp",
+        " -u ",
+        option=r"[ ]-u [\w.@-]{1,60},",
+        examples=("lftp -u bob,«<a10>!» ftp.example.com",),
+        others=("lftp -u bob ftp.example.com", "lftp -u bob,$PASS ftp.example.com"),
+    ),
     form(
         "recovery codes",
         " code",
