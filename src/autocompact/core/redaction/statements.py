@@ -565,6 +565,15 @@ _SENTENCES = (
         others=("lftp -u bob ftp.example.com", "lftp -u bob,$PASS ftp.example.com"),
     ),
     form(
+        "secret value",
+        "base64:",
+        pattern=r"base64:(?P<s>[A-Za-z0-9+/]{20,}={0,2})",
+        line=r"(?i:(?:key|secret|token|password)[\"']?[ ]?[=:][ ]?[\"']?)$",
+        examples=("Step 3. APP_KEY=base64:«<b43>=»",),
+        others=("image=base64:iVBORw0KGgoAAAANSUhEUgAAAAUA", "APP_KEY=base64:your-key-goes-here-1234567"),
+        accept=dense,
+    ),
+    form(
         "recovery codes",
         " code",
         pattern=r" codes?(?: are| is)?[ ]?:?[ \n]{0,4}(?P<s>(?:\d{6,10}|[a-z0-9]{4,5}-[a-z0-9]{4,5})(?:(?:,|[ ]|\n)[ \n]{0,4}(?:\d{6,10}|[a-z0-9]{4,5}-[a-z0-9]{4,5})){0,20})(?![\w-])",
