@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from anthropic.types import ContentBlock, TextBlock, ToolUseBlock
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from openai.types.chat import ChatCompletionMessage
 
 from autocompact.compaction.modes import MODES
 from autocompact.compaction.repair import problems
@@ -251,22 +253,33 @@ async def test_tools_and_a_system_prompt_count() -> None:
     assert conversation.usage().used == with_tools
 
 
-class Model:
-    """An object as the SDKs of OpenAI and Anthropic give it."""
-
-    def __init__(self, **fields: object) -> None:
-        self._fields = fields
-
-    def model_dump(self, *, mode: str, exclude_unset: bool) -> Item:
-        assert (mode, exclude_unset) == ("json", True)
-        return self._fields
-
-
-async def test_objects_of_an_sdk_and_json_are_items_too() -> None:
+async def test_what_the_sdks_answer_with_is_an_item_as_it_is() -> None:
     conversation = await opened(MemoryStore())
-    said = [{"role": "user", "content": "Hello."}, Model(role="assistant", content="Hello!")]
+    said: list[object] = [
+        {"role": "user", "content": "Hello."},
+        ChatCompletionMessage(role="assistant", content="Hello!"),
+    ]
     told = await conversation.follow(said)
-    assert [one is other for one, other in zip(told, said, strict=True)] == [True, True]
+    assert all(one is other for one, other in zip(told, said, strict=True))
+    assert await live(conversation) == [said[0], {"role": "assistant", "content": "Hello!"}]
+
+    answer: list[ContentBlock] = [
+        TextBlock(type="text", text="I look."),
+        ToolUseBlock(type="tool_use", id="t", name="read", input={"path": "half \ud800"}),
+    ]
+    result = {"type": "tool_result", "tool_use_id": "t", "content": "It is there."}
+    said = [said[0], {"role": "assistant", "content": answer}, {"role": "user", "content": [result]}]
+    conversation = await opened(MemoryStore())
+    told = await conversation.follow(said, dialect="anthropic")
+    assert all(one is other for one, other in zip(told, said, strict=True))
+    log = await conversation.history()
+    assert [call.name for call in log[1].calls] == ["read"]
+
+
+async def test_json_is_an_item_too() -> None:
+    conversation = await opened(MemoryStore())
+    said = [{"role": "user", "content": "Hello."}, {"role": "assistant", "content": "Hello!"}]
+    await conversation.follow(said)
     raw = [b'{"role": "user",  "content": "Hello."}', b'{"role":"assistant","content":"Hello!"}']
     assert await conversation.follow(raw) == raw
     assert len(conversation) == 2
@@ -407,6 +420,7 @@ def test_whatever_happens_to_the_list_the_log_is_equal_to_it_and_the_context_is_
 
 
 async def _beside(what: str, conversation: Conversation) -> None:
+    await conversation.ahead.settled()
     match what:
         case "undo":
             try:

@@ -24,7 +24,8 @@ class Items:
     """A caller's list of messages.
 
     Args:
-        messages: mappings, objects of a provider's SDK (with ``model_dump``), or the JSON of each as bytes.
+        messages: mappings, objects of a provider's SDK (with ``model_dump``; they may stand inside of a mapping, too), or
+            the JSON of each as bytes.
         dialect: the API that they are for.
 
     Attributes:
@@ -148,12 +149,9 @@ def _raw(item: object, *, path: str) -> bytes:
         if not json.is_object(item):
             raise InvalidRequest(f"{path}: expected an object")
         return item
-    dump = getattr(item, "model_dump", None)
-    if callable(dump):  # as the SDKs of OpenAI and Anthropic write their own objects
-        item = dump(mode="json", exclude_unset=True)
-    if not isinstance(item, Mapping):
+    if not (isinstance(item, Mapping) or hasattr(item, "model_dump")):
         raise InvalidInput(f"{path} is of type {type(item).__name__}: {_EXAMPLE}")
-    return encoded(cast("Mapping[str, object]", item), path=path)
+    return encoded(cast("object", item), path=path)
 
 
 def _same(raw: bytes) -> bytes:

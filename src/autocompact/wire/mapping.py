@@ -50,27 +50,41 @@ def plain_messages(messages: Iterable[Message], *, dialect: Dialect) -> list[dic
     return [cast("dict[str, object]", json.plain(raw)) for raw in exported]
 
 
-def encoded(message: Mapping[str, object], *, path: str = "the message") -> bytes:
+def encoded(message: object, *, path: str = "the message") -> bytes:
     """The JSON of a message; half surrogates as escapes, NaN and infinity, which JSON does not have, as null.
+
+    Objects of a provider's SDK, which may stand in it anywhere, are written as the SDK sends them.
 
     Raises:
         InvalidInput: it cannot be written as JSON; the sentence begins with ``path``.
     """
     try:
-        return msgspec.json.encode(message)
+        return msgspec.json.encode(message, enc_hook=of_an_sdk)
     except UnicodeEncodeError:
         return _escaped(message, path=path)
     except (TypeError, ValueError, RecursionError, OverflowError) as error:
         raise _unwritable(error, path=path) from error
 
 
-def _escaped(message: Mapping[str, object], *, path: str) -> bytes:
+def of_an_sdk(value: object) -> object:
+    """The plain value of an object as the SDKs of OpenAI and Anthropic have them (models of pydantic).
+
+    Raises:
+        TypeError: it is none.
+    """
+    dump = getattr(value, "model_dump", None)
+    if isinstance(value, type) or not callable(dump):
+        raise TypeError(f"an object of type {type(value).__name__} has no JSON")
+    return dump(mode="json", exclude_unset=True)
+
+
+def _escaped(message: object, *, path: str) -> bytes:
     """The JSON with every character beyond ASCII escaped, half surrogates too, which UTF-8 cannot hold.
 
     NaN and infinity are null, as msgspec writes them.
     """
     try:
-        told = standard.dumps(msgspec.to_builtins(message))
+        told = standard.dumps(msgspec.to_builtins(message, enc_hook=of_an_sdk))
         plain: object = standard.loads(told, parse_constant=lambda _: None)
         return standard.dumps(plain, separators=(",", ":")).encode()
     except (TypeError, ValueError, RecursionError, OverflowError) as error:
