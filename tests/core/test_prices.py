@@ -1,6 +1,8 @@
+import math
+
 import pytest
 
-from autocompact.core.prices import PRICES, Price, price_for
+from autocompact.core.prices import CACHES, PRICES, CacheRates, Price, cache_rates, price_for
 
 
 @pytest.mark.parametrize(
@@ -41,3 +43,46 @@ def test_prices_of_the_settings_go_before_the_table():
 def test_nothing_costs_more_from_the_cache_than_anew_and_replies_cost_the_most():
     for family, price in PRICES.items():
         assert 0 <= (price.cached or 0) < price.input <= price.output, family
+
+
+DAY = 86_400
+
+
+@pytest.mark.parametrize(
+    "name, rates",
+    [
+        ("claude-opus-4-5", CacheRates(read=0.1, write=1.25, seconds=300, marked=True)),
+        ("us.anthropic.claude-opus-5-5", CacheRates(read=0.05, write=1.25, seconds=300, marked=True)),
+        (
+            "claude-opus-9",
+            CacheRates(read=0.1, write=1.25, seconds=300, marked=True),
+        ),  # without a price in the table
+        ("gpt-4o-2024-08-06", CacheRates(read=0.5, seconds=DAY)),
+        ("gpt-5.2", CacheRates(read=0.1, seconds=DAY)),
+        ("gpt-6.1-sol", CacheRates(read=0.05, write=1.25, seconds=DAY)),
+        ("gemini-2.5-pro", CacheRates(read=0.1)),
+    ],
+)
+def test_what_a_cache_costs_goes_by_the_model(name: str, rates: CacheRates):
+    found = cache_rates(name)
+    assert found is not None
+    assert found.read == pytest.approx(rates.read)
+    assert (found.write, found.seconds, found.marked) == (rates.write, rates.seconds, rates.marked)
+
+
+@pytest.mark.parametrize(
+    "name", ["", "qwen3-8b", "gpt-oss-120b", "gpt-5-pro", "gpt-4-turbo", "a-model-of-ours"]
+)
+def test_a_cache_without_known_prices_has_none(name: str):
+    assert cache_rates(name) is None
+
+
+def test_what_is_held_for_an_hour_costs_twice_the_input_to_write():
+    rates = CACHES["claude"].for_an_hour
+    assert (rates.read, rates.write, rates.seconds, rates.marked) == (0.1, 2.0, 3_600, True)
+
+
+def test_reading_from_a_cache_costs_less_than_writing_to_it():
+    for family, rates in CACHES.items():
+        assert 0 < rates.read < 1 <= rates.write, family
+        assert math.isinf(rates.seconds) or rates.seconds >= 300, family

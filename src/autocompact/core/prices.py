@@ -11,9 +11,10 @@ Sources: the price pages of Anthropic, OpenAI, Google and DeepSeek, as collected
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from autocompact.core.windows import plain_name
@@ -143,6 +144,65 @@ PRICES: Mapping[str, Price] = MappingProxyType(
     }
 )
 """By the beginning of a model's name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheRates:
+    """What a provider's prompt cache costs and how it works.
+
+    Attributes:
+        read: price of a token that is read from it, as a share of the input price.
+        write: price of a token that is not, likewise.
+        seconds: after which it has surely dropped a prefix that nobody used; infinite where that is not known.
+        marked: it holds what a mark of the client ended (Anthropic's ``cache_control``), so behind the first change
+            nothing but the client's own marks helps; else the longest beginning that an earlier request had.
+    """
+
+    read: float = 0.1
+    write: float = 1.0
+    seconds: float = math.inf
+    marked: bool = False
+
+    @property
+    def for_an_hour(self) -> CacheRates:
+        """Where the client's marks ask for ``"ttl": "1h"``: Anthropic takes twice the input price for writing."""
+        return replace(self, write=2.0, seconds=_HOUR)
+
+
+_HOUR, _DAY = 3_600.0, 86_400.0
+
+CACHES: Mapping[str, CacheRates] = MappingProxyType(
+    {
+        # "Prompt caching" in Anthropic's documentation: 1.25 for five minutes, refreshed by each use
+        "claude": CacheRates(read=0.1, write=1.25, seconds=300, marked=True),
+        # "Prompt caching" in OpenAI's: automatic, "24h" by default since May 2026; writing has a price from gpt-5.6 on
+        "gpt-4": CacheRates(read=0.5, seconds=_DAY),
+        "gpt-5": CacheRates(read=0.1, seconds=_DAY),
+        "gpt-5.6": CacheRates(read=0.1, write=1.25, seconds=_DAY),
+        "gpt-6": CacheRates(read=0.1, write=1.25, seconds=_DAY),
+        "codex": CacheRates(read=0.25, seconds=_DAY),
+        "o1": CacheRates(read=0.5, seconds=_DAY),
+        "o3": CacheRates(read=0.25, seconds=_DAY),
+        "o4": CacheRates(read=0.25, seconds=_DAY),
+        "gemini": CacheRates(read=0.1),
+        "deepseek": CacheRates(read=0.05),
+    }
+)
+"""By the beginning of a model's name; ``read`` goes by `PRICES` where the model has a price there."""
+
+
+def cache_rates(model: str) -> CacheRates | None:
+    """What the prompt cache of a model's provider costs; None if that is not known, or there is none for this model."""
+    name = plain_name(model)
+    family = max((each for each in CACHES if name.startswith(plain_name(each))), key=len, default="")
+    if not family:
+        return None
+    priced = price_for(model)
+    if priced is None:
+        return CACHES[family]
+    price = priced.price
+    return None if price.cached is None else replace(CACHES[family], read=price.cached / price.input)
+
 
 _OTHER_VERSION = re.compile(r"-?\d{1,2}(?!\d)")
 
