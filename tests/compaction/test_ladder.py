@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 
 from autocompact.compaction.cuts import LogOrder
 from autocompact.compaction.ladder import Goal, SummaryReply, SummaryRequest, answer, climb, climb_offline
+from autocompact.compaction.pricing import Pace
 from autocompact.compaction.record import Compaction, Rung
 from autocompact.compaction.repair import problems
 from autocompact.compaction.transcript import Transcript, view
 from autocompact.core.messages import Message, Text, text_message
+from autocompact.core.prices import CACHES, CacheRates
 from autocompact.core.redaction import redact
 from autocompact.core.tokens import Cost, Estimator
 from autocompact.errors import IncompressibleContext
@@ -53,6 +55,47 @@ def test_old_outputs_are_masked_first_and_nothing_is_summarised_if_that_is_enoug
     assert record.summary == ""
     assert record.receipt.masked > 0
     assert record.receipt.tokens_after <= 4_000
+
+
+@pytest.mark.parametrize(
+    ("pace", "rung"),
+    [
+        (None, "mask"),
+        (Pace(rates=CACHES["claude"], threshold=10_000), "summarise"),
+        (Pace(rates=CacheRates(read=0.1), threshold=10_000), "summarise"),
+        (Pace(rates=CACHES["claude"], threshold=10_000, cold=True), "summarise"),
+    ],
+)
+def test_masks_are_skipped_where_the_requests_that_follow_would_cost_more_than_after_a_summary(
+    pace: Pace | None, rung: str
+):
+    """Masks alone leave more than twice what a summary and the tail take."""
+    record = climb_offline(log_of(work(60)), replace(GOAL, target=8_000, summary_tokens=300, pace=pace))
+    assert record is not None
+    assert record.receipt.rung == rung
+
+
+def test_masks_that_leave_the_beginning_in_the_cache_are_taken_where_rewriting_is_dear():
+    dear = CacheRates(read=0.0001, write=10.0)
+    log = log_of(work(12))
+    first = climb_offline(log, replace(GOAL, target=4_000))
+    assert first is not None
+    longer = log_of(work(16))
+    goal = replace(GOAL, target=6_000, pace=Pace(rates=dear, threshold=10**6))
+    again = climb_offline(longer, goal, active=first)
+    assert again is not None
+    assert again.receipt.rung == "mask"
+    marked = replace(goal, pace=Pace(rates=replace(dear, marked=True), threshold=10**6))
+    anew = climb_offline(longer, marked, active=first)
+    assert anew is not None
+    assert anew.receipt.rung == "summarise"
+
+
+def test_where_there_is_nothing_to_summarise_masks_need_not_pay():
+    log = log_of(work(12))
+    goal = replace(GOAL, tail_tokens=3_000, target=4_000)
+    record = climb_offline(log, replace(goal, pace=Pace(rates=CACHES["claude"], threshold=1)))
+    assert record is not None
 
 
 class Listening(Estimator):
@@ -316,6 +359,30 @@ def words_of(messages: list[Message]) -> str:
     return "\n".join(part.text for message in messages for part in message.parts if isinstance(part, Text))
 
 
+paces = st.builds(
+    Pace,
+    rates=st.sampled_from(list(CACHES.values())),
+    threshold=st.integers(1, 1_000),
+    growth=st.integers(1, 100),
+    cold=st.booleans(),
+)
+
+
+@given(logs(), paces, st.integers(0, 100), st.integers(1, 3))
+def test_a_price_changes_which_step_is_taken_never_whether_one_is(
+    messages: list[Message], pace: Pace, tail: int, times: int
+):
+    goal = Goal(limit=10**6, target=200, summary_tokens=60, tail_tokens=tail)
+    active: Compaction | None = None
+    for part in range(1, times + 1):
+        log = log_of(messages[: len(messages) * part // times])
+        free, priced = (climb_offline(log, replace(goal, pace=each), active=active) for each in (None, pace))
+        assert (free is None) == (priced is None)
+        before = view(log, active).cost.tokens
+        assert priced is None or view(log, priced).cost.tokens < before
+        active = priced or active
+
+
 @given(
     logs(),
     st.integers(20, 400),
@@ -338,6 +405,7 @@ def test_every_accepted_compaction_keeps_the_invariants(
         if len(log)
         else frozenset(),
         first_rung=data.draw(st.sampled_from(["mask", "summarise"])),
+        pace=data.draw(st.none() | paces),
     )
     try:
         record = climb_offline(log, goal)

@@ -4,14 +4,19 @@ import asyncio
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
 from autocompact.compaction.modes import DEFAULT
+from autocompact.compaction.pricing import Step, growth_that_pays
 from autocompact.compaction.repair import problems
-from autocompact.core.budget import Policy
+from autocompact.compactor import Compactor
+from autocompact.core.budget import HIGHEST_RATIO, Policy
 from autocompact.core.lookup import WITH_TOOLS, Lookup
 from autocompact.core.messages import Message, Text, Usage, text_message
+from autocompact.core.prices import CACHES
+from autocompact.core.tokens import Estimator
 from autocompact.errors import Conflict, IncompressibleContext, ModelOverflow, ModelRefused
 from autocompact.events import (
     BreakerOpened,
@@ -23,6 +28,7 @@ from autocompact.events import (
 )
 from autocompact.ports import ModelReply
 from autocompact.stores.memory import MemoryStore
+from autocompact.testing import FakeClock
 from tests.compactor.support import SUMMARY, TalkingModel, compactor, step, work
 
 pytestmark = pytest.mark.anyio
@@ -369,3 +375,90 @@ async def test_messages_that_must_follow_a_certain_one_are_added_there_or_not_at
             await stale.extend([text_message(0, "user", "Item 2.")], after=0)
     assert [message.text for message in await one.history()] == ["Please round item 1."]
     assert [m.seq for m in await one.extend([text_message(0, "user", "Item 2.")], after=1)] == [2]
+
+
+async def test_a_compaction_with_a_model_does_not_begin_because_the_cache_is_cold_unless_it_is_prepared():
+    policy = replace(DEFAULT.policy, cold=0.5, prepare=0.9, tail_tokens=0)
+    mode = replace(DEFAULT, policy=policy)
+    decisions: dict[bool, list[bool]] = {}
+    for with_model in (True, False):
+        clock = FakeClock()
+        model = TalkingModel(name="claude-opus-4-5") if with_model else None
+        shared = Compactor(
+            MemoryStore(), model=model, mode=mode, window=8_000, reserve=800, counter=Estimator(), clock=clock
+        )
+        shared.rates = CACHES["claude"]
+        conversation = await shared.open("invoices")
+        number = 0
+        while conversation.usage().used < 0.6 * 5_600:
+            await step(conversation, number)
+            await conversation.ready()
+            number += 1
+        warm = conversation.should_compact()
+        clock.advance(301)
+        early = conversation.should_compact()
+        while conversation.ahead.prepared is None and with_model:
+            await step(conversation, number)
+            await conversation.ready()
+            await conversation.ahead.settled()
+            number += 1
+        clock.advance(301)
+        decisions[with_model] = [warm, early, conversation.should_compact()]
+        await shared.aclose()
+    assert decisions == {True: [False, False, True], False: [False, True, True]}
+
+
+@pytest.mark.requirement("E4")
+async def test_the_next_compaction_waits_for_growth_that_pays_where_the_cache_has_known_prices():
+    shrunk: dict[str, list[tuple[int, int, int]]] = {"priced": [], "unpriced": []}
+    for kind, found in shrunk.items():
+        shared = compactor(mode=NO_BACKGROUND, window=60_000)
+        shared.rates = CACHES["claude"] if kind == "priced" else None
+        conversation = await shared.open("invoices")
+        for number in range(400):
+            await step(conversation, number, lines=12)
+            used, active = conversation.usage().used, conversation.active_id
+            await conversation.ready()
+            if conversation.active_id != active:
+                found.append((used, conversation.usage().used, conversation.fixed))
+            assert conversation.usage().used <= shared.budget.limit
+    limit = 54_000
+    for (_, after, fixed), (used, *_) in pairwise(shrunk["priced"]):
+        pays = growth_that_pays(Step(after=after, kept=fixed), CACHES["claude"])
+        assert used - after >= min(pays, int(HIGHEST_RATIO * limit) - after) * 0.98
+    assert 2 < len(shrunk["priced"]) < len(shrunk["unpriced"])
+
+
+async def test_time_decides_nothing_unless_the_policy_says_so():
+    """Offline, the same messages give the same contexts whenever they come, also where the cache has prices."""
+    contexts: list[list[Message]] = []
+    for seconds in (0.0, 100_000.0):
+        clock = FakeClock()
+        shared = Compactor(
+            MemoryStore(), mode=DEFAULT, window=8_000, reserve=800, counter=Estimator(), clock=clock
+        )
+        shared.rates = CACHES["claude"]
+        conversation = await shared.open("invoices")
+        for number in range(60):
+            await step(conversation, number)
+            clock.advance(seconds)
+            await conversation.ready()
+        contexts.append([replace(message, time=None) for message in conversation.context().messages])
+    assert contexts[0] == contexts[1]
+
+
+@pytest.mark.requirement("E4")
+async def test_what_is_prepared_leaves_less_verbatim_where_what_is_still_to_come_is_priced():
+    left: list[int] = []
+    for rates in (CACHES["claude"], None):
+        shared = compactor(mode=replace(DEFAULT, policy=Policy(prepare=0.8)), window=30_000)
+        shared.rates = rates
+        conversation = await shared.open("invoices")
+        number = 0
+        while conversation.ahead.prepared is None:
+            await step(conversation, number)
+            await conversation.ready()
+            await conversation.ahead.settled()
+            number += 1
+        left.append(conversation.ahead.prepared.receipt.tokens_after)
+    assert left[0] < left[1] * 0.9

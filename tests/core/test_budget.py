@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -179,6 +180,57 @@ def test_after_a_compaction_the_next_one_needs_growth() -> None:
     assert isinstance(decide(tokens(850), ROOMY, policy=Policy(), state=state), Compact)
 
 
+def test_the_next_compaction_waits_until_it_pays_but_not_until_a_request_would_overflow() -> None:
+    state = State(after=tokens(600), pays_from=250)
+    assert isinstance(decide(tokens(849), ROOMY, policy=Policy(), state=state), Continue)
+    assert isinstance(decide(tokens(850), ROOMY, policy=Policy(), state=state), Compact)
+    dear = State(after=tokens(600), pays_from=10_000)
+    assert isinstance(decide(tokens(949), ROOMY, policy=Policy(), state=dear), Continue)
+    at_last = decide(tokens(950), ROOMY, policy=Policy(), state=dear)
+    assert isinstance(at_last, Compact)
+    assert at_last.trigger == "threshold"
+
+
+def test_a_threshold_that_the_user_named_is_kept_to_whatever_it_costs() -> None:
+    state = State(after=tokens(600), pays_from=10_000)
+    assert isinstance(decide(tokens(800), ROOMY, policy=Policy(tokens=800), state=state), Compact)
+
+
+@pytest.mark.parametrize("after", [None, 500])
+def test_a_context_that_the_cache_no_longer_holds_is_compacted_earlier(after: int | None) -> None:
+    policy = Policy(cold=0.75)
+    since = tokens(after) if after else None
+    warm, cold = State(after=since), State(after=since, cold=True, pays_from=10_000)
+    assert not isinstance(decide(tokens(600), ROOMY, policy=policy, state=warm), Compact)
+    assert isinstance(decide(tokens(600), ROOMY, policy=policy, state=cold), Compact)
+    assert not isinstance(decide(tokens(599), ROOMY, policy=policy, state=cold), Compact)
+    assert not isinstance(decide(tokens(600), ROOMY, policy=Policy(), state=cold), Compact)
+    assert isinstance(decide(tokens(520), ROOMY, policy=policy, state=cold), Prepare | Continue)
+
+
+@pytest.mark.parametrize(
+    ("window", "fixed", "threshold"),
+    [
+        (30_000, 3_000, 20_250),  # as by the ratio alone: 80 % less the reserve
+        (60_000, 27_000, 47_250),
+        (128_000, 0, 60_000),
+        (128_000, 20_000, 80_000),
+        (200_000, 25_000, 92_000),
+        (200_000, 50_000, 110_000),
+        (1_000_000, 25_000, 492_000),
+    ],
+)
+def test_the_threshold_comes_down_to_what_is_enough_in_a_large_window(
+    window: int, fixed: int, threshold: int
+) -> None:
+    budget = Budget(window=window, reserve=min(16_000, window // 8))
+    policy = Policy(enough=60_000)
+    assert policy.threshold(budget, fixed=fixed) == threshold
+    assert policy.threshold(budget, fixed=fixed) <= Policy().threshold(budget, fixed=fixed)
+    named = Policy(enough=60_000, tokens=70_000)
+    assert named.threshold(budget, fixed=fixed) == Policy(tokens=70_000).threshold(budget, fixed=fixed)
+
+
 @pytest.mark.requirement("B7")
 def test_the_growth_between_compactions_is_small_where_the_threshold_is() -> None:
     state = State(after=tokens(195))
@@ -283,6 +335,7 @@ policies = st.builds(
     enabled=st.booleans(),
     ratio=shares,
     tokens=st.none() | st.integers(0, 10**7),
+    enough=st.just(0) | st.integers(0, 10**6),
     prepare=shares,
     target=shares,
     tail_tokens=st.integers(0, 10**6),
@@ -299,6 +352,7 @@ states = st.builds(
     prepared=st.booleans(),
     breaker=breakers,
     fixed=st.just(0) | st.integers(0, 2 * 10**7),
+    pays_from=st.just(0) | st.integers(0, 2 * 10**7),
 )
 
 
@@ -337,3 +391,15 @@ def test_right_after_a_compaction_only_an_overflow_compacts_again(
     policy = Policy(ratio=policy.ratio, tokens=policy.tokens, min_growth=0.05)
     decision = decide(usage, budget, policy=policy, state=State(after=usage))
     assert not isinstance(decision, Compact) or decision.trigger == "overflow"
+
+
+@given(costs, budgets, policies, states)
+def test_what_the_cache_holds_never_sends_what_does_not_fit_nor_refuses_what_does(
+    usage: Cost, budget: Budget, policy: Policy, state: State
+) -> None:
+    warm = decide(usage, budget, policy=policy, state=state)
+    cold = decide(usage, budget, policy=replace(policy, cold=0.0), state=replace(state, cold=True))
+    assert warm.pressure.overflows == cold.pressure.overflows
+    assert isinstance(warm, Refuse) == isinstance(cold, Refuse)
+    if isinstance(warm, Compact):
+        assert isinstance(cold, Compact)

@@ -7,11 +7,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from autocompact.core.budget import Budget
 from autocompact.errors import InvalidInput
 from autocompact.gateway import AccessToken, Config, Limits
 from autocompact.gateway.config import DEFAULT_UPSTREAMS, LOCAL_HOSTS
 from autocompact.gateway.from_settings import access_tokens, config_of, database_of, open_gateway
-from autocompact.settings import Settings
+from autocompact.settings import Settings, gateway_mode_of, mode_of
 from autocompact.settings.values import Limits as LimitSettings
 from tests.gateway.serving import NAMESPACE_KEY
 
@@ -25,7 +26,12 @@ def gateway(**members: object) -> Settings:
 
 
 def test_with_nothing_set_the_configuration_is_the_default() -> None:
-    plain = Config(upstreams=DEFAULT_UPSTREAMS, namespace_key=NAMESPACE_KEY)
+    plain = Config(
+        upstreams=DEFAULT_UPSTREAMS,
+        namespace_key=NAMESPACE_KEY,
+        mode=gateway_mode_of(Settings()),
+        unpriced_mode=mode_of(Settings()),
+    )
     assert config(Settings()) == plain
     assert {each.name for each in fields(Limits)} == set(LimitSettings.__struct_fields__)
 
@@ -66,6 +72,18 @@ def test_every_setting_reaches_the_configuration(tmp_path: Path) -> None:
         9,
     )
     assert (found.limits.body_bytes, found.limits.head_seconds, found.limits.messages) == (1, 0.5, 100_000)
+
+
+@pytest.mark.parametrize(
+    ("model", "threshold"),
+    [("claude-opus-4-5", 92_000), ("gpt-5.2", 92_000), ("qwen3-8b", 144_000), ("gpt-oss-120b", 144_000)],
+)
+def test_a_model_whose_cache_has_no_known_prices_is_compacted_at_the_mode_of_the_settings(
+    model: str, threshold: int
+) -> None:
+    mode = config(Settings()).mode_for(model)
+    assert mode.placement == "user"
+    assert mode.policy.threshold(Budget(window=200_000, reserve=16_000), fixed=20_000) == threshold
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from autocompact.compaction.modes import MODES
 from autocompact.core.budget import PRESETS, Policy
-from autocompact.settings import Settings, mode_of, policy_of, threshold_of
+from autocompact.settings import Settings, gateway_mode_of, mode_of, policy_of, threshold_of
 from autocompact.settings.values import ModeName, Preset
 
 
@@ -81,3 +81,16 @@ def test_each_mode_can_be_set() -> None:
     names: tuple[str, ...] = get_args(ModeName)
     assert set(names) == set(MODES)
     assert [mode_of(settings(engine={"mode": name})).name for name in names] == list(names)
+
+
+def test_the_gateway_compacts_by_price_unless_the_settings_say_when() -> None:
+    policy = gateway_mode_of(Settings()).policy
+    assert policy == Policy(enough=60_000, prepare=1.0, cold=0.75)
+    with_model = settings(compaction={"summaryModel": "claude-haiku-4-5"})
+    assert gateway_mode_of(with_model).policy == Policy(enough=60_000, prepare=0.9, cold=0.75)
+    for said in (
+        settings(engine={"ratio": 0.8}),
+        settings(compaction=session(threshold=50_000)),
+        settings(engine={"mode": "coding-agent"}),
+    ):
+        assert gateway_mode_of(said) == mode_of(said)

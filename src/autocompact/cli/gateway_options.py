@@ -65,7 +65,7 @@ _OPTIONS = (
     click.option(
         "--threshold",
         metavar="N",
-        help="Tokens at which to compact, or 50k, 100k, 150k, 200k, never.  [default: 80 % of the window]",
+        help="Tokens at which to compact, or 50k, 100k, 150k, 200k, never.  [default: 50 to 80 % of the window]",
     ),
     click.option(
         "--compact/--no-compact", default=None, help="Compact by itself, or only when asked.  [default: on]"

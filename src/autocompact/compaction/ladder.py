@@ -7,7 +7,9 @@
     refuse      `IncompressibleContext`, with what fills the window
 
 (Repair is not a step: every context is folded through `autocompact.compaction.repair`.) Each step's result is accepted
-if it fits the target and is strictly smaller than the context before. The first accepted one wins.
+if it fits the target and is strictly smaller than the context before. The first accepted one wins, but for masks that
+cost more than a summary would, counting what the provider's cache must write again and the requests that follow
+(`autocompact.compaction.pricing`): those are skipped.
 
 `climb` decides and does no I/O: where it needs a summary it yields a `SummaryRequest` and is sent a `SummaryReply`,
 or None for "make it without a model". It asks at most once.
@@ -15,7 +17,7 @@ or None for "make it without a model". It asks at most once.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Final, TypeAlias
@@ -23,11 +25,12 @@ from typing import Final, TypeAlias
 from autocompact.compaction.cuts import DEFAULT, LogOrder, Rule, Unseen, legal_cuts, tail_cut
 from autocompact.compaction.instructions import Instructions, find_instructions
 from autocompact.compaction.long_request import LEAST_REQUEST, CutRequest, cut_request
-from autocompact.compaction.masking import cut_results, mask_old_results
+from autocompact.compaction.masking import cut_results, mask_old_results, merged_masks
 from autocompact.compaction.pins import Kept, kept_steps
+from autocompact.compaction.pricing import Pace, masks_pay
 from autocompact.compaction.receipts import weigh
 from autocompact.compaction.record import Compaction, Mask, Placement, Receipt, Rung, Standing, Trigger
-from autocompact.compaction.transcript import Context, Transcript, masked, view
+from autocompact.compaction.transcript import Context, Transcript, located_masks, masked, view
 from autocompact.core.language import WORDS
 from autocompact.core.messages import Document, Message, Part, Reasoning, Text, ToolCall, ToolResult
 from autocompact.core.redacted import EMPTY, Redactor, edited, filled, joined, own
@@ -51,21 +54,17 @@ RULES: tuple[Rule, ...] = (*DEFAULT, LogOrder())
 WITHOUT_UNSEEN: tuple[Rule, ...] = (*RULES, Unseen())
 
 SMALLEST_LEDGER = 64
+"""Tokens below which a summary says nothing useful: with less room than this the floor is refused."""
+
 MOST_CONTRADICTIONS = 8
 OPEN_SHARE = 0.25
 """Share of a summary that the open requests may take where a model is told of them."""
-
-"""Tokens below which a summary says nothing useful: with less room than this the floor is refused."""
 
 RULES_LEAST, RULES_SHARE = 200, 0.35
 """Tokens that rules may take whole: so many, or this share of a larger summary."""
 
 STANDING_SHARE = 4
 """System messages in the midst of a conversation take at most one in so many tokens of the target."""
-
-FADED = 0.005
-"""Expected need below which an identifier of an earlier compaction is left to recall: the ledger must not grow with
-the conversation."""
 
 FRAMING = 12
 """Tokens of the message around a summary, and what its text takes more than its parts do."""
@@ -101,6 +100,7 @@ class Goal:
         request: the last request where an earlier compaction put it inside its summary message, so that the
             context does not show it any more. It stands inside of this summary as well.
         trigger: why it runs, for the receipt.
+        pace: the requests that follow, by which steps are priced; None takes the first step that reaches the target.
     """
 
     limit: int
@@ -120,6 +120,7 @@ class Goal:
     inline_request: bool = False
     request: Message | None = None
     trigger: Trigger = "threshold"
+    pace: Pace | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "target", min(self.target, self.limit))
@@ -182,7 +183,7 @@ def climb(
     """
     attempt = _Attempt(log, goal, active=active, context=context)
     best = attempt.mask_only() if goal.first_rung == "mask" and attempt.masks_may_do() else None
-    if best is not None and attempt.fits(best, tokens=attempt.target):
+    if best is not None and attempt.fits(best, tokens=attempt.target) and attempt.masks_pay(best):
         return best
     if attempt.rests():
         return attempt.request_cut_only()
@@ -242,7 +243,7 @@ class _Attempt:
     ) -> None:
         self.log, self.goal = log, goal
         self.redactor = Redactor()
-        located = _located(log, active)
+        located = located_masks(log, active)
         self.context = context if context is not None and located == active else view(log, located)
         self.active = self.context.compaction
         self.before = self.context.cost + goal.overhead
@@ -376,14 +377,14 @@ class _Attempt:
 
         Names of earlier stretches but the one before fade until none is left, so they are not looked for.
         """
-        known = _unfaded(self.active.ledger) if self.active and self.active.ledger.entries else None
+        known = self.active.ledger.unfaded if self.active and self.active.ledger.entries else None
         new = tuple(self.log.live(self._covered + 1 if known else 1))
         least = max(
             STRETCH_TOKENS, 4 * self.goal.tail_tokens
         )  # every head that is tried ends within the last one
         *before, last = stretches(new, tokens=lambda message: self.log.cost(message.seq).tokens, least=least)
         for left, stretch in zip(range(len(before), 0, -1), before, strict=True):
-            known = _unfaded(Reading(scan(stretch, with_names=left == 1), previous=known).ledger())
+            known = Reading(scan(stretch, with_names=left == 1), previous=known).ledger().unfaded
         return Reading(scan(last, redactor=self.redactor), previous=known)
 
     def masks_may_do(self) -> bool:
@@ -404,6 +405,24 @@ class _Attempt:
         summary = self.active.summary if self.active else EMPTY
         record = self._record("mask", through_seq=self._covered, summary=summary, ledger=ledger, masks=masks)
         return self.smaller(record, None)
+
+    def masks_pay(self, record: Compaction) -> bool:
+        """True if the requests after ``record``, which only masks, cost no more than after a summary."""
+        goal, head = self.goal, self.head(self.goal.tail_tokens)
+        if goal.pace is None or head is None:
+            return True
+        new = {mask.seq for mask in set(record.masks) - set(self.active.masks if self.active else ())}
+        shown = self.context.messages
+        return masks_pay(
+            self.tokens,
+            after=record.receipt.tokens_after,
+            changed=next((index for index, message in enumerate(shown) if message.seq in new), len(shown)),
+            prompt=self.prompt,
+            cut=head.index,
+            summary=goal.summary_tokens + FRAMING,
+            overhead=goal.overhead.tokens,
+            pace=goal.pace,
+        )
 
     def request_cut_only(self) -> Compaction | None:
         """The last request cut as it was asked for and all else as it is; None if it stays whole."""
@@ -432,7 +451,7 @@ class _Attempt:
             )
             text = self._offline(stated, tokens=min(room, max(SMALLEST_LEDGER, replaced // 2)))
         text = self._with_fixed_words(text, head, rules=rules)
-        masks = _merged(self._tail_masks(rung, head), cut)
+        masks = merged_masks(self._tail_masks(rung, head), cut)
         record = self._record(
             rung, through_seq=head.through_seq, summary=text, ledger=ledger, masks=masks, reply=reply
         )
@@ -590,7 +609,7 @@ class _Attempt:
         if not cut:
             return None
         if head is None:
-            return self.mask_only(_merged(self.active.masks if self.active else (), cut))
+            return self.mask_only(merged_masks(self.active.masks if self.active else (), cut))
         return self.summarised("floor", head, reply=reply, tokens=tokens, cut=cut)
 
     def _fixed(self, head: _Head | None) -> dict[str, int]:
@@ -627,7 +646,7 @@ class _Attempt:
             pinned=self.goal.pins,
             redactor=self.redactor,
         )
-        return _merged(self.active.masks if self.active else (), new)
+        return merged_masks(self.active.masks if self.active else (), new)
 
     def _found_instructions(self, through_seq: int) -> Instructions:
         """The instructions in what is covered."""
@@ -725,7 +744,7 @@ class _Attempt:
         """The record before anybody weighed it."""
         keep = self._keep(through_seq)
         request = self._cut_request.masks if self._cut_request else ()
-        masks = _merged(
+        masks = merged_masks(
             (mask for mask in masks if mask.seq not in self.goal.pins), (*self._pinned.masks, *request)
         )
         return Compaction(
@@ -769,26 +788,6 @@ def _spoken(part: Part) -> str:
 
 def _without(ledger: Ledger, gone: frozenset[Entry]) -> Ledger:
     return Ledger(entries=tuple(entry for entry in ledger.entries if entry not in gone)) if gone else ledger
-
-
-def _unfaded(ledger: Ledger) -> Ledger:
-    """What is worth carrying from one compaction to the next: each halves the need of what it takes over."""
-    kept = (entry for entry in ledger.entries if entry.kind != "identifier" or entry.need >= FADED)
-    return Ledger(entries=tuple(kept))
-
-
-def _merged(earlier: Iterable[Mask], later: Iterable[Mask]) -> tuple[Mask, ...]:
-    """The masks of both, in order; of two for the same result the later one."""
-    masks = {(mask.seq, mask.part): mask for mask in (*earlier, *later)}
-    return tuple(masks[place] for place in sorted(masks))
-
-
-def _located(log: Transcript, active: Compaction | None) -> Compaction | None:
-    """``active`` with masks that name their place, also where an older version named them by the id of the call."""
-    if active is None or not active.masks:
-        return active
-    masks = (mask.located(log[mask.seq]) for mask in active.masks if log.holds(mask.seq))
-    return replace(active, masks=tuple(mask for mask in masks if mask is not None))
 
 
 def _within(cost: Cost, goal: Goal, *, tokens: int) -> bool:

@@ -338,3 +338,9 @@ def _outcome(output: _Output, content: Content) -> Redacted:
 def _cut(text: Redacted, length: int) -> Redacted:
     line = one_line(text)
     return line if len(line) <= length else filled("{}…", cut(line, end=length - 1))
+
+
+def merged_masks(earlier: Iterable[Mask], later: Iterable[Mask]) -> tuple[Mask, ...]:
+    """The masks of both, in order; of two for the same result the later one."""
+    masks = {(mask.seq, mask.part): mask for mask in (*earlier, *later)}
+    return tuple(masks[place] for place in sorted(masks))

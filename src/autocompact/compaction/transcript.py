@@ -421,6 +421,14 @@ def masked(message: Message, masks: Iterable[Mask], *, lookup: Lookup = WITH_TOO
     return message.with_parts(parts)
 
 
+def located_masks(log: Transcript, active: Compaction | None) -> Compaction | None:
+    """``active`` with masks that name their place, also where an older version named them by the id of the call."""
+    if active is None or not active.masks:
+        return active
+    masks = (mask.located(log[mask.seq]) for mask in active.masks if log.holds(mask.seq))
+    return replace(active, masks=tuple(mask for mask in masks if mask is not None))
+
+
 def _head(log: Transcript, compaction: Compaction) -> Iterator[Message]:
     """What is shown of the covered messages: system prompt, instructions, summary, and what was kept verbatim."""
     system = [message for message in log.prompt if message.seq <= compaction.through_seq]

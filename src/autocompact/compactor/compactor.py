@@ -6,6 +6,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Protocol, Self, runtime_checkable
 
@@ -24,6 +25,7 @@ from autocompact.compactor.guarded import GuardedModel
 from autocompact.compactor.summariser import Summariser
 from autocompact.core.figures import check_whole, check_windows
 from autocompact.core.messages import Message, text_message
+from autocompact.core.prices import CacheRates, cache_rates
 from autocompact.core.redacted import EMPTY
 from autocompact.core.redaction import Redacted, redact
 from autocompact.core.tokens import Counter
@@ -101,6 +103,16 @@ class Compactor:
     def model_name(self) -> str:
         """The conversations' model, "" if there is none."""
         return self.model.name if self.model else ""
+
+    @property
+    def has_summary_model(self) -> bool:
+        """True if a model makes the summaries, which takes its time."""
+        return (self._summary_model or self.model) is not None
+
+    @cached_property
+    def rates(self) -> CacheRates | None:
+        """What the prompt cache of the conversations' model costs; None if that is not known."""
+        return cache_rates(self.model_name)
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
         """Call ``subscriber`` with every event; returns the function that ends it."""

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from autocompact.compaction.ladder import Goal
+from autocompact.compaction.pricing import Pace, Step, growth_that_pays
 from autocompact.compaction.record import Compaction, Trigger
 from autocompact.compaction.transcript import Context, Transcript, View
 from autocompact.compactor.ahead import Ahead
@@ -32,6 +33,7 @@ from autocompact.compactor.work import CHANGED, CompactionResult, finished, numb
 from autocompact.core.budget import Compact, Continue, Decision, Prepare, Pressure, Refuse, State, decide
 from autocompact.core.lookup import Lookup
 from autocompact.core.messages import Dialect, Message, Role, Text, Usage
+from autocompact.core.prices import CacheRates
 from autocompact.core.redaction import redact
 from autocompact.core.tokens import Cost, breakdown, message_cost, size
 from autocompact.core.usage import Reading
@@ -79,6 +81,8 @@ class Conversation:
         changing: held while the log or the compaction in force changes.
         rewritten: times the store was found to hold other messages than this object, so that a compaction that is
             being made from these must not be activated.
+        caches_for_an_hour: the requests ask the provider to hold what they mark for an hour instead of five minutes;
+            None while nobody looked.
     """
 
     def __init__(self, compactor: Compactor, key: Key) -> None:
@@ -92,8 +96,10 @@ class Conversation:
         self.ahead = Ahead(self)
         self.changing = asyncio.Lock()
         self.rewritten = 0
+        self.caches_for_an_hour: bool | None = None
         self._view = View(self.transcript)
         self._following = Following()
+        self._sent_at: float | None = None
 
     @classmethod
     async def load(cls, compactor: Compactor, key: Key) -> Self:
@@ -508,9 +514,46 @@ class Conversation:
 
     @property
     def fixed(self) -> int:
-        """Tokens of the meter that every request carries, whatever is compacted: tool schemas, system prompt."""
-        prompt = sum(self.transcript.cost(message.seq).tokens for message in self.transcript.prompt)
-        return self.meter.estimate(prompt + self.meter.overhead.tokens)
+        """Tokens of the meter that every request carries, whatever is compacted: tool schemas, system prompt.
+
+        The one definition for threshold, target, breaker and price.
+        """
+        return self.meter.estimate(self._prompt + self.meter.overhead.tokens)
+
+    @property
+    def _prompt(self) -> int:
+        """Tokens of the system prompt in the log, by our own count."""
+        return sum(self.transcript.cost(message.seq).tokens for message in self.transcript.prompt)
+
+    @property
+    def _cache(self) -> CacheRates | None:
+        """What the provider's cache costs; None if that is not known: then nothing is priced."""
+        rates = self.shared.rates
+        if rates is not None and rates.marked and self.caches_for_an_hour:
+            return rates.for_an_hour
+        return rates
+
+    @property
+    def is_cold(self) -> bool:
+        """True if the provider's cache has dropped the context; not asked where the policy makes no difference."""
+        cache = self._cache
+        if cache is None or self._sent_at is None or self.shared.mode.policy.cold >= 1:
+            return False
+        return self.shared.clock.monotonic() - self._sent_at > cache.seconds
+
+    @property
+    def _compacts_at_once(self) -> bool:
+        """True if a compaction would not wait for a model."""
+        return self.ahead.prepared is not None or not self.shared.has_summary_model
+
+    @property
+    def _pays_from(self) -> int:
+        """Growth since the last compaction, in tokens of the meter, from which the next one pays."""
+        settled, cache = self.state.settled, self._cache
+        if cache is None or settled is None or settled.context != self.active_id or self.active is None:
+            return 0
+        after = Step(after=self.meter.estimate(settled.cost.tokens), kept=self.fixed)
+        return growth_that_pays(after, cache)
 
     def should_compact(self) -> bool:
         """Whether the threshold is reached; a compaction resets it."""
@@ -531,6 +574,8 @@ class Conversation:
             prepared=self.ahead.busy or not self.shared.mode.background,
             breaker=self.state.breaker,
             fixed=self.fixed,
+            cold=self.is_cold and self._compacts_at_once,
+            pays_from=self._pays_from,
         )
         return decide(used + more, self.shared.budget, policy=self.shared.mode.policy, state=state)
 
@@ -557,12 +602,28 @@ class Conversation:
             case Continue():
                 pass
             case Prepare():
-                self.ahead.start(self.goal(decision.target, trigger="prepared"))
+                self.ahead.start(self._goal_ahead(decision))
             case Compact():
                 await self._make_room()
             case Refuse():
                 raise await self._refusal(decision.pressure)
+        return self._handed_out()
+
+    def _handed_out(self) -> Context:
+        """The context, which from now on the provider's cache holds."""
+        self._sent_at = self.shared.clock.monotonic()
         return self.context()
+
+    def _goal_ahead(self, decision: Prepare) -> Goal:
+        """What a compaction has to reach that takes effect at the threshold.
+
+        What is said until then stays verbatim as well: where that is priced, the tail is smaller by as much.
+        """
+        goal = self.goal(decision.target, trigger="prepared")
+        if goal.pace is None:
+            return goal
+        coming = self.meter.counted(decision.pressure.threshold) - self.meter.counted(decision.pressure.used)
+        return replace(goal, tail_tokens=max(goal.tail_tokens // 4, goal.tail_tokens - coming))
 
     async def _make_room(self) -> None:
         """Compact until nothing is due; where the request would not fit, until it fits.
@@ -681,17 +742,15 @@ class Conversation:
             summarise: showing tool outputs as stubs is not enough.
         """
         mode, budget = self.shared.mode, self.shared.budget
-        prompt = sum(self.transcript.cost(message.seq).tokens for message in self.transcript.prompt)
-        target = self.meter.counted(target) + int(
-            (1 - mode.policy.target) * (prompt + self.meter.overhead.tokens)
-        )
+        fixed = self._prompt + self.meter.overhead.tokens
+        target = self.meter.counted(target) + int((1 - mode.policy.target) * fixed)
         limit = self.meter.counted(budget.limit)
         return Goal(
             limit=limit,
             target=target,
             summary_tokens=min(mode.summary_tokens, max(256, target // 2)),
             # of a small conversation, compacted by hand, a quarter stays
-            tail_tokens=min(mode.policy.tail(budget), (self.context().cost.tokens - prompt) // 4),
+            tail_tokens=min(mode.policy.tail(budget), (self.context().cost.tokens - self._prompt) // 4),
             cap_tokens=mode.cap_tokens,
             max_bytes=budget.max_bytes,
             max_images=budget.max_images,
@@ -704,7 +763,16 @@ class Conversation:
             else "summarise",
             inline_request=mode.inline_request,
             trigger=trigger,
+            pace=self._pace,
         )
+
+    @property
+    def _pace(self) -> Pace | None:
+        """The requests that follow a compaction, in our own count; None where nothing is priced."""
+        if (cache := self._cache) is None:
+            return None
+        threshold = self.shared.mode.policy.threshold(self.shared.budget, fixed=self.fixed)
+        return Pace(rates=cache, threshold=self.meter.counted(threshold), cold=self.is_cold)
 
     def shows(self, seq: int) -> bool:
         """Whether message ``seq`` is part of the context."""

@@ -16,7 +16,10 @@ output reserve; `Budget.ratio` is the share of the window that this takes, for t
 both. An absolute one counts the context alone, because there the user named a number of context tokens. All figures
 below are of the context: where the reserve counts, it is taken off the line that they are compared with.
 
-Nothing here loops: after a compaction the next one needs real growth, and repeated failures open the `Breaker`.
+A compaction makes the provider write the context to its cache again, unless the cache has expired: then the whole of it
+is written anyway, and a compaction from ``Policy.cold`` of the threshold on costs nothing and saves from the first request.
+
+Nothing here loops: after a compaction the next one needs real growth, as much as pays for it (`State.pays_from`), and repeated failures open the `Breaker`.
 Both only hold back a compaction that could wait. One without which the request would overflow always runs, but
 without a model if the breaker is open (``model_free``).
 """
@@ -100,12 +103,16 @@ class Policy:
         ratio: share of the window at which to compact; clamped to 0.5..0.95 (`threshold_ratio`, `notes`).
         tokens: an absolute threshold instead, in context tokens; 0 is off, None goes by ``ratio``. One that the
             window has no room for comes down to 95 % of the limit.
+        enough: tokens beside what every request carries that are enough: the threshold by ``ratio`` comes down to them,
+            but not below half of the limit; 0 is no such number.
         prepare: share of the threshold from which a compaction is prepared; the default is 0.65 of the window with
             the default ratio. 1.0 never prepares.
         target: share of the threshold, less system prompt and tools, that the rest of the context takes after a
             compaction, at most.
         tail_tokens: recent messages that stay verbatim, at most half of the target.
         min_growth: share of the threshold by which the context must grow between two compactions.
+        cold: share of the threshold from which to compact a context that the provider's cache no longer holds; 1.0
+            makes no difference between cold and warm.
         on_overflow: what to do when the next request would not fit; None compacts if ``enabled``, else refuses.
 
     Raises:
@@ -115,17 +122,20 @@ class Policy:
     enabled: bool = True
     ratio: float = 0.8
     tokens: int | None = None
+    enough: int = 0
     prepare: float = 0.8125
     target: float = 0.4
     tail_tokens: int = 20_000
     min_growth: float = 0.05
+    cold: float = 1.0
     on_overflow: Literal["compact", "refuse"] | None = None
 
     def __post_init__(self) -> None:
-        for name in ("ratio", "prepare", "target", "min_growth"):
+        for name in ("ratio", "prepare", "target", "min_growth", "cold"):
             check_share(getattr(self, name), name=name)
         check_flag(self.enabled, name="enabled")
         check_whole(self.tail_tokens, name="tail_tokens")
+        check_whole(self.enough, name="enough")
         if self.tokens is not None:
             check_whole(self.tokens, name="tokens")
         check_choice(self.on_overflow, ("compact", "refuse", None), name="on_overflow")
@@ -162,8 +172,10 @@ class Policy:
             fixed: tokens that every request carries; beside them half of the threshold at least is left, of a number of
                 tokens that the user named a quarter, to stay near it.
         """
-        by_ratio = math.floor(self.threshold_ratio * budget.window) - budget.reserve
-        asked = self.tokens or max(by_ratio, math.floor(LOWEST_RATIO * budget.limit))
+        least = math.floor(LOWEST_RATIO * budget.limit)
+        asked = self.tokens or max(math.floor(self.threshold_ratio * budget.window) - budget.reserve, least)
+        if self.enough and not self.tokens:
+            asked = min(asked, max(fixed + self.enough, least))
         most = math.floor(HIGHEST_RATIO * budget.limit)
         left = min(asked, most) // (4 if self.tokens else 2)
         return max(1, min(max(asked, fixed + left), most))
@@ -189,7 +201,7 @@ def fixed_note(budget: Budget, *, policy: Policy, fixed: int) -> str:
         policy: what the user wants.
         fixed: tokens that every request carries (system prompt, tool schemas).
     """
-    asked = policy.threshold(budget)
+    asked = replace(policy, enough=0).threshold(budget)
     if not policy.automatic or fixed < asked:
         return ""
     return (
@@ -267,11 +279,16 @@ class State:
         prepared: a compaction is prepared, or being prepared.
         breaker: the record of failures.
         fixed: tokens that every request carries (system prompt, tool schemas), by the meter.
+        cold: the provider's cache no longer holds the context.
+        pays_from: growth since the last compaction from which the next one pays for what it makes the provider write
+            again (`autocompact.compaction.pricing`); a threshold that the user named in tokens goes before it.
     """
 
     after: Cost | None = None
     prepared: bool = False
     fixed: int = 0
+    cold: bool = False
+    pays_from: int = 0
     breaker: Breaker = field(default_factory=Breaker)
 
 
@@ -423,6 +440,9 @@ def _pressures(usage: Cost, budget: Budget, *, policy: Policy, state: State) -> 
     for kind, used, threshold, limit, since in lines:
         if limit:
             growth = math.ceil(policy.min_growth * threshold)
+            if kind == "tokens":
+                growth = max(growth, _paying_growth(budget, policy=policy, state=state))
+                threshold = max(1, math.ceil(policy.cold * threshold)) if state.cold else threshold
             yield Pressure(
                 kind=kind,
                 used=used,
@@ -431,3 +451,13 @@ def _pressures(usage: Cost, budget: Budget, *, policy: Policy, state: State) -> 
                 limit=limit,
                 missing=since + growth - used if state.after else 0,
             )
+
+
+def _paying_growth(budget: Budget, *, policy: Policy, state: State) -> int:
+    """Growth before the next compaction pays: none where the cache is cold, or the user named a threshold in tokens.
+
+    It never holds a compaction back until the request would overflow, where no model may be waited for.
+    """
+    if state.cold or policy.tokens or state.after is None:
+        return 0
+    return min(state.pays_from, math.floor(HIGHEST_RATIO * budget.limit) - state.after.tokens)

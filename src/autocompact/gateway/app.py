@@ -56,7 +56,7 @@ class Gateway:
         config: how it runs.
         store: where conversations are kept.
         summaries: the model that makes summaries; None makes them offline.
-        clock: what time it is, for expiry.
+        clock: what time it is, for expiry of conversations and of the provider's cache.
 
     Attributes:
         retention: removes what has expired.
@@ -74,7 +74,7 @@ class Gateway:
     ) -> None:
         self.config = config
         self.metrics = Metrics()
-        self.turns = Turns(config, store=store, summaries=summaries, metrics=self.metrics)
+        self.turns = Turns(config, store=store, summaries=summaries, metrics=self.metrics, clock=clock)
         self.retention = Retention(
             config, conversations=self.turns.conversations, metrics=self.metrics, clock=clock
         )

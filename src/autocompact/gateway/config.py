@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from autocompact.compaction.modes import DEFAULT, Mode
 from autocompact.core.figures import check_whole, check_windows
+from autocompact.core.prices import cache_rates
 from autocompact.errors import InvalidInput
 
 Provider: TypeAlias = Literal["openai", "anthropic"]
@@ -107,6 +108,7 @@ class Config:
         window: tokens of the models' window; None looks each model up.
         windows: windows of models by the beginning of their names; they go before the table of known models.
         mode: when and how to compact. The summary stands in a user message whatever it says.
+        unpriced_mode: the same for models whose provider's prompt cache has no known prices; None is ``mode``.
         fail_closed: refuse a request that could not be compacted, instead of forwarding it as it came.
         keep_from: bytes per token of the threshold from which a conversation is kept. No text has more tokens than
             bytes, so with 1.0 a smaller request cannot reach the threshold; with 0 every conversation is kept.
@@ -130,6 +132,7 @@ class Config:
     window: int | None = None
     windows: Mapping[str, int] = field(default_factory=dict[str, int])
     mode: Mode = DEFAULT
+    unpriced_mode: Mode | None = None
     fail_closed: bool = False
     keep_from: float = 1.0
     memory_tools: bool = True
@@ -156,7 +159,11 @@ class Config:
         check_windows(self.windows)
         if self.window is not None:
             check_whole(self.window, name="window", least=1)
-        object.__setattr__(self, "mode", replace(self.mode, placement="user"))
+
+    def mode_for(self, model: str) -> Mode:
+        """When and how to compact the conversations of a model."""
+        unpriced = self.unpriced_mode if cache_rates(model) is None else None
+        return replace(unpriced or self.mode, placement="user")
 
     def offers_memory(self, *, model: str, client: str) -> bool:
         """Whether a model may get the memory tools when this program asks it, by its ``User-Agent``."""

@@ -16,7 +16,7 @@ from autocompact.gateway.config import LOCAL_HOSTS, PROVIDERS, AccessToken, Conf
 from autocompact.gateway.namespaces import key_beside, passing_key
 from autocompact.library.place import data_folder
 from autocompact.ports import Model
-from autocompact.settings import Settings, mode_of
+from autocompact.settings import Settings, gateway_mode_of, mode_of
 
 IN_MEMORY = ":memory:"
 FILE = "gateway.db"
@@ -102,7 +102,8 @@ def config_of(
         namespace_key=namespace_key,
         window=settings.models.window,
         windows=settings.models.windows,
-        mode=mode_of(settings),
+        mode=gateway_mode_of(settings),
+        unpriced_mode=mode_of(settings),
         fail_closed=gateway.fail_closed,
         memory_tools=gateway.memory_tools,
         memory_tools_off=gateway.memory_tools_off,

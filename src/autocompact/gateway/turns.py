@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import shlex
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
@@ -32,7 +33,7 @@ from autocompact.gateway.memory_tools import (
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.native import is_managed
 from autocompact.models.overflow import Overflow
-from autocompact.ports import Key, Model
+from autocompact.ports import Clock, Key, Model
 from autocompact.stores.behind import WriteBehind
 from autocompact.stores.memory import MemoryStore
 from autocompact.vocabulary import default_counter
@@ -42,6 +43,9 @@ Action: TypeAlias = Literal["forwarded", "compacted", "retried", "failed-open"]
 
 _OPENAI: frozenset[Dialect] = frozenset({"openai_chat", "openai_responses"})
 _NO_TOOLS = (None, b"null", b"[]")
+_ONE_HOUR = re.compile(rb'"ttl"\s*:\s*"1h"')
+"""In a request whose cache marks ask for an hour instead of five minutes."""
+
 _MOST_COMPACTORS = 64
 _MOST_REFUSED = 64
 _GATHER_SECONDS = 0.05
@@ -105,12 +109,20 @@ class NamedCompactor(Compactor):
     """A compactor of conversations whose model is the client's, known by name alone."""
 
     def __init__(
-        self, store: ConversationStore, *, name: str, budget: Budget, config: Config, summaries: Model | None
+        self,
+        store: ConversationStore,
+        *,
+        name: str,
+        budget: Budget,
+        config: Config,
+        summaries: Model | None,
+        clock: Clock | None = None,
     ) -> None:
         super().__init__(
             store,
+            clock=clock,
             summary_model=summaries,
-            mode=config.mode,
+            mode=config.mode_for(name),
             windows=config.windows,
             counter=default_counter(name),
         )
@@ -131,13 +143,20 @@ class Turns:
         store: where conversations are kept.
         summaries: the model that makes summaries; None makes them offline.
         metrics: counts what happens.
+        clock: by which a provider's cache expires.
 
     Attributes:
         refused: what servers refused the memory tools with: a model, and the client's own tools.
     """
 
     def __init__(
-        self, config: Config, *, store: ConversationStore, summaries: Model | None, metrics: Metrics
+        self,
+        config: Config,
+        *,
+        store: ConversationStore,
+        summaries: Model | None,
+        metrics: Metrics,
+        clock: Clock | None = None,
     ) -> None:
         # Who is told to fail closed is refused what could not be stored, so that waits for the disk.
         self._store = (
@@ -149,6 +168,7 @@ class Turns:
         self._config = config
         self._summaries = summaries
         self._metrics = metrics
+        self._clock = clock
         self._compactors: dict[tuple[str, int, int], Compactor] = {}
         self._index = index_of(store) if config.memory_tools else None
         self.refused: set[tuple[str, bytes | None]] = set()
@@ -175,7 +195,12 @@ class Turns:
                 del self._compactors[next(iter(self._compactors))]
             budget = budget_for(model, window=window, reserve=reserve)
             known = self._compactors[model, window, reserve] = NamedCompactor(
-                self._store, name=model, budget=budget, config=self._config, summaries=self._summaries
+                self._store,
+                name=model,
+                budget=budget,
+                config=self._config,
+                summaries=self._summaries,
+                clock=self._clock,
             )
         return known
 
@@ -225,7 +250,7 @@ class Turns:
 
     def _surely_fits(self, request: Request, compactor: Compactor, *, namespace: str) -> bool:
         """Whether the request is too small to be kept: no text has more tokens than bytes."""
-        threshold = self._config.mode.policy.threshold(compactor.budget)
+        threshold = compactor.mode.policy.threshold(compactor.budget)
         is_small = len(request.raw) < threshold * self._config.keep_from
         return is_small and not self._learned.was_refused(namespace, model=request.model)
 
@@ -281,7 +306,8 @@ class Turns:
             AutocompactError: it could not be compacted.
         """
         compactor = self.compactor(request.model, namespace=namespace, request=request)
-        config = replace(self._config, mode=replace(self._config.mode, background=False))
+        mode = replace(compactor.mode, background=False)
+        config = replace(self._config, mode=mode, unpriced_mode=None)
         apart = NamedCompactor(
             MemoryStore(), name=request.model, budget=compactor.budget, config=config, summaries=None
         )
@@ -309,6 +335,8 @@ class Turns:
             system = request.messages[0].text if request.messages.has_system else ""
             conversation.use_lookup(WITH_TOOLS if searches else self._archived(conversation, request))
             conversation.use_tools(_tools(request, offered=_offered(conversation)), system=system)
+            if conversation.caches_for_an_hour is None:  # a client does not change its mind
+                conversation.caches_for_an_hour = _ONE_HOUR.search(request.raw) is not None
             yield kept
 
     def _searches(self, request: Request, *, client: str) -> bool:

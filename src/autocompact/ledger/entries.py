@@ -47,8 +47,19 @@ class Entry:
     where: Redacted = EMPTY
 
 
+FADED = 0.005
+"""Expected need below which an identifier of an earlier compaction is left to recall: the ledger must not grow with
+the conversation."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ledger:
     """Entries, the most needed first."""
 
     entries: tuple[Entry, ...] = ()
+
+    @property
+    def unfaded(self) -> Ledger:
+        """What is worth carrying from one compaction to the next: each halves the need of what it takes over."""
+        kept = (entry for entry in self.entries if entry.kind != "identifier" or entry.need >= FADED)
+        return Ledger(entries=tuple(kept))

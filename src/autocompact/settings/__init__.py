@@ -3,7 +3,7 @@
 `load_settings` gives all values with their origins; `mode_of` and `policy_of` are what they mean to the engine.
 """
 
-from autocompact.settings.engine import mode_of, policy_of, session_mode_of, threshold_of
+from autocompact.settings.engine import gateway_mode_of, mode_of, policy_of, session_mode_of, threshold_of
 from autocompact.settings.fields import Setting, all_settings
 from autocompact.settings.loading import Loaded, Origin, load_settings, project_file, user_file, value_of
 from autocompact.settings.schema import made_schema, schema
@@ -23,6 +23,7 @@ __all__ = [
     "Settings",
     "all_settings",
     "databases_of",
+    "gateway_mode_of",
     "load_settings",
     "made_schema",
     "memory_folder_of",

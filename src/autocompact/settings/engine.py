@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
 from autocompact.compaction.modes import MODES, Mode
 from autocompact.core.budget import Policy, preset
+from autocompact.settings.trust import OFFLINE
 from autocompact.settings.values import Settings
 
 _OF_POLICY = ("target", "tail_tokens", "on_overflow")
 _OF_MODE = ("summary_tokens", "cap_tokens", "output_tokens", "placement", "background")
+
+
+PRICED: Mapping[str, Any] = MappingProxyType({"enough": 60_000, "cold": 0.75})
+"""The gateway's rhythm, by the prices of a prompt cache (`autocompact.compaction.pricing`).
+
+A token in the context costs its reading with every request, a compaction the writing of what it leaves. With Claude's
+prices, 1,200 tokens a request and 25,000 to write again, cost is least with a compaction each 26,000 tokens (OpenAI's:
+23,000), 6 % above that each 50,000 and 15 % each 70,000, and each forgets something: summary and tail beside that, 60,000
+tokens are enough. After five minutes without a request Claude's cache is empty, and a compaction makes nothing dearer.
+"""
+
+_PREPARE_WITH_MODEL = 0.9
+"""Share of the threshold from which the gateway prepares: late, since what is said until it takes effect stays verbatim.
+
+Without a model it never prepares: that takes a tenth of a second.
+"""
 
 
 def policy_of(settings: Settings) -> Policy:
@@ -34,6 +53,19 @@ def mode_of(settings: Settings) -> Mode:
     if settings.compaction.summary_prompt is not None:
         changes["skill"] = settings.compaction.summary_prompt
     return replace(MODES[settings.engine.mode], policy=policy_of(settings), **changes)
+
+
+def gateway_mode_of(settings: Settings) -> Mode:
+    """How the gateway compacts: at `PRICED` where the settings name neither a mode nor a threshold."""
+    named = (
+        settings.engine.ratio is not None or settings.compaction.triggers.session_tokens.threshold is not None
+    )
+    mode = mode_of(settings)
+    if named or settings.engine.mode != "default":
+        return mode
+    offline = settings.compaction.summary_model in (None, OFFLINE)
+    prepare = 1.0 if offline else _PREPARE_WITH_MODEL
+    return replace(mode, policy=replace(mode.policy, prepare=prepare, **PRICED))
 
 
 def session_mode_of(settings: Settings) -> Mode:

@@ -44,7 +44,9 @@ class SessionTokens(Section, frozen=True):
         Count | Preset | None,
         Meta(
             description="Tokens of the context at which to compact, 0 for never, or a preset; null leaves it to the "
-            "mode: 80 % of the model's window, unless `engine.mode` or `engine.ratio` say otherwise."
+            "mode: 80 % of the model's window, unless `engine.mode` or `engine.ratio` say otherwise. In the gateway, with "
+            "a model whose prompt cache has known prices, 60,000 tokens beside prompt and tools or half of a large window, "
+            "and three quarters of that where the provider's cache has dropped the conversation."
         ),
     ] = None
 
