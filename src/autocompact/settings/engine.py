@@ -25,6 +25,7 @@ A token in the context costs its reading with every request, a compaction the wr
 prices, 1,200 tokens a request and 25,000 to write again, cost is least with a compaction each 26,000 tokens (OpenAI's:
 23,000), 6 % above that each 50,000 and 15 % each 70,000, and each forgets something: summary and tail beside that, 60,000
 tokens are enough. After five minutes without a request Claude's cache is empty, and a compaction makes nothing dearer.
+Measured: ``python -m benchmarks.cost``.
 """
 
 _PREPARE_WITH_MODEL = 0.9
