@@ -15,7 +15,7 @@ from autocompact.core.tokens import Counter, Estimator
 from autocompact.ledger.entries import Entry, Ledger
 from autocompact.ledger.extraction import extract
 from autocompact.ledger.phrases import ADDED
-from autocompact.ledger.summary_repair import Repaired, repair_summary
+from autocompact.ledger.summary_repair import Repaired, beside, repair_summary
 from autocompact.ledger.verification import verify
 from autocompact.sessions import read_session
 from tests.ledger.entries import RETRY, WORDS, entry, ledgers
@@ -342,3 +342,36 @@ def test_recorded_summaries_are_repaired_within_their_size_and_state_more(file: 
 
 def _of(entries: tuple[Entry, ...], kind: str) -> int:
     return sum(each.kind == kind for each in entries)
+
+
+# Beside a summary that cannot be changed --------------------------------------------------------------------
+
+
+RULE = entry("rule", "Never push without my approval.", seq=2)
+
+
+@pytest.mark.requirement("E1")
+def test_what_a_summary_that_cannot_be_changed_lacks_stands_beside_it_rules_first() -> None:
+    text = beside(
+        redact("The upload was made faster."),
+        Ledger(entries=(OPEN, CAUSE, RULE)),
+        budget=400,
+        counter=COUNTER,
+    )
+    assert text.startswith("## Rules in force\n- Never push without my approval. [m2")
+    assert "The upload was made faster" not in text
+    assert text.index(ADDED["en"]) < text.index(OPEN.text) < text.index(CAUSE.text)
+
+
+def test_beside_a_summary_that_says_everything_stands_nothing() -> None:
+    said = redact(f"{RETRY.text}\n{RULE.text}\n{CAUSE.text}")
+    assert beside(said, Ledger(entries=(RETRY, RULE, CAUSE)), budget=400, counter=COUNTER) == ""
+
+
+@given(ledgers(), _SUMMARIES, st.integers(0, 300))
+def test_what_stands_beside_a_summary_fits_and_is_the_same_each_time(
+    ledger: Ledger, summary: str, budget: int
+) -> None:
+    text = beside(redact(summary), ledger, budget=budget, counter=COUNTER)
+    assert COUNTER.count(text) <= budget
+    assert beside(redact(summary), ledger, budget=budget, counter=COUNTER) == text

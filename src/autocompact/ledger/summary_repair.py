@@ -4,7 +4,7 @@ What a reader needs most per token comes first, as sentences: open requests; whe
 why; changes by file; commands with their outcome; open errors; names with the sentence that explains them. A sentence,
 or a part of a change, that the summary says in other words is not repeated, unless it has a number or a name that the
 summary has nowhere; what the agent announced or offered is left out. Where summary and additions do not fit together, the summary is
-condensed (`autocompact.ledger.condensing`).
+condensed (`autocompact.ledger.condensing`). A summary that cannot be changed gets the same beside it (`beside`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from autocompact.ledger.entries import POINTER, Entry, Ledger
 from autocompact.ledger.findings import announces
 from autocompact.ledger.phrases import ADDED
 from autocompact.ledger.rendering import language_of
-from autocompact.ledger.shortening import shortened_text
+from autocompact.ledger.rules import rules_section
+from autocompact.ledger.shortening import fitted, shortened_text
 from autocompact.ledger.statements import Statements, content, exact, said_in
 from autocompact.ledger.verification import Checked, Verification, change_parts, told_change, verify
 
@@ -48,6 +49,9 @@ FILES = 12
 
 CALLS = 2
 """Last calls that are put back."""
+
+RULES_SHARE = 0.4
+"""Share of what stands beside a summary that rules may take before they are shortened."""
 
 HEADINGS = 48
 """Tokens that the headings around an addition take, rounded up."""
@@ -113,6 +117,28 @@ def repair_summary(
     missing = _missing(short.text, ledger=ledger, verification=verify(short.text, ledger))
     text = _with(missing, short.text, language=language, budget=budget, counter=counter)
     return Repaired(text=text, left_out=left_out, passages=passages)
+
+
+def beside(seen: Redacted, ledger: Ledger, *, budget: int, counter: Counter) -> Redacted:
+    """The most needed of what ``seen`` does not state, for a place beside it; "" if that is nothing.
+
+    Rules come first, since a summary that is not ours has no place for them.
+
+    Args:
+        seen: a summary that cannot be changed, and what else of the conversation the model sees.
+        ledger: what must survive.
+        budget: tokens of the result.
+        counter: measures it.
+    """
+    checked = verify(seen, ledger)
+    language = language_of(ledger.entries)
+    unstated = (*checked.referenced, *checked.missing)
+    heading = WORDS[language]["rules"]
+    rules = rules_section(unstated, budget=int(budget * RULES_SHARE), counter=counter, heading=heading)
+    others = Ledger(entries=tuple(entry for entry in ledger.entries if entry.kind != "rule"))
+    missing = _missing(seen, ledger=others, verification=checked)
+    text = _with(missing, rules, language=language, budget=budget, counter=counter)
+    return fitted(text, budget, counter=counter)
 
 
 def _with(missing: Ledger, summary: Redacted, *, language: str, budget: int, counter: Counter) -> Redacted:
