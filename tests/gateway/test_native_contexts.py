@@ -9,6 +9,7 @@ import aiohttp
 import pytest
 
 from autocompact.testing import FakeProvider, Recorded
+from autocompact.testing.provider_compaction import readable_block, sealed_item
 from tests.gateway.serving import gateway_before
 from tests.gateway.speakers import SPEAKERS, Json, Speaker, Wire, encoded
 from tests.gateway.test_overflow import event, long_history
@@ -23,8 +24,8 @@ THINKING: Json = {"edits": [{"type": "clear_thinking_20251015", "keep": "all"}]}
 """What Claude Code 2.1 sends with every request."""
 
 COMPACT: Json = {"edits": [{"type": "compact_20260112", "trigger": {"type": "input_tokens", "value": 50000}}]}
-SUMMARY: Json = {"role": "assistant", "content": [{"type": "compaction", "content": "What was said so far."}]}
-ITEM: Json = {"type": "compaction", "id": "cmp_1", "encrypted_content": "gAAAAB=="}
+SUMMARY: Json = {"role": "assistant", "content": [readable_block("What was said so far.")]}
+ITEM: Json = sealed_item("What was said so far.", 1)
 
 MEMBERS: Sequence[tuple[Speaker, Json]] = (
     (CHAT, {"context_management": [{"type": "compaction"}]}),

@@ -19,7 +19,7 @@ import asyncio
 import inspect
 import sys
 from collections import deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -29,6 +29,7 @@ from autocompact.core.messages import Dialect
 from autocompact.core.tokens import Counter, Estimator
 from autocompact.testing.provider_anthropic import Messages
 from autocompact.testing.provider_chat import Chat
+from autocompact.testing.provider_compaction import compacting
 from autocompact.testing.provider_faults import Fault, FaultKind, Sending, answer_under, refusal_of
 from autocompact.testing.provider_prompt import Figures, PromptCache, Segment
 from autocompact.testing.provider_refusals import (
@@ -96,6 +97,7 @@ class FakeProvider:
         api_key: the key that is asked for; None asks for none, as local servers do.
         counter: counts the tokens.
         refuses: members of a request that are refused as unknown (``max_tokens``, ``stream_options``…).
+        summary: what it writes where a request asks it to compact by itself, or a function of the request.
         rules: further rules: each is called with a valid request and returns why it is refused, or None
             (`SameInstructions`).
         counts: whether there are endpoints that count tokens.
@@ -120,6 +122,7 @@ class FakeProvider:
         api_key: str | None = None,
         counter: Counter | None = None,
         refuses: Collection[str] = (),
+        summary: str | Callable[[Received], str] = "Summary of what was said so far.",
         rules: Collection[Rule] = (),
         counts: bool = True,
         output_counts: bool = True,
@@ -135,6 +138,7 @@ class FakeProvider:
         self._api_key = api_key
         self._counter = counter or Estimator()
         self._refuses = tuple(refuses)
+        self._summary = summary
         self._rules = tuple(rules)
         self._counts = counts
         self._output_counts = output_counts
@@ -167,6 +171,7 @@ class FakeProvider:
         for path, api in (
             ("/chat/completions", Chat()),
             ("/responses", Responses()),
+            ("/responses/compact", Responses()),
             ("/responses/input_tokens", Responses()),
             ("/messages", Messages()),
             ("/messages/count_tokens", Messages()),
@@ -323,7 +328,7 @@ class FakeProvider:
             return await sending.send([body], content_type=_WHOLE)
         self._number += 1
         number = self._number
-        reply = await self._reply(asked, sending.fault)
+        reply = await self._said(asked, sending.fault)
         if isinstance(reply, Refusal):
             return _refused(reply)
         if isinstance(reply, Recorded):
@@ -348,6 +353,20 @@ class FakeProvider:
         if self._window is not None:
             limits.append(max(0, self._window - asked.tokens))
         return min(limits)
+
+    async def _said(self, asked: Received, fault: Fault | None) -> Answer | Recorded | Refusal:
+        """What the script says, with the provider's own compaction where one is due."""
+        how = "" if asked.dialect == "openai_chat" else compacting(asked)
+        reply = await self._reply(asked, fault)
+        if not how or not isinstance(reply, Answer):
+            return reply
+        summary = self._summarised(asked)
+        if how == "alone":
+            return Answer(stop="compaction", compaction=summary)
+        return replace(reply, compaction=summary)
+
+    def _summarised(self, asked: Received) -> str:
+        return self._summary(asked) if callable(self._summary) else self._summary
 
     async def _reply(self, asked: Received, fault: Fault | None) -> Answer | Recorded | Refusal:
         """What the script says; one whose client gets nothing of it is not used up."""

@@ -10,12 +10,24 @@ from typing import Any
 import msgspec
 
 from autocompact.core.messages import Dialect
+from autocompact.testing.provider_compaction import (
+    begins_with_block,
+    check_blocks,
+    readable_block,
+    seen_messages,
+)
 from autocompact.testing.provider_prompt import MESSAGE_TOKENS, Figures, Segment, segment, tool_segments
 from autocompact.testing.provider_refusals import Refusal, anthropic_error
 from autocompact.testing.provider_script import Answer, Json, Received, is_array, is_object, pieces
 
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
-_STOP = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use", "refusal": "refusal"}
+_STOP = {
+    "stop": "end_turn",
+    "length": "max_tokens",
+    "tool_calls": "tool_use",
+    "refusal": "refusal",
+    "compaction": "compaction",
+}
 _SIGNED = "fake:"
 _MARKS = 4
 
@@ -47,10 +59,12 @@ class Messages:
             )
 
     def _messages(self, messages: Sequence[Any]) -> Iterator[Refusal]:
+        yield from check_blocks(messages)
+        messages = seen_messages(messages)
         for place, message in enumerate(messages):
             yield from _message(message, place, last=place == len(messages) - 1)
         if all(is_object(message) for message in messages):
-            if messages[0].get("role") == "assistant":
+            if messages[0].get("role") == "assistant" and not begins_with_block(messages[0]):
                 yield anthropic_error('messages: first message must use the "user" role')
             yield from _system_places([message.get("role") for message in messages])
             yield from _pairs(messages)
@@ -59,7 +73,7 @@ class Messages:
     def segments(self, body: Json) -> list[Segment]:
         """The prompt, for counting and caching."""
         found = [*tool_segments(body.get("tools")), *map(segment, _blocks(body.get("system")))]
-        for message in body["messages"]:
+        for message in seen_messages(body["messages"]):
             blocks = [segment(block) for block in _blocks(message.get("content"))]
             framing = Segment(text=str(message.get("role")), fixed=MESSAGE_TOKENS - 1)
             found += [framing, *blocks]
@@ -130,7 +144,7 @@ def _signature(thinking: str) -> str:
 
 
 def _answer_blocks(answer: Answer) -> list[Json]:
-    blocks: list[Json] = []
+    blocks: list[Json] = [readable_block(answer.compaction)] if answer.compaction else []
     if answer.reasoning:
         signature = _signature(answer.reasoning)
         blocks.append({"type": "thinking", "thinking": answer.reasoning, "signature": signature})
@@ -150,6 +164,10 @@ def _opened(block: Json) -> tuple[Json, Iterator[Json]]:
             return block | {"text": ""}, deltas
         case "thinking":
             return block | {"thinking": "", "signature": ""}, _thinking(block)
+        case "compaction":
+            return block | {"content": None}, iter(
+                ({"type": "compaction_delta", "content": block["content"]},)
+            )
         case _:
             text = msgspec.json.encode(block["input"]).decode()
             inputs = ({"type": "input_json_delta", "partial_json": piece} for piece in ("", *pieces(text)))

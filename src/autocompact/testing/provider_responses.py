@@ -12,6 +12,7 @@ import msgspec
 
 from autocompact.core.messages import Dialect
 from autocompact.testing.provider_anthropic import event
+from autocompact.testing.provider_compaction import check_items, sealed_item, seen_items
 from autocompact.testing.provider_prompt import MESSAGE_TOKENS, Figures, Segment, segment, tool_segments
 from autocompact.testing.provider_refusals import Refusal, openai_error
 from autocompact.testing.provider_script import Answer, Json, Received, is_array, is_object, pieces
@@ -24,7 +25,7 @@ _ROLES = ("assistant", "system", "developer", "user")
 
 
 class Responses:
-    """``/v1/responses`` and ``/v1/responses/input_tokens``."""
+    """``/v1/responses``, ``/v1/responses/compact`` and ``/v1/responses/input_tokens``."""
 
     dialect: Dialect = "openai_responses"
 
@@ -46,7 +47,8 @@ class Responses:
                 code="missing_required_parameter",
             )
         elif is_array(given):
-            yield from _items(given)
+            yield from check_items(given)
+            yield from _items(seen_items(given))
         elif not isinstance(given, str):
             yield openai_error(
                 "Invalid type for 'input': expected one of a string or array of input items.",
@@ -67,8 +69,8 @@ class Responses:
         found = list(tool_segments(body.get("tools")))
         if body.get("instructions"):
             found.append(segment(body["instructions"], fixed=MESSAGE_TOKENS))
-        given = body["input"]
-        return [*found, *(segment(item, fixed=MESSAGE_TOKENS) for item in _listed(given))]
+        given = seen_items(_listed(body["input"]))
+        return [*found, *(segment(item, fixed=MESSAGE_TOKENS) for item in given)]
 
     def usage(self, figures: Figures, answer: Answer) -> Json:
         """The ``usage`` of a reply."""
@@ -101,11 +103,24 @@ class Responses:
         }
 
     def _finished(self, answer: Answer, asked: Received, *, figures: Figures, number: int) -> Json:
+        if answer.stop_reason == "compaction":
+            return self._compacted(answer, asked, figures=figures, number=number)
         cut = answer.stop_reason == "length"
         return self._begun(asked, number) | {
             "status": "incomplete" if cut else "completed",
             "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
             "output": _output(answer, asked, number=number),
+            "usage": self.usage(figures, answer),
+        }
+
+    def _compacted(self, answer: Answer, asked: Received, *, figures: Figures, number: int) -> Json:
+        """The answer of ``/v1/responses/compact``: what the user said, and the compaction."""
+        said = [item for item in asked.messages if item.get("role") == "user"]
+        return {
+            "id": f"resp_{number}",
+            "object": "response.compaction",
+            "created_at": 1_700_000_000 + number,
+            "output": [*said, sealed_item(answer.compaction, number)],
             "usage": self.usage(figures, answer),
         }
 
@@ -137,7 +152,7 @@ def _listed(given: Any) -> list[Any]:
 
 
 def _output(answer: Answer, asked: Received, *, number: int) -> list[Json]:
-    items: list[Json] = []
+    items: list[Json] = [sealed_item(answer.compaction, number)] if answer.compaction else []
     if answer.reasoning:
         summary = [{"type": "summary_text", "text": answer.reasoning}]
         items.append({"id": f"rs_{number}", "type": "reasoning", "summary": summary})
@@ -195,6 +210,8 @@ def _empty(item: Json) -> Json:
         "function_call": {"arguments": ""},
         "custom_tool_call": {"input": ""},
     }
+    if item["type"] == "compaction":
+        return item
     return item | empty[item["type"]] | ({} if item["type"] == "reasoning" else {"status": "in_progress"})
 
 
@@ -209,6 +226,8 @@ def _growth(item: Json) -> Iterator[tuple[str, Json]]:
             for piece in pieces(item["input"]):
                 yield "custom_tool_call_input.delta", {"delta": piece}
             yield "custom_tool_call_input.done", {"input": item["input"]}
+        case "compaction":
+            return
         case "reasoning":
             yield from _texts(item["summary"][0], "reasoning_summary", place="summary_index", key="text")
         case _:

@@ -11,7 +11,7 @@ from autocompact.core.messages import Dialect, ToolCall
 from autocompact.core.tokens import Counter
 
 Json: TypeAlias = dict[str, Any]
-StopReason: TypeAlias = Literal["stop", "length", "tool_calls", "refusal"]
+StopReason: TypeAlias = Literal["stop", "length", "tool_calls", "refusal", "compaction"]
 
 MOST_PIECES = 400
 """A text is streamed in at most so many pieces."""
@@ -29,6 +29,7 @@ class Answer:
         reasoning: its thinking, shown before the words.
         stop: why it ended; None is "tool_calls" with calls, "length" where the request's limit cut it, else "stop".
         tokens: of the answer, as usage reports them; None counts them.
+        compaction: the provider's summary of what came before, shown first; "" for none.
     """
 
     text: str = ""
@@ -36,6 +37,7 @@ class Answer:
     reasoning: str = ""
     stop: StopReason | None = None
     tokens: int | None = None
+    compaction: str = ""
 
     @property
     def stop_reason(self) -> StopReason:
