@@ -45,6 +45,15 @@ asked = urllib.request.Request(os.environ["OPENAI_BASE_URL"] + "/chat/completion
 asked.add_header("Content-Type", "application/json")
 urllib.request.urlopen(asked)
 """
+MANAGED = """
+import json, os, urllib.request
+said = [{"role": "user", "content": "Start"}]
+edits = {"edits": [{"type": "compact_20260112"}]}
+body = json.dumps({"model": "m", "max_tokens": 50, "messages": said, "context_management": edits}).encode()
+asked = urllib.request.Request(os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages", data=body)
+asked.add_header("anthropic-version", "2023-06-01")
+print("x-autocompact-conversation" in urllib.request.urlopen(asked).headers)
+"""
 SHOW = "import os; print(os.environ['OPENAI_BASE_URL'])"
 ONE_CAME = "autocompact: 1 request came through the gateway, 0 with a compacted context\n"
 NONE_CAME = "autocompact: no request came through the gateway. "
@@ -134,6 +143,18 @@ async def test_memory_tools_are_added_to_compacted_conversations_where_they_are_
         await ended("wrap", *options, "--", sys.executable, "-c", LONG)
         tools = [tool["function"]["name"] for tool in provider.requests[0].body["tools"]]
     assert tools == ["memory_search", "memory_expand"]
+
+
+async def test_conversations_that_their_provider_compacts_are_kept_where_that_is_asked_for(
+    tmp_path: Path,
+) -> None:
+    async with FakeProvider("Fine.") as provider:
+        options = ("--db", tmp_path / "gw.db", "--upstream", f"anthropic={provider.url}")
+        told = [
+            (await ended("wrap", *options, *more, "--", sys.executable, "-c", MANAGED))[1]
+            for more in (["--check-provider-compaction"], [])
+        ]
+    assert told == ["True", "False"]
 
 
 async def test_options_after_the_command_are_the_commands() -> None:

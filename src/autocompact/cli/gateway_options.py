@@ -24,6 +24,7 @@ _PATHS = {
     "summary_model": "compaction.summaryModel",
     "memory_tools": "gateway.memoryTools",
     "memory_tools_off": "gateway.memoryToolsOff",
+    "check_provider_compaction": "gateway.checkProviderCompaction",
     "fail_closed": "gateway.failClosed",
     "access_token_file": "gateway.accessTokenFile",
     "expire_after_days": "gateway.expireAfterDays",
@@ -85,6 +86,11 @@ _OPTIONS = (
         multiple=True,
         metavar="NAME",
         help="Not these models, or clients by their User-Agent: the beginning of the name. May be repeated.",
+    ),
+    click.option(
+        "--check-provider-compaction/--no-check-provider-compaction",
+        default=None,
+        help="Where a provider compacts by itself, put beside its summary what that lacks.  [default: off]",
     ),
     click.option(
         "--fail-closed/--fail-open",

@@ -16,10 +16,18 @@ from autocompact.compactor.compactor import ConversationStore
 from autocompact.gateway.admin import Administration
 from autocompact.gateway.client import CLIENT, Client
 from autocompact.gateway.config import Config
-from autocompact.gateway.exchange import Exchange, Scope, is_administration, is_foreign_origin, malformed
+from autocompact.gateway.exchange import (
+    COMPACT,
+    Exchange,
+    Scope,
+    is_administration,
+    is_foreign_origin,
+    malformed,
+)
 from autocompact.gateway.handler import Handler
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.namespaces import namespace_of
+from autocompact.gateway.provider_checks import ProviderChecks
 from autocompact.gateway.refusals import ClientGone, Refusal, Refused, too_large
 from autocompact.gateway.relay import Event, Head, Receive, Send, relay, while_connected
 from autocompact.gateway.retention import Retention
@@ -78,13 +86,27 @@ class Gateway:
         self.retention = Retention(
             config, conversations=self.turns.conversations, metrics=self.metrics, clock=clock
         )
+        self._checks = self._provider_checks() if config.check_provider_compaction else None
         self._upstream = Upstream(config)
-        self._handler = Handler(config, turns=self.turns, upstream=self._upstream, metrics=self.metrics)
+        self._handler = Handler(
+            config, turns=self.turns, upstream=self._upstream, checks=self._checks, metrics=self.metrics
+        )
         self._administration = Administration(
             config, turns=self.turns, retention=self.retention, metrics=self.metrics
         )
         self._running = 0
         self._beside: list[Background] = []
+
+    def _provider_checks(self) -> ProviderChecks:
+        turns = self.turns
+        return ProviderChecks(
+            turns.conversations,
+            compactor=lambda request, namespace: turns.compactor(
+                request.model, namespace=namespace, request=request
+            ),
+            lookup=turns.archived,
+            metrics=self.metrics,
+        )
 
     def run_beside(self, work: Background) -> None:
         """Start ``work`` with the server, and end it with the server."""
@@ -142,7 +164,7 @@ class Gateway:
             self._check(exchange)
             if is_administration(exchange.path):
                 await self._administration.answer(exchange, scope, receive=receive, send=sending)
-            elif exchange.dialect is not None:
+            elif exchange.dialect is not None or self._asks_to_compact(exchange):
                 await self._answered(exchange, client=client, receive=receive, send=sending)
             else:
                 await self._passed(exchange, client=client, receive=receive, send=sending)
@@ -208,6 +230,10 @@ class Gateway:
         if self._running > self.config.limits.concurrent:
             busy = "too many requests are running at the same time: try again in a second"
             raise Refused(Refusal(status=503, message=busy, headers=[(b"retry-after", b"1")]))
+
+    def _asks_to_compact(self, exchange: Exchange) -> bool:
+        """True for a request for a compaction alone, where these are checked."""
+        return self._checks is not None and exchange.method == "POST" and exchange.path == COMPACT
 
     # What is only forwarded
 

@@ -115,6 +115,8 @@ class Config:
         memory_tools: let the models search what left their contexts (`autocompact.gateway.memory_tools`); nothing comes
             of it with a store that keeps no search index.
         memory_tools_off: beginnings of models' names, and of clients' ``User-Agent``, for which they stay out.
+        check_provider_compaction: keep conversations that their provider compacts, and put beside its summaries what they
+            lack (`autocompact.gateway.provider_checks`).
         database: path of the file in which the store keeps conversations, which a model without the memory tools is
             told if its client runs on this machine; "" if there is none.
         hosts: host names by which a client may address the gateway, without ports (DNS rebinding); "*" is any.
@@ -137,6 +139,7 @@ class Config:
     keep_from: float = 1.0
     memory_tools: bool = True
     memory_tools_off: tuple[str, ...] = ()
+    check_provider_compaction: bool = False
     database: str = ""
     hosts: frozenset[str] = LOCAL_HOSTS
     upstream_keys: Mapping[Provider, str] = field(default_factory=dict[Provider, str], repr=False)

@@ -85,8 +85,8 @@ class Incoming:
 
     @property
     def is_native(self) -> bool:
-        """Whether the provider compacted this history; none that is remembered was."""
-        return any(map(holds_compaction, self.raws[self.remembered :]))
+        """Whether the provider compacted this history."""
+        return b'"compaction' in self.request.raw and any(map(holds_compaction, self.raws))
 
     async def append_to(self, conversation: Conversation, *, after: int) -> None:
         """Append the messages after the first ``after`` to a log, without cache marks."""

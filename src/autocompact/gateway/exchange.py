@@ -21,6 +21,9 @@ GENERATING: Mapping[str, Dialect] = {
 }
 """The paths of requests that a model answers; the others are only forwarded."""
 
+COMPACT = "/v1/responses/compact"
+"""The path of OpenAI's requests for a compaction alone."""
+
 _VERSION = "/v1"
 _UNVERSIONED = ("/messages", "/chat/completions", "/responses", "/completions", "/embeddings", "/models")
 _OURS_BELOW = (_VERSION, "/autocompact", "/metrics", *_UNVERSIONED)

@@ -107,6 +107,7 @@ def config_of(
         fail_closed=gateway.fail_closed,
         memory_tools=gateway.memory_tools,
         memory_tools_off=gateway.memory_tools_off,
+        check_provider_compaction=gateway.check_provider_compaction,
         hosts=LOCAL_HOSTS | {gateway.host, *gateway.allow_hosts},
         upstream_keys={name: _key(name, where, environ=given) for name in PROVIDERS if (where := keys[name])},
         access_tokens=access_tokens(Path(gateway.access_token_file)) if gateway.access_token_file else (),

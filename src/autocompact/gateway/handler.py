@@ -26,8 +26,9 @@ from autocompact.errors import IncompressibleContext, InvalidRequest, StoreError
 from autocompact.gateway.client import Client
 from autocompact.gateway.config import Config
 from autocompact.gateway.encoding import without_encoding
-from autocompact.gateway.exchange import Exchange, Header
+from autocompact.gateway.exchange import COMPACT, Exchange, Header
 from autocompact.gateway.metrics import Metrics
+from autocompact.gateway.provider_checks import ProviderChecks
 from autocompact.gateway.refusals import Refusal, Refused
 from autocompact.gateway.relay import Head, Receive, Send, UsageReader, plain, relay, while_connected
 from autocompact.gateway.rounds import Rounds, readable
@@ -54,13 +55,23 @@ class Handler:
         config: how the gateway runs.
         turns: recognises and prepares.
         upstream: the way to the providers.
+        checks: what is done for conversations that their provider compacts; None leaves them alone.
         metrics: counts what happens.
     """
 
-    def __init__(self, config: Config, *, turns: Turns, upstream: Upstream, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        config: Config,
+        *,
+        turns: Turns,
+        upstream: Upstream,
+        checks: ProviderChecks | None,
+        metrics: Metrics,
+    ) -> None:
         self._config = config
         self._turns = turns
         self._upstream = upstream
+        self._checks = checks
         self._metrics = metrics
 
     async def answer(
@@ -76,7 +87,7 @@ class Handler:
         """Answer one request.
 
         Args:
-            exchange: its head, of a dialect.
+            exchange: its head.
             body: of it, whole, as it came.
             namespace: the client's.
             client: the client, where it is our server that tells; a client that goes away ends the request upstream.
@@ -86,16 +97,25 @@ class Handler:
         Raises:
             Refused: the answer is an error of ours.
         """
-        begun, dialect = time.perf_counter(), exchange.dialect
-        assert dialect is not None, "a model answers it"
+        begun = time.perf_counter()
+        dialect = exchange.dialect or "openai_responses"  # a request for a compaction alone is one of these
         exchange, body = without_encoding(exchange, body, most=self._config.limits.body_bytes)
         if self._config.upstream_keys and dialect == "openai_responses":
             check_body(body)
         request = await self._parse(body, dialect=dialect, namespace=namespace)
-        turn = await self._prepare(exchange, request, body=body, namespace=namespace)
+        if (checks := self._concerned(exchange, request)) is not None and request is not None:
+            turn = await checks.prepare(request, namespace=namespace)
+            work = checks.exchange(turn, ask=partial(self._upstream.send, exchange), send=send)
+        else:
+            turn = await self._prepare(exchange, request, body=body, namespace=namespace)
+            work = self._forward(exchange, turn, request=request, namespace=namespace, send=send)
         self._metrics.requested(dialect, action=turn.action, seconds=time.perf_counter() - begun)
-        work = self._forward(exchange, turn, request=request, namespace=namespace, send=send)
         await while_connected(work, client=client, receive=receive)
+
+    def _concerned(self, exchange: Exchange, request: Request | None) -> ProviderChecks | None:
+        """The checks, if the provider compacts this conversation by itself."""
+        checks, alone = self._checks, exchange.path == COMPACT
+        return checks if checks and request and checks.concerns(request, alone=alone) else None
 
     async def _parse(self, body: bytes, *, dialect: Dialect, namespace: str) -> Request | None:
         """The request; None for one that we cannot read: the provider says what is wrong with it."""

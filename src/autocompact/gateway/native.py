@@ -1,4 +1,4 @@
-"""Whether the provider manages the context of a request itself: then the gateway leaves the request alone.
+"""Whether the provider manages the context of a request itself: then the gateway compacts nothing.
 
 Only what really drops or compacts history counts: Anthropic's edits ``compact_…`` and ``clear_tool_uses_…``, its request
 for a compaction, OpenAI's ``compaction``, and whatever refers to a history that the provider keeps. An edit that clears
@@ -15,8 +15,9 @@ import msgspec
 from autocompact.errors import InvalidRequest
 from autocompact.wire import Request, json
 
-_MEMBERS = ("previous_response_id", "conversation", "prompt", "compaction")
-_EDITS = ("compact", "clear_tool_uses_")
+_ELSEWHERE = ("previous_response_id", "conversation", "prompt")
+_COMPACTS = ("compact",)
+_SHORTENS = ("compact", "clear_tool_uses_")
 _BLOCK = re.compile(rb'"type"\s*:\s*"compaction')
 
 
@@ -35,20 +36,34 @@ _DECODER = msgspec.json.Decoder(_Edits | list[_Edit] | None)
 
 def is_managed(request: Request) -> bool:
     """Whether the provider is asked to drop or compact history of this request, or keeps it itself."""
-    if any(request.fields.get(name, b"null") != b"null" for name in _MEMBERS):
-        return True
+    return history_is_elsewhere(request) or _has(request, "compaction") or _edits(request, _SHORTENS)
+
+
+def history_is_elsewhere(request: Request) -> bool:
+    """Whether the request goes on from a history that the provider keeps, and that it does not bring."""
+    return any(_has(request, name) for name in _ELSEWHERE)
+
+
+def asks_for_compaction(request: Request) -> bool:
+    """Whether the provider is asked to compact what this request brings, now or once it is long."""
+    return _has(request, "compaction") or _edits(request, _COMPACTS)
+
+
+def _has(request: Request, name: str) -> bool:
+    return request.fields.get(name, b"null") != b"null"
+
+
+def _edits(request: Request, kinds: tuple[str, ...]) -> bool:
+    """Whether one of the edits is of these kinds. What cannot be read is the provider's to refuse."""
     management = request.fields.get("context_management")
-    return management is not None and _shortens(management)
-
-
-def _shortens(management: bytes) -> bool:
-    """Whether one of the edits takes something out of the history. What cannot be read is the provider's to refuse."""
+    if management is None:
+        return False
     try:
         told = json.decode(management, _DECODER, path="context_management")
     except InvalidRequest:
         return False
     edits = told.edits if isinstance(told, _Edits) else told or []
-    return any(isinstance(edit.type, str) and edit.type.startswith(_EDITS) for edit in edits)
+    return any(isinstance(edit.type, str) and edit.type.startswith(kinds) for edit in edits)
 
 
 def holds_compaction(raw: bytes) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, MutableMapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import aiohttp
 
@@ -95,6 +95,14 @@ class Head:
         return not self.held and self.response.content.at_eof()
 
 
+class Reader(Protocol):
+    """Reads an answer along the way."""
+
+    def feed(self, chunk: bytes) -> None:
+        """The next bytes, as they come."""
+        ...
+
+
 class UsageReader:
     """Reads the usage of an answer along the way; what it cannot read it leaves."""
 
@@ -142,7 +150,7 @@ def plain(body: bytes, response: aiohttp.ClientResponse) -> bytes:
         return b""
 
 
-async def relay(head: Head, *, send: Send, ours: Sequence[Header], reader: UsageReader | None) -> None:
+async def relay(head: Head, *, send: Send, ours: Sequence[Header], reader: Reader | None) -> None:
     """Send the response on; each chunk goes to the client first."""
     headers = [*forwarded(head.response.raw_headers), *ours]
     await send({"type": "http.response.start", "status": head.response.status, "headers": headers})

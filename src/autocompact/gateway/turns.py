@@ -39,7 +39,7 @@ from autocompact.stores.memory import MemoryStore
 from autocompact.vocabulary import default_counter
 from autocompact.wire import Renderer, Request
 
-Action: TypeAlias = Literal["forwarded", "compacted", "retried", "failed-open"]
+Action: TypeAlias = Literal["forwarded", "compacted", "retried", "checked", "failed-open"]
 
 _OPENAI: frozenset[Dialect] = frozenset({"openai_chat", "openai_responses"})
 _NO_TOOLS = (None, b"null", b"[]")
@@ -333,7 +333,7 @@ class Turns:
         async with self.conversations.held(incoming, compactor=compactor) as kept:
             request, conversation = incoming.request, kept.conversation
             system = request.messages[0].text if request.messages.has_system else ""
-            conversation.use_lookup(WITH_TOOLS if searches else self._archived(conversation, request))
+            conversation.use_lookup(WITH_TOOLS if searches else self.archived(conversation, request))
             conversation.use_tools(_tools(request, offered=_offered(conversation)), system=system)
             if conversation.caches_for_an_hour is None:  # a client does not change its mind
                 conversation.caches_for_an_hour = _ONE_HOUR.search(request.raw) is not None
@@ -348,7 +348,7 @@ class Turns:
             and may_offer(request)
         )
 
-    def _archived(self, conversation: Conversation, request: Request) -> Lookup:
+    def archived(self, conversation: Conversation, request: Request) -> Lookup:
         """How a model without the memory tools opens what left the context: an agent on this machine by a command."""
         command = ""
         if request.tools not in _NO_TOOLS and self._config.is_local and (file := self._config.database):
@@ -371,7 +371,7 @@ class Turns:
         if room >= LEAST_ROOM:
             return room
         conversation.use_tools(request.tools, system=system)
-        conversation.use_lookup(self._archived(conversation, request))
+        conversation.use_lookup(self.archived(conversation, request))
         return None
 
     def _counted(self, conversation: Conversation) -> _Counting:

@@ -336,6 +336,13 @@ class Gateway(Section, frozen=True):
             description="Models, and clients by their `User-Agent`, that get no memory tools; beginnings of their names."
         ),
     ] = ()
+    check_provider_compaction: Annotated[
+        bool,
+        Meta(
+            description="Where the provider compacts by itself: keep the conversation, and put beside the provider's summary "
+            "what it lacks."
+        ),
+    ] = False
     expire_after_days: Annotated[
         Count | None,
         Meta(
