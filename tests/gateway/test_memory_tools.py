@@ -459,6 +459,43 @@ async def test_an_encoded_answer_is_read_all_the_same(stream: bool) -> None:
     assert seen.text == "Let me look.\n\nIn herons."
 
 
+SEALED = Recorded(body=b"\x0b\x02 memory_search", headers={"Content-Encoding": "br"})
+"""An answer that nobody here can read."""
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_server_whose_answers_cannot_be_read_is_asked_without_the_tools(stream: bool) -> None:
+    def script(asked: Received) -> Recorded | Answer:
+        return SEALED if "memory_search" in names(asked) else Answer(text="Fine.")
+
+    async with (
+        FakeProvider(script, window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW, memory_tools=True, store=indexed()) as url,
+    ):
+        first = await ask_chat(url, stream=stream)
+        second = await ask_chat(url, stream=stream)
+    assert (first.text, second.text) == ("Fine.", "Fine.")
+    assert ["memory_search" in names(asked) for asked in provider.requests] == [True, False, False]
+    assert all(b"memory_" not in asked.raw for asked in provider.requests[1:])
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_later_answer_that_cannot_be_read_is_asked_for_without_the_tools(stream: bool) -> None:
+    def script(asked: Received) -> Recorded | Answer:
+        if results(asked):
+            return SEALED
+        return searching(asked) if "memory_search" in names(asked) else Answer(text="Fine.")
+
+    async with (
+        FakeProvider(script, window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW, memory_tools=True, store=indexed()) as url,
+    ):
+        seen = await ask_chat(url, stream=stream)
+    assert seen.text.endswith("Fine.")
+    assert "memory_" not in seen.dump
+    assert b"memory_" not in provider.requests[-1].raw
+
+
 @pytest.mark.parametrize(
     "kind, said",
     [("bad_gateway", "answered 502"), ("reset", "cannot be reached"), ("unstreamed", "answered 200")],
@@ -559,7 +596,10 @@ async def test_what_the_server_does_not_take_of_a_search_costs_the_client_nothin
     assert (seen.text, seen.calls) == ("Without it.", ())
     assert "memory_" not in seen.dump
     assert [names(asked) == ["read"] for asked in provider.requests] == [False, False, True]
-    assert provider.requests[2].messages == provider.requests[0].messages
+    first, _, last = (asked.messages for asked in provider.requests)
+    assert (last[1:], len(last)) == (first[1:], len(first))
+    assert b"memory_search finds them" in provider.requests[0].raw
+    assert b"memory_" not in provider.requests[2].raw
     assert 'autocompact_failures_total{kind="MemoryRefused"} 1.0' in metrics
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 import aiohttp
@@ -27,6 +27,7 @@ from autocompact.gateway.client import Client
 from autocompact.gateway.config import Config
 from autocompact.gateway.encoding import without_encoding
 from autocompact.gateway.exchange import COMPACT, Exchange, Header
+from autocompact.gateway.memory_tools import Memory
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.provider_checks import ProviderChecks
 from autocompact.gateway.refusals import Refusal, Refused
@@ -198,11 +199,19 @@ class Handler:
                 turn, ours = smaller, tuple(smaller.headers())
                 response = await self._sent(exchange, turn)
                 head = Head(response)
-            if turn.memory is not None and request is not None and _may_refuse_tools(head):
+            # out of an answer that cannot be read, our calls could not be taken
+            refused = _may_refuse_tools(head) or head.is_sealed
+            if turn.memory is not None and request is not None and refused:
                 response.close()
                 turn, response = await self._without_tools(exchange, request, head=head, namespace=namespace)
                 head = Head(response)
-            usage = await self._relay(exchange, turn, head=head, ours=ours, send=send)
+            if turn.memory is not None and request is not None:
+                plain_turn = partial(self._plain, request, namespace=namespace)
+                usage = await self._in_rounds(
+                    exchange, turn.memory, head=head, plain=plain_turn, ours=ours, send=send
+                )
+            else:
+                usage = await self._relay(exchange, turn, head=head, ours=ours, send=send)
             self._turns.learn(turn, usage)
         finally:
             response.close()
@@ -212,19 +221,29 @@ class Handler:
         asking = exchange if turn.memory is None else readable(exchange)
         return await self._upstream.send(asking, turn.body)
 
+    async def _in_rounds(
+        self,
+        exchange: Exchange,
+        memory: Memory,
+        *,
+        head: Head,
+        plain: Callable[[], Awaitable[Turn]],
+        ours: Sequence[Header],
+        send: Send,
+    ) -> Usage | None:
+        """Answer what the model looks up before the answer is sent on; the usage of the client's own request."""
+
+        async def body() -> bytes:
+            return (await plain()).body
+
+        ask = partial(self._upstream.send, readable(exchange))
+        rounds = Rounds(memory, exchange, ask=ask, plain=body, metrics=self._metrics)
+        return await rounds.relay(head, send=send, ours=ours)
+
     async def _relay(
         self, exchange: Exchange, turn: Turn, *, head: Head, ours: Sequence[Header], send: Send
     ) -> Usage | None:
         """Send the answer on; the usage that it reports, None where it reports none or nobody needs it."""
-        if turn.memory is not None:
-            asking = readable(exchange)
-            rounds = Rounds(
-                turn.memory,
-                exchange,
-                ask=lambda body: self._upstream.send(asking, body),
-                metrics=self._metrics,
-            )
-            return await rounds.relay(head, send=send, ours=ours)
         if turn.kept is None or exchange.dialect is None:
             await relay(head, send=send, ours=ours, reader=None)
             return None
@@ -253,17 +272,21 @@ class Handler:
         self, exchange: Exchange, request: Request, *, head: Head, namespace: str
     ) -> tuple[Turn, aiohttp.ClientResponse]:
         """The same once more without our tools; if that is taken, they are not offered with the like of it again."""
-        try:
-            without = await self._turns.without_memory(request, namespace=namespace)
-        except Exception as error:  # noqa: BLE001 - then it goes upstream as it came
-            self._metrics.failed(type(error).__name__)
-            log.warning("a request could not be prepared without the memory tools", extra=log_data(error))
-            without = Turn(body=request.raw)
+        without = await self._plain(request, namespace=namespace)
         response = await self._sent(exchange, without)
         if response.status == _OK and _names_tools(head):
             self._turns.remember_refused(request)
             log.warning("a server refused the memory tools", extra={"model": request.model})
         return without, response
+
+    async def _plain(self, request: Request, *, namespace: str) -> Turn:
+        """The request compacted without a word of the memory tools; as it came where that fails."""
+        try:
+            return await self._turns.without_memory(request, namespace=namespace)
+        except Exception as error:  # noqa: BLE001 - then it goes upstream as it came
+            self._metrics.failed(type(error).__name__)
+            log.warning("a request could not be prepared without the memory tools", extra=log_data(error))
+            return Turn(body=request.raw)
 
 
 def _may_refuse_tools(head: Head) -> bool:

@@ -151,10 +151,6 @@ class Memory:
         values = {name: _appended(self._listed(name), self._added)}
         return with_members(self._request, values | (self._without_ours() if last else {}))
 
-    def plain(self) -> bytes:
-        """The request without any round, in which the model can call none of our tools."""
-        return with_members(self._request, self._without_ours())
-
     def _without_ours(self) -> dict[str, bytes]:
         """The members that keep the model from calling our tools."""
         if self._tools is not None and json.items(self._tools, path="tools"):

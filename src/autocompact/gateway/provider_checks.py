@@ -202,7 +202,7 @@ class ProviderChecks:
             compactor = self._compactor(request, namespace)
             async with self._conversations.held(incoming, compactor=compactor) as kept:
                 turn = await self._turn(kept, incoming, plain=replace(plain, kept=kept))
-                self._conversations.remember(kept, incoming)
+                self._conversations.learn(kept, incoming)
                 return turn
         except Exception as error:  # noqa: BLE001 - whatever fails here must not cost the client its answer
             self._metrics.failed(type(error).__name__)

@@ -42,6 +42,11 @@ class Head:
         """Whether the body is a stream of events."""
         return self.response.headers.get("Content-Type", "").lower().startswith("text/event-stream")
 
+    @property
+    def is_sealed(self) -> bool:
+        """Whether it is an answer with a content encoding that we do not read."""
+        return self.response.status < _ERRORS and inflater(self.response) is None
+
     async def look(self) -> bytes:
         """What may say that the request was too large: an error's body, or what a stream says first; else b""."""
         if self.response.status >= _ERRORS:

@@ -25,6 +25,7 @@ from autocompact.gateway.tool_stream import Sieve
 from autocompact.wire import Reply, StreamReader, parse_reply
 
 Ask: TypeAlias = Callable[[bytes], Awaitable[aiohttp.ClientResponse]]
+Plain: TypeAlias = Callable[[], Awaitable[bytes]]
 
 _OK = 200
 _OF_THE_RESULTS = frozenset({400, 413, 422})
@@ -51,13 +52,17 @@ class Rounds:
         memory: the tools of this turn.
         exchange: the client's request.
         ask: sends the body of a request upstream.
+        plain: the body of the client's own request, compacted, without a word of the memory tools.
         metrics: counts what happens.
     """
 
-    def __init__(self, memory: Memory, exchange: Exchange, *, ask: Ask, metrics: Metrics) -> None:
+    def __init__(
+        self, memory: Memory, exchange: Exchange, *, ask: Ask, plain: Plain, metrics: Metrics
+    ) -> None:
         self._memory = memory
         self._provider: Provider = exchange.provider
         self._ask = ask
+        self._plain = plain
         self._metrics = metrics
         self._response: aiohttp.ClientResponse | None = None
         self._number = 1
@@ -70,7 +75,7 @@ class Rounds:
             The usage of the first round: that of the client's own context; None if it is not known.
         """
         try:
-            if head.response.status != _OK or inflater(head.response) is None:
+            if head.response.status != _OK:
                 await relay(head, send=send, ours=ours, reader=None)
                 return None
             if head.streams:
@@ -94,14 +99,15 @@ class Rounds:
         )
         self._last = not answered or self._number == MOST_ROUNDS
         self._number += 1
-        head = await self._asked(self._memory.body(last=self._last) if answered else self._memory.plain())
-        if answered and head.response.status in _OF_THE_RESULTS:
+        head = await self._asked(self._memory.body(last=self._last) if answered else await self._plain())
+        is_refused = answered and head.response.status in _OF_THE_RESULTS
+        if is_refused or head.is_sealed:
             self._last = True
             self._metrics.failed("MemoryRefused")
             log.warning(
                 "a server refused the answers of the memory tools", extra={"status": head.response.status}
             )
-            head = await self._asked(self._memory.plain())
+            head = await self._asked(await self._plain())
         return head
 
     async def _asked(self, body: bytes) -> Head:
@@ -178,7 +184,7 @@ class Rounds:
 
     async def _problem(self, head: Head) -> bytes:
         """The JSON of the error if a later round is no stream; else b""."""
-        if head.response.status == _OK and head.streams and inflater(head.response) is not None:
+        if head.response.status == _OK and head.streams and not head.is_sealed:
             return b""
         body = plain(await head.read(MOST_ERROR_BYTES), head.response)
         try:
