@@ -10,9 +10,11 @@ from typing import Any
 import aiohttp
 import pytest
 
+from autocompact.compactor import Compactor
 from autocompact.core.messages import Dialect
-from autocompact.errors import StoreUnavailable
+from autocompact.errors import InvalidInput, StoreUnavailable
 from autocompact.gateway.provider_checks import ADDED_TOKENS
+from autocompact.stores.doctor import examine
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.testing import FakeProvider, Received
@@ -120,6 +122,18 @@ async def test_after_a_restart_the_same_stands_there(sends: Sends, tmp_path: Pat
     assert record["summary"] == first_added(provider)
     assert record["receipt"]["trigger"] == "import"
     assert record["receipt"]["notes"][0].startswith("The provider's own compaction: ")
+    assert examine(tmp_path / "gw.db", deep=True).findings == ()
+    with pytest.raises(InvalidInput, match="edited since"):  # nothing but the addition would be left of the history
+        await _restored(tmp_path / "gw.db", record["id"])
+
+
+async def _restored(file: Path, record: str) -> None:
+    async with Compactor(SqliteStore(file)) as compactor:
+        (namespace,) = await compactor.store.namespaces()
+        for info in await compactor.store.conversations(namespace):
+            conversation = await compactor.open(info.key.conversation, namespace=namespace)
+            if record in [one.id for one in await conversation.records.all()]:
+                await conversation.records.restore(record)
 
 
 async def records(url: str) -> list[Any]:

@@ -395,7 +395,9 @@ def _record(
         through_seq=block.place,
         summary=text,
         ledger=finding.ledger,
-        parent=f"{_ID}itself",
+        # made upon itself, of a log that there is not: nobody can put it in force
+        parent=_id(block),
+        prefix=_ID,
         status="undone",
         receipt=receipt,
     )
