@@ -123,7 +123,9 @@ async def test_after_a_restart_the_same_stands_there(sends: Sends, tmp_path: Pat
     assert record["receipt"]["trigger"] == "import"
     assert record["receipt"]["notes"][0].startswith("The provider's own compaction: ")
     assert examine(tmp_path / "gw.db", deep=True).findings == ()
-    with pytest.raises(InvalidInput, match="edited since"):  # nothing but the addition would be left of the history
+    with pytest.raises(
+        InvalidInput, match="edited since"
+    ):  # nothing but the addition would be left of the history
         await _restored(tmp_path / "gw.db", record["id"])
 
 

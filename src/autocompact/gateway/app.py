@@ -18,13 +18,14 @@ from autocompact.gateway.client import CLIENT, Client
 from autocompact.gateway.config import Config
 from autocompact.gateway.exchange import (
     COMPACT,
+    COUNTING,
     Exchange,
     Scope,
     is_administration,
     is_foreign_origin,
     malformed,
 )
-from autocompact.gateway.handler import Handler
+from autocompact.gateway.handler import Handle, Handler
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.namespaces import namespace_of
 from autocompact.gateway.provider_checks import ProviderChecks
@@ -164,10 +165,8 @@ class Gateway:
             self._check(exchange)
             if is_administration(exchange.path):
                 await self._administration.answer(exchange, scope, receive=receive, send=sending)
-            elif exchange.dialect is not None or self._asks_to_compact(exchange):
-                await self._answered(exchange, client=client, receive=receive, send=sending)
             else:
-                await self._passed(exchange, client=client, receive=receive, send=sending)
+                await self._served(exchange, client=client, receive=receive, send=sending)
         except Refused as refused:
             await self._refuse(refused.refusal, exchange, send=sending)
         except ClientGone:
@@ -182,6 +181,17 @@ class Gateway:
                 client.close()
         finally:
             self._running -= 1
+
+    async def _served(
+        self, exchange: Exchange, *, client: Client | None, receive: Receive, send: Send
+    ) -> None:
+        """A request that goes upstream."""
+        if exchange.dialect is not None or self._asks_to_compact(exchange):
+            await self._handled(self._handler.answer, exchange, client=client, receive=receive, send=send)
+        elif exchange.method == "POST" and exchange.path in COUNTING:
+            await self._handled(self._handler.count, exchange, client=client, receive=receive, send=send)
+        else:
+            await self._passed(exchange, client=client, receive=receive, send=send)
 
     def _broken(self, error: Exception) -> Refusal:
         """The answer after something went wrong in the middle of a request."""
@@ -251,16 +261,22 @@ class Gateway:
         finally:
             response.close()
 
-    # What a model answers
+    # What is read whole
 
-    async def _answered(
-        self, exchange: Exchange, *, client: Client | None, receive: Receive, send: Send
+    async def _handled(
+        self,
+        handle: Handle,
+        exchange: Exchange,
+        *,
+        client: Client | None,
+        receive: Receive,
+        send: Send,
     ) -> None:
         namespace = namespace_of(exchange, config=self.config)
+        if self.config.upstream_keys and exchange.dialect is None:
+            check_path(exchange)
         body = await _whole(exchange, client=client, receive=receive, most=self.config.limits.body_bytes)
-        await self._handler.answer(
-            exchange, body, namespace=namespace, client=client, receive=receive, send=send
-        )
+        await handle(exchange, body, namespace=namespace, client=client, receive=receive, send=send)
 
 
 class _Sending:

@@ -21,6 +21,12 @@ GENERATING: Mapping[str, Dialect] = {
 }
 """The paths of requests that a model answers; the others are only forwarded."""
 
+COUNTING: Mapping[str, Dialect] = {
+    "/v1/messages/count_tokens": "anthropic",
+    "/v1/responses/input_tokens": "openai_responses",
+}
+"""The paths of requests whose tokens are asked for."""
+
 COMPACT = "/v1/responses/compact"
 """The path of OpenAI's requests for a compaction alone."""
 

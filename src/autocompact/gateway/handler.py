@@ -17,6 +17,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from typing import Protocol
 
 import aiohttp
 
@@ -25,8 +26,9 @@ from autocompact.core.plurals import plural
 from autocompact.errors import IncompressibleContext, InvalidRequest, StoreError, log_data
 from autocompact.gateway.client import Client
 from autocompact.gateway.config import Config
+from autocompact.gateway.counting import as_sent
 from autocompact.gateway.encoding import without_encoding
-from autocompact.gateway.exchange import COMPACT, Exchange, Header
+from autocompact.gateway.exchange import COMPACT, COUNTING, Exchange, Header
 from autocompact.gateway.memory_tools import Memory
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.provider_checks import ProviderChecks
@@ -47,6 +49,24 @@ _TOOL_ERRORS = frozenset({400, 404, 422, 500, 501})
 _TOOLS = re.compile(rb"tool|function", re.IGNORECASE)
 
 log = logging.getLogger("autocompact.gateway")
+
+
+class Handle(Protocol):
+    """Answers a request that was read whole."""
+
+    async def __call__(
+        self,
+        exchange: Exchange,
+        body: bytes,
+        /,
+        *,
+        namespace: str,
+        client: Client | None,
+        receive: Receive,
+        send: Send,
+    ) -> None:
+        """Answer it; see `Handler.answer`."""
+        ...
 
 
 class Handler:
@@ -117,6 +137,30 @@ class Handler:
         """The checks, if the provider compacts this conversation by itself."""
         checks, alone = self._checks, exchange.path == COMPACT
         return checks if checks and request and checks.concerns(request, alone=alone) else None
+
+    async def count(
+        self,
+        exchange: Exchange,
+        body: bytes,
+        *,
+        namespace: str,
+        client: Client | None,
+        receive: Receive,
+        send: Send,
+    ) -> None:
+        """Have the provider count what the request would be upstream; of one that only asks for its tokens, see `answer`."""
+        exchange, body = without_encoding(exchange, body, most=self._config.limits.body_bytes)
+        request = await self._parse(body, dialect=COUNTING[exchange.path], namespace=namespace)
+        turn = Turn(body=body)
+        try:
+            if request is not None:
+                sent = await as_sent(request, conversations=self._turns.conversations, namespace=namespace)
+                turn = turn if sent is body else Turn(body=sent, action="compacted")
+        except Exception as error:  # noqa: BLE001 - then the tokens of the request as it came are counted
+            self._metrics.failed(type(error).__name__)
+            log.warning("a request for a count could not be prepared", extra=log_data(error))
+        work = self._forward(exchange, turn, request=None, namespace=namespace, send=send)
+        await while_connected(work, client=client, receive=receive)
 
     async def _parse(self, body: bytes, *, dialect: Dialect, namespace: str) -> Request | None:
         """The request; None for one that we cannot read: the provider says what is wrong with it."""

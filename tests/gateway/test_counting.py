@@ -1,0 +1,82 @@
+"""A client that asks how many tokens its conversation has hears of what would really be sent."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import aiohttp
+import pytest
+
+from autocompact.stores.memory import MemoryStore
+from autocompact.stores.memory_index import MemoryIndex
+from autocompact.testing import FakeProvider
+from tests.gateway.serving import gateway_before
+from tests.gateway.speakers import SPEAKERS, Json, Speaker, Wire, encoded
+from tests.gateway.test_overflow import long_history
+
+pytestmark = [pytest.mark.anyio, pytest.mark.requirement("E7")]
+
+WINDOW = 8_000
+COUNTING = {"anthropic": "/v1/messages/count_tokens", "openai_responses": "/v1/responses/input_tokens"}
+
+by_api = pytest.mark.parametrize("speaker", SPEAKERS[1:], ids=lambda speaker: speaker.dialect)
+
+
+async def counted(session: aiohttp.ClientSession, url: str, speaker: Speaker, body: Json) -> tuple[str, int]:
+    """What the gateway did with a request for a count, and the count."""
+    plain = {name: value for name, value in body.items() if name != "max_tokens"}
+    status, headers, told = await Wire(session, url, path=COUNTING[speaker.dialect]).post(encoded(plain))
+    assert status == 200, told
+    return headers["x-autocompact-action"], json.loads(told)["input_tokens"]
+
+
+@by_api
+@pytest.mark.parametrize("tools", [True, False], ids=["with tools", "without"])
+async def test_of_a_compacted_conversation_that_is_counted_which_goes_upstream(
+    speaker: Speaker, tools: bool
+) -> None:
+    history: list[Any] = long_history(speaker, 80)
+    store = MemoryStore(indexer=MemoryIndex() if tools else None)
+    async with (
+        FakeProvider("Fine.") as provider,
+        gateway_before(provider, window=WINDOW, store=store, memory_tools=tools) as url,
+        aiohttp.ClientSession() as session,
+    ):
+        before = await counted(session, url, speaker, speaker.request(history))
+        client = Wire(session, url, path=speaker.path)
+        await client.post(encoded(speaker.request(history)))
+        same = await counted(session, url, speaker, speaker.request(history))
+        first, second = provider.requests[1:]
+        assert same == ("compacted", first.tokens)
+        assert second.messages == first.messages
+        assert second.body.get("tools") == first.body.get("tools")
+        history += [{"role": "assistant", "content": "Fine."}, speaker.user("And now?")]
+        ahead = await counted(session, url, speaker, speaker.request(history))
+        await client.post(encoded(speaker.request(history)))
+        third = provider.requests[-1]
+        assert ahead == ("compacted", third.tokens)
+        assert provider.requests[-2].messages == third.messages
+        async with session.get(
+            f"{url}/autocompact/conversations", headers={"Authorization": "Bearer k"}
+        ) as kept:
+            (one,) = (await kept.json())["conversations"]
+    assert one["messages"] == len(history)
+    assert before[0] == "forwarded"
+    assert before[1] > 2 * same[1]
+    assert ("memory_search" in str(third.body["tools"])) == tools
+
+
+@by_api
+async def test_what_is_not_compacted_is_counted_as_it_came(speaker: Speaker) -> None:
+    body = speaker.request(long_history(speaker, 3))
+    odd = b'{ "model": "m", "messages": [1], "input": 7 }'
+    async with (
+        FakeProvider("Fine.") as provider,
+        gateway_before(provider, window=WINDOW) as url,
+        aiohttp.ClientSession() as session,
+    ):
+        client = Wire(session, url, path=COUNTING[speaker.dialect])
+        actions = [(await client.post(raw))[1]["x-autocompact-action"] for raw in (encoded(body), odd)]
+    assert actions == ["forwarded", "forwarded"]
+    assert [asked.raw for asked in provider.requests] == [encoded(body), odd]
