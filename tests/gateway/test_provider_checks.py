@@ -17,7 +17,8 @@ from autocompact.gateway.provider_checks import ADDED_TOKENS
 from autocompact.stores.doctor import examine
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.sqlite import SqliteStore
-from autocompact.testing import FakeProvider, Received
+from autocompact.testing import FakeProvider, Received, Recorded
+from autocompact.testing.provider_compaction import sealed_item
 from autocompact.vocabulary import default_counter
 from tests.gateway.managed import CAUSE, DIALECTS, RULE, SECRET, Agent, Sends, added, agent, build, model
 from tests.gateway.serving import gateway_before
@@ -256,6 +257,23 @@ async def test_a_compaction_that_is_asked_for_alone_is_checked_too() -> None:
     assert RULE in first_added(provider)
     blocks = provider.requests[-1].messages[0]["content"]
     assert [block["type"] for block in blocks] == ["compaction", "text"]
+
+
+async def test_a_compaction_that_an_item_asks_for_is_learned_of() -> None:
+    speaker = SPEAKERS[1]
+    item = sealed_item(SAYS, 1)
+    asking = [*speaker.begun(), speaker.user(RULE), {"type": "compaction_trigger"}]
+    reply = Recorded(body=encoded({"id": "resp_1", "output": [item]}))
+    async with (
+        FakeProvider([reply, "Fine."]) as provider,
+        checking(provider) as url,
+        aiohttp.ClientSession() as session,
+    ):
+        client = Wire(session, url, path=speaker.path)
+        _, first, _ = await client.post(encoded(speaker.request(asking)))
+        _, second, _ = await client.post(encoded(speaker.request([item, speaker.user("Go on.")])))
+    assert (first["x-autocompact-action"], second["x-autocompact-action"]) == ("forwarded", "checked")
+    assert RULE in first_added(provider)
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ _ELSEWHERE = ("previous_response_id", "conversation", "prompt")
 _COMPACTS = ("compact",)
 _SHORTENS = ("compact", "clear_tool_uses_")
 _BLOCK = re.compile(rb'"type"\s*:\s*"compaction')
+_TRIGGER = re.compile(rb'"type"\s*:\s*"compaction_trigger"')
 
 
 class _Edit(msgspec.Struct, gc=False):
@@ -46,7 +47,11 @@ def history_is_elsewhere(request: Request) -> bool:
 
 def asks_for_compaction(request: Request) -> bool:
     """Whether the provider is asked to compact what this request brings, now or once it is long."""
-    return _has(request, "compaction") or _edits(request, _COMPACTS)
+    return (
+        _has(request, "compaction")
+        or _edits(request, _COMPACTS)
+        or (b'"compaction_trigger"' in request.raw and _TRIGGER.search(request.raw) is not None)
+    )
 
 
 def _has(request: Request, name: str) -> bool:
