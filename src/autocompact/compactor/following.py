@@ -142,6 +142,8 @@ def _with_usage(messages: Sequence[Message], usage: Usage | None) -> tuple[Messa
 def _alike(one: Sequence[bytes], other: Sequence[bytes]) -> int:
     """How many items two lists have in common at their beginning."""
     length = min(len(one), len(other))
+    if one[:length] == other[:length]:
+        return length
     return next(
         (place for place in range(length) if not (one[place] and says_the_same(one[place], other[place]))),
         length,

@@ -6,17 +6,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
+import msgspec
+
 from autocompact.core.messages import Dialect, Message, Usage
 from autocompact.core.validity import DIALECTS
 from autocompact.errors import InvalidInput, InvalidRequest
 from autocompact.wire import json
 from autocompact.wire.canonical import without_marks
 from autocompact.wire.dialects import CODECS
-from autocompact.wire.mapping import encoded
+from autocompact.wire.mapping import encoded, of_an_sdk
 from autocompact.wire.rendering import Renderer
 from autocompact.wire.reply import parse_usage
 from autocompact.wire.request import Parsed
 
+_ENCODE = msgspec.json.Encoder(enc_hook=of_an_sdk).encode
 _EXAMPLE = 'give e.g. {"role": "user", "content": "Hello."}'
 
 
@@ -46,7 +49,7 @@ class Items:
             raise InvalidInput("messages is empty: give the whole list, the message to be answered included")
         self.dialect: Dialect = dialect
         self._given = tuple(messages)
-        self.raws = tuple(_raw(item, path=f"messages[{place}]") for place, item in enumerate(self._given))
+        self.raws = _raws(self._given, path="messages")
         self._parsed = Parsed(self.raws, system=None, codec=CODECS[dialect])
 
     def __len__(self) -> int:
@@ -86,13 +89,13 @@ class Items:
             place: the index of the item that the message of a ``seq`` stands for; None if there is none.
             renderer: renders the contexts of this conversation.
         """
-        places = [None if message.changed else place(message.seq) for message in context]
-        if places == list(range(len(self))):
-            return list(self._given)
         first = len(context) - standing
+        places = [None if message.changed else place(message.seq) for message in context[:first]]
+        if len(context) == len(self) and places == list(range(first)):
+            return list(self._given)
         shown = [
             self._own_prompt(message) if at is None else self._parsed[at]
-            for message, at in zip(context[:first], places[:first], strict=True)
+            for message, at in zip(context[:first], places, strict=True)
         ]
         exported = renderer.export([*shown, *context[first:]], own=self._parsed, standing=standing)
         items = {id(raw): item for raw, item in zip(self.raws, self._given, strict=True)}
@@ -115,7 +118,7 @@ def tools_json(tools: Sequence[object] | bytes | None) -> bytes | None:
         return tools
     if not isinstance(tools, Sequence) or isinstance(tools, str):  # pyright: ignore[reportUnnecessaryIsInstance] - not every caller is typed
         raise InvalidInput(f"tools is of type {type(tools).__name__}: give the list of tool schemas")
-    return json.array(_raw(tool, path=f"tools[{place}]") for place, tool in enumerate(tools))
+    return json.array(_raws(tools, path="tools"))
 
 
 def system_text(system: object, *, dialect: Dialect) -> str:
@@ -128,9 +131,7 @@ def system_text(system: object, *, dialect: Dialect) -> str:
         return system or ""
     if not isinstance(system, Sequence) or isinstance(system, bytes):
         raise InvalidInput(f"system is of type {type(system).__name__}: give a text, or a list of blocks")
-    raw = json.array(
-        _raw(block, path=f"system[{place}]") for place, block in enumerate(cast("Sequence[object]", system))
-    )
+    raw = json.array(_raws(cast("Sequence[object]", system), path="system"))
     return CODECS[dialect].parse(raw, seq=0, role="system", path="system").text
 
 
@@ -141,6 +142,13 @@ def reported_usage(reply: object) -> Usage | None:
         InvalidInput: it is no response.
     """
     return parse_usage(_raw(reply, path="the reply"))
+
+
+def _raws(items: Sequence[object], *, path: str) -> tuple[bytes, ...]:
+    try:
+        return tuple([_ENCODE(item) if type(item) is dict else _raw(item, path="") for item in items])
+    except (InvalidInput, TypeError, ValueError, RecursionError, OverflowError):
+        return tuple(_raw(item, path=f"{path}[{place}]") for place, item in enumerate(items))
 
 
 def _raw(item: object, *, path: str) -> bytes:
