@@ -67,4 +67,6 @@ def test_without_git_nothing_is_told() -> None:
 
 def test_the_account_says_where_the_checkout_stands() -> None:
     talk = Talk().user("go").calls("Bash", {"command": "git commit -m a"}).gets("[main 1234567] a")
-    assert "git, as it last told: last commit 1234567 on main (m2)" in [entry.text for entry in talk.entries("step")]
+    assert "git, as it last told: last commit 1234567 on main (m2)" in [
+        entry.text for entry in talk.entries("step")
+    ]

@@ -41,7 +41,13 @@ def find_step(spoken: Sequence[Spoken], calls: Sequence[Call]) -> list[Entry]:
     told, seq = git_state(calls)
     if told:
         entries.append(
-            Entry(kind="step", text=filled("git, as it last told: {}", told), seq=seq, key=own("step git"), need=0.95)
+            Entry(
+                kind="step",
+                text=filled("git, as it last told: {}", told),
+                seq=seq,
+                key=own("step git"),
+                need=0.95,
+            )
         )
     latest = {
         _what(call): call for call in calls[-4 * CALLS :] if call.action.verb != "todo"
