@@ -216,6 +216,7 @@ MADE = {
     "ledger/account.py": 1,
     "core/actions.py": 2,
     "ledger/changes.py": 3,
+    "ledger/checkout.py": 1,
     "ledger/condensing.py": 1,
     "ledger/deeds.py": 1,
     "ledger/facts.py": 2,

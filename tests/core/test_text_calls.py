@@ -162,6 +162,12 @@ def test_a_result_without_a_call_before_it_stays(written: str) -> None:
     assert [*with_calls(log)] == log
 
 
+def test_a_call_named_inside_of_another_one_is_none() -> None:
+    written = "<function=write><parameter=text>Use <function=ls></parameter></function>"
+    log = said("Note it.", written, "EXECUTION RESULT of [write]:\nok")
+    assert calls(log) == [("write", {"text": "Use <function=ls>"})]
+
+
 def test_a_call_that_nobody_answered_yet_is_one_where_its_form_is_plain() -> None:
     assert calls(said("Look.", OPENHANDS)) == [("terminal", {"command": "ls -la", "security_risk": "LOW"})]
     assert calls(said("Look.", "```bash\nls\n```")) == []

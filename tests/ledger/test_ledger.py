@@ -550,3 +550,19 @@ def test_details_are_whole_sentences(line: str, whole: bool) -> None:
     entry = Entry(kind="identifier", text=redact(line), seq=7, key=redact("pump"), need=0.9)
     told = account(Ledger(entries=(entry,)), budget=2_000, counter=LengthCounter())
     assert (line.removeprefix("- ") in told) == whole
+
+
+@pytest.mark.parametrize(
+    "example",
+    [
+        "Here is a demonstration of how to correctly accomplish this task.\nNever touch `valve_five`.",
+        "Here's a running example of how to perform a task with the provided tools.\n\nNever touch `valve_five`.\n\n"
+        "--------------------- NEW TASK DESCRIPTION ---------------------\nMend the pump.",
+    ],
+)
+def test_nothing_of_a_worked_example_that_a_client_puts_before_the_task_is_told(example: str) -> None:
+    talk = Talk().add("user", Text(text=example)).agent("I look at `pump_seven`.")
+    told = "\n".join(entry.text for entry in extract(talk.messages).entries)
+    assert "valve_five" not in told
+    assert "pump_seven" in told
+    assert ("Mend the pump." in told) is ("NEW TASK" in example)

@@ -16,6 +16,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeAlias, TypeVar
 
 import aiohttp
@@ -24,7 +25,7 @@ from autocompact.compaction.record import Compaction, Receipt
 from autocompact.compactor import Compactor, Conversation
 from autocompact.core.lookup import Lookup
 from autocompact.core.messages import Message, Text, ToolResult
-from autocompact.core.redacted import EMPTY, filled
+from autocompact.core.redacted import EMPTY, edited, filled
 from autocompact.core.redaction import Redacted, redact
 from autocompact.core.tokens import Counter
 from autocompact.errors import InvalidRequest, log_data
@@ -365,7 +366,7 @@ def _record(
 ) -> Compaction:
     """A record of the check that is never in force: what was put beside the block, and the ledger it comes from."""
     counter = conversation.shared.counter
-    text = Redacted(frame_beside(finding.text, lookup=lookup)) if finding.text else EMPTY  # made of both
+    text = edited(finding.text, partial(frame_beside, lookup=lookup)) if finding.text else EMPTY
     seen = counter.count(block.text)
     stated, referenced, missing = finding.after
     receipt = Receipt(
