@@ -389,11 +389,11 @@ FOLDER/pump.jsonl: Claude Code, claude-x, 18 messages
 Compacted before, through m9: what follows starts from that summary.
 
 before      █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   2,326 tokens    1%
-after       █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░     358 tokens    0%
+after       █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░     364 tokens    0%
             of a window of 200,000 tokens
 
 verbatim    your last request (m10)
-summarised  8 messages, m11 to m18, in 269 tokens with the ledger
+summarised  8 messages, m11 to m18, in 275 tokens with the ledger
 checked     23 things found: 10 stated, 13 referenced, 0 missing
 stated      requests 2 of 2, facts 7 of 18, identifiers 0 of 2
 secrets     1 replaced in the summary; 1 still in what stays verbatim: treat it
