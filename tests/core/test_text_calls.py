@@ -87,13 +87,30 @@ def test_what_agents_write_is_a_call_with_its_result(
     written: str, result: str, expected: object, words: str, output: str
 ) -> None:
     log = said("Fix the pump.", written, result)
-    assert [message.is_request for message in log] == [True, False, False]
+    assert [message.is_request for message in log[:2]] == [True, False]
     assert calls(log) == [expected]
     asked, calling, answering = with_calls(log)
     assert asked == log[0]
     assert calling.text == words
     assert answering.role == "tool"
     assert [(one.call_id, one.text) for one in answering.results] == [(calling.calls[0].id, output)]
+
+
+@pytest.mark.parametrize(
+    "heading", ["OBSERVATION:", "Observation:", "Execution logs:", "exitcode: 1 (execution failed)"]
+)
+def test_what_a_person_may_head_their_words_with_is_a_result_only_after_a_call(heading: str) -> None:
+    observed = f"{heading}\nthe pump leaks"
+    assert all(message.is_request for message in said(observed, "I see.", observed) if message.role == "user")
+    log = said("Look.", "I look.\n```\nls\n```", observed)
+    assert [one.text for message in with_calls(log) for one in message.results] == ["the pump leaks"]
+    talk = said("Look.", "How are you?", observed)
+    assert [*with_calls(talk)] == talk
+
+
+@pytest.mark.parametrize("result", [form[1] for form in FORMS if form[1].startswith(("EXECUTION", "<", "["))])
+def test_what_nobody_types_is_no_request(result: str) -> None:
+    assert not text_message(1, "user", result).is_request
 
 
 def test_the_editor_of_swe_agent_names_the_file_that_its_edits_leave_out() -> None:
@@ -199,6 +216,6 @@ def test_many_marks_that_nothing_ends_cost_no_more_than_their_length() -> None:
     diff = "\n".join(["------- SEARCH", "======="] * 20_000)
     written = f"<replace_in_file><diff>{diff}</diff></replace_in_file>"
     assert calls(said("Go.", written)) == [("replace_in_file", {"diff": diff})]
-    assert not text_message(1, "user", "Observation:\n" + "<answer>" * 50_000).is_request
+    assert not text_message(1, "user", "EXECUTION RESULT of [ls]:\n" + "<answer>" * 50_000).is_request
     log = said("Go.", "```bash\nls\n```", "\n" * 50_000 + "(Open file: x", program=True)
     assert calls(log) == [("bash", {"command": "ls"})]

@@ -41,15 +41,14 @@ _TASK_END = "\n--------------------- END OF NEW TASK DESCRIPTION"
 
 RESULT = re.compile(
     r"EXECUTION RESULT of \[[^\]\n]{1,80}\]:\n?"  # OpenHands
-    r"|(?:OBSERVATION|Observation|Execution logs|Last output from code snippet):[ \t]*\n"  # SWE-agent, smolagents
+    r"|Observation:\s{1,9}(?=Execution logs:|Last output from code snippet:)"  # smolagents
     r"|(?=<(?:returncode|function_results?|tool_response|tool_result|observation)>)"  # mini-swe-agent, Hermes, Qwen
     r"|\[[a-z]{1,30}(?:_[a-z]{1,30}){1,5}(?: for '[^\n]{0,2000}')?\] Result:\n?"  # Cline, Roo Code
-    r"|exitcode: -?\d{1,5} \([^)\n]{1,40}\)\n"  # AutoGen
     r"|Tool output for tool call [^\n]{1,100}:\n"  # Continue
 )
-"""What the result of a call begins with that an agent wrote as text (`autocompact.core.text_calls`)."""
+"""What the result of a call begins with that an agent wrote as text (`autocompact.core.text_calls`), and nobody types."""
 
-_MAY_RESULT = "EOL<[eT"
+_MAY_RESULT = "EO<[T"
 """First characters of what `RESULT` matches."""
 
 _FEEDBACK = re.compile(r"<(user_message|feedback|answer)>")

@@ -41,6 +41,11 @@ _STATUS = re.compile(
     r"^\(Open file: [^\n]*\)\n\(Current directory: [^\n]*\)\n(?:bash-)?\$\s{0,9}\Z", re.MULTILINE
 )
 _LONGEST_STATUS = 1_000
+_HEADED = re.compile(
+    r"(?:OBSERVATION|Observation|Execution logs):[ \t]*\n|exitcode: -?\d{1,5} \([^)\n]{1,40}\)\n"
+)
+"""What SWE-agent, ReAct loops and AutoGen begin a result with. A person may, too, so it is one only after a call."""
+
 _NO_FILE = "n/a"
 
 _END = Message(seq=0, role="system", parts=())
@@ -53,7 +58,8 @@ _Call = tuple[str, Mapping[str, object]]
 def with_calls(messages: Iterable[Message]) -> Iterator[Message]:
     """``messages``, those in which an agent wrote its calls as text with a part for each call and each result.
 
-    A code block is a call only if the message after it is no request: the same may be written for a person to read.
+    A code block is a call only if a result follows: the same may be written for a person to read. A result that looks
+    like a person's words is one only after a call.
     """
     opened = ""
     pending = ""
@@ -72,7 +78,9 @@ def with_calls(messages: Iterable[Message]) -> Iterator[Message]:
 
 def _is_answer(message: Message) -> bool:
     """Whether a message after a call brings its result."""
-    return message.role == "user" and not message.is_request and not message.results and bool(message.text)
+    if message.role != "user" or message.results or not (text := message.text):
+        return False
+    return not message.is_request or _HEADED.match(text) is not None
 
 
 def _opened(text: str, before: str) -> str:
@@ -83,7 +91,7 @@ def _opened(text: str, before: str) -> str:
 
 def _result(message: Message, *, call: str) -> Message:
     text = message.text
-    mark = RESULT.match(text)
+    mark = RESULT.match(text) or _HEADED.match(text)
     said = text[mark.end() :] if mark else text
     status = _STATUS.search(said, max(0, len(said) - _LONGEST_STATUS))
     parts = (ToolResult(call_id=call, text=said[: status.start()].rstrip() if status else said),)
