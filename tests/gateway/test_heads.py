@@ -299,6 +299,17 @@ async def test_stored_responses_are_not_shared_by_the_clients_of_one_key(more: d
         assert [request.raw for request in provider.requests] == [body]
 
 
+@pytest.mark.parametrize("path", ["/v1/responses/input_tokens", "/v1/responses/compact"])
+async def test_nor_are_they_counted_or_compacted_for_another_client(path: str) -> None:
+    body = json.dumps(SAID | {"previous_response_id": "resp_1"}).encode()
+    async with gateway_before_echo(**CLOSED) as (provider, url):
+        status, _, told = await post(f"{url}{path}", body, **TOKEN)
+        assert status == 400
+        assert json.loads(told)["error"]["code"] == "stored_responses_are_shared"
+        status, *_ = await post(f"{url}{path}", json.dumps(SAID).encode(), **TOKEN)
+        assert [request.path for request in provider.requests] == [path]
+
+
 async def test_a_response_that_says_nothing_of_stored_ones_goes_on_as_it_came() -> None:
     body = b'{"model":"m", "input":"item_reference", "previous_response_id":null, "background":false, "store":true}'
     async with FakeProvider() as provider, gateway_before(provider, **CLOSED) as url:

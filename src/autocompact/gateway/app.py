@@ -25,7 +25,7 @@ from autocompact.gateway.exchange import (
     is_foreign_origin,
     malformed,
 )
-from autocompact.gateway.handler import Handle, Handler
+from autocompact.gateway.handler import Handler
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.namespaces import namespace_of
 from autocompact.gateway.provider_checks import ProviderChecks
@@ -186,10 +186,8 @@ class Gateway:
         self, exchange: Exchange, *, client: Client | None, receive: Receive, send: Send
     ) -> None:
         """A request that goes upstream."""
-        if exchange.dialect is not None or self._asks_to_compact(exchange):
-            await self._handled(self._handler.answer, exchange, client=client, receive=receive, send=send)
-        elif exchange.method == "POST" and exchange.path in COUNTING:
-            await self._handled(self._handler.count, exchange, client=client, receive=receive, send=send)
+        if exchange.dialect is not None or self._asks_beside(exchange):
+            await self._handled(exchange, client=client, receive=receive, send=send)
         else:
             await self._passed(exchange, client=client, receive=receive, send=send)
 
@@ -241,9 +239,12 @@ class Gateway:
             busy = "too many requests are running at the same time: try again in a second"
             raise Refused(Refusal(status=503, message=busy, headers=[(b"retry-after", b"1")]))
 
-    def _asks_to_compact(self, exchange: Exchange) -> bool:
-        """True for a request for a compaction alone, where these are checked."""
-        return self._checks is not None and exchange.method == "POST" and exchange.path == COMPACT
+    def _asks_beside(self, exchange: Exchange) -> bool:
+        """True for a request for a count of tokens, and for a compaction alone where its body is looked at."""
+        looked_at = self._checks is not None or self.config.upstream_keys
+        return exchange.method == "POST" and (
+            exchange.path in COUNTING or (exchange.path == COMPACT and bool(looked_at))
+        )
 
     # What is only forwarded
 
@@ -264,19 +265,15 @@ class Gateway:
     # What is read whole
 
     async def _handled(
-        self,
-        handle: Handle,
-        exchange: Exchange,
-        *,
-        client: Client | None,
-        receive: Receive,
-        send: Send,
+        self, exchange: Exchange, *, client: Client | None, receive: Receive, send: Send
     ) -> None:
         namespace = namespace_of(exchange, config=self.config)
         if self.config.upstream_keys and exchange.dialect is None:
             check_path(exchange)
         body = await _whole(exchange, client=client, receive=receive, most=self.config.limits.body_bytes)
-        await handle(exchange, body, namespace=namespace, client=client, receive=receive, send=send)
+        await self._handler.answer(
+            exchange, body, namespace=namespace, client=client, receive=receive, send=send
+        )
 
 
 class _Sending:

@@ -17,7 +17,6 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Protocol
 
 import aiohttp
 
@@ -49,24 +48,6 @@ _TOOL_ERRORS = frozenset({400, 404, 422, 500, 501})
 _TOOLS = re.compile(rb"tool|function", re.IGNORECASE)
 
 log = logging.getLogger("autocompact.gateway")
-
-
-class Handle(Protocol):
-    """Answers a request that was read whole."""
-
-    async def __call__(
-        self,
-        exchange: Exchange,
-        body: bytes,
-        /,
-        *,
-        namespace: str,
-        client: Client | None,
-        receive: Receive,
-        send: Send,
-    ) -> None:
-        """Answer it; see `Handler.answer`."""
-        ...
 
 
 class Handler:
@@ -105,7 +86,7 @@ class Handler:
         receive: Receive,
         send: Send,
     ) -> None:
-        """Answer one request.
+        """Answer one request, of a model, for the count of its tokens, or for a compaction alone.
 
         Args:
             exchange: its head.
@@ -119,18 +100,22 @@ class Handler:
             Refused: the answer is an error of ours.
         """
         begun = time.perf_counter()
-        dialect = exchange.dialect or "openai_responses"  # a request for a compaction alone is one of these
+        dialect = exchange.dialect or COUNTING.get(exchange.path, "openai_responses")
         exchange, body = without_encoding(exchange, body, most=self._config.limits.body_bytes)
         if self._config.upstream_keys and dialect == "openai_responses":
             check_body(body)
         request = await self._parse(body, dialect=dialect, namespace=namespace)
-        if (checks := self._concerned(exchange, request)) is not None and request is not None:
+        if exchange.path in COUNTING:
+            turn = await self._counting(request, body=body, namespace=namespace)
+            work = self._forward(exchange, turn, request=None, namespace=namespace, send=send)
+        elif (checks := self._concerned(exchange, request)) is not None and request is not None:
             turn = await checks.prepare(request, namespace=namespace)
             work = checks.exchange(turn, ask=partial(self._upstream.send, exchange), send=send)
         else:
             turn = await self._prepare(exchange, request, body=body, namespace=namespace)
             work = self._forward(exchange, turn, request=request, namespace=namespace, send=send)
-        self._metrics.requested(dialect, action=turn.action, seconds=time.perf_counter() - begun)
+        if exchange.path not in COUNTING:
+            self._metrics.requested(dialect, action=turn.action, seconds=time.perf_counter() - begun)
         await while_connected(work, client=client, receive=receive)
 
     def _concerned(self, exchange: Exchange, request: Request | None) -> ProviderChecks | None:
@@ -138,19 +123,8 @@ class Handler:
         checks, alone = self._checks, exchange.path == COMPACT
         return checks if checks and request and checks.concerns(request, alone=alone) else None
 
-    async def count(
-        self,
-        exchange: Exchange,
-        body: bytes,
-        *,
-        namespace: str,
-        client: Client | None,
-        receive: Receive,
-        send: Send,
-    ) -> None:
-        """Have the provider count what the request would be upstream; of one that only asks for its tokens, see `answer`."""
-        exchange, body = without_encoding(exchange, body, most=self._config.limits.body_bytes)
-        request = await self._parse(body, dialect=COUNTING[exchange.path], namespace=namespace)
+    async def _counting(self, request: Request | None, *, body: bytes, namespace: str) -> Turn:
+        """What the tokens are counted of: what the request would be upstream, or itself."""
         turn = Turn(body=body)
         try:
             if request is not None:
@@ -159,8 +133,7 @@ class Handler:
         except Exception as error:  # noqa: BLE001 - then the tokens of the request as it came are counted
             self._metrics.failed(type(error).__name__)
             log.warning("a request for a count could not be prepared", extra=log_data(error))
-        work = self._forward(exchange, turn, request=None, namespace=namespace, send=send)
-        await while_connected(work, client=client, receive=receive)
+        return turn
 
     async def _parse(self, body: bytes, *, dialect: Dialect, namespace: str) -> Request | None:
         """The request; None for one that we cannot read: the provider says what is wrong with it."""
@@ -191,7 +164,7 @@ class Handler:
     ) -> Turn:
         """What goes upstream; the request as it came where it is left alone, or something of ours fails."""
         as_it_came = Turn(body=body)
-        if request is None:
+        if request is None or exchange.path == COMPACT:
             return as_it_came
         try:
             recognised = await self._turns.recognise(request, namespace=namespace, client=exchange.program)
