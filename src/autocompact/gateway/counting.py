@@ -9,6 +9,7 @@ from __future__ import annotations
 from autocompact.gateway.conversations import Conversations
 from autocompact.gateway.memory_tools import offered_tools
 from autocompact.gateway.native import is_managed
+from autocompact.gateway.turns import rendered
 from autocompact.wire import Renderer, Request
 
 
@@ -33,12 +34,5 @@ async def as_sent(request: Request, *, conversations: Conversations, namespace: 
         conversation, logged = kept.conversation, len(kept.digests)
         if conversation.active is None or incoming.digests[logged - 1 : logged] != kept.digests[-1:]:
             return request.raw
-        own = request.messages
-        before = own.listed.start - 1
-        context = [
-            own[message.seq + before] if message.seq > 0 and not message.changed else message
-            for message in conversation.context().messages
-        ]
-        messages = [*own[: before + 1], *context, *own[before + 1 + logged :]]
         tools = offered_tools(request.tools, request.dialect) if conversation.lookup.tools else None
-        return Renderer(request.dialect).render(request, messages, tools=tools)
+        return rendered(request, conversation, renderer=Renderer(request.dialect), tools=tools)

@@ -322,7 +322,7 @@ class Turns:
         if conversation.active is None:
             return Turn(body=request.raw)
         return Turn(
-            body=_rendered(request, conversation, renderer=Renderer(request.dialect)),
+            body=rendered(request, conversation, renderer=Renderer(request.dialect), tools=None),
             action="compacted",
         )
 
@@ -382,7 +382,8 @@ class Turns:
         room = self._memory_room(conversation, request)
         body = request.raw
         if conversation.active is not None:
-            body = _rendered(request, conversation, renderer=kept.renderer)
+            tools = conversation.meter.tools if _offered(conversation) else None
+            body = rendered(request, conversation, renderer=kept.renderer, tools=tools)
         memory = None
         if self._index is not None and room is not None:
             memory = Memory(
@@ -465,8 +466,17 @@ def _warning(kept: Kept) -> str:
     return warning
 
 
-def _rendered(request: Request, conversation: Conversation, *, renderer: Renderer) -> bytes:
-    """The request with the context and its tools; what stayed as it was has the bytes of this request."""
+def rendered(
+    request: Request, conversation: Conversation, *, renderer: Renderer, tools: bytes | None
+) -> bytes:
+    """The request with the context of its conversation; what stayed as it was has the bytes of this request.
+
+    Args:
+        request: which begins with all that is logged.
+        conversation: under a compaction.
+        renderer: of its dialect.
+        tools: that it brings in place of its own; None leaves these.
+    """
     offset = request.messages.listed.start
     context = conversation.context()
     first = len(context.messages) - context.standing
@@ -476,9 +486,9 @@ def _rendered(request: Request, conversation: Conversation, *, renderer: Rendere
             messages.append(request.messages[message.seq - 1 + offset])
         else:
             messages.append(message)
-    messages += context.messages[first:]
-    tools = conversation.meter.tools if _offered(conversation) else None
-    return renderer.render(request, messages, standing=context.standing, tools=tools)
+    new = request.messages[offset + len(conversation) :]  # nothing but where the tokens are only counted
+    messages += (*context.messages[first:], *new)
+    return renderer.render(request, messages, standing=context.standing + len(new), tools=tools)
 
 
 def _share(overflow: Overflow) -> float:
