@@ -77,7 +77,13 @@ FORMS: list[tuple[str, str, object, str, str]] = [
         ("First a look.\n\n```bash\nls\n```", "<returncode>0</returncode>\n<output>\na</output>",
          ("bash", {"command": "ls"}), "First a look.", "<returncode>0</returncode>\n<output>\na</output>"),
         ("Compute.\n```py\n2 + 2\n```\n", "Execution logs:\n4", ("python", {"code": "2 + 2"}), "Compute.", "4"),
-        ("See\n```json\n{}\n```\nthen\n```\nsubmit\n```", "OBSERVATION:\nok", ("submit", {}),
+            ("Compute.\n```py\n2 + 2\n```<end_code>", "Observation:\nExecution logs:\n4", ("python", {"code": "2 + 2"}),
+         "Compute.", "Execution logs:\n4"),
+        ("Compute.\n<code>\n2 + 2\n</code>", "Observation:\nLast output from code snippet:\n4",
+         ("python", {"code": "2 + 2"}), "Compute.", "Last output from code snippet:\n4"),
+        ("```bash\nls\n```", "<exception>timed out</exception>\n<returncode>-1</returncode>", ("bash", {"command": "ls"}), "",
+         "<exception>timed out</exception>\n<returncode>-1</returncode>"),
+    ("See\n```json\n{}\n```\nthen\n```\nsubmit\n```", "OBSERVATION:\nok", ("submit", {}),
          "See\n```json\n{}\n```\nthen", "ok"),
     ]  # fmt: skip
 

@@ -42,7 +42,8 @@ _TASK_END = "\n--------------------- END OF NEW TASK DESCRIPTION"
 RESULT = re.compile(
     r"EXECUTION RESULT of \[[^\]\n]{1,80}\]:\n?"  # OpenHands
     r"|Observation:\s{1,9}(?=Execution logs:|Last output from code snippet:)"  # smolagents
-    r"|(?=<(?:returncode|function_results?|tool_response|tool_result|observation)>)"  # mini-swe-agent, Hermes, Qwen
+    r"|(?=(?:<exception>[^<]{0,2000}</exception>\s{0,3})?<returncode>)"  # mini-swe-agent
+    r"|(?=<(?:function_results?|tool_response|tool_result|observation)>)"  # Hermes, Qwen
     r"|\[[a-z]{1,30}(?:_[a-z]{1,30}){1,5}(?: for '[^\n]{0,2000}')?\] Result:\n?"  # Cline, Roo Code
     r"|Tool output for tool call [^\n]{1,100}:\n"  # Continue
 )

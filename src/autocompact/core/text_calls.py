@@ -211,8 +211,14 @@ def _edits(diff: str) -> Iterator[Mapping[str, str]]:
 
 
 def _fenced(text: str, *, opened: str) -> tuple[str, list[_Call]]:
-    """The command in the code block that ends ``text``; SWE-agent's own commands as the calls they are."""
-    end = text.rstrip()
+    """The command in the code block that ends ``text``; SWE-agent's own commands as the calls they are.
+
+    smolagents ends a block with ``<end_code>``, or puts the code into an element.
+    """
+    end = text.rstrip().removesuffix("<end_code>").rstrip()
+    if end.endswith("</code>") and "<code>" in end:
+        prose, _, code = end.removesuffix("</code>").rpartition("<code>")
+        return prose.strip(), [("python", {"code": code.strip()})]
     openings = [found for found in _FENCE.finditer(end) if found["lang"] in _SHELLS or found["lang"] in _CODE]
     if not end.endswith("\n```") or not openings:
         return text, []
