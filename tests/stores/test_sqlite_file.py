@@ -158,6 +158,23 @@ async def test_a_damaged_file_is_reported_and_not_touched(tmp_path: Path, damage
     assert contents(tmp_path) == before
 
 
+async def test_a_file_that_another_process_is_in_the_middle_of_writing_is_not_called_damaged(
+    tmp_path: Path,
+) -> None:
+    store = await _written(tmp_path / "whole.db")
+    await store.aclose()
+    whole, path = (tmp_path / "whole.db").read_bytes(), tmp_path / "chats.db"
+    path.write_bytes(whole[:4096])  # the first page counts all pages, the others are yet to come
+    late = SqliteStore(path)
+    reading = asyncio.create_task(late.read(KEY))
+    await asyncio.sleep(0.15)
+    assert not reading.done()
+    with path.open("ab") as file:
+        file.write(whole[4096:])
+    assert len(await reading) == 40
+    await late.aclose()
+
+
 async def test_a_file_locked_by_another_process_is_reported_and_works_once_it_is_free(tmp_path: Path) -> None:
     path = tmp_path / "chats.db"
     await (await _written(path)).aclose()

@@ -2,13 +2,16 @@
 
 A file is looked at before it is opened for writing: read-only and "immutable", so that SQLite makes no lock and no
 file beside it. What is refused stays byte for byte as it was. (Plain reading would not do: closing any descriptor
-of a file drops the locks that other connections of this process hold on it.)
+of a file drops the locks that other connections of this process hold on it.) Without a lock the look may fall into
+the middle of what another connection writes, where the first page already counts pages that are yet to come: a file
+is damaged only if it still is when looked at again.
 
 A new file gets its tables before it is switched to WAL, so that the main file always carries our application id.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,6 +26,8 @@ APPLICATION_ID = 0x41435054
 """"ACPT": tells a file of ours from any other SQLite file (``PRAGMA application_id``)."""
 
 _HEADER_BYTES = 100
+_LOOKS = 20
+_LOOK_AGAIN_SECONDS = 0.05
 _WAL_BYTES = 16 * 1024 * 1024
 _PRAGMAS = (
     "synchronous = FULL",
@@ -165,12 +170,25 @@ def check_file(path: Path) -> None:
         raise StoreUnavailable(f"there is no folder {str(path.parent)!r}: make it, or choose another file")
     if path.exists() and not path.is_file():
         raise StoreUnavailable(f"{str(path)!r} is not a file: choose another path")
-    size = path.stat().st_size if path.exists() else 0
-    if not size:
+    if not (path.exists() and path.stat().st_size):
         return
+    for look in range(1, _LOOKS + 1):
+        try:
+            _look(path)
+        except apsw.CorruptError:
+            if look == _LOOKS:
+                raise
+            time.sleep(_LOOK_AGAIN_SECONDS)
+        else:
+            return
+
+
+def _look(path: Path) -> None:
+    import apsw
+
     connection = None
     try:
-        if size < _HEADER_BYTES:
+        if path.stat().st_size < _HEADER_BYTES:
             raise apsw.NotADBError("it is too short")
         uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
