@@ -16,6 +16,7 @@ from autocompact.core.messages import text_message
 from autocompact.errors import Conflict, InvalidInput, StoreCorrupt, StoreError, StoreTooNew, StoreUnavailable
 from autocompact.ports import Key
 from autocompact.stores.sqlite import SqliteStore
+from autocompact.stores.sqlite_file import check_file
 from autocompact.testing import FakeClock
 from tests.stores.support import ask, child, connect, contents, finish
 
@@ -165,14 +166,14 @@ async def test_a_file_that_another_process_is_in_the_middle_of_writing_is_not_ca
     await store.aclose()
     whole, path = (tmp_path / "whole.db").read_bytes(), tmp_path / "chats.db"
     path.write_bytes(whole[:4096])  # the first page counts all pages, the others are yet to come
-    late = SqliteStore(path)
-    reading = asyncio.create_task(late.read(KEY))
-    await asyncio.sleep(0.15)
-    assert not reading.done()
-    with path.open("ab") as file:
-        file.write(whole[4096:])
-    assert len(await reading) == 40
-    await late.aclose()
+    waited: list[float] = []
+
+    def written_meanwhile(seconds: float) -> None:
+        waited.append(seconds)
+        path.write_bytes(whole[: 8192 if len(waited) < 3 else len(whole)])
+
+    check_file(path, pause=written_meanwhile)
+    assert len(waited) == 3
 
 
 async def test_a_file_locked_by_another_process_is_reported_and_works_once_it_is_free(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ A new file gets its tables before it is switched to WAL, so that the main file a
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal, cast
@@ -156,8 +156,12 @@ def _of_driver(error: Exception, *, path: Path) -> StoreError:
             return StoreError(f"{str(path)!r}: {error}")
 
 
-def check_file(path: Path) -> None:
+def check_file(path: Path, *, pause: Callable[[float], object] = time.sleep) -> None:
     """Refuse what is not ours without touching it; a file that is not there yet is fine.
+
+    Args:
+        path: of the file.
+        pause: waits so many seconds before a file that looks damaged is looked at again.
 
     Raises:
         StoreUnavailable: no such folder, or not a regular file.
@@ -178,7 +182,7 @@ def check_file(path: Path) -> None:
         except apsw.CorruptError:
             if look == _LOOKS:
                 raise
-            time.sleep(_LOOK_AGAIN_SECONDS)
+            pause(_LOOK_AGAIN_SECONDS)
         else:
             return
 
