@@ -16,6 +16,7 @@ from autocompact.core.redaction import find_secrets
 from autocompact.core.references import reference
 from autocompact.core.tokens import message_cost
 from autocompact.recorded import Compacted
+from autocompact.sessions import LABELS
 
 _INDENT = 12
 _KINDS = {
@@ -30,16 +31,6 @@ _KINDS = {
     "file": "files",
     "command": "commands",
     "identifier": "identifiers",
-}
-PROGRAMS = {
-    "claude_code": "Claude Code",
-    "codex": "Codex",
-    "copilot_cli": "Copilot CLI",
-    "gemini_cli": "Gemini CLI",
-    "pi": "pi",
-    "openai": "OpenAI messages",
-    "anthropic": "Anthropic messages",
-    "openhands": "OpenHands",
 }
 
 
@@ -75,7 +66,7 @@ def _head(compacted: Compacted, name: str, *, preview: bool) -> Iterator[str]:
     told = many if len(log) == len(session.messages) else through
     model = f", {session.model}" if session.model else ""
     title = click.style(visible(name), bold=True)
-    yield f"{title}: {PROGRAMS[session.format]}{visible(model)}, {told}"
+    yield f"{title}: {LABELS[session.format]}{visible(model)}, {told}"
     earlier = compacted.before.compaction
     if earlier is not None and earlier.through_seq:
         yield f"Compacted before, through {reference(earlier.through_seq)}: what follows starts from that summary."

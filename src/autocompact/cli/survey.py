@@ -10,13 +10,13 @@ import click
 import msgspec
 
 from autocompact.cli.charts import bar, columns, marks, spread
-from autocompact.cli.report import PROGRAMS
 from autocompact.cli.terminal import visible
 from autocompact.core.plurals import plural
 from autocompact.core.redacted import edited
 from autocompact.core.references import reference
 from autocompact.recorded import Inspection
 from autocompact.recorded.inspecting import Repeat, Share
+from autocompact.sessions import LABELS
 
 _HEIGHT = 6
 _AXIS = 10
@@ -81,7 +81,7 @@ def _head(inspection: Inspection, name: str) -> Iterator[str]:
     session, tokens = inspection.session, inspection.context.cost.tokens
     model = f", {session.model}" if session.model else ""
     title = click.style(visible(name), bold=True)
-    yield f"{title}: {PROGRAMS[session.format]}{visible(model)}, {plural(inspection.messages, 'message')}"
+    yield f"{title}: {LABELS[session.format]}{visible(model)}, {plural(inspection.messages, 'message')}"
     share = tokens / inspection.window
     yield f"The context takes {tokens:,} of {inspection.window:,} tokens ({share:.0%}), counted with {inspection.counter}."
     if inspection.reported:

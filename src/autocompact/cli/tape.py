@@ -9,13 +9,12 @@ from typing import assert_never
 import click
 import msgspec
 
-from autocompact.cli.report import PROGRAMS
 from autocompact.cli.terminal import visible
 from autocompact.compactor import Compactor
 from autocompact.core.plurals import plural
 from autocompact.core.references import reference
 from autocompact.replay import Compacted, Failed, Invalid, Place, Refused, Step, Totals, believable
-from autocompact.sessions import Session
+from autocompact.sessions import LABELS, Session
 
 _BAR = 16
 _HEAD = f"{'turn':>5} {'before':>7}  {'context':<{_BAR}}  {'tokens':>19}  {'step':<9}  st./ref./miss."
@@ -34,7 +33,7 @@ def heading(session: Session, compactor: Compactor, *, name: str, width: int) ->
     source = f"the recording's usage until {reference(known)}, then " if usage else ""
     return "\n".join(
         (
-            f"{click.style(visible(name), bold=True)}: {PROGRAMS[session.format]}{visible(model)}, {plural(len(session.messages), 'message')}",
+            f"{click.style(visible(name), bold=True)}: {LABELS[session.format]}{visible(model)}, {plural(len(session.messages), 'message')}",
             *textwrap.wrap(f"Window {budget.window:,} tokens, {when} (mode {mode.name}), {author}.", width),
             f"Tokens by {source}our count with {compactor.counter.name}.",
             "",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from autocompact.sessions.read import FORMATS, read_session
+from autocompact.sessions.formats import KNOWN, LABELS
+from autocompact.sessions.read import read_session
 from autocompact.sessions.session import Format, Session, Skipped
 from autocompact.sessions.write import render_chat_json, render_markdown, write_claude_code
 
 __all__ = [
-    "FORMATS",
+    "KNOWN",
+    "LABELS",
     "Format",
     "Session",
     "Skipped",

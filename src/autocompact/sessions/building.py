@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 
 import msgspec
 
@@ -123,6 +124,28 @@ def undone_beyond(compactions: Iterable[Compaction], last: int) -> list[Compacti
         replace(compaction, status=undone) if compaction.through_seq > last else compaction
         for compaction in compactions
     ]
+
+
+def off_branch(parents: Mapping[str, str | None], last: str | None) -> frozenset[str]:
+    """The ids that are not on the way from the entry ``last`` to the root.
+
+    Args:
+        parents: for each entry the one it follows, None for a root.
+        last: where the active branch ends; None leaves no entry on it.
+    """
+    active: set[str] = set()
+    while last is not None and last not in active:
+        active.add(last)
+        last = parents.get(last)
+    return frozenset(id for id in parents if id not in active)
+
+
+def iso_time(seconds: float | None) -> str:
+    """A Unix time as ISO 8601 in UTC; "" for none and for what no calendar holds."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds") if seconds else ""
+    except (OverflowError, ValueError, OSError):
+        return ""
 
 
 def kind_of(fields: Mapping[str, msgspec.Raw]) -> str:

@@ -66,14 +66,21 @@ class _Document(msgspec.Struct, rename="camel"):
 
 
 _document = msgspec.json.Decoder(_Document).decode
+_objects = msgspec.json.Decoder(list[dict[str, msgspec.Raw]]).decode
 _message = msgspec.json.Decoder(_Message).decode
 _response = msgspec.json.Decoder(_Response).decode
 _words = msgspec.json.Decoder(list[_Words]).decode
 
 
 def matches(fields: Mapping[str, msgspec.Raw]) -> bool:
-    """Whether a document with these fields is one of Gemini CLI's."""
-    return bytes(fields.get("messages", b"")).startswith(b"[") and "sessionId" in fields
+    """Whether a document with these fields is one of Gemini CLI's: its messages have a type where Cline's have a role."""
+    if "sessionId" not in fields:
+        return False
+    try:
+        messages = _objects(fields.get("messages", b""))
+    except msgspec.DecodeError:
+        return bytes(fields.get("messages", b"")).startswith(b"[")
+    return not any("role" in message for message in messages)
 
 
 def read(lines: Iterable[bytes]) -> Session:

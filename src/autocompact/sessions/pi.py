@@ -12,7 +12,7 @@ import msgspec
 
 from autocompact.compaction.record import Compaction
 from autocompact.core.messages import Image, Part, Reasoning, Role, Text, ToolCall, ToolResult, Usage
-from autocompact.sessions.building import Log, as_text, imported, kind_of, string
+from autocompact.sessions.building import Log, as_text, imported, kind_of, off_branch, string
 from autocompact.sessions.jsonl import Lines
 from autocompact.sessions.session import Session
 
@@ -108,12 +108,7 @@ def read(lines: Iterable[bytes]) -> Session:
 def _left(entries: list[_Line]) -> frozenset[str]:
     """The ids that are not on the way from the last entry to the root; nothing where entries have no ids."""
     parents = {line.id: line.parent_id for line in entries if line.id}
-    step = next((line.id for line in reversed(entries) if line.id), None)
-    active: set[str] = set()
-    while step is not None and step not in active:
-        active.add(step)
-        step = parents.get(step)
-    return frozenset(id for id in parents if id not in active)
+    return off_branch(parents, next((line.id for line in reversed(entries) if line.id), None))
 
 
 class _Reader:

@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import BinaryIO
 
 import msgspec
 
+from autocompact.core.messages import Message, Reasoning, Text
 from autocompact.errors import InvalidRequest, UnreadableSession
-from autocompact.sessions import chat_json, claude_code, codex, copilot_cli, gemini_cli, openhands, pi
+from autocompact.sessions.formats import (
+    CHAT_OBJECT,
+    DOCUMENTS,
+    KNOWN,
+    LABELS,
+    LISTS,
+    TEXTS,
+    Fields,
+    Read,
+    readers,
+)
 from autocompact.sessions.jsonl import BOM, salvage
 from autocompact.sessions.session import Session
 from autocompact.wire.json import mend
 
-FORMATS = (
-    "Claude Code, Codex, Copilot CLI, Gemini CLI, pi, OpenHands, SWE-agent and tau-bench sessions, "
-    "OpenAI chat messages and Anthropic messages as JSON or JSON lines"
-)
+_HEAD_BYTES = 4_096
+"""Of a text, enough to recognise it."""
 
-_Fields: TypeAlias = Mapping[str, msgspec.Raw]
-_Reader: TypeAlias = Callable[[Iterable[bytes]], Session]
-_FORMATS: tuple[tuple[Callable[[_Fields], bool], _Reader], ...] = (
-    (codex.matches, codex.read),
-    (claude_code.matches, claude_code.read),
-    (copilot_cli.matches, copilot_cli.read),
-    (gemini_cli.matches, gemini_cli.read),
-    (pi.matches, pi.read),
-    (openhands.matches, openhands.read),
-    (chat_json.matches, chat_json.read),
-)
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _any = msgspec.json.Decoder(msgspec.Raw).decode
 
@@ -47,29 +45,36 @@ def read_session(path: Path) -> Session:
             session = _read(file, path=path)
     except OSError as error:
         raise UnreadableSession(_no_file(path, error)) from error
+    problems = f" {session.skipped[0].reason}." if session.skipped else ""
     if not session.messages:
-        problems = f" {session.skipped[0].reason}." if session.skipped else ""
         raise UnreadableSession(
-            f"{str(path)!r} is a {session.format} session without a single message.{problems} "
+            f"{str(path)!r} is a session of {LABELS[session.format]} without a single message.{problems} "
             "Choose a session in which something was said."
+        )
+    if not any(_says_something(message) for message in session.messages):
+        raise UnreadableSession(
+            f"{str(path)!r} looks like a session of {LABELS[session.format]}, but all of its "
+            f"{len(session.messages)} messages came out empty: another program wrote it, or a newer one.{problems} "
+            f"{_KNOWN}"
         )
     return session
 
 
+def _says_something(message: Message) -> bool:
+    return any(not isinstance(part, Text | Reasoning) or part.text for part in message.parts)
+
+
 def _read(file: BinaryIO, *, path: Path) -> Session:
-    first = file.readline()
-    while first and not first.removeprefix(BOM).strip():
-        first = file.readline()
+    first = next((line for line in file if line.removeprefix(BOM).strip()), b"")
     if not first:
         raise UnreadableSession(f"{str(path)!r} is empty: choose a session file with content.")
     file.seek(0)
-    if not _is_json(first):
-        content = _document(file)
-        if _is_json(content):
-            return _read_document(content, path=path)
+    if (read := _text_reader(file.read(_HEAD_BYTES))) is not None:
         file.seek(0)
-    elif first.removeprefix(BOM).lstrip().startswith(b"["):
-        return _read_document(_document(file), path=path)
+        return read(file)
+    if (content := _whole(file, first=first)) is not None:
+        return _read_document(content, path=path)
+    file.seek(0)
     reader = _reader(file)
     if reader is None:
         file.seek(0)
@@ -79,6 +84,16 @@ def _read(file: BinaryIO, *, path: Path) -> Session:
         return reader(file)
     except (msgspec.DecodeError, UnicodeDecodeError, InvalidRequest) as error:
         raise UnreadableSession(f"{str(path)!r} is JSON, but no session: {error}. {_KNOWN}") from error
+
+
+def _whole(file: BinaryIO, *, first: bytes) -> bytes | None:
+    """The file as one document, None where it is JSON lines; ``first`` is its first line with content."""
+    lines = _is_json(first) and not first.removeprefix(BOM).lstrip().startswith(b"[")
+    file.seek(0)
+    if lines:
+        return None
+    content = _document(file)
+    return content if _is_json(first) or _is_json(content) else None
 
 
 def _document(file: BinaryIO) -> bytes:
@@ -94,28 +109,31 @@ def _document(file: BinaryIO) -> bytes:
 def _read_document(content: bytes, *, path: Path) -> Session:
     try:
         if content.lstrip().startswith(b"["):
-            if chat_json.is_list(content):
-                return chat_json.read_list(content)
-        elif gemini_cli.matches(_fields(content)):
-            return gemini_cli.read([content])
-        elif chat_json.matches(_fields(content)):
-            return chat_json.read_object(content)
+            for reader in LISTS:
+                if reader.matches(content):
+                    return reader.read([content])
+        else:
+            fields = _fields(content)
+            for reader in (*DOCUMENTS, CHAT_OBJECT):
+                if reader.matches(fields):
+                    return reader.read([content])
     except (msgspec.DecodeError, InvalidRequest) as error:
         raise UnreadableSession(f"{str(path)!r} is JSON, but no session: {error}. {_KNOWN}") from error
     raise UnreadableSession(f"{str(path)!r} is JSON, but no session that is known. {_KNOWN}")
 
 
-def _reader(lines: Iterable[bytes]) -> _Reader | None:
+def _text_reader(head: bytes) -> Read | None:
+    """The reader of a text that is no JSON, by how it begins."""
+    text = head.removeprefix(BOM).decode(errors="replace")
+    return next((read for matches, read in TEXTS if matches(text)), None)
+
+
+def _reader(lines: Iterable[bytes]) -> Read | None:
     """The reader of the first format that a line belongs to."""
-    for line in lines:
-        for fields in _objects(line):
-            for matches, read in _FORMATS:
-                if matches(fields):
-                    return read
-    return None
+    return next((read for line in lines for fields in _objects(line) for read in readers(fields)), None)
 
 
-def _objects(line: bytes) -> Iterator[_Fields]:
+def _objects(line: bytes) -> Iterator[Fields]:
     try:
         # The decoder checks only the strings that it makes: a reader must never meet bytes that are no text.
         line.decode()
@@ -133,7 +151,7 @@ def _is_json(content: bytes) -> bool:
     return True
 
 
-_KNOWN = f"Known are {FORMATS}."
+_KNOWN = f"Known are {KNOWN}."
 
 
 def _no_file(path: Path, error: OSError) -> str:

@@ -10,7 +10,27 @@ from autocompact.compaction.record import Compaction
 from autocompact.core.messages import Message
 
 Format: TypeAlias = Literal[
-    "claude_code", "codex", "copilot_cli", "gemini_cli", "pi", "openai", "anthropic", "openhands"
+    "claude_code",
+    "codex",
+    "copilot_cli",
+    "gemini_cli",
+    "opencode",
+    "pi",
+    "qwen_code",
+    "goose",
+    "aider",
+    "cline",
+    "cursor",
+    "continue",
+    "openhands",
+    "chatgpt",
+    "claude_ai",
+    "openai",
+    "openai_responses",
+    "anthropic",
+    "gemini",
+    "langchain",
+    "vercel_ai",
 ]
 
 

@@ -1,0 +1,145 @@
+"""The chats that Claude.ai hands out as ``conversations.json``: a list of conversations, each a list of messages.
+
+A reply holds its calls with their results, newer exports without ids: a result belongs to the oldest open call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from autocompact.core.messages import Part, Reasoning, Text, ToolCall, ToolResult
+from autocompact.sessions.building import Log, as_text, off_branch
+from autocompact.sessions.exports import last_used
+from autocompact.sessions.session import Session, Skipped
+
+
+class _Block(msgspec.Struct):
+    type: str = ""
+    text: str | None = None
+    thinking: str | None = None
+    id: str | None = None
+    name: str | None = None
+    input: msgspec.Raw = msgspec.Raw(b"{}")
+    content: msgspec.Raw = msgspec.Raw(b"")
+    is_error: bool | None = None
+
+
+class _Attachment(msgspec.Struct):
+    file_name: str | None = None
+    extracted_content: str | None = None
+
+
+class _Message(msgspec.Struct):
+    sender: str
+    uuid: str = ""
+    text: str | None = None
+    content: list[_Block] | None = None
+    created_at: str | None = None
+    attachments: list[_Attachment] | None = None
+    parent_message_uuid: str | None = None
+
+
+class _Chat(msgspec.Struct):
+    chat_messages: list[msgspec.Raw]
+    name: str | None = None
+    model: str | None = None
+    updated_at: str | None = None
+    current_leaf_message_uuid: str | None = None
+
+
+_chat = msgspec.json.Decoder(_Chat).decode
+_message = msgspec.json.Decoder(_Message).decode
+_blocks = msgspec.json.Decoder(list[_Block]).decode
+
+
+def matches(fields: Mapping[str, msgspec.Raw]) -> bool:
+    """Whether an object is a conversation of Claude.ai."""
+    return bytes(fields.get("chat_messages", b"")).startswith(b"[")
+
+
+def read(lines: Iterable[bytes]) -> Session:
+    """Read one conversation of Claude.ai, or the last used of a list of them.
+
+    Raises:
+        msgspec.DecodeError: the document as a whole has another shape.
+    """
+    chat, skipped = last_used(
+        lines, _chat, used=lambda chat: chat.updated_at or "", title=lambda chat: chat.name or ""
+    )
+    messages: list[_Message] = []
+    for index, raw in enumerate(chat.chat_messages):
+        try:
+            messages.append(_message(raw))
+        except msgspec.DecodeError as error:
+            skipped.append(Skipped(line=0, reason=f"message {index} has unexpected content: {error}"))
+    leaf, known = chat.current_leaf_message_uuid, {message.uuid for message in messages}
+    parents = {message.uuid: message.parent_message_uuid for message in messages if message.uuid}
+    left = off_branch(parents, leaf) if leaf in known else frozenset[str]()
+    shown, abandoned = _Reader(), _Reader()
+    for message in messages:
+        (abandoned if message.uuid in left else shown).feed(message)
+    return Session(
+        format="claude_ai",
+        messages=tuple(shown.log.messages),
+        abandoned=tuple(abandoned.log.messages),
+        skipped=tuple(skipped),
+        lines=tuple(shown.log.lines),
+        model=chat.model or "",
+        title=chat.name or "",
+    )
+
+
+@dataclass(slots=True)
+class _Reader:
+    log: Log = field(default_factory=Log)
+    _calls: int = 0
+
+    def feed(self, message: _Message) -> None:
+        if message.sender == "human":
+            self._request(message)
+        else:
+            self._reply(message)
+
+    def _request(self, message: _Message) -> None:
+        time = message.created_at or ""
+        files = [
+            Text(text=f"{each.file_name or 'attachment'}:\n{each.extracted_content}")
+            for each in message.attachments or ()
+            if each.extracted_content
+        ]
+        words = [Text(text=block.text) for block in message.content or () if block.text]
+        parts = words or ([Text(text=message.text)] if message.text else [])
+        self.log.add("user", files, line=1, synthetic=True, time=time)
+        self.log.add("user", parts, line=1, id=message.uuid, time=time)
+
+    def _reply(self, message: _Message) -> None:
+        """Each result ends a message."""
+        time, id = message.created_at or "", message.uuid
+        said: list[Part] = []
+        waiting: list[str] = []
+        for block in message.content or [_Block(text=message.text)]:
+            if block.type == "tool_use":
+                self._calls += 1
+                waiting.append(block.id or f"call-{self._calls}")
+                said.append(ToolCall(id=waiting[-1], name=block.name or "", arguments=as_text(block.input)))
+            elif block.type == "tool_result" and waiting:
+                self.log.add("assistant", said, line=1, id=id, time=time)
+                said = []
+                text, failed = _result_text(block.content), bool(block.is_error)
+                result = ToolResult(call_id=waiting.pop(0), text=text, is_error=failed)
+                self.log.add("tool", [result], line=1, time=time)
+            elif block.thinking:
+                said.append(Reasoning(text=block.thinking))
+            elif block.text:
+                said.append(Text(text=block.text))
+        self.log.add("assistant", said, line=1, id=id, time=time)
+
+
+def _result_text(content: msgspec.Raw) -> str:
+    try:
+        return "\n".join(block.text for block in _blocks(content) if block.text)
+    except msgspec.DecodeError:
+        return as_text(content)

@@ -1,0 +1,167 @@
+"""LangChain messages as JSON: ``messages_to_dict``, ``dumpd`` and the plain dump of a message, in a list or an object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from autocompact.core.messages import Image, Part, Reasoning, Role, Text, ToolCall, ToolResult, Usage
+from autocompact.sessions.building import Log, as_text, kind_of, string
+from autocompact.sessions.session import Session, Skipped
+
+_ROLES: Mapping[str, Role] = {
+    "human": "user",
+    "HumanMessage": "user",
+    "HumanMessageChunk": "user",
+    "ai": "assistant",
+    "AIMessage": "assistant",
+    "AIMessageChunk": "assistant",
+    "system": "system",
+    "SystemMessage": "system",
+    "tool": "tool",
+    "ToolMessage": "tool",
+}
+_LISTS = ("messages", "history")
+
+
+class _Url(msgspec.Struct):
+    url: str = ""
+
+
+class _Block(msgspec.Struct):
+    type: str = ""
+    text: str | None = None
+    thinking: str | None = None
+    reasoning: str | None = None
+    image_url: _Url | str | None = None
+
+
+class _Call(msgspec.Struct):
+    name: str = ""
+    args: msgspec.Raw = msgspec.Raw(b"{}")
+    id: str | None = None
+
+
+class _Usage(msgspec.Struct):
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class _Message(msgspec.Struct):
+    content: msgspec.Raw = msgspec.Raw(b"")
+    id: str | None = None
+    tool_calls: list[_Call] | None = None
+    tool_call_id: str = ""
+    status: str = ""
+    usage_metadata: _Usage | None = None
+    response_metadata: dict[str, msgspec.Raw] | None = None
+
+
+_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_path = msgspec.json.Decoder(list[str]).decode
+_block = msgspec.json.Decoder(_Block).decode
+_message = msgspec.json.Decoder(_Message).decode
+
+
+def matches(fields: Mapping[str, msgspec.Raw]) -> bool:
+    """Whether an object is a message of LangChain, or holds a list of them."""
+    if _opened(fields) is not None:
+        return True
+    return any(name in fields and _is_list(fields[name]) for name in _LISTS)
+
+
+def read(lines: Iterable[bytes]) -> Session:
+    """Read a list of messages, or an object that holds one.
+
+    Raises:
+        msgspec.DecodeError: the document as a whole has another shape.
+    """
+    document = b"".join(lines)
+    if document.lstrip().startswith(b"["):
+        raws = _items(document)
+    else:
+        fields = _fields(document)
+        name = next((name for name in _LISTS if name in fields and _is_list(fields[name])), "")
+        raws = _items(fields[name]) if name else [msgspec.Raw(document)]
+    log, skipped = Log(), list[Skipped]()
+    for index, raw in enumerate(raws):
+        try:
+            opened = _opened(_fields(raw))
+            if opened is None:
+                skipped.append(Skipped(line=0, reason=f"message {index} is of no kind that is known"))
+            else:
+                _add(log, _message(opened[1]), role=opened[0])
+        except msgspec.DecodeError as error:
+            skipped.append(Skipped(line=0, reason=f"message {index} has unexpected content: {error}"))
+    return Session(
+        format="langchain",
+        messages=tuple(log.messages),
+        skipped=tuple(skipped),
+        lines=tuple(log.lines),
+        model=log.model,
+    )
+
+
+def _is_list(raw: msgspec.Raw) -> bool:
+    try:
+        first = next(iter(_items(raw)), msgspec.Raw(b""))
+        return _opened(_fields(first)) is not None
+    except msgspec.DecodeError:
+        return False
+
+
+def _opened(fields: Mapping[str, msgspec.Raw]) -> tuple[Role, bytes] | None:
+    """The role and the members of a message in any of the three shapes; None where it is none."""
+    kind = kind_of(fields)
+    if kind == "constructor" and "kwargs" in fields:
+        try:
+            kind = _path(fields.get("id", b""))[-1]
+        except (msgspec.DecodeError, IndexError):
+            return None
+        members = bytes(fields["kwargs"])
+    elif "data" in fields:
+        members = bytes(fields["data"])
+    elif "content" in fields and "role" not in fields:
+        members = msgspec.json.encode(fields)
+    else:
+        return None
+    return (_ROLES[kind], members) if kind in _ROLES else None
+
+
+def _add(log: Log, message: _Message, *, role: Role) -> None:
+    parts = _parts(message)
+    if role == "tool":
+        text = "\n".join(part.text for part in parts if isinstance(part, Text))
+        media = tuple(part for part in parts if isinstance(part, Image))
+        failed = message.status == "error"
+        parts = [ToolResult(call_id=message.tool_call_id, text=text, is_error=failed, media=media)]
+    parts += [
+        ToolCall(id=c.id or "", name=c.name, arguments=as_text(c.args)) for c in message.tool_calls or ()
+    ]
+    usage, metadata = message.usage_metadata, message.response_metadata or {}
+    model = string(metadata.get("model_name", b"")) or string(metadata.get("model", b""))
+    spent = (
+        Usage(prompt=usage.input_tokens, completion=usage.output_tokens)
+        if usage and usage.input_tokens
+        else None
+    )
+    log.add(role, parts, line=1, id=message.id or "", model=model, usage=spent)
+
+
+def _parts(message: _Message) -> list[Part]:
+    if not bytes(message.content).startswith(b"["):
+        text = string(message.content)
+        return [Text(text=text)] if text else []
+    parts: list[Part] = []
+    for raw in _items(message.content):
+        block = _Block(text=string(raw)) if bytes(raw).startswith(b'"') else _block(raw)
+        if block.text:
+            parts.append(Text(text=block.text))
+        elif thought := block.thinking or block.reasoning:
+            parts.append(Reasoning(text=thought))
+        elif block.image_url is not None:
+            url = block.image_url if isinstance(block.image_url, str) else block.image_url.url
+            parts.append(Image(url=url))
+    return parts
