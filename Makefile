@@ -13,7 +13,7 @@ export UV_PYTHON_DOWNLOADS := never
 export UV_PROJECT_ENVIRONMENT := .venv
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-real test-clients test-clients-newest browser check bench screenshots format docs lint types layers clean
+.PHONY: help run test test-long test-real test-clients test-clients-newest browser check bench screenshots format docs lint types layers clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 16
@@ -39,6 +39,9 @@ test: $(SYNCED) browser  ## Run all tests; the pure packages must be covered bra
 	$(BIN)/pytest -n 2 --dist worksteal $(PURE:%=tests/%) --cov --cov-report=
 	$(BIN)/coverage report --fail-under=100
 	$(BIN)/pytest -n 2 --dist worksteal $(PURE:%=--ignore=tests/%)
+
+test-long: $(SYNCED) browser  ## Run all tests with 1,000 examples a property and hundreds of turns (an hour)
+	HYPOTHESIS_PROFILE=long $(BIN)/pytest -n 2 --dist worksteal
 
 browser:  ## Install Chromium, for the tests of the page, where it is missing (Debian, as root)
 	@command -v chromium >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } \

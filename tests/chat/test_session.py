@@ -29,6 +29,7 @@ from tests.chat.chatting import (
     chatting,
     environment,
 )
+from tests.lengths import turns
 
 pytestmark = pytest.mark.anyio
 
@@ -174,8 +175,8 @@ async def test_the_model_of_a_conversation_is_switched_and_kept(tmp_path: Path) 
 
 @pytest.mark.requirement("D1", "D10")
 @pytest.mark.parametrize("model", APIS)
-async def test_hundreds_of_turns_with_tools_stay_within_a_window_of_16k(tmp_path: Path, model: str) -> None:
-    turns = 400
+async def test_many_turns_with_tools_stay_within_a_window_of_16k(tmp_path: Path, model: str) -> None:
+    last = turns(100, long=400)
     (tmp_path / "log.txt").write_text("".join(f"line {number} of the log\n" for number in range(120)))
 
     def answer(request: Received):
@@ -194,7 +195,7 @@ async def test_hundreds_of_turns_with_tools_stay_within_a_window_of_16k(tmp_path
         chatting(tmp_path, provider, config=config) as service,
     ):
         session = await service.create()
-        for number in range(1, turns + 1):
+        for number in range(1, last + 1):
             await session.send(f"Turn {number}: what is new in the log?")
             ended = await session.wait()
             assert ended is not None
@@ -205,13 +206,13 @@ async def test_hundreds_of_turns_with_tools_stay_within_a_window_of_16k(tmp_path
         used = session.meter().used
 
     assert [message.text for message in log if message.is_request] == [
-        f"Turn {number}: what is new in the log?" for number in range(1, turns + 1)
+        f"Turn {number}: what is new in the log?" for number in range(1, last + 1)
     ]
-    assert sum(bool(message.calls) for message in log) == turns
+    assert sum(bool(message.calls) for message in log) == last
     assert max(request.tokens for request in provider.requests) <= 16_000
     assert used < 16_000
     assert records
-    assert len(records) < turns // 2
+    assert len(records) < last // 2
     assert found
 
 

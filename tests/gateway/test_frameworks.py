@@ -13,10 +13,11 @@ import pytest
 from autocompact.testing import FakeProvider
 from tests.gateway.serving import gateway_before
 from tests.gateway.test_long_conversations import OUTPUT, answer, asking, builder, log_of
+from tests.lengths import turns
 
 pytestmark = pytest.mark.anyio
 
-LONG = (400, 4, 16_000)
+LONG = (turns(120, long=400), 4, 8_000)
 """Turns, of which one in so many uses the tools, and the window. OpenAI's client walks through each history in a way that
 takes minutes for so many turns."""
 

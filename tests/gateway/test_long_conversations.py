@@ -18,11 +18,12 @@ from autocompact.stores.sqlite import SqliteStore
 from autocompact.testing import Answer, FakeProvider, Received
 from tests.gateway.serving import gateway_before
 from tests.gateway.speakers import SPEAKERS, Json, Official, Said, Speaker, Wire, official
+from tests.lengths import turns
 
 pytestmark = pytest.mark.anyio
 
 WINDOW = 16_000
-TURNS = 400
+TURNS = turns(200, long=400)
 EVERY = 4
 """Turns of which one uses the tools. The clients' own work grows with the square of the messages."""
 
@@ -85,7 +86,7 @@ def builder(asked: Received) -> Answer:
 
 @pytest.mark.requirement("E7")
 @pytest.mark.parametrize("speaker", SPEAKERS, ids=lambda speaker: speaker.dialect)
-async def test_400_turns_with_tools_never_overflow_and_every_reply_is_right(
+async def test_hundreds_of_turns_with_tools_never_overflow_and_every_reply_is_right(
     speaker: Speaker, tmp_path: Path
 ) -> None:
     history = speaker.begun()
@@ -107,9 +108,10 @@ async def test_400_turns_with_tools_never_overflow_and_every_reply_is_right(
             history += said.items
         session = await stack.enter_async_context(aiohttp.ClientSession())
         (kept,) = await conversations(session, url)
-        (turned_back,) = (place for place, item in enumerate(history) if "[made 300-2]" in str(item))
-        said = await told(client, speaker, history[: turned_back + 1], turn=300)
-        assert said.text == answer(300, every=EVERY)
+        back = TURNS // EVERY * 3 // 4 * EVERY
+        (turned_back,) = (place for place, item in enumerate(history) if f"[made {back}-2]" in str(item))
+        said = await told(client, speaker, history[: turned_back + 1], turn=back)
+        assert said.text == answer(back, every=EVERY)
     sizes = [asked.tokens for asked in provider.requests]
     assert len(sizes) == TURNS + TURNS // EVERY + 1  # nothing was refused and sent again
     assert max(sizes) <= WINDOW - OUTPUT
