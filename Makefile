@@ -4,12 +4,17 @@ PYTHON ?= python3
 UV_VERSION := >=0.10,<1
 
 BIN := .venv/bin
+UV := $(BIN)/uv
+# What is installed: the base, with the page and the gateway, with everything for tests.
+BASE := .venv/.base
+CHAT := .venv/.chat
 SYNCED := .venv/.synced
 # What decides without I/O: all of it is covered by its own tests, and only there coverage costs its time.
 PURE := core ledger compaction memory wire
 SESSION := examples/sessions/fix-invoice-rounding.jsonl
 
 export UV_PYTHON_DOWNLOADS := never
+export UV_SYSTEM_CERTS := true
 export UV_PROJECT_ENVIRONMENT := .venv
 
 .DEFAULT_GOAL := help
@@ -18,7 +23,7 @@ export UV_PROJECT_ENVIRONMENT := .venv
 help:  ## Show the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 16
 
-run: $(SYNCED)  ## Compact the example session, then show a chat on http://127.0.0.1:8787
+run: $(BASE)  ## Compact the example session, then show a chat on http://127.0.0.1:8787
 	@mkdir -p build
 	@$(BIN)/autocompact compact $(SESSION) --window 64000 --to 12000 --out build/compacted.md
 	@echo
@@ -31,8 +36,10 @@ run: $(SYNCED)  ## Compact the example session, then show a chat on http://127.0
 	@echo '  compact a session of your own            $(BIN)/autocompact compact SESSION --preview'
 	@echo '  where agents keep their sessions         docs/guides/compact-a-session.md'
 	@echo
+	@$(MAKE) --no-print-directory $(CHAT)
 	@echo 'A chat with an example in it, until Ctrl-C:'
-	@AUTOCOMPACT_CHAT_DB=build/chat.db AUTOCOMPACT_CHAT_WORKSPACE=examples AUTOCOMPACT_GATEWAY_DB=:memory: $(BIN)/autocompact serve
+	@trap : INT; AUTOCOMPACT_CHAT_DB=build/chat.db AUTOCOMPACT_CHAT_WORKSPACE=examples AUTOCOMPACT_GATEWAY_DB=:memory: \
+		$(BIN)/autocompact serve; code=$$?; test $$code -eq 130 || exit $$code
 
 test: $(SYNCED) browser  ## Run all tests; the pure packages must be covered branch by branch
 	$(BIN)/coverage erase
@@ -86,11 +93,26 @@ layers: $(SYNCED)  ## Check who may import whom
 clean:  ## Remove the environment and everything generated
 	rm -rf .venv build dist .coverage .coverage.* .hypothesis .import_linter_cache .pytest_cache .ruff_cache
 
-# --inexact leaves uv and pip, which the lock does not name, in the environment.
-$(SYNCED): pyproject.toml uv.lock
+$(UV):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo 'autocompact needs Python 3.11 or newer: make PYTHON=/path/to/python3 ...' >&2; exit 1; }
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv$(UV_VERSION)'
-	$(BIN)/uv sync --frozen --inexact --all-groups --all-extras --python $(BIN)/python
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv$(UV_VERSION)'
+
+# --inexact leaves in the environment what one of the others installed, and uv and pip, which the lock does not name.
+SYNC := $(UV) sync --quiet --frozen --inexact --python $(BIN)/python
+
+$(BASE): pyproject.toml uv.lock | $(UV)
+	@echo 'Installing autocompact into .venv: 28 packages, 45 MB'
+	@$(SYNC) --no-default-groups
 	@touch $@
+
+$(CHAT): pyproject.toml uv.lock | $(UV)
+	@echo 'Installing the chat page and the gateway into .venv: 80 packages more, 160 MB'
+	@$(SYNC) --no-default-groups --extra chat --extra gateway
+	@touch $@
+
+$(SYNCED): pyproject.toml uv.lock | $(UV)
+	@echo 'Installing everything that the tests need into .venv'
+	@$(SYNC) --all-groups --all-extras
+	@touch $@ $(BASE) $(CHAT)
