@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from autocompact.vocabulary import load_counter
 from tests.cli.program import CODING, Program
+from tests.cli.pseudo_terminal import PseudoTerminal
 from tests.cli.test_compact import compacted, texts_of
 
 PASTED = "Please sum this up.\n" + "\n".join(f"row {n} of the table that was pasted" for n in range(2_500))
@@ -98,3 +100,43 @@ def test_a_last_message_larger_than_the_summary_is_shown_by_its_beginning_and_en
     near = compacted(program, path, "--to", 6_000)
     assert near["receipt"]["tokens_after"] <= 6_000
     assert load_counter().count(texts_of(near["messages"], role="user")[-1]) > 2_000
+
+
+@pytest.mark.parametrize("size", ["12k", "12K", "12,000", "12_000", "0.012m", " 12000 "])
+def test_sizes_are_written_as_people_write_them(program: Program, size: str) -> None:
+    asked = program("compact", CODING, "--window", "64k", "--to", size, "--preview")
+    usual = program("compact", CODING, "--window", "64000", "--to", "12000", "--preview")
+    assert asked.code == 0
+    assert asked.report == usual.report
+
+
+@pytest.mark.parametrize("size", ["12kb", "1.2345k", "1,2", "k", "twelve", "-", "١٢k٫"])
+def test_what_is_no_size_is_refused_with_the_forms_that_are(program: Program, size: str) -> None:
+    ended = program("compact", CODING, "--to", size)
+    assert ended.code == 2
+    assert "is not a whole number: write 12000 or 12k" in ended.err
+
+
+def test_on_a_terminal_the_report_is_shown_and_the_context_is_kept_off_the_screen(tmp_path: Path) -> None:
+    environment = {**os.environ, "HOME": str(tmp_path), "TERM": "xterm"}
+    with PseudoTerminal("compact", str(CODING), "--to", "3k", cwd=tmp_path, env=environment) as terminal:
+        assert terminal.ended() == 0
+        shown = terminal.text
+    assert "summarised" in shown
+    assert "--to 3k --out compacted.md" in shown
+    assert "Conversation Summary" not in shown
+    with PseudoTerminal(
+        "compact", str(CODING), "--to", "3k", "--out", "-", cwd=tmp_path, env=environment
+    ) as terminal:
+        assert terminal.ended() == 0
+        shown = terminal.text
+    assert "Conversation Summary" in shown
+    assert list(tmp_path.glob("-")) == []
+
+
+def test_the_report_says_what_out_replaced(program: Program, tmp_path: Path) -> None:
+    out = tmp_path / "compacted.md"
+    first = program("compact", CODING, "--to", "3000", "--out", str(out))
+    second = program("compact", CODING, "--to", "3000", "--out", str(out))
+    assert "in place of" not in first.err
+    assert "in place of the file that was there" in " ".join(second.err.split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from autocompact.cli.defaults import summary_model, window
 from autocompact.cli.export import Format
 from autocompact.cli.models import chosen_model, model_options
 from autocompact.cli.running import run
-from autocompact.cli.sources import Source, check_out, deliver, opened, read_text
+from autocompact.cli.sources import Source, check_out, deliver, fills_screen, opened, read_text
 from autocompact.cli.terminal import progress, tell, width
 from autocompact.cli.values import count
 
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
     from autocompact.ports import Model
     from autocompact.recorded import Compacted, Options
     from autocompact.sessions import Session
+
+STDOUT = Path("-")
+_NEXT = """
+The compacted context is not shown on a terminal:
+  keep it    {command} --out compacted.md
+  read it    {command} | less"""
 
 COUNT, NONE_OR_COUNT = count(least=1), count(least=0)
 FILE = click.Path(path_type=Path)
@@ -89,7 +96,12 @@ class Wanted(Sizes):
     show_default=True,
     help="Form of the compacted context.",
 )
-@click.option("--out", type=FILE, metavar="FILE", help="Write it to FILE instead of stdout.")
+@click.option(
+    "--out",
+    type=FILE,
+    metavar="FILE",
+    help="Write it to FILE; - is stdout, where it goes without --out unless that is a terminal.",
+)
 @model_options
 @click.option(
     "--fallback",
@@ -114,7 +126,8 @@ def compact(
 ) -> None:
     """Compact SESSION: a report on stderr, the compacted context on stdout or in a file.
 
-    SESSION is a recorded session, or - for stdin. It is only read.
+    SESSION is a recorded session, or - for stdin. It is only read. On a terminal only the report is shown: --out FILE
+    keeps the context, and a pipe shows it.
 
     With --to, old tool outputs are masked first, and nothing is summarised if that is enough; --summary-tokens,
     --tail-tokens, --summary, --focus and a --pin TEXT ask for a summary.
@@ -125,15 +138,20 @@ def compact(
     text = read_text(summary) if summary else None
     asked = chosen_model(**summary_model({"model": model, "base_url": base_url, "api_key_env": api_key_env}))
     with opened(session) as source:
+        shown = out is None and format != "json" and fills_screen()
+        out = None if out == STDOUT else out
         check_out(out, session=source.path)
+        replaced = out is not None and out.exists()
         writer = None if preview else asked
         compacted = compacted_from(
             source, writer, fallback=bool(fallback), summary=text, pins=pin, focus=focus, **sizes
         )
-        if format == "json" or not preview:
+        if format == "json" or not (preview or shown):
             deliver(export(compacted, format, source=source.path), None if preview else out)
-    written = "" if preview or out is None else str(out)
+    written = "" if preview or out is None else f"{out}{', in place of the file that was there' * replaced}"
     tell(report(compacted, source.name, preview=preview, written=written, width=width(sys.stderr)))
+    if shown and not preview:
+        tell(_NEXT.format(command=shlex.join(["autocompact", *sys.argv[1:]])))
     if asked and preview:
         tell(f"This preview was made offline: without --preview {asked.name} is asked for the summary.")
 

@@ -96,6 +96,12 @@ def can_ask() -> bool:
     return stream is not None and stream.isatty()
 
 
+def fills_screen() -> bool:
+    """True if stdout is a terminal, on which a long text would push everything else away."""
+    stream: TextIO | None = sys.stdout  # None where it was closed (>&-)
+    return stream is not None and stream.isatty()
+
+
 def _stdin() -> TextIO | None:
     return sys.stdin  # None where it was closed (<&-)
 

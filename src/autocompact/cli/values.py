@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 
 import click
@@ -17,16 +19,33 @@ def folder(value: str) -> Path:
     return path
 
 
+_NUMBER = re.compile(r"(\d+(?:[_,]\d{3})*|\d+)(\.\d+)?([kKmM]?)")
+_TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
+
+
 def count(*, least: int) -> Callable[[str], int]:
-    """What reads a whole number of at least ``least``; click adds the name of the option to its error."""
+    """A reader of whole numbers of at least ``least``: ``12000``, ``12,000``, ``12k`` or ``1.5m``.
+
+    click adds the name of the option to its error.
+    """
 
     def read(value: str) -> int:
-        try:
-            number = int(value)
-        except ValueError:
-            raise click.BadParameter(f"{value!r} is not a whole number.") from None
+        number = _number(value)
         if number < least:
             raise click.BadParameter(f"{number} is too small, the least is {least}.")
         return number
 
     return read
+
+
+def _number(value: str) -> int:
+    found = _NUMBER.fullmatch(value.strip())
+    if found is None:
+        if value.strip().lstrip("-+").isdecimal():
+            return int(value)
+        raise click.BadParameter(f"{value!r} is not a whole number: write 12000 or 12k.")
+    digits, part, unit = found.groups()
+    exact = Decimal(digits.replace(",", "").replace("_", "") + (part or "")) * _TIMES[unit.lower()]
+    if exact != int(exact):
+        raise click.BadParameter(f"{value!r} is not a whole number: write 12000 or 12k.")
+    return int(exact)
