@@ -390,7 +390,7 @@ Compacted before, through m9: what follows starts from that summary.
 
 before      █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   2,326 tokens    1%
 after       █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░     364 tokens    0%
-            of a window of 200,000 tokens
+            of a window of 200,000 tokens (that of claude-x)
 
 verbatim    your last request (m10)
 summarised  8 messages, m11 to m18, in 275 tokens with the ledger

@@ -46,9 +46,9 @@ def test_the_window_of_a_session(program: Program, tmp_path: Path) -> None:
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.decode().replace(str(tmp_path), "FOLDER") == snapshot("""\
 FOLDER/pump.jsonl: Claude Code, claude-x, 17 messages
-The context takes 3,064 of 100,000 tokens (3%), counted with o200k_base.
-The provider reported 1,010 at the end: with system prompt and tool schemas, by
-its own tokenizer.
+The last request took 1,010 of 100,000 tokens, 1%, as the provider reported.
+The log alone has 3,064, counted with o200k_base: more than the provider
+reported.
 
 By role
   tool results  ████████████     2,868  93.6%  5 messages
@@ -186,3 +186,61 @@ def test_every_recorded_session_can_be_looked_at(program: Program, path: Path) -
     document = json.loads(program("inspect", path, "--json").out)
     assert sum(role["tokens"] for role in document["roles"]) == document["tokens"]
     assert all(repeat["tokens"] > 0 and len(repeat["seqs"]) > 1 for repeat in document["repeats"])
+
+
+def _codex(
+    folder: Path, *, model: str, window: int | None, tokens: int, then_compacted: bool = False
+) -> Path:
+    """A Codex session whose last request took ``tokens``."""
+
+    def line(kind: str, **payload: object) -> object:
+        return {"timestamp": f"2026-03-01T10:00:0{len(lines)}Z", "type": kind, "payload": payload}
+
+    def said(role: str, text: str) -> object:
+        kind = "input_text" if role == "user" else "output_text"
+        return line("response_item", type="message", role=role, content=[{"type": kind, "text": text}])
+
+    lines: list[object] = []
+    lines.append(line("turn_context", cwd="/srv", model=model))
+    lines.append(said("user", "mend the pump"))
+    lines.append(said("assistant", "I did."))
+    usage = {
+        "last_token_usage": {"input_tokens": tokens - 4, "output_tokens": 4},
+        "model_context_window": window,
+    }
+    lines.append(line("event_msg", type="token_count", info=usage))
+    if then_compacted:
+        lines.append(line("compacted", message="The pump is mended."))
+    path = folder / "rollout.jsonl"
+    path.write_text("".join(json.dumps(each) + "\n" for each in lines))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("model", "window", "said"),
+    [
+        ("gpt-5.5", 258_400, "took 97,000 of 258,400 tokens (from the session), 38%,"),
+        ("gpt-5", None, "took 97,000 of 272,000 tokens (that of gpt-5), 36%,"),
+        ("mine", None, "took 97,000 of 200,000 tokens (assumed: --window says otherwise), 48%,"),
+    ],
+)
+def test_the_head_is_what_the_provider_reported_of_a_window_whose_source_is_named(
+    program: Program, tmp_path: Path, model: str, window: int | None, said: str
+) -> None:
+    ended = program("inspect", _codex(tmp_path, model=model, window=window, tokens=97_000))
+    shown = " ".join(ended.out.decode().split())
+    assert said in shown
+    assert "are outside of it (system prompt, tool schemas, attachments)" in shown
+    given = program(
+        "inspect", _codex(tmp_path, model=model, window=window, tokens=97_000), "--window", "128k"
+    )
+    assert "took 97,000 of 128,000 tokens, 76%," in " ".join(given.out.decode().split())
+
+
+def test_a_figure_from_before_a_compaction_is_not_shown_as_the_present_one(
+    program: Program, tmp_path: Path
+) -> None:
+    path = _codex(tmp_path, model="gpt-5", window=None, tokens=97_000, then_compacted=True)
+    shown = " ".join(program("inspect", path).out.decode().split())
+    assert "97,000 of" not in shown
+    assert "The context takes" in shown

@@ -89,6 +89,7 @@ def _qwen() -> list[object]:
             message=said("model", {"text": "hm", "thought": True}, {"text": FIRST}, call(0), call(1)),
             model="model-x",
             usageMetadata=usage,
+            contextWindowSize=1_000_000,
         ),
         line(3, "tool_result", message=said("user", answer(0), answer(1)), provenance="tool_result"),
         line(4, "assistant", message=said("model", {"text": LAST}), model="model-x"),

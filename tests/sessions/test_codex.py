@@ -66,6 +66,16 @@ def test_screen_events_are_not_read_a_second_time() -> None:
     assert (session.lines, session.cwd, session.model) == ((3, 5, 10), "/srv/pump", "gpt-x")
 
 
+def test_the_window_is_the_one_recorded_last() -> None:
+    session = read(
+        message("user", "go"),
+        line("event_msg", type="task_started", model_context_window=121_600),
+        line("event_msg", type="token_count", info={"model_context_window": 258_400}),
+        line("event_msg", type="token_count", info=None),
+    )
+    assert session.window == 258_400
+
+
 def test_only_a_leading_developer_message_is_the_system_prompt() -> None:
     session = read(message("developer", "rules"), message("user", "go"), message("developer", "new rules"))
     assert [(m.role, m.synthetic) for m in session.messages] == [

@@ -93,6 +93,7 @@ def test_what_a_format_knows_of_its_session_is_kept(tmp_path: Path) -> None:
         *("chatgpt", "chatgpt alone", "claude.ai", "aider"),
     ]
     assert used == ["opencode", "qwen", "cline", "langchain"]
+    assert {name: session.window for name, session in known.items() if session.window} == {"qwen": 1_000_000}
 
 
 @pytest.mark.parametrize("name", SAMPLES)

@@ -167,7 +167,7 @@ def compacted_from(
     wanted = Options(**options)
     with progress(f"Compacting {source.name}{f' with {model.name}' if model else ''}"):
         session = source.read()
-        wanted = replace(wanted, window=window(wanted.window, session.model))
+        wanted = replace(wanted, window=window(wanted.window, session))
         counter = default_counter(session.model)
         if model is None:
             return compact_session(session, wanted, counter=counter, clock=SystemClock())

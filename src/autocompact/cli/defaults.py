@@ -12,6 +12,7 @@ from autocompact.cli.models import Asked
 from autocompact.cli.terminal import tell
 
 if TYPE_CHECKING:
+    from autocompact.sessions import Session
     from autocompact.settings import Loaded, Settings
 
 _TOLD = "autocompact.settings.warning"
@@ -50,14 +51,33 @@ def summary_model(asked: Asked) -> Asked:
     return {**asked, "model": settings().compaction.summary_model}
 
 
-def window(given: int | None, model: str) -> int | None:
-    """Tokens of the window of ``model``; None where nobody knows."""
+def window(given: int | None, session: Session) -> int | None:
+    """Tokens of the window of the session's model; None where nobody knows.
+
+    An option comes first, then the settings, what the session recorded, and the table of known models.
+    """
     if given is not None:
         return given
     from autocompact.core.windows import window_for
 
     models = settings().models
-    return models.window or window_for(model, overrides=models.windows)
+    of_settings = models.window or window_for(session.model, overrides=models.windows)
+    known = window_for(session.model)
+    if of_settings and of_settings != known:
+        return of_settings
+    return session.window or known
+
+
+def window_source(window: int, session: Session) -> str:
+    """Where the figure of a window comes from, in brackets and to be said after it; "" where the user gave it."""
+    from autocompact.core.windows import DEFAULT_WINDOW, window_for
+
+    if window == session.window:
+        return " (from the session)"
+    known = window_for(session.model)
+    if window == known:
+        return f" (that of {session.model})"
+    return " (assumed: --window says otherwise)" if known is None and window == DEFAULT_WINDOW else ""
 
 
 def database(given: Path | None) -> Path | None:

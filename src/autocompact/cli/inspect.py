@@ -52,5 +52,5 @@ def inspected(source: Source, *, through: int | None, window: int | None) -> Ins
     with progress(f"Reading {source.name}"):
         session = source.read()
         counter = default_counter(session.model)
-        tokens = defaults.window(window, session.model)
+        tokens = defaults.window(window, session)
         return inspect_session(session, counter=counter, through=through, window=tokens)

@@ -108,7 +108,7 @@ def _compactor(session: Session, options: Settings, *, model: Model | None) -> C
         SqliteStore(options["db"], indexer=SqliteIndexer()) if options["db"] else MemoryStore(),
         summary_model=model,
         mode=mode,
-        window=defaults.window(options["window"], session.model),
+        window=defaults.window(options["window"], session),
         counter=default_counter(session.model),
     )
 

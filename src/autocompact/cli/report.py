@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import click
 
 from autocompact.cli.charts import bar
+from autocompact.cli.defaults import window_source
 from autocompact.cli.terminal import visible
 from autocompact.core.messages import Message
 from autocompact.core.plurals import plural
@@ -85,7 +86,8 @@ def _bars(compacted: Compacted, width: int) -> Iterator[str]:
         room = width - _INDENT - size - 14
         figures = f"{tokens:>{size},} tokens {tokens / window:>5.0%}"
         yield f"{label:<{_INDENT}}{bar(tokens, most=most, width=room, color=color)} {figures}"
-    yield f"{'':<{_INDENT}}of a window of {window:,} tokens"
+    source = visible(window_source(window, compacted.session))
+    yield f"{'':<{_INDENT}}of a window of {window:,} tokens{source}"
 
 
 def _rows(compacted: Compacted, *, preview: bool, written: str) -> Iterator[tuple[str, str]]:

@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from autocompact.cli.charts import bar, columns, marks, spread
+from autocompact.cli.defaults import window_source
 from autocompact.cli.terminal import visible
 from autocompact.core.plurals import plural
 from autocompact.core.redacted import edited
@@ -82,11 +83,20 @@ def _head(inspection: Inspection, name: str) -> Iterator[str]:
     model = f", {session.model}" if session.model else ""
     title = click.style(visible(name), bold=True)
     yield f"{title}: {LABELS[session.format]}{visible(model)}, {plural(inspection.messages, 'message')}"
-    share = tokens / inspection.window
-    yield f"The context takes {tokens:,} of {inspection.window:,} tokens ({share:.0%}), counted with {inspection.counter}."
-    if inspection.reported:
-        last = inspection.points[-1].tokens
-        yield f"The provider reported {last:,} at the end: with system prompt and tool schemas, by its own tokenizer."
+    window, last = inspection.window, inspection.last_reported
+    where = f"{window:,} tokens{visible(window_source(window, session))}"
+    counted = f"counted with {inspection.counter}"
+    if last is None:
+        yield f"The context takes {tokens:,} of {where}, {tokens / window:.0%}; {counted}."
+    else:
+        yield f"The last request took {last:,} of {where}, {last / window:.0%}, as the provider reported."
+        if last > tokens:
+            yield (
+                f"Of these, {tokens:,} are in the log, {counted}; {last - tokens:,} are outside of it (system prompt, "
+                "tool schemas, attachments) or the difference of the tokenizers."
+            )
+        else:
+            yield f"The log alone has {tokens:,}, {counted}: more than the provider reported."
     if inspection.compactions and inspection.log_tokens > tokens:
         yield (
             f"{plural(len(inspection.compactions), 'compaction')} before this: of {inspection.log_tokens:,} tokens said, "

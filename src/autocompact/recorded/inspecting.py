@@ -88,6 +88,16 @@ class Inspection:
     compactions: tuple[Compaction, ...]
     counter: str
 
+    @property
+    def last_reported(self) -> int | None:
+        """Tokens of the last request as the provider reported them; None if it did not, or before the last compaction."""
+        if not self.reported:
+            return None
+        last = self.points[-1]
+        asked = self.session.messages[last.seq - 1].time
+        made = max((compaction.receipt.time for compaction in self.compactions), default="")
+        return None if asked and asked <= made else last.tokens
+
 
 @dataclass(slots=True, kw_only=True)
 class _Output:

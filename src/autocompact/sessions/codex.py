@@ -77,12 +77,14 @@ class _Tokens(msgspec.Struct):
 
 class _Info(msgspec.Struct):
     last_token_usage: _Tokens | None = None
+    model_context_window: int | None = None
 
 
 class _Event(msgspec.Struct):
     type: str | None = None
     info: _Info | None = None
     num_turns: int | None = None
+    model_context_window: int | None = None
 
 
 class _Context(msgspec.Struct):
@@ -142,12 +144,14 @@ def read(lines: Iterable[bytes]) -> Session:
         lines=tuple(reader.log.lines),
         model=reader.model,
         cwd=reader.cwd,
+        window=reader.window,
     )
 
 
 class _Reader:
     def __init__(self) -> None:
         self.log = Log()
+        self.window = 0
         self.compactions: list[Compaction] = []
         self.abandoned: list[Message] = []
         self.model = ""
@@ -200,8 +204,10 @@ class _Reader:
             self.log.add("user", parts, line=number, time=time, synthetic=True)
 
     def _event(self, event: _Event) -> None:
-        if event.type == "token_count" and event.info is not None and event.info.last_token_usage is not None:
-            self._usage(event.info.last_token_usage)
+        info = event.info or _Info()
+        self.window = event.model_context_window or info.model_context_window or self.window
+        if event.type == "token_count" and info.last_token_usage is not None:
+            self._usage(info.last_token_usage)
         elif event.type == "thread_rolled_back":
             self.flush()
             requests = [message.seq for message in self.log.messages if message.is_request]

@@ -49,6 +49,7 @@ class _Line(msgspec.Struct, rename="camel"):
     model: str | None = None
     message: Content | None = None
     usage_metadata: _Usage | None = None
+    context_window_size: int | None = None
     system_payload: msgspec.Raw = msgspec.Raw(b"")
 
 
@@ -91,6 +92,7 @@ def read(lines: Iterable[bytes]) -> Session:
         model=main.log.model,
         cwd=main.cwd,
         title=main.title,
+        window=main.window,
     )
 
 
@@ -99,12 +101,14 @@ class _Reader:
         self.log = Log()
         self.compactions: list[Compaction] = []
         self.cwd = ""
+        self.window = 0
         self.title = ""
         self._turns = Turns()
         self._before: list[int] = []  # how many messages there were before each turn
 
     def feed(self, number: int, line: _Line) -> None:
         self.cwd = self.cwd or line.cwd or ""
+        self.window = line.context_window_size or self.window
         if line.type == "system":
             self._system(number, line)
         elif line.message is not None:

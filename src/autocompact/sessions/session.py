@@ -58,6 +58,7 @@ class Session:
             whole file is one JSON document).
         cwd: the working directory it ran in, "" if unknown.
         title: what the program called it, "" if nothing.
+        window: tokens of the model's window as the program last recorded it, 0 if it did not.
     """
 
     format: Format
@@ -70,3 +71,4 @@ class Session:
     model: str = ""
     cwd: str = ""
     title: str = ""
+    window: int = 0
