@@ -41,8 +41,9 @@ _WITH_SETTINGS: Mapping[str, str] = {
     "serve": "autocompact.cli.serve",
     "wrap": "autocompact.cli.serve",
     "settings": "autocompact.cli.settings",
+    "mcp": "autocompact.cli.mcp",
 }
-"""Commands whose options are those of the settings: a module each that loads much, read when it is asked for."""
+"""Commands that load much, such as those whose options are the settings: read when they are asked for."""
 
 
 class _Program(click.Group):

@@ -167,7 +167,7 @@ def _recorded(places: Places) -> Iterator[tuple[float, Path]]:
     dated = sorted(_dated(path for path in files if not path.name.startswith(_SUBAGENT)), reverse=True)
     project = places.project and places.project.resolve()
     for changed, path in dated:
-        if project is None or _ran_in(path, project):
+        if project is None or ran_in(path, project):
             yield changed, path
 
 
@@ -179,7 +179,7 @@ def _dated(files: Iterable[Path]) -> Iterator[tuple[float, Path]]:
             continue  # removed meanwhile
 
 
-def _ran_in(path: Path, project: Path) -> bool:
+def ran_in(path: Path, project: Path) -> bool:
     """Whether the session began in ``project`` or below."""
     try:
         with path.open("rb") as file:
