@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from autocompact.errors import InvalidInput
-from autocompact.upkeep.session.finding import Places, ran_in
+from autocompact.sessions.places import claude_code_folder, codex_folder, pi_folder, ran_in
 
 Agent: TypeAlias = Literal["claude-code", "codex", "pi"]
 CURRENT = "current"
@@ -61,9 +61,11 @@ class Transcripts:
 
     def folders(self) -> Mapping[Agent, Path]:
         """Where each agent keeps its sessions; a folder need not exist."""
-        places = Places(home=self.home, environment=self.environment)
-        pi = Path(self.environment.get("PI_CODING_AGENT_DIR") or self.home / ".pi" / "agent")
-        return {"claude-code": places.claude_code, "codex": places.codex, "pi": pi / "sessions"}
+        return {
+            "claude-code": claude_code_folder(self.environment, home=self.home),
+            "codex": codex_folder(self.environment, home=self.home),
+            "pi": pi_folder(self.environment, home=self.home),
+        }
 
     def all(self) -> list[Transcript]:
         """All of them, the last changed first."""

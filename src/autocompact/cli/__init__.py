@@ -11,6 +11,7 @@ from importlib import import_module
 
 import click
 
+from autocompact.cli.agents import install, status, uninstall
 from autocompact.cli.chat import chat
 from autocompact.cli.compact import compact
 from autocompact.cli.guard import guarded
@@ -86,6 +87,8 @@ for kept in (
 ):
     program.add_command(kept)
 program.add_command(chat)
+for about_agents in (install, uninstall, status):
+    program.add_command(about_agents)
 program.add_command(observe)
 
 

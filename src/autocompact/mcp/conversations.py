@@ -14,7 +14,6 @@ from autocompact.core.tokens import Estimator
 from autocompact.errors import InvalidInput
 from autocompact.ledger.entries import Ledger
 from autocompact.ledger.extraction import extract
-from autocompact.library import opened
 from autocompact.off_loop import off_loop
 from autocompact.ports import Key
 from autocompact.recall import Recall
@@ -133,6 +132,8 @@ class Conversations:
         """Name and messages of a conversation of our own."""
         if not self.database.exists():
             raise self._unknown(name)
+        from autocompact.library import opened
+
         async with opened(self.database) as library:
             try:
                 archive = await library.archive(name)

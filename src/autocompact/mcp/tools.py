@@ -18,7 +18,6 @@ from autocompact.core.tokens import Counter, Estimator, truncated
 from autocompact.errors import InvalidInput
 from autocompact.ledger import entries as ledger
 from autocompact.ledger.verification import Verification
-from autocompact.library import opened
 from autocompact.mcp import answers
 from autocompact.mcp.conversations import Conversations, Opened
 from autocompact.off_loop import off_loop
@@ -214,6 +213,8 @@ class Tools:
         return answers.Pinned(conversation=of.name, pinned=list(pinned), note=note)
 
     async def _pin_own(self, of: Opened, text: str, *, remove: bool) -> answers.Pinned:
+        from autocompact.library import opened
+
         async with opened(self.conversations.database) as library:
             notes = await library.note(of.name, text, remove=remove, counter=self._counter)
         note = "These stand in every later summary of this conversation."
@@ -231,6 +232,8 @@ class Tools:
                 f"{of.name!r} is a session of {of.agent}, whose compactions only {of.agent} can take back. Nothing is "
                 "lost: memory_search finds what left the context, and memory_expand shows it."
             )
+        from autocompact.library import opened
+
         async with opened(self.conversations.database) as library:
             undone = await library.undo(of.name, counter=default_counter(of.session.model))
         return answers.Undone(
