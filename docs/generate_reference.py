@@ -1,7 +1,8 @@
 """Writes what documents say about the command line from the program itself: ``make docs``.
 
 - ``docs/reference/cli.md``: the help of every command;
-- the output in ``README.md``: the report of the command that ``make run`` runs.
+- the output in ``README.md``: the report of the command that ``make run`` runs;
+- the marketplace for Claude Code: ``.claude-plugin`` and ``plugins``.
 
 A test holds both true.
 """
@@ -12,10 +13,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 
 import click
 
+from autocompact.agents.claude_plugin import marketplace_files
 from autocompact.cli import program
 from autocompact.cli.compact import compacted_from
 from autocompact.cli.report import report
@@ -101,5 +104,8 @@ def readme() -> str:
 
 
 if __name__ == "__main__":
+    for path, text in marketplace_files(version=version("autocompact")).items():
+        (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
+        (ROOT / path).write_text(text, encoding="utf-8")
     REFERENCE.write_text(cli_reference(), encoding="utf-8")
     README.write_text(readme(), encoding="utf-8")

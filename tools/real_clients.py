@@ -33,7 +33,9 @@ from tools.lock_clients import NODE, NPM, PINNED, UV  # noqa: E402 - as a script
 BUILD = ROOT / "build" / "clients"
 NEWEST = ROOT / "build" / "clients-newest"
 TABLE = ROOT / "docs" / "reference" / "clients.md"
-TESTS = ROOT / "tests" / "real" / "test_real_clients.py"
+TESTS = tuple(
+    ROOT / "tests" / "real" / name for name in ("test_real_clients.py", "test_claude_code_plugin.py")
+)
 NEEDED = {
     "npm": ("claude", "codex", "opencode", "pi", "qwen", "cline"),
     "sdks": ("python", "llm"),
@@ -75,7 +77,9 @@ def run_tests(arguments: Sequence[str], programs: Path) -> int:
     """Run pytest on them, two at a time; its exit code, or 1 if it did not end in time."""
     environment = os.environ | {"AUTOCOMPACT_REAL_CLIENTS": str(programs)}
     command = (sys.executable, "-m", "pytest", "-n", "2", "--dist", "worksteal", "-q", "--no-header")
-    process = subprocess.Popen((*command, *arguments, str(TESTS)), cwd=ROOT, env=environment, process_group=0)
+    process = subprocess.Popen(
+        (*command, *arguments, *map(str, TESTS)), cwd=ROOT, env=environment, process_group=0
+    )
     code = _ended(process, TEST_SECONDS)
     if code is None:
         sys.stderr.write(f"the tests of the real clients did not end within {TEST_SECONDS} s\n")

@@ -109,7 +109,7 @@ async def run(client: Client, home: Path, *, programs: Path) -> Run:
         home: an empty folder.
         programs: the folder of the installed clients.
     """
-    _make_project(home)
+    make_project(home)
     reading = Reading(client)
     rule = SameInstructions(volatile=client.volatile)
     async with (
@@ -117,10 +117,10 @@ async def run(client: Client, home: Path, *, programs: Path) -> Run:
         gateway(provider, home, window=client.window) as address,
         Recorder(address) as recorder,
     ):
-        code, output = await _ended(client, home, programs=programs, address=recorder.url)
+        code, output = await client_ended(client, home, programs=programs, address=recorder.url)
         if client.then and code == 0:
             going_on = replace(client, command=client.then)
-            code, more = await _ended(going_on, home, programs=programs, address=recorder.url)
+            code, more = await client_ended(going_on, home, programs=programs, address=recorder.url)
             output += more
     _keep(home, recorder.exchanges, provider.requests)
     return Run(
@@ -134,12 +134,12 @@ async def run(client: Client, home: Path, *, programs: Path) -> Run:
 
 async def run_wrapped(client: Client, home: Path, *, programs: Path) -> Run:
     """Run the client for two turns by ``autocompact wrap``, which is to find out its base URL."""
-    _make_project(home)
+    make_project(home)
     reading = Reading(client, last=2)
     async with FakeProvider(reading, rules=[SameInstructions(volatile=client.volatile)]) as provider:
         start = (sys.executable, "-m", "autocompact", "wrap", "--db", ":memory:")
         upstream = ("--upstream", f"openai={provider.url},anthropic={provider.url}", "--")
-        code, output = await _ended(
+        code, output = await client_ended(
             client, home, programs=programs, address=_NOWHERE, before=(*start, *upstream)
         )
     _keep(home, [], provider.requests)
@@ -152,13 +152,14 @@ def _filled(text: str, names: dict[str, str]) -> str:
     return text
 
 
-def _make_project(home: Path) -> None:
+def make_project(home: Path, *, instructions: str = RULES) -> None:
+    """The folder that the client runs in, with its parts, and instruction files unless there are no ``instructions``."""
     project = home / "project"
     project.mkdir()
     for number in range(1, TURNS + 1):
         (project / f"part-{number:02}.txt").write_text(part(number))
-    for name in _INSTRUCTIONS:
-        (project / name).write_text(RULES)
+    for name in _INSTRUCTIONS if instructions else ():
+        (project / name).write_text(instructions)
 
 
 def _environment(home: Path, programs: Path) -> dict[str, str]:
@@ -199,7 +200,7 @@ async def gateway(provider: FakeProvider, home: Path, *, window: int) -> AsyncGe
         await process.wait()
 
 
-async def _ended(
+async def client_ended(
     client: Client, home: Path, *, programs: Path, address: str, before: Sequence[str] = ()
 ) -> tuple[int | None, str]:
     """Exit code (None: not ended in time) and output; nothing that it started is left behind."""

@@ -11,6 +11,7 @@ from importlib import import_module
 
 import click
 
+from autocompact.cli.agents import install, status, uninstall
 from autocompact.cli.chat import chat
 from autocompact.cli.compact import compact
 from autocompact.cli.guard import guarded
@@ -41,8 +42,9 @@ _WITH_SETTINGS: Mapping[str, str] = {
     "serve": "autocompact.cli.serve",
     "wrap": "autocompact.cli.serve",
     "settings": "autocompact.cli.settings",
+    "mcp": "autocompact.cli.mcp",
 }
-"""Commands whose options are those of the settings: a module each that loads much, read when it is asked for."""
+"""Commands that load much, such as those whose options are the settings: read when they are asked for."""
 
 
 class _Program(click.Group):
@@ -86,6 +88,8 @@ for kept in (
 ):
     program.add_command(kept)
 program.add_command(chat)
+for about_agents in (install, uninstall, status):
+    program.add_command(about_agents)
 program.add_command(observe)
 
 

@@ -11,10 +11,14 @@ Messages and compactions come and go through `autocompact.library.incoming` and 
 
 from __future__ import annotations
 
-from autocompact.library.incoming import Incoming, read_incoming
-from autocompact.library.library import Excerpt, Library, Restored, TakenIn, Undone, opened
-from autocompact.library.outgoing import ExportFormat, render
-from autocompact.library.place import database_path
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from autocompact.library.incoming import Incoming, read_incoming
+    from autocompact.library.library import Excerpt, Library, Restored, TakenIn, Undone, opened
+    from autocompact.library.outgoing import ExportFormat, render
+    from autocompact.library.place import database_path
 
 __all__ = [
     "Excerpt",
@@ -29,3 +33,18 @@ __all__ = [
     "read_incoming",
     "render",
 ]
+
+_WHERE = {
+    "Incoming": "incoming",
+    "read_incoming": "incoming",
+    "ExportFormat": "outgoing",
+    "render": "outgoing",
+    "database_path": "place",
+}
+"""Modules of the names; those of the others are in `library`. Loaded when asked for: a hook only wants the folder."""
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"autocompact.library.{_WHERE.get(name, 'library')}"), name)

@@ -330,6 +330,28 @@ class Library:
             tokens_after=conversation.context().cost.tokens,
         )
 
+    async def note(
+        self, name: str | None, text: str, *, remove: bool = False, counter: Counter
+    ) -> Sequence[str]:
+        """Keep ``text`` verbatim in every later summary, or no longer; all texts that are kept so.
+
+        Args:
+            name: of the conversation.
+            text: what to keep; "" changes nothing.
+            remove: no longer keep it.
+            counter: measures it.
+
+        Raises:
+            InvalidInput: it is not kept, or all together would take more than a quarter of the window; see `find`.
+        """
+        info = await self.find(name)
+        conversation = await self._conversation(info.key, counter=counter)
+        if text.strip() and remove:
+            await conversation.records.unpin(text.strip())
+        elif text.strip():
+            await conversation.records.note(text)
+        return conversation.state.notes
+
     async def _undone(self, conversation: Conversation) -> str:
         """The newest compaction that was made upon the one in force, and taken back."""
         for record in reversed(await conversation.records.all()):

@@ -32,7 +32,7 @@ from autocompact.sessions.claude_log import Boundary, Event, Micro, Record, asse
 from autocompact.sessions.claude_queue import Queue
 from autocompact.sessions.claude_tree import Tree
 from autocompact.sessions.jsonl import Lines
-from autocompact.sessions.session import Session
+from autocompact.sessions.session import Session, Skipped
 from autocompact.sessions.speakers import Speaker, claude_speaker
 
 _TYPES = frozenset(
@@ -157,16 +157,16 @@ def read(lines: Iterable[bytes]) -> Session:
 
 def load(lines: Iterable[bytes]) -> Loaded:
     """Read a session, with the ``uuid``s of its lines."""
-    source = Lines(lines, Line)
-    reader = _Reader(source)
-    for number, line in source:
-        reader.feed(number, line)
+    reader = Reader()
+    reader.read(lines)
     return reader.loaded()
 
 
-class _Reader:
-    def __init__(self, source: Lines[Line]) -> None:
-        self.source = source
+class Reader:
+    """Reads a session piece by piece, as its file grows."""
+
+    def __init__(self) -> None:
+        self.source = Lines[Line]((), Line)
         self.tree = Tree()
         self.queue = Queue()
         self.events: list[Event] = []
@@ -176,8 +176,17 @@ class _Reader:
         self.cwd = ""
         self.title = ""
 
-    def feed(self, number: int, line: Line) -> None:
-        """The next line of the file."""
+    def read(self, lines: Iterable[bytes]) -> None:
+        """Read the next lines of the file; the last one is whole, or the last of the file."""
+        self.source = Lines(lines, Line, first=self.source.last + 1, skipped=self.source.skipped)
+        for number, line in self.source:
+            self._feed(number, line)
+
+    def session(self) -> Session:
+        """The session as far as it was read."""
+        return self.loaded().session
+
+    def _feed(self, number: int, line: Line) -> None:
         if line.uuid and self.tree.knows(line.uuid):
             return
         self.cwd = self.cwd or line.cwd or ""
@@ -306,12 +315,18 @@ class _Reader:
             self.tree.context(line.uuid, line.parent_uuid, anchor=True, request=False)
 
     def loaded(self) -> Loaded:
+        """The session as far as it was read, with the ``uuid``s of its lines."""
         left = self.tree.left()
         events = self._with_queued()
         active = [event for event in events if not isinstance(event, Record) or event.uuid not in left]
         log = assemble(active, left=left)
-        for boundary in log.unsummarised:
-            self.source.skip(boundary.number, "a compaction boundary without a summary")
+        skipped = [
+            *self.source.skipped,
+            *(
+                Skipped(line=boundary.number, reason="a compaction boundary without a summary")
+                for boundary in log.unsummarised
+            ),
+        ]
         abandoned = [event for event in events if isinstance(event, Record) and event.uuid in left]
         models = [message.model for message in log.messages if message.model]
         session = Session(
@@ -320,7 +335,7 @@ class _Reader:
             compactions=tuple(log.compactions),
             sidechains={name: tuple(assemble(records).messages) for name, records in self.sidechains.items()},
             abandoned=tuple(assemble(abandoned).messages),
-            skipped=tuple(sorted(self.source.skipped, key=lambda skipped: skipped.line)),
+            skipped=tuple(sorted(skipped, key=lambda skipped: skipped.line)),
             lines=tuple(log.lines),
             model=models[-1] if models else "",
             cwd=self.cwd,

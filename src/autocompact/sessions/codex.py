@@ -127,29 +127,16 @@ def matches(fields: Mapping[str, msgspec.Raw]) -> bool:
 
 def read(lines: Iterable[bytes]) -> Session:
     """Read a session from its lines."""
-    source = Lines(lines, _Line)
-    reader = _Reader()
-    for number, line in source:
-        try:
-            reader.feed(number, line)
-        except msgspec.DecodeError as error:
-            source.skip(number, f"unexpected content: {error}")
-    reader.flush()
-    return Session(
-        format="codex",
-        messages=tuple(reader.log.messages),
-        compactions=tuple(reader.compactions),
-        abandoned=tuple(reader.abandoned),
-        skipped=tuple(source.skipped),
-        lines=tuple(reader.log.lines),
-        model=reader.model,
-        cwd=reader.cwd,
-        window=reader.window,
-    )
+    reader = Reader()
+    reader.read(lines)
+    return reader.session()
 
 
-class _Reader:
+class Reader:
+    """Reads a session piece by piece, as its file grows."""
+
     def __init__(self) -> None:
+        self.source = Lines[_Line]((), _Line)
         self.log = Log()
         self.window = 0
         self.compactions: list[Compaction] = []
@@ -159,12 +146,37 @@ class _Reader:
         self._reply: list[Part] = []
         self._reply_at: tuple[int, str] = (0, "")
 
-    def feed(self, number: int, line: _Line) -> None:
+    def read(self, lines: Iterable[bytes]) -> None:
+        """Read the next lines of the file; the last one is whole, or the last of the file."""
+        self.source = Lines(lines, _Line, first=self.source.last + 1, skipped=self.source.skipped)
+        for number, line in self.source:
+            try:
+                self._feed(number, line)
+            except msgspec.DecodeError as error:
+                self.source.skip(number, f"unexpected content: {error}")
+
+    def session(self) -> Session:
+        """The session as far as it was read; a reply of which more may come is its last message."""
+        log = Log(messages=list(self.log.messages), lines=list(self.log.lines))
+        self._end_reply(log)
+        return Session(
+            format="codex",
+            messages=tuple(log.messages),
+            compactions=tuple(self.compactions),
+            abandoned=tuple(self.abandoned),
+            skipped=tuple(self.source.skipped),
+            lines=tuple(log.lines),
+            model=self.model,
+            cwd=self.cwd,
+            window=self.window,
+        )
+
+    def _feed(self, number: int, line: _Line) -> None:
         match line.type:
             case "response_item":
                 self._item(number, line)
             case "compacted":
-                self.flush()
+                self._flush()
                 self._compaction(number, line)
             case "event_msg":
                 self._event(_event(line.payload))
@@ -182,17 +194,20 @@ class _Reader:
                 self._reply_at = (number, time)
             self._reply += _reply_parts(item, bytes(line.payload))
             return
-        self.flush()
+        self._flush()
         if item.type == "message":
             self._message(item, number=number, time=time)
         elif item.type in ("function_call_output", "custom_tool_call_output", "tool_search_output"):
             self.log.add("tool", (_result(item),), line=number, time=time)
 
-    def flush(self) -> None:
+    def _flush(self) -> None:
         """The items of a reply are one message."""
-        reply, self._reply = self._reply, []
+        self._end_reply(self.log)
+        self._reply = []
+
+    def _end_reply(self, log: Log) -> None:
         number, time = self._reply_at
-        self.log.add("assistant", reply, line=number, time=time, model=self.model)
+        log.add("assistant", self._reply, line=number, time=time, model=self.model)
 
     def _message(self, item: _Payload, *, number: int, time: str) -> None:
         parts = _content(item.content or [])
@@ -209,7 +224,7 @@ class _Reader:
         if event.type == "token_count" and info.last_token_usage is not None:
             self._usage(info.last_token_usage)
         elif event.type == "thread_rolled_back":
-            self.flush()
+            self._flush()
             requests = [message.seq for message in self.log.messages if message.is_request]
             turns = event.num_turns or 0
             if 0 < turns <= len(requests):
@@ -217,7 +232,7 @@ class _Reader:
                 self.compactions = undone_beyond(self.compactions, len(self.log.messages))
 
     def _usage(self, tokens: _Tokens) -> None:
-        self.flush()
+        self._flush()
         messages = self.log.messages
         for index in range(len(messages) - 1, -1, -1):
             if messages[index].role == "assistant":

@@ -29,15 +29,30 @@ class Lines(Generic[T]):
     """The objects of a JSONL file, decoded one by one as ``(line number from 1, object)``.
 
     What could not be read is in ``skipped`` once the iteration is over.
+
+    Args:
+        lines: of the file, or those that came since it was last read.
+        kind: of the objects.
+        first: number of the first of ``lines``.
+        skipped: what could not be read of the lines before.
     """
 
-    def __init__(self, lines: Iterable[bytes], kind: type[T]) -> None:
-        self.skipped: list[Skipped] = []
+    def __init__(
+        self,
+        lines: Iterable[bytes],
+        kind: type[T],
+        *,
+        first: int = 1,
+        skipped: Iterable[Skipped] = (),
+    ) -> None:
+        self.skipped = list(skipped)
+        self.last = first - 1
         self._lines = lines
         self._decode = msgspec.json.Decoder(kind).decode
 
     def __iter__(self) -> Iterator[tuple[int, T]]:
-        for number, line in enumerate(self._lines, start=1):
+        for number, line in enumerate(self._lines, start=self.last + 1):
+            self.last = number
             if number == 1 and line.startswith(BOM):
                 line = line[len(BOM) :]
             try:

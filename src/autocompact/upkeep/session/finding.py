@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-import msgspec
-
 from autocompact.errors import InvalidInput, UnreadableSession
 from autocompact.sessions import Session, read_session
+from autocompact.sessions.places import claude_code_folder, codex_folder, ran_in
 from autocompact.stores.companions import hidden_names
 from autocompact.stores.sqlite import SqliteStore
 
-BEGINNING = 262_144
-"""Bytes at the beginning of a recorded session in which its working directory is looked for."""
-
-_CWD = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\]|\\.)*")')
 _SUBAGENT = "agent-"
 
 
@@ -46,12 +40,12 @@ class Places:
     @property
     def claude_code(self) -> Path:
         """The folder in which Claude Code keeps a folder for each project."""
-        return Path(self.environment.get("CLAUDE_CONFIG_DIR") or self.home / ".claude") / "projects"
+        return claude_code_folder(self.environment, home=self.home)
 
     @property
     def codex(self) -> Path:
         """The folder in which Codex keeps its sessions by day."""
-        return Path(self.environment.get("CODEX_HOME") or self.home / ".codex") / "sessions"
+        return codex_folder(self.environment, home=self.home)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +161,7 @@ def _recorded(places: Places) -> Iterator[tuple[float, Path]]:
     dated = sorted(_dated(path for path in files if not path.name.startswith(_SUBAGENT)), reverse=True)
     project = places.project and places.project.resolve()
     for changed, path in dated:
-        if project is None or _ran_in(path, project):
+        if project is None or ran_in(path, project):
             yield changed, path
 
 
@@ -177,17 +171,6 @@ def _dated(files: Iterable[Path]) -> Iterator[tuple[float, Path]]:
             yield path.stat().st_mtime, path
         except OSError:
             continue  # removed meanwhile
-
-
-def _ran_in(path: Path, project: Path) -> bool:
-    """Whether the session began in ``project`` or below."""
-    try:
-        with path.open("rb") as file:
-            match = _CWD.search(file.read(BEGINNING))
-        cwd = msgspec.json.decode(match[1], type=str) if match else ""
-    except (OSError, msgspec.DecodeError):
-        return False
-    return bool(cwd) and Path(cwd).resolve().is_relative_to(project)
 
 
 def lasted(session: Session) -> str:

@@ -1,0 +1,184 @@
+"""What the hooks of a plugin run: ``autocompact-hook``, with the event as JSON on stdin.
+
+A hook must never break or hold up the session that calls it. Whatever happens, the exit code is 0 and stderr stays empty; a
+failure is noted in ``agents/hook.log`` in the data folder, without a word of the conversation. What takes longer is done by a
+process of its own (``work``), which writes the texts that the next hooks only have to print, so this module imports nothing
+that is slow to load unless it has to do that work itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from autocompact.agents.claude_code import Hook
+
+WORK = "work"
+"""First argument of the process that does what takes longer."""
+
+NO_ARCHIVE, WITH_TOOLS = "--no-archive", "--with-tools"
+GIVEN, PENDING, BLIND = "given.json", "pending.json", "blind.json"
+"""Texts beside a summary: one that was given, one that waits for its turn, one that was made before the summary."""
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
+GROWN = 65_536
+"""Bytes by which a transcript may have grown since it was read: notes of the program, not the agent's work."""
+
+TAIL = 262_144
+"""Bytes at the end of a transcript in which the summary of its compaction is looked for."""
+
+_SUMMARY = re.compile(rb'"isCompactSummary":\s*true')
+_MOST_LOG = 100_000
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Answer the event on stdin; 0 whatever happens."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        from autocompact.library.place import data_folder
+
+        event = json.load(sys.stdin)
+        answer = answered(event, given, data=data_folder())
+        if answer:
+            name = str(event["hook_event_name"])
+            told = {"hookSpecificOutput": {"hookEventName": name, "additionalContext": answer}}
+            sys.stdout.write(json.dumps(told))
+            sys.stdout.flush()
+    except BaseException as error:  # noqa: BLE001 - whatever fails here must not break the agent's session
+        with suppress(Exception):
+            _note(error)
+        with suppress(Exception):
+            sys.stdout = None  # a pipe that nobody reads any more would fail once more when Python ends
+    return 0
+
+
+def answered(event: Mapping[str, object], given: Sequence[str], *, data: Path) -> str:
+    """What is put into the context; "" for nothing.
+
+    Args:
+        event: what the agent says.
+        given: arguments of the command.
+        data: autocompact's folder among the user's data.
+
+    Raises:
+        Exception: whatever fails.
+    """
+    session_id = str(event["session_id"])
+    if NAME.fullmatch(session_id) is None:
+        raise ValueError("the session's id is no plain name")
+    state = data / "agents" / "claude-code" / session_id
+    if WORK in given:
+        _work(event, given, state=state)
+        return ""
+    match event["hook_event_name"]:
+        case "PreCompact" | "PostCompact":
+            _compacting(event, given, state=state)
+            return ""
+        case "SessionStart" if event.get("source") == "compact":
+            return _taken(state / PENDING) or _blind(event, given, state=state)
+        case "SessionStart" | "UserPromptSubmit":
+            return _taken(state / PENDING)
+        case _:
+            return ""
+
+
+def _compacting(event: Mapping[str, object], given: Sequence[str], *, state: Path) -> None:
+    """Before or after a compaction: what takes longer is done beside the agent."""
+    if event["hook_event_name"] == "PreCompact":
+        for name in (GIVEN, PENDING, BLIND):
+            (state / name).unlink(missing_ok=True)
+    elif not (state / GIVEN).exists():
+        _work(event, given, state=state)  # the text that comes next is to know what is found now
+        return
+    _beside(event, given)
+
+
+def _taken(path: Path) -> str:
+    """The text in a file, which is then gone; "" if there is none."""
+    try:
+        text = str(json.loads(path.read_bytes())["text"])
+    except FileNotFoundError:
+        return ""
+    path.unlink()
+    return text
+
+
+def _blind(event: Mapping[str, object], given: Sequence[str], *, state: Path) -> str:
+    """The text beside a summary that was not checked: the one that was made before it, if it is of this transcript."""
+    transcript = Path(str(event["transcript_path"]))
+    with suppress(FileNotFoundError):
+        made = json.loads((state / BLIND).read_bytes())
+        with transcript.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            file.seek(max(0, size - TAIL))
+            is_known = _SUMMARY.search(file.read()) is not None
+        if not is_known and 0 <= size - int(made["size"]) <= GROWN:
+            (state / BLIND).replace(state / GIVEN)
+            return str(made["text"])
+    return _hook(event, given, state=state).block_now()
+
+
+def _work(event: Mapping[str, object], given: Sequence[str], *, state: Path) -> None:
+    hook = _hook(event, given, state=state)
+    if event["hook_event_name"] == "PreCompact":
+        hook.prepare()
+    else:
+        hook.check()
+
+
+def _hook(event: Mapping[str, object], given: Sequence[str], *, state: Path) -> Hook:
+    from autocompact.agents.claude_code import Hook
+
+    return Hook(
+        event,
+        state=state,
+        pins=state.parents[2] / "pins",
+        archives=NO_ARCHIVE not in given,
+        tools=WITH_TOOLS in given,
+    )
+
+
+def _beside(event: Mapping[str, object], given: Sequence[str]) -> None:
+    """Do the work in a process of its own, which nobody waits for."""
+    import subprocess
+
+    process = subprocess.Popen(
+        (sys.executable, "-m", "autocompact.agents.hook", WORK, *given),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    assert process.stdin is not None
+    process.stdin.write(json.dumps(dict(event)).encode())
+    process.stdin.close()
+    process.returncode = 0  # else Python warns that it still runs
+
+
+def _note(error: BaseException) -> None:
+    from autocompact.files import PRIVATE_FILE, make_folder
+    from autocompact.library.place import data_folder
+
+    log = data_folder() / "agents" / "hook.log"
+    make_folder(log.parent)
+    places = traceback.extract_tb(error.__traceback__)[-3:]
+    where = " < ".join(f"{Path(place.filename).name}:{place.lineno}" for place in reversed(places))
+    line = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {type(error).__name__} at {where}\n"
+    if log.exists() and log.stat().st_size > _MOST_LOG:
+        log.unlink()
+    log.touch(PRIVATE_FILE)
+    with log.open("a", encoding="utf-8") as file:
+        file.write(line)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

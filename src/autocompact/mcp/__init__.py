@@ -1,0 +1,10 @@
+"""The MCP server: what left an agent's context, for the agent itself, over stdio or HTTP.
+
+Nothing is kept between calls but caches: each call names its conversation, which is a session that an agent recorded on
+this computer, or one in our own store. What is given out has no secrets and a bounded size.
+
+- `conversations`: finds, reads and indexes the conversation that a call names.
+- `tools`: what each tool does.
+- `answers`: what each tool answers.
+- `server`: registers it all with the SDK, and serves it. Needs the extra ``mcp``.
+"""

@@ -1,0 +1,174 @@
+"""The conversations that a call can name: recorded sessions of agents, and those of our own store."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+
+from autocompact.agents.transcripts import CURRENT, Transcripts
+from autocompact.compaction.record import Compaction
+from autocompact.core.tokens import Estimator
+from autocompact.errors import InvalidInput
+from autocompact.ledger.entries import Ledger
+from autocompact.ledger.extraction import extract
+from autocompact.off_loop import off_loop
+from autocompact.ports import Key
+from autocompact.recall import Recall
+from autocompact.recorded.moment import moment
+from autocompact.sessions import Session
+from autocompact.sessions.following import Followed
+from autocompact.stores.memory import MemoryStore
+from autocompact.stores.memory_index import MemoryIndex
+
+_MOST_KEPT = 4
+"""Conversations whose messages and index stay in memory."""
+
+
+class Opened:
+    """A conversation as it was when it was read.
+
+    Args:
+        name: as calls may name it.
+        agent: who recorded it, "autocompact" for one of our own.
+        path: its file; None for one of our own.
+        session: its messages and compactions.
+        store: holds the messages.
+        index: finds them.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        agent: str,
+        path: Path | None,
+        session: Session,
+        store: MemoryStore,
+        index: MemoryIndex,
+    ) -> None:
+        self.name = name
+        self.agent = agent
+        self.path = path
+        self.session = session
+        self.store = store
+        self.index = index
+
+    @cached_property
+    def active(self) -> Compaction | None:
+        """The compaction whose summary the model sees."""
+        return moment(self.session, through=None, counter=Estimator()).active
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """What must survive of all messages; slow for a long session."""
+        return extract(self.session.messages)
+
+    def recall(self) -> Recall:
+        """Search and expansion in this conversation."""
+        return Recall(self.store, self.index, key=Key(conversation=self.name), compaction=lambda: self.active)
+
+
+class Conversations:
+    """Opens conversations, and keeps the last few in memory.
+
+    Args:
+        transcripts: the sessions of agents on this computer.
+        database: the file of our own conversations; it need not exist.
+        files: whether a call may name any file; else only what lies in the agents' folders.
+    """
+
+    def __init__(self, transcripts: Transcripts, *, database: Path, files: bool) -> None:
+        self.transcripts = transcripts
+        self.database = database
+        self._files = files
+        self._followed: OrderedDict[Path, Followed] = OrderedDict()
+        self._kept: OrderedDict[str, Opened] = OrderedDict()
+        self._lock = asyncio.Lock()
+
+    async def open(self, name: str) -> Opened:
+        """The conversation called ``name``, as it is now.
+
+        Args:
+            name: the id of a recorded session or its beginning, a path, the name of a conversation of our own;
+                "" and "current" are the session of the project that changed last.
+
+        Raises:
+            InvalidInput: there is none, or several begin like this.
+            UnreadableSession: the file is no session.
+            StoreError: our own store cannot be used.
+        """
+        name = name.strip()
+        async with self._lock:
+            found = await off_loop(lambda: self._recorded(name))
+            if found is not None:
+                path, agent = found
+                session = await off_loop(self._follow(path).read)
+                return await self._indexed(
+                    path.stem if agent else str(path), session, agent=agent or session.format, path=path
+                )
+            known, session = await self._own(name)
+            return await self._indexed(known, session, agent="autocompact", path=None)
+
+    def _recorded(self, name: str) -> tuple[Path, str] | None:
+        """File and agent of the recorded session of that name; None if there is none."""
+        asked = name in ("", CURRENT)
+        found = self.transcripts.current() if asked else self.transcripts.find(name)
+        if found is not None:
+            return found.path, found.agent
+        path = Path(name).expanduser().absolute()
+        return (path, "") if self._files and path.is_file() else None
+
+    def _follow(self, path: Path) -> Followed:
+        followed = self._followed.setdefault(path, Followed(path))
+        self._followed.move_to_end(path)
+        while len(self._followed) > _MOST_KEPT:
+            self._followed.popitem(last=False)
+        return followed
+
+    async def _own(self, name: str) -> tuple[str, Session]:
+        """Name and messages of a conversation of our own."""
+        if not self.database.exists():
+            raise self._unknown(name)
+        from autocompact.library import opened
+
+        async with opened(self.database) as library:
+            try:
+                archive = await library.archive(name)
+            except InvalidInput as error:
+                raise InvalidInput(f"{self._unknown(name)} {error}") from error
+        compactions = tuple(
+            replace(record, status="active" if record.id == archive.active else "undone")
+            for record in archive.compactions
+        )
+        session = Session(format="openai", messages=archive.messages, compactions=compactions)
+        kept = self._kept.get(archive.name)
+        return archive.name, kept.session if kept is not None and kept.session == session else session
+
+    def _unknown(self, name: str) -> InvalidInput:
+        near = ", ".join(map(repr, self.transcripts.near(name)))
+        hint = f" There are: {near}." if near else ""
+        files = "" if self._files else " A file outside of the agents' folders cannot be named here."
+        return InvalidInput(f"there is no recorded session {name!r}.{hint}{files}")
+
+    async def _indexed(self, name: str, session: Session, *, agent: str, path: Path | None) -> Opened:
+        """The conversation, with what is new in the index; one whose messages changed is indexed anew."""
+        kept = self._kept.get(name)
+        if kept is not None and kept.session is session:
+            self._kept.move_to_end(name)
+            return kept
+        held = kept.session.messages if kept is not None else ()
+        store, index = (kept.store, kept.index) if kept is not None else (MemoryStore(), MemoryIndex())
+        if session.messages[: len(held)] != held:
+            held, store, index = (), MemoryStore(), MemoryIndex()
+        key, new = Key(conversation=name), session.messages[len(held) :]
+        await store.append(key, new, after=len(held))
+        await off_loop(lambda: index.index(key, new))
+        found = Opened(name=name, agent=agent, path=path, session=session, store=store, index=index)
+        self._kept[name] = found
+        self._kept.move_to_end(name)
+        while len(self._kept) > _MOST_KEPT:
+            self._kept.popitem(last=False)
+        return found

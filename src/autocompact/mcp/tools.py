@@ -1,0 +1,339 @@
+"""What each tool does with the conversation that it is given."""
+
+from __future__ import annotations
+
+from collections import Counter as Tally
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from autocompact.agents.pinned import pin, pinned_in, unpin
+from autocompact.compaction.record import Compaction
+from autocompact.compaction.transcript import Transcript, view
+from autocompact.core.actions import interpret
+from autocompact.core.messages import Message
+from autocompact.core.redacted import RedactedCall, redacted
+from autocompact.core.redaction import redact
+from autocompact.core.references import parse_reference, reference
+from autocompact.core.tokens import Counter, Estimator, truncated
+from autocompact.errors import InvalidInput
+from autocompact.ledger import entries as ledger
+from autocompact.ledger.verification import Verification
+from autocompact.mcp import answers
+from autocompact.mcp.conversations import Conversations, Opened
+from autocompact.off_loop import off_loop
+from autocompact.ports import SystemClock
+from autocompact.recall import doubt
+from autocompact.recorded import Options, compact_session
+from autocompact.recorded.checking import CheckedSummary, check_last_summary, check_summary
+from autocompact.sessions import render_markdown
+from autocompact.vocabulary import default_counter
+
+MOST_TOKENS = 8_000
+"""Tokens that any answer may take; calls may ask for less."""
+
+REPAIR_TOKENS = 1_500
+_REQUEST_TOKENS, _SAID_TOKENS = 120, 80
+_ENTRY_TOKENS = 20
+_FILES, _LEAVING = 10, 10
+_FIRST = ("rule", "request", "error", "todo", "step", "running", "finding", "change")
+"""What is told first of what a summary does not state."""
+
+
+class Tools:
+    """The tools, over the conversations that calls name.
+
+    Args:
+        conversations: where they are found.
+        pins: folder of what is pinned in recorded sessions.
+    """
+
+    def __init__(self, conversations: Conversations, *, pins: Path) -> None:
+        self.conversations = conversations
+        self._pins = pins
+        self._counter = Estimator()
+
+    async def search(self, query: str, *, conversation: str, k: int) -> answers.Hits:
+        """The likeliest places in a conversation."""
+        of = await self.conversations.open(conversation)
+        found = await of.recall().search(query, k, scope="conversation")
+        note = doubt(query, found) if found else "Nothing found. Try fewer, other or rarer words, or a name."
+        hits = [
+            answers.Hit(
+                reference=one.reference,
+                source=one.source,
+                excerpt=one.excerpt,
+                time=one.time,
+                match=round(one.match, 2),
+                beside=one.beside,
+                note=one.note,
+            )
+            for one in found
+        ]
+        return answers.Hits(conversation=of.name, results=hits, note=note)
+
+    async def expand(
+        self, ref: str, *, conversation: str, around: int, offset: int, max_tokens: int
+    ) -> answers.Original:
+        """The original that a reference names."""
+        of = await self.conversations.open(conversation)
+        shown = await of.recall().expand(ref, around=around, offset=offset, max_tokens=max_tokens)
+        return answers.Original(
+            conversation=of.name,
+            reference=shown.reference,
+            text=shown.text,
+            next_offset=shown.next_offset,
+            rest=shown.rest,
+        )
+
+    async def timeline(self, *, conversation: str, before: str, max_tokens: int) -> answers.Timeline:
+        """The requests of a conversation with what was done for each; the last ones where not all fit."""
+        end = parse_reference(before) if before else None
+        of = await self.conversations.open(conversation)
+        return await off_loop(lambda: self._timeline(of, before=end, max_tokens=max_tokens))
+
+    def _timeline(self, of: Opened, *, before: int | None, max_tokens: int) -> answers.Timeline:
+        asked = [turn for turn in _turns(of.session.messages) if before is None or turn[0].seq < before]
+        shown: list[answers.Turn] = []
+        left = max_tokens
+        for turn in reversed(asked):
+            told = _turn(turn, counter=self._counter)
+            left -= self._counter.count(told.model_dump_json()) + 1
+            if left < 0 and shown:
+                break
+            shown.insert(0, told)
+        return answers.Timeline(
+            conversation=of.name,
+            agent=of.agent,
+            messages=len(of.session.messages),
+            turns=shown,
+            compactions=compactions(of),
+            earlier=len(asked) - len(shown),
+        )
+
+    async def ledger(self, *, conversation: str, kinds: Sequence[str], max_tokens: int) -> answers.Entries:
+        """What must survive of a conversation."""
+        of = await self.conversations.open(conversation)
+        found = (await off_loop(lambda: of.ledger)).entries
+        wanted = [entry for entry in found if not kinds or entry.kind in kinds]
+        shown = _fitting(wanted, max_tokens, counter=self._counter)
+        return answers.Entries(
+            conversation=of.name,
+            entries=shown,
+            counts=dict(Tally(entry.kind for entry in found)),
+            left_out=len(wanted) - len(shown),
+        )
+
+    async def verify(
+        self, summary: str, *, transcript: str, through: str, max_tokens: int
+    ) -> answers.Checked:
+        """What a summary says of a conversation; without one the last summary of the agent's own compaction."""
+        end = parse_reference(through) if through else None
+        of = await self.conversations.open(transcript)
+        checked = await self.checked(of, summary, through=end)
+        return self._told(of, checked, max_tokens=max_tokens)
+
+    async def checked(self, of: Opened, summary: str = "", *, through: int | None = None) -> CheckedSummary:
+        """The check of ``summary``, or of the agent's own last summary, with what is pinned before the repair."""
+        session, counter = of.session, self._counter
+        if summary.strip():
+            return await off_loop(
+                lambda: check_summary(
+                    session, summary, through=through, budget=REPAIR_TOKENS, counter=counter
+                )
+            )
+        if through is not None:
+            raise InvalidInput("through is for a summary that is given: give its text, or leave through out")
+        return await off_loop(lambda: check_last_summary(session, budget=REPAIR_TOKENS, counter=counter))
+
+    def _told(self, of: Opened, checked: CheckedSummary, *, max_tokens: int) -> answers.Checked:
+        found = checked.verification
+        unstated = _most_needed((*found.missing, *found.referenced))
+        repair = truncated(checked.repair, max_tokens, counter=self._counter)
+        shown = _fitting(unstated, max_tokens - self._counter.count(repair), counter=self._counter)
+        return answers.Checked(
+            conversation=of.name,
+            through=reference(checked.through_seq),
+            kinds=_standings(found),
+            missing=shown,
+            left_out=len(unstated) - len(shown),
+            contradictions=[each.text for each in found.contradictions],
+            repair=repair,
+            missing_after_repair=len(checked.repaired.missing),
+        )
+
+    async def compact(
+        self, *, conversation: str, to: int | None, focus: str, max_tokens: int
+    ) -> answers.Preview:
+        """What a compaction would do, made without a model."""
+        of = await self.conversations.open(conversation)
+        pins = await self._pinned(of)
+        options = Options(to=to, focus=focus, pins=tuple(pins))
+        return await off_loop(lambda: self._preview(of, options, max_tokens=max_tokens))
+
+    def _preview(self, of: Opened, options: Options, *, max_tokens: int) -> answers.Preview:
+        made = compact_session(
+            of.session, options, counter=default_counter(of.session.model), clock=SystemClock()
+        )
+        receipt = made.receipt
+        return answers.Preview(
+            conversation=of.name,
+            tokens_before=receipt.tokens_before,
+            tokens_after=receipt.tokens_after,
+            window=made.window,
+            through=reference(made.record.through_seq) if made.record and made.record.through_seq else "",
+            rung=receipt.rung,
+            stated=receipt.stated,
+            referenced=receipt.referenced,
+            missing=receipt.missing,
+            leaving=[
+                f"[{reference(each.seq)}] {each.what} ({each.tokens:,} tokens)"
+                for each in made.leaving(_LEAVING)
+            ],
+            summary=truncated(made.summary, max_tokens, counter=self._counter) if made.record else "",
+            note="" if made.record else "There is nothing to gain: the context is small enough.",
+        )
+
+    async def pin(self, text: str, *, conversation: str, remove: bool) -> answers.Pinned:
+        """Keep a text in every later summary, or no longer; without a text what is pinned."""
+        of = await self.conversations.open(conversation)
+        if not text.strip() and remove:
+            raise InvalidInput("say which text to unpin")
+        if of.path is None:
+            return await self._pin_own(of, text, remove=remove)
+        path = of.path
+        if text.strip():
+            change = unpin if remove else pin
+            pinned = await off_loop(lambda: change(path, text, folder=self._pins))
+        else:
+            pinned = await off_loop(lambda: pinned_in(path, folder=self._pins))
+        note = (
+            "The plugin of autocompact puts these beside the agent's own summary after each of its compactions "
+            "(`autocompact status` says whether it is installed); compact previews count them."
+        )
+        return answers.Pinned(conversation=of.name, pinned=list(pinned), note=note)
+
+    async def _pin_own(self, of: Opened, text: str, *, remove: bool) -> answers.Pinned:
+        from autocompact.library import opened
+
+        async with opened(self.conversations.database) as library:
+            notes = await library.note(of.name, text, remove=remove, counter=self._counter)
+        note = "These stand in every later summary of this conversation."
+        return answers.Pinned(conversation=of.name, pinned=[redact(each) for each in notes], note=note)
+
+    async def _pinned(self, of: Opened) -> Sequence[str]:
+        path = of.path
+        return await off_loop(lambda: pinned_in(path, folder=self._pins)) if path is not None else ()
+
+    async def undo(self, *, conversation: str) -> answers.Undone:
+        """Take the active compaction of one of our own conversations back."""
+        of = await self.conversations.open(conversation)
+        if of.path is not None:
+            raise InvalidInput(
+                f"{of.name!r} is a session of {of.agent}, whose compactions only {of.agent} can take back. Nothing is "
+                "lost: memory_search finds what left the context, and memory_expand shows it."
+            )
+        from autocompact.library import opened
+
+        async with opened(self.conversations.database) as library:
+            undone = await library.undo(of.name, counter=default_counter(of.session.model))
+        return answers.Undone(
+            conversation=of.name,
+            compaction=undone.record.id,
+            tokens_before=undone.tokens_before,
+            tokens_after=undone.tokens_after,
+            note="What was said since is still there.",
+        )
+
+
+def compactions(of: Opened) -> list[answers.CompactionLine]:
+    """The compactions of a conversation that were not undone, oldest first."""
+    active = of.active
+    return [
+        _compaction(each, active=each is active) for each in of.session.compactions if each.status == "active"
+    ]
+
+
+def _compaction(record: Compaction, *, active: bool) -> answers.CompactionLine:
+    return answers.CompactionLine(
+        id=record.id,
+        through=reference(record.through_seq) if record.through_seq else "",
+        author=record.receipt.model,
+        time=record.receipt.time,
+        tokens_before=record.receipt.tokens_before,
+        tokens_after=record.receipt.tokens_after,
+        active=active,
+    )
+
+
+def _turns(messages: Iterable[Message]) -> Iterator[list[Message]]:
+    """The messages from each request to the next; those before the first request are no turn."""
+    turn: list[Message] = []
+    for message in messages:
+        if message.is_request:
+            if turn:
+                yield turn
+            turn = [message]
+        elif turn:
+            turn.append(message)
+    if turn:
+        yield turn
+
+
+def _turn(turn: Sequence[Message], *, counter: Counter) -> answers.Turn:
+    calls: Tally[str] = Tally()
+    changed: dict[str, None] = {}
+    for message in turn[1:]:
+        for part in redacted(message).parts if message.calls else ():
+            if isinstance(part, RedactedCall):
+                action = interpret(part)
+                calls[action.name] += 1
+                changed |= {path: None for path, effect in action.files if effect != "read"}
+    said = next((each.text for each in reversed(turn) if each.role == "assistant" and each.text.strip()), "")
+    return answers.Turn(
+        reference=reference(turn[0].seq),
+        time=turn[0].time,
+        request=truncated(redact(turn[0].text), _REQUEST_TOKENS, counter=counter),
+        messages=len(turn),
+        calls=dict(calls),
+        changed=list(changed)[:_FILES],
+        said=truncated(redact(said), _SAID_TOKENS, counter=counter),
+    )
+
+
+def _entry(entry: ledger.Entry) -> answers.Entry:
+    subject = entry.key if entry.kind in ("file", "change", "command", "identifier") else ""
+    return answers.Entry(
+        kind=entry.kind, text=entry.text, reference=reference(entry.seq), state=entry.state, subject=subject
+    )
+
+
+def _fitting(entries: Iterable[ledger.Entry], max_tokens: int, *, counter: Counter) -> list[answers.Entry]:
+    """The first entries that fit."""
+    shown: list[answers.Entry] = []
+    for entry in entries:
+        max_tokens -= counter.count(f"{entry.text} {entry.key}") + _ENTRY_TOKENS
+        if max_tokens < 0:
+            break
+        shown.append(_entry(entry))
+    return shown
+
+
+def _most_needed(entries: Iterable[ledger.Entry]) -> list[ledger.Entry]:
+    order = {kind: place for place, kind in enumerate(_FIRST)}
+    return sorted(
+        entries, key=lambda entry: (order.get(entry.kind, len(order)), entry.state == "done", -entry.need)
+    )
+
+
+def _standings(found: Verification) -> dict[str, answers.Standing]:
+    groups = {"stated": found.stated, "referenced": found.referenced, "missing": found.missing}
+    counts = {name: Tally(entry.kind for entry in entries) for name, entries in groups.items()}
+    kinds = sorted({kind for each in counts.values() for kind in each})
+    return {kind: answers.Standing(**{name: each[kind] for name, each in counts.items()}) for kind in kinds}
+
+
+def context_of(of: Opened) -> str:
+    """What the model of the conversation sees, as Markdown."""
+    log = Transcript(of.session.messages, counter=Estimator())
+    shown = view(log, of.active, closed=True)
+    return render_markdown(shown.messages, compaction=shown.compaction, title=of.name)

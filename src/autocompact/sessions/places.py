@@ -1,0 +1,40 @@
+"""Where agents keep the sessions that they record, and in which folder each session ran."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+BEGINNING = 262_144
+"""Bytes at the beginning of a recorded session in which its working directory is looked for."""
+
+_CWD = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\]|\\.)*")')
+
+
+def claude_code_folder(environment: Mapping[str, str], *, home: Path) -> Path:
+    """The folder in which Claude Code keeps a folder for each project."""
+    return Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects"
+
+
+def codex_folder(environment: Mapping[str, str], *, home: Path) -> Path:
+    """The folder in which Codex keeps its sessions by day."""
+    return Path(environment.get("CODEX_HOME") or home / ".codex") / "sessions"
+
+
+def pi_folder(environment: Mapping[str, str], *, home: Path) -> Path:
+    """The folder in which pi keeps a folder for each project."""
+    return Path(environment.get("PI_CODING_AGENT_DIR") or home / ".pi" / "agent") / "sessions"
+
+
+def ran_in(path: Path, project: Path) -> bool:
+    """Whether the session in a file began in ``project``, which is resolved, or below."""
+    try:
+        with path.open("rb") as file:
+            match = _CWD.search(file.read(BEGINNING))
+        cwd = msgspec.json.decode(match[1], type=str) if match else ""
+    except (OSError, msgspec.DecodeError):
+        return False
+    return bool(cwd) and Path(cwd).resolve().is_relative_to(project)

@@ -1,0 +1,154 @@
+"""`autocompact install`, `uninstall` and `status`, and the marketplace in this repository."""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from autocompact.agents.claude_plugin import marketplace_files
+from autocompact.agents.hook_state import HookState, Receipt
+from tests.cli.program import Program
+from tests.house.source import ROOT
+
+pytestmark = pytest.mark.requirement("F1")
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def program(capfdbinary: pytest.CaptureFixture[bytes]) -> Program:
+    return Program(capfdbinary)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def plugin(home: Path) -> Path:
+    return home / ".claude" / "skills" / "autocompact"
+
+
+def test_a_dry_run_shows_the_files_and_makes_none(home: Path, program: Program) -> None:
+    done = program("install", "claude-code", "--dry-run")
+    assert done.code == 0
+    assert b"+++ " + str(plugin(home) / "hooks" / "hooks.json").encode() in done.out
+    assert "Nothing was changed" in done.err
+    assert files(home) == {}
+
+
+def test_an_installation_touches_only_its_own_folder_and_a_second_one_nothing(
+    home: Path, program: Program
+) -> None:
+    (home / ".claude").mkdir()
+    (home / ".claude" / "settings.json").write_text('{"model": "opus"}')
+    shown = program("install", "claude-code", "--dry-run").out
+    assert program("install", "claude-code").out == shown
+    there = files(home)
+    assert {name for name in there if "skills/autocompact/" not in name} == {".claude/settings.json"}
+    again = program("install", "claude-code")
+    assert (again.code, again.out, files(home)) == (0, b"", there)
+    assert "Nothing to do" in again.err
+    hooks = json.loads((plugin(home) / "hooks" / "hooks.json").read_bytes())["hooks"]
+    assert set(hooks) == {"PreCompact", "PostCompact", "SessionStart", "UserPromptSubmit"}
+    assert hooks["PreCompact"][0]["hooks"][0]["command"].endswith("2>/dev/null || true")
+
+
+def test_after_an_uninstallation_everything_is_as_it_was(home: Path, program: Program) -> None:
+    (home / ".claude" / "skills" / "mine").mkdir(parents=True)
+    (home / ".claude" / "skills" / "mine" / "SKILL.md").write_text("mine")
+    before = files(home / ".claude")
+    program("install", "claude-code")
+    dry = program("uninstall", "claude-code", "--dry-run")
+    assert plugin(home).exists()
+    assert program("uninstall", "claude-code").out == dry.out
+    assert (files(home / ".claude"), plugin(home).exists()) == (before, False)
+    assert "it is not installed" in program("uninstall", "claude-code").err
+
+
+def test_what_the_user_changed_is_kept_in_a_backup_and_what_they_added_stays(
+    home: Path, program: Program
+) -> None:
+    program("install", "claude-code")
+    (plugin(home) / "commands" / "lost.md").write_text("my own words")
+    (plugin(home) / "notes.md").write_text("mine")
+    done = program("install", "claude-code")
+    assert b"-my own words" in done.out
+    (backup,) = (home / "data" / "autocompact" / "backups").iterdir()
+    assert files(backup) == {"commands/lost.md": b"my own words"}
+    program("uninstall", "claude-code")
+    assert files(plugin(home)) == {"notes.md": b"mine"}
+
+
+def test_without_an_archive_the_hooks_say_so(home: Path, program: Program) -> None:
+    program("install", "claude-code", "--no-archive")
+    assert b"--no-archive" in files(plugin(home))["hooks/hooks.json"]
+    assert "installed  (" in program("status").out.decode()
+
+
+def test_a_folder_that_is_not_ours_is_left_alone(home: Path, program: Program) -> None:
+    plugin(home).mkdir(parents=True)
+    (plugin(home) / "SKILL.md").write_text("somebody else's")
+    done = program("install", "claude-code")
+    assert (done.code, "not from us" in done.err) == (2, True)
+    assert program("uninstall", "claude-code").code == 2
+    assert files(plugin(home)) == {"SKILL.md": b"somebody else's"}
+
+
+@pytest.mark.parametrize("mark", ["{", "[]", '{"files": 3}', '{"files": {"../../settings.json": "x"}}'])
+def test_a_damaged_mark_removes_nothing(home: Path, program: Program, mark: str) -> None:
+    program("install", "claude-code")
+    (home / ".claude" / "settings.json").write_text("{}")
+    (plugin(home) / ".autocompact.json").write_text(mark)
+    before = files(home)
+    assert program("uninstall", "claude-code").code == 2
+    assert files(home) == before
+
+
+def test_status_says_what_is_installed_and_what_was_put_back(home: Path, program: Program) -> None:
+    assert program("status").out.startswith(b"claude-code  not installed")
+    program("install", "claude-code")
+    state = HookState(home / "data" / "autocompact" / "agents" / "claude-code" / "0a1b2c3d-e")
+    state.add_receipt(
+        Receipt(
+            time="2026-11-22T12:00:00Z",
+            trigger="auto",
+            through_seq=90,
+            stated=30,
+            referenced=10,
+            missing=60,
+            missing_after=40,
+            rules=3,
+            rules_stated=1,
+            rules_stated_after=3,
+            contradictions=1,
+            tokens=1_400,
+            seconds=0.25,
+        )
+    )
+    told = program("status", "claude-code").out.decode().splitlines()
+    assert told[0].startswith("claude-code  installed  (")
+    assert told[1] == (
+        "2026-11-22T12:00:00Z  0a1b2c3d  auto: the summary states 30 of 100 (rules 1 of 3, 3 with ours), 60 missing, "
+        "1 contradicted; 40 missing with the 1,400 tokens put beside it (0.25 s)"
+    )
+    (plugin(home) / "hooks" / "hooks.json").write_text("{}")
+    assert "brings it up to date" in program("status").out.decode()
+
+
+def test_an_agent_that_is_not_known_is_named_with_those_that_are(program: Program) -> None:
+    done = program("install", "emacs")
+    assert (done.code, "'claude-code'" in done.err) == (2, True)
+
+
+def test_the_marketplace_of_the_repository_is_the_plugin() -> None:
+    for path, text in marketplace_files(version=version("autocompact")).items():
+        assert (ROOT / path).read_text(encoding="utf-8") == text, "write it anew: make docs"

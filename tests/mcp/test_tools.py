@@ -1,0 +1,304 @@
+"""The server as a client of the SDK sees it, in this process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, MCPError
+from mcp_types import TextContent, TextResourceContents
+
+from autocompact import Compactor, SqliteStore
+from autocompact.agents.transcripts import Transcripts
+from autocompact.mcp.conversations import Conversations
+from autocompact.mcp.server import make_server
+from tests.house.source import ROOT
+from tests.mcp.home import KEY, RULE, SUMMARY, keep, pump
+from tests.sessions.claude_lines import Claude, text
+
+pytestmark = [pytest.mark.anyio, pytest.mark.requirement("F2")]
+
+EXAMPLE = ROOT / "examples" / "sessions" / "fix-invoice-rounding.jsonl"
+OTHER = "Paint the harbour wall."
+
+
+@asynccontextmanager
+async def connected(home: Path, *, files: bool = True) -> AsyncGenerator[Client]:
+    """A client of a server for the sessions in ``home``, started in its folder ``work``."""
+    transcripts = Transcripts(project=home / "work", home=home, environment={})
+    conversations = Conversations(transcripts, database=home / "own.db", files=files)
+    async with Client(make_server(conversations, pins=home / "pins")) as client:
+        yield client
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A newer session that ran elsewhere, and the one of this folder, ``pump-1``."""
+    keep(pump(tmp_path / "work"), tmp_path, name="pump-1")
+    other = Claude()
+    other.user(OTHER)
+    other.reply(text("Painted."), id="o1")
+    keep(other, tmp_path, name="wall-1", seconds=60)
+    return tmp_path
+
+
+async def called(client: Client, tool: str, **arguments: object) -> dict[str, Any]:
+    """The structured answer of a tool."""
+    answer = await client.call_tool(tool, arguments)
+    assert not answer.is_error, answer.content
+    assert answer.structured_content is not None
+    return answer.structured_content
+
+
+async def refused(client: Client, tool: str, **arguments: object) -> str:
+    """The error that a tool answers."""
+    answer = await client.call_tool(tool, arguments)
+    assert answer.is_error
+    (content,) = answer.content
+    assert isinstance(content, TextContent)
+    return content.text
+
+
+async def page(client: Client, uri: str) -> str:
+    (content,) = (await client.read_resource(uri)).contents
+    assert isinstance(content, TextResourceContents)
+    return content.text
+
+
+async def prompt(client: Client, name: str, **arguments: str) -> str:
+    (message,) = (await client.get_prompt(name, arguments)).messages
+    assert isinstance(message.content, TextContent)
+    return message.content.text
+
+
+async def test_each_tool_says_whether_it_changes_something_and_what_it_answers(home: Path) -> None:
+    async with connected(home) as client:
+        tools = (await client.list_tools()).tools
+    reads = {tool.name for tool in tools if tool.annotations and tool.annotations.read_only_hint}
+    assert reads == {"memory_search", "memory_expand", "timeline", "ledger", "verify", "compact"}
+    assert {tool.name for tool in tools} - reads == {"pin", "undo"}
+    assert all(tool.output_schema and tool.description for tool in tools)
+
+
+async def test_without_a_name_the_session_of_this_folder_is_meant(home: Path) -> None:
+    async with connected(home) as client:
+        found = await called(client, "memory_search", query="why was the limit wrong")
+        assert found["conversation"] == "pump-1"
+        assert "kilopascal" in found["results"][0]["excerpt"]
+        opened = await called(client, "memory_expand", ref=found["results"][0]["reference"])
+        assert "because the sensor reports kilopascal" in opened["text"]
+
+
+async def test_another_session_is_named_by_the_beginning_of_its_id_or_by_its_path(home: Path) -> None:
+    path = home / ".claude" / "projects" / "-srv-pump" / "wall-1.jsonl"
+    async with connected(home) as client:
+        for name in ("wall", "wall-1", str(path)):
+            assert (await called(client, "timeline", conversation=name))["turns"][0]["request"] == OTHER
+
+
+async def test_what_the_agent_wrote_meanwhile_is_found(home: Path) -> None:
+    session = pump(home / "work")
+    async with connected(home) as client:
+        await called(client, "memory_search", query="valve")
+        session.user("The valve is made of brass.")
+        keep(session, home, name="pump-1", seconds=1)
+        found = await called(client, "memory_search", query="brass valve")
+        assert "made of brass" in found["results"][0]["excerpt"]
+        session.lines = session.lines[:2]
+        keep(session, home, name="pump-1", seconds=2)
+        assert (await called(client, "memory_search", query="brass valve"))["results"] == []
+
+
+async def test_a_summary_is_checked_against_the_session(home: Path) -> None:
+    async with connected(home) as client:
+        checked = await called(client, "verify", summary="The pump driver is repaired.", through="m6")
+        assert checked["through"] == "m6"
+        assert checked["kinds"]["rule"] == {"stated": 0, "referenced": 0, "missing": 1}
+        assert checked["missing"][0]["kind"] == "rule"
+        assert RULE in checked["repair"]
+        whole = await called(client, "verify", summary=f"The pump driver is repaired. {RULE}", through="m6")
+        assert whole["kinds"]["rule"]["stated"] == 1
+
+
+async def test_without_a_summary_that_of_the_agents_own_compaction_is_checked(home: Path) -> None:
+    async with connected(home) as client:
+        checked = await called(client, "verify")
+        assert (checked["through"], checked["kinds"]["rule"]["missing"]) == ("m6", 1)
+        assert checked["missing_after_repair"] < sum(each["missing"] for each in checked["kinds"].values())
+
+
+async def test_the_timeline_says_what_was_done_for_each_request(home: Path) -> None:
+    async with connected(home) as client:
+        told = await called(client, "timeline")
+        first, second = told["turns"]
+        assert (first["calls"], first["changed"]) == (
+            {"Bash": 1, "Edit": 1},
+            [str(home / "work" / "pump.py")],
+        )
+        assert first["said"] == "The pump driver is repaired."
+        assert second["request"] == "Now write the changelog."
+        assert [each["through"] for each in told["compactions"]] == ["m6"]
+        last = await called(client, "timeline", max_tokens=100)
+        assert (len(last["turns"]), last["earlier"]) == (1, 1)
+        before = await called(client, "timeline", before=last["turns"][0]["reference"])
+        assert [turn["reference"] for turn in before["turns"]] == ["m1"]
+
+
+async def test_the_ledger_gives_the_kinds_that_are_asked_for(home: Path) -> None:
+    async with connected(home) as client:
+        rules = await called(client, "ledger", kinds=["rule"])
+        assert [each["text"] for each in rules["entries"]] == [RULE]
+        small = await called(client, "ledger", max_tokens=100)
+        assert small["left_out"] > 0
+
+
+async def test_a_preview_changes_nothing(home: Path) -> None:
+    before = EXAMPLE.read_bytes()
+    path = home / ".claude" / "projects" / "-srv-pump" / "invoices.jsonl"
+    path.write_bytes(before)
+    async with connected(home) as client:
+        await called(client, "pin", text="The depot closes at six.", conversation="invoices")
+        preview = await called(client, "compact", focus="the tests", conversation="invoices")
+        small = await called(client, "compact")
+    assert "The depot closes at six." in preview["summary"]
+    assert (preview["rung"], path.read_bytes()) == ("summarise", before)
+    assert preview["tokens_after"] < preview["tokens_before"] / 4
+    assert preview["leaving"]
+    assert (small["rung"], small["summary"]) == ("none", "")
+
+
+async def test_a_pin_stays_until_it_is_removed(home: Path) -> None:
+    async with connected(home) as client:
+        await called(client, "pin", text="The depot\n closes at six.")
+        await called(client, "pin", text="The depot closes at six.")
+    async with connected(home) as client:
+        assert (await called(client, "pin"))["pinned"] == ["The depot closes at six."]
+        assert (await called(client, "pin", conversation="wall"))["pinned"] == []
+        assert "pinned are" in await refused(client, "pin", text="Something else.", remove=True)
+        assert "say which" in await refused(client, "pin", remove=True)
+        assert "at most 500" in await refused(client, "pin", text="depot " * 2_000)
+        assert (await called(client, "pin", text="The depot closes at six.", remove=True))["pinned"] == []
+
+
+async def test_conversations_of_our_own_store_are_pinned_and_undone(home: Path) -> None:
+    async with Compactor(SqliteStore(home / "own.db")) as compactor:
+        conversation = await compactor.open("trip")
+        for number in range(40):
+            await conversation.say(f"Where is platform {number}? " + "It is late. " * 40)
+            await conversation.say(f"Platform {number} is on the left. " * 20, role="assistant")
+        await conversation.compact()
+    async with connected(home) as client:
+        assert (await called(client, "memory_search", query="platform 7", conversation="trip"))["results"]
+        assert (await called(client, "timeline", conversation="trip"))["compactions"]
+        pinned = await called(client, "pin", text="Buy no ticket.", conversation="trip")
+        assert pinned["pinned"] == ["Buy no ticket."]
+        undone = await called(client, "undo", conversation="trip")
+        assert undone["tokens_after"] > undone["tokens_before"]
+        assert (await called(client, "timeline", conversation="trip"))["compactions"] == []
+        assert "nothing to undo" in await refused(client, "undo", conversation="trip")
+        removed = await called(client, "pin", text="Buy no ticket.", conversation="trip", remove=True)
+        assert removed["pinned"] == []
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "words"),
+    [
+        ("memory_search", {"query": " "}, "the query is empty"),
+        ("memory_search", {"query": "x", "k": 99}, "less than or equal to 20"),
+        ("memory_search", {"query": "x", "conversation": "nobody"}, "There are: 'wall-1', 'pump-1'"),
+        ("memory_search", {"query": "x", "conversation": "/nowhere/x.jsonl"}, "there is no recorded session"),
+        ("memory_search", {}, "Field required"),
+        ("memory_expand", {"ref": "m999"}, "goes from m1 to m"),
+        ("memory_expand", {"ref": "seven"}, "is not a reference"),
+        ("timeline", {"before": "seven"}, "is not a reference"),
+        ("verify", {"summary": "x", "through": "m999"}, "there is no message 999"),
+        ("verify", {"through": "m3"}, "through is for a summary that is given"),
+        ("verify", {"transcript": "wall"}, "its program has not compacted it"),
+        ("ledger", {"kinds": ["colour"]}, "Input should be"),
+        ("compact", {"to": 10}, "10"),
+        ("undo", {"conversation": "pump"}, "memory_search finds what left the context"),
+    ],
+)
+async def test_bad_arguments_are_answered_with_what_is_wrong(
+    home: Path, tool: str, arguments: dict[str, object], words: str
+) -> None:
+    async with connected(home) as client:
+        assert words in await refused(client, tool, **arguments)
+
+
+async def test_two_sessions_that_begin_alike_must_be_told_apart(home: Path) -> None:
+    keep(pump(home / "work"), home, name="pump-2", seconds=2)
+    async with connected(home) as client:
+        assert "begins several sessions: 'pump-2', 'pump-1'" in await refused(
+            client, "timeline", conversation="pump"
+        )
+        assert (await called(client, "timeline", conversation="pump-1"))["conversation"] == "pump-1"
+        assert (await called(client, "timeline"))["conversation"] == "pump-2"
+
+
+async def test_where_nothing_was_recorded_the_folders_are_named(tmp_path: Path) -> None:
+    async with connected(tmp_path) as client:
+        assert ".codex/sessions" in await refused(client, "timeline")
+
+
+async def test_a_file_elsewhere_is_read_only_where_that_is_allowed(home: Path) -> None:
+    elsewhere = home / "elsewhere.jsonl"
+    elsewhere.write_bytes(pump(home).bytes())
+    async with connected(home) as client:
+        assert (await called(client, "timeline", conversation=str(elsewhere)))["agent"] == "claude_code"
+        assert "is not JSON" in await refused(client, "timeline", conversation=__file__)
+    async with connected(home, files=False) as client:
+        assert "cannot be named here" in await refused(client, "timeline", conversation=str(elsewhere))
+
+
+async def test_resources_show_context_ledger_and_receipts(home: Path) -> None:
+    async with connected(home) as client:
+        templates = (await client.list_resource_templates()).resource_templates
+        assert len(templates) == 3
+        context = await page(client, "autocompact://current/context")
+        assert SUMMARY in context
+        assert "kilopascal" not in context
+        assert RULE in await page(client, "autocompact://pump-1/ledger")
+        (receipt,) = json.loads(await page(client, "autocompact://pump-1/receipts"))
+        assert (receipt["through"], receipt["tokens_before"], receipt["active"]) == ("m6", 155_000, True)
+        with pytest.raises(MCPError, match="there is no recorded session 'nobody'"):
+            await client.read_resource("autocompact://nobody/ledger")
+
+
+async def test_prompts_bring_the_record_with_them(home: Path) -> None:
+    async with connected(home) as client:
+        lost = await prompt(client, "what_was_lost")
+        assert RULE in lost
+        assert "does not have" in lost
+        handoff = await prompt(client, "handoff", focus="the changelog")
+        assert RULE in handoff
+        assert "Concentrate on: the changelog" in handoff
+        with pytest.raises(MCPError, match="has not compacted it"):
+            await client.get_prompt("what_was_lost", {"conversation": "wall"})
+
+
+async def test_no_answer_holds_a_secret(home: Path) -> None:
+    async with connected(home) as client:
+        await called(client, "pin", text=f"The key is {KEY}")
+        answers = [
+            await called(client, "memory_search", query="ANTHROPIC_API_KEY"),
+            await called(client, "memory_expand", ref="m1-m9"),
+            await called(client, "timeline"),
+            await called(client, "ledger"),
+            await called(client, "verify"),
+            await called(client, "verify", summary=f"The key is {KEY}. Done."),
+            await called(client, "compact"),
+            await called(client, "pin"),
+        ]
+        texts = [
+            await page(client, "autocompact://current/context"),
+            await page(client, "autocompact://current/ledger"),
+            await prompt(client, "handoff", focus=KEY),
+            await prompt(client, "what_was_lost"),
+        ]
+    assert "PRESSURE_LIMIT" in json.dumps(answers)
+    assert KEY[:30] not in json.dumps([*answers, *texts])
