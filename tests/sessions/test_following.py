@@ -12,6 +12,7 @@ from autocompact.sessions import read_session
 from autocompact.sessions.following import Followed
 from tests.house.source import ROOT
 from tests.sessions.claude_lines import Claude, call, jsonl, result, text
+from tests.sessions.samples import SAMPLES
 from tests.sessions.test_codex import function, item, line, message, output
 
 pytestmark = pytest.mark.requirement("E8", "F2")
@@ -117,3 +118,10 @@ def test_a_file_that_vanished_says_so(tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(UnreadableSession, match="there is no file"):
         followed.read()
+
+
+def test_lines_that_only_look_like_those_of_claude_code_are_read_by_their_own_reader(tmp_path: Path) -> None:
+    path = tmp_path / "qwen.jsonl"
+    path.write_bytes(SAMPLES["qwen"][1])
+    assert Followed(path).read() == read_session(path)
+    assert Followed(path).read().format == "qwen_code"

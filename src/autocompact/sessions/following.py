@@ -9,6 +9,7 @@ from typing import BinaryIO, TypeAlias
 import msgspec
 
 from autocompact.sessions import claude_code, codex
+from autocompact.sessions.formats import readers
 from autocompact.sessions.jsonl import BOM
 from autocompact.sessions.read import read_session
 from autocompact.sessions.session import Session
@@ -101,6 +102,7 @@ def _reader_of(line: bytes) -> _Reader | None:
         fields = _fields(line.removeprefix(BOM))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    if codex.matches(fields):
+    read = next(readers(fields), None)
+    if read is codex.read:
         return codex.Reader()
-    return claude_code.Reader() if claude_code.matches(fields) else None
+    return claude_code.Reader() if read is claude_code.read else None
