@@ -21,7 +21,8 @@ from autocompact.core.redaction.columns import COLUMNS, find_columns
 from autocompact.core.redaction.cookies import COOKIES, find_cookies
 from autocompact.core.redaction.forms import FORMS, find_forms
 from autocompact.core.redaction.kubernetes import SECRETS, find_kubernetes
-from autocompact.core.redaction.names import NAMES, find_named
+from autocompact.core.redaction.name_table import NAMES
+from autocompact.core.redaction.names import find_named
 from autocompact.core.redaction.private_keys import PRIVATE_KEYS, find_private_keys
 from autocompact.core.redaction.rules import Form, Name, Token
 from autocompact.core.redaction.spans import Source, Span, merged
