@@ -23,14 +23,16 @@ OTHER_TAILS = frozenset(
     " data at by for from in is to of on bits iterations rounds salt salts attempts tries retries manager pool bucket buckets per rate stream streams ized izer"
     " press up down code codes board word words frame frames stroke map pad point points bindings binding space".split()
 ) - {"text?", "code", "test", "store"}
+_THE = re.compile(r"(?<![a-z])(?:the|my|your|our|this|that|new)[ ]$", re.IGNORECASE)
+_SECRET_HEAD = re.compile(r"secret|private|encrypt|signing|auth(?!or)")
 PREPOSITIONS = frozenset("at by for from in is of on to".split())
 _OTHER_KEYS = tuple(
-    "cache primary sort partition public pub foreign idempotency lookup routing index row object group unique"
+    "cache primary sort partition public pub foreign idempotency lookup index row object group unique"
     " natural hash range s3 bucket feature translation i18n message event sorting registry hot short shortcut map"
     " dict json field column item react view state query param header attr path file doc dedupe dedup etag lock"
     " redis queue topic metric log tag label build turbo nx artifact restore image ssh known host gpg pgp apt rpm"
     " verification verify publishable anon site tracking measurement issue ticket jira next prev first last any"
-    " press enter no key".split()
+    " press enter no key websocket".split()
 )
 """What stands before "KEY" in the name of something else."""
 _OTHER_TOKENS = tuple(
@@ -55,6 +57,14 @@ _FUSED_PASS = (
     "store",
     "key",
     "ftp",
+    "ssh",
+    "pg",
+    "vnc",
+    "wifi",
+    "bind",
+    "ldap",
+    "imap",
+    "vpn",
     "rsync",
     "sudo",
     "http",
@@ -70,6 +80,8 @@ class Place:
     end: int
     capitals: bool
     option: bool
+    doubtful: bool = False
+    """It may name something else (``routing_key``): only what is made up beyond doubt is its secret."""
 
 
 def place_of(text: str, name: Name, *, at: int) -> Place | None:
@@ -81,15 +93,20 @@ def place_of(text: str, name: Name, *, at: int) -> Place | None:
     on = _ON.match(text, word.end())
     before = back[0][::-1] if back is not None else ""
     after = on[0] if on is not None else ""
-    if len(before) == 64 or len(after) == 48 or not _goes_on(word[0], after):
+    if len(before) == 64 or len(after) == 48:
+        return None
+    doubtful = not _goes_on(word[0], after)
+    if doubtful and not (word[0].lower() == "secret" and after.lower() in ("_id", "id", "-id")):
         return None
     if not _is_head(name, before, word=word[0], text=text, at=at):
-        return None
+        if not _is_other_key(before, word=word[0], text=text, at=at):
+            return None
+        doubtful = True
     start = at - len(before)
     full = before + word[0] + after
     bare = full.strip("-")
     capitals = bare.isupper() and ("_" in bare or len(bare) >= 6) and not bare.startswith("X-")
-    return Place(start, word.end() + len(after), capitals, full[0] == "-" and len(bare) >= 4)
+    return Place(start, word.end() + len(after), capitals, full[0] == "-" and len(bare) >= 4, doubtful)
 
 
 def _goes_on(word: str, after: str) -> bool:
@@ -108,7 +125,7 @@ def _is_head(name: Name, before: str, *, word: str, text: str, at: int) -> bool:
         case "key":
             return _is_key_head(before, head, text=text, at=at)
         case "token":
-            return not head.endswith(_OTHER_TOKENS)
+            return not _ends(before, words=_OTHER_TOKENS)
         case "pass":
             fused = before[-1:].isalpha() and before[-1].islower() == word[0].islower()
             return not fused or head.endswith(_FUSED_PASS)
@@ -123,10 +140,25 @@ def _is_head(name: Name, before: str, *, word: str, text: str, at: int) -> bool:
             return name.head is None or bool(name.head.search(before[-8:]))
 
 
+def _ends(before: str, *, words: tuple[str, ...]) -> bool:
+    """True if one of the words is the last of a name, or what it ends with where the name writes all as one."""
+    head = before.rstrip("_-").lower()
+    return head.endswith(words) and (before[-1:].islower() or _WORDS.findall(before)[-1].lower() in words)
+
+
+def _is_other_key(before: str, *, word: str, text: str, at: int) -> bool:
+    """True for a key of something that no table knows (``routing_key``), or of nothing (``the key is …``)."""
+    if word.lower() == "key" and not before:
+        return bool(_THE.search(text, max(0, at - 12), at))
+    if word.lower() != "key" or not (before[-1:] in ("_", "-") or (word[0] == "K" and before[-1:].islower())):
+        return False
+    return not before.lower().rstrip("_-").endswith((*_OTHER_KEYS, *_PUBLIC))
+
+
 def _is_key_head(before: str, head: str, *, text: str, at: int) -> bool:
     if not before:
         head = text[max(0, at - 16) : at].lower().rstrip(" ").rpartition("\n")[2]
         return text[at - 1 : at] == " " and head.rpartition(" ")[2] in KEY_HEADS
-    if head.endswith(KEY_HEADS):
+    if head.endswith(KEY_HEADS) or _SECRET_HEAD.search(head):
         return not head.endswith(_PUBLIC)
     return before.isupper() and before[-1] == "_" and not head.endswith(_OTHER_KEYS)

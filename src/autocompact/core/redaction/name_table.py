@@ -39,7 +39,7 @@ KEY_HEADS = tuple(
     " des rsa fernet preshared pre-shared data deploy project server security session recovery team org bot merchant"
     " partner openai anthropic stripe sendgrid mailgun mailchimp algolia datadog twilio google maps firebase gemini"
     " groq mistral cohere deepseek pagerduty okta heroku azure aws gcp github gitlab supabase pinecone weather"
-    " openweather newrelic posthog segment mixpanel amplitude sentry rapidapi deepl".split()
+    " setup openweather newrelic posthog segment mixpanel amplitude sentry rapidapi deepl".split()
 )
 """What stands before "key" in the name of a secret."""
 
@@ -47,7 +47,7 @@ NAMES: tuple[Name, ...] = (
     _name(
         "password",
         "pass",
-        word=r"pass(?:wor[dt]s?|wds?|phrase|code|wrd|e(?=\W))?",
+        word=r"pass(?:wor[dt](?:s|nya)?|wds?|phrase|code|wrd|e(?=\W))?",
         examples=(
             'password = "«hunter2»"',
             "DB_PASSWORD=«hunter2»",
@@ -179,6 +179,72 @@ NAMES: tuple[Name, ...] = (
     ),
     _foreign("暗証番号", r"暗証番号", "暗証番号は«<a10>»です"),
     _foreign("비밀번호", r"비밀번호", "비밀번호: «<a10>»", "비밀번호는 «<a10>» 입니다"),
+    *(
+        _foreign(anchor, word, *(f"{said}: «<a10>»" for said in names))
+        for anchor, word, names in (
+            ("كلمة", r"كلمة (?:المرور|السر)", ("كلمة المرور", "كلمة السر")),
+            ("סיסמ", r"סיסמ(?:ה|א|ת)", ("סיסמה", "הסיסמה")),
+            ("رمز", r"رمز عبور", ("رمز عبور",)),
+            ("पासवर्ड", r"पासवर्ड", ("पासवर्ड",)),
+            ("পাসওয়ার্ড", r"পাসওয়ার্ড", ("পাসওয়ার্ড",)),
+            ("รหัสผ่าน", r"รหัสผ่าน", ("รหัสผ่าน",)),
+            ("ωδικός", r"ωδικός(?: πρόσβασης)?", ("κωδικός", "Κωδικός πρόσβασης")),
+            ("арола", r"(?<=[пП])арола", ("парола",)),
+            ("озинк", r"(?<=[лЛ])озинка", ("лозинка",)),
+            ("패스워드", r"패스워드", ("패스워드",)),
+            ("암호", r"암호", ("암호",)),
+            ("비번", r"비번", ("비번",)),
+            ("パスフレーズ", r"パスフレーズ", ("パスフレーズ",)),
+            ("t kh", r"(?<=[ậạ])t kh[ẩa]u", ("mật khẩu",)),
+            ("kata s", r"kata sandi", ("kata sandi",)),
+            ("kata l", r"kata laluan", ("kata laluan",)),
+            ("parol", r"parol(?:a|ă|ă|e|i|ja)(?![a-z])", ("parola", "parolă")),
+            ("jelsz", r"jelsz[óo]", ("jelszó",)),
+            ("passord", r"passord(?:et)?", ("passord",)),
+            ("kodeord", r"kodeord(?:et)?", ("kodeord",)),
+            ("lozink", r"lozinka", ("lozinka",)),
+            ("geslo", r"geslo", ("geslo",)),
+            ("slapta", r"slaptažodis", ("slaptažodis",)),
+            ("parool", r"parool", ("parool",)),
+            ("contrase", r"contrase(?:nya|ña|na)", ("contrasenya",)),
+            ("lykilor", r"lykilorð", ("lykilorð",)),
+            ("nenosiri", r"nenosiri", ("nenosiri",)),
+            ("zugangscode", r"zugangscode", ("Zugangscode",)),
+        )
+    ),
+    *(
+        _name("API key", anchor, word=word, least=12, examples=tuple(f"{said} «<a24>»" for said in names))
+        for anchor, word, names in (
+            ("schl", r"schlüssel", ("Der API-Schlüssel ist", "API-Schlüssel:", "Zugriffsschlüssel:")),
+            (
+                "cl",
+                r"(?<![a-z])clé(?: API| secrète| d['’]accès| privée)",
+                ("La clé API est", "clé secrète :"),
+            ),
+            ("clave", r"clave (?:de )?(?:API|secreta|privada|acceso)", ("La clave API es", "clave secreta:")),
+            ("chiave", r"chiave (?:API|segreta|privata|di accesso)", ("La chiave API è", "chiave segreta:")),
+            (
+                "chave",
+                r"chave (?:(?:de|da) )?(?:API|secreta|privada|acesso)",
+                ("A chave de API é", "chave secreta:"),
+            ),
+            ("密钥", r"密钥", ("密钥：", "API 密钥是 ")),
+            ("密鑰", r"密鑰", ("密鑰：",)),
+            ("秘钥", r"秘钥", ("秘钥：",)),
+            ("令牌", r"令牌", ("令牌：", "访问令牌为 ")),
+            (
+                "キー",
+                r"(?<=API)キー|(?<=API )キー|(?<=シークレット)キー|(?<=アクセス)キー|(?<=秘密)キー",
+                ("APIキー：", "アクセスキーは "),
+            ),
+            ("トークン", r"トークン", ("トークン：", "トークンは ")),
+            ("シークレット", r"シークレット", ("シークレット：",)),
+            ("토큰", r"토큰", ("토큰:", "토큰은 ")),
+            ("люч", r"(?<=[кК])люч", ("ключ:", "API-ключ:")),
+            ("окен", r"(?<=[тТ])окен", ("токен:",)),
+            ("екрет", r"(?<=[сС])екрет", ("секрет:",)),
+        )
+    ),
     _foreign("ароль", r"(?<=[пП])ароль", "пароль: «<a10>»", "Пароль от сервера: «<a10>»", "Пароль — «<a10>»"),
     _name(
         "password",
@@ -289,10 +355,19 @@ NAMES: tuple[Name, ...] = (
             "PAT: see the vault",
         ),
     ),
+    _name(
+        "credentials",
+        "auth",
+        word=r"auth(?![a-z])",
+        head=r"[_-]$",
+        least=16,
+        examples=("NPM_AUTH=«<a26>»", "registry_auth: «<a32>»"),
+        others=("basic_auth: required-for-all-users", "HTTP_AUTH=disabled", "x_auth = get_auth_of_request()"),
+    ),
     _foreign("senord", r"senord(?:et)?", "Lösenord: «<a10>»", "Lösenordet är «<a10>»"),
     _foreign("heslo", r"heslo", "heslo: «<a10>»"),
     _foreign("has", r"has[łl]o", "hasło: «<a10>»", "hasło to «<a10>»"),
-    _foreign("salasana", r"salasana", "salasana: «<a10>»"),
+    _foreign("salasana", r"salasana(?: on)?", "salasana: «<a10>»", "salasana on: «<a10>»"),
     _foreign(
         "adgangskode",
         r"adgangskoden?",

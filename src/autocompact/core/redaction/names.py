@@ -21,6 +21,7 @@ from autocompact.core.redaction.values import (
     has_symbol,
     is_key,
     is_password,
+    is_strong,
     is_word_password,
     mixed,
     random_looking,
@@ -33,24 +34,43 @@ from autocompact.core.redaction.words import is_word
 _Q = r"(?:\\{0,7}[\"'`]|%22|%27|&quot;|&#3[49];)"
 _COLOUR = r"(?:(?:\x1b|\\u001[bB]|\\x1[bB]|\\e|\\033)\[[0-9;]{0,12}m){0,3}"
 _CLOSED = rf"{_COLOUR}(?P<closed>{_Q})?(?:\*{{2}}|__)?(?:[ ]?\([^()\n]{{1,40}}\)|[ ]\[[^\[\]\n]{{1,40}}\](?=:))?(?:\][ \t]{{0,3}}(?=[=:]))?"
-_TYPE = r"(?:\??:[ \t]?[A-Za-z][A-Za-z.| \[\]]{0,40}(?==(?![=>])))?"
-_SIGN = rf"[ \t.]{{0,24}}(?P<sign>=>|[:?+]=|=(?![=>~])|:-|:(?![:=])|：|＝|->|→|%3[DdAa]|\|\||\?\?)(?:[ \t]|\*{{2}}|__){{0,12}}{_COLOUR}[ \t]{{0,4}}"
+_TYPE = r"(?:\??:[ \t]?[&*\[A-Za-z][A-Za-z.|<>&' \[\]]{0,40}(?==(?![=>])))?"
+_SIGN = rf"[ \t.]{{0,24}}(?P<sign>=>|<-|[:?+]=|=(?![=>~])|:-|:(?![:=])|：|＝|->|→|%3[DdAa]|\|\||\?\?)(?:[ \t]|\*{{2}}|__){{0,12}}{_COLOUR}[ \t]{{0,4}}"
 _CELL = r"[ \t]{0,24}(?P<cell>[|│┃])[ \t]{1,40}"
-_CALL = rf"(?P<call>\()[ \t]{{0,3}}(?={_Q})"
-_COMMA = rf"(?P<comma>,)[ \t]{{0,3}}(?={_Q})"
-_PAIR = rf"(?P<pair>[ \t]{{0,3}}(?:,|\r?\n|\\n|[ \t])[ \t\n\r,]{{0,40}}(?:\d{{1,6}}[→|:\t][ \t]{{0,24}})?{_Q}?value{_Q}?[ \t]{{0,3}}[:=][ \t]{{0,3}})"
+_CALL = rf"(?P<call>\(|[\w\]>:=-]{{0,20}}[\"'`]?\]?\){{1,2}}\.(?:fill|type|send_?keys|press_sequentially|set_?value|enter_?text|input_text)\()[ \t]{{0,3}}(?={_Q})"
+_COMMA = rf"(?P<comma>,|\r?\n[ \t]{{0,40}}-(?=[ ]))[ \t]{{0,3}}(?={_Q})"
+_NUMBER = r"(?:\d{1,6}[→|:\t][ \t]{0,24})?"
+_OTHER = rf"[ \t\n\r,]{{0,40}}{_NUMBER}{_Q}?\w{{1,30}}{_Q}?[ \t]{{0,12}}[:=][ \t]{{0,3}}(?:{_Q}[^\s\"'`]{{0,60}}{_Q}|[\w.-]{{1,40}})[ \t]{{0,3}}(?=[,\r\n])"
+_PAIR = (
+    rf"(?P<pair>(?:[ \t]{{0,3}}[:=]?[ \t]{{0,3}}\{{)?[ \t]{{0,3}}(?:{_OTHER}){{0,5}}(?:,|\r?\n|\\n|[ \t]|(?<=\{{))[ \t\n\r,]{{0,40}}{_NUMBER}"
+    rf"{_Q}?(?:value|default|with|plain_?text|secret_?string|content){_Q}?[ \t]{{0,12}}[:=][ \t]{{0,3}})"
+)
 _BLOCK = r"(?P<block>:[ \t]{0,3}[|>][-+]?[ \t]{0,3}\n[ \t]{1,24})"
 _BELOW = r"(?P<below>[:：](?:\*{2})?[ \t]{0,3}(?:\n[ \t]{0,8}(?:```\w{0,8})?){1,3}(?:>[ ]|-[ ])?)"
 _SPACE = r"(?P<space>[ \t]{1,8})"
 _LINK = (
-    r"(?P<link>(?:[ ][^\s.:;=!?,\"'`<>]{1,30}){0,6}?(?:[ ](?:is|was|are|be|becomes|ist|war|wurde[ ]auf|bleibt|lautete?t?|est|sera|es|era|fue|foi|ser[áà]|sarà|é|è|e'|är|er|var|jest|=|to)|['’]s|[ ](?:geändert|gesetzt|chang[ée]e?|cambiad[oa]|cambiat[oa]|alterad[oa]|gewijzigd)[ ](?:auf|en|à|a|in|por|para|naar))"
+    r"(?P<link>(?:[ ][^\s.:;=!?,\"'`<>]{1,30}){0,6}?(?:[ ](?:is|was|are|be|becomes|ist|war|wurde[ ]auf|bleibt|lautete?t?|hei(?:ß|ss)t|c['’]est|est|sera|es|era|fue|foi|ser[áà]|sarà|é|è|e'|är|er|var|jest|je|este|là|adalah|ir|yra|er|brzmi|=|to)|['’]s|[ ](?:geändert|gesetzt|chang[ée]e?|cambiad[oa]|cambiat[oa]|alterad[oa]|gewijzigd)[ ](?:auf|en|à|a|in|por|para|naar))"
     r"(?:[ ](?:now|still|currently|just|jetzt|noch|nun|maintenant|ahora|agora|adesso|ora|set[ ]to|changed[ ]to|reset[ ]to))?[ \t]?[:：]?[ \t\n]{1,2})"
 )
-_EAST = r"(?P<east>(?:[^\x00-\x7f]{0,12}?[ ]?(?:是|为|為|改成了?|成|は|는|은)|[^\x00-\x7f]{1,12}?[ ]?[：:＝=]|(?:[ ][^\x00-\x7f]{1,20}){1,4}[ ]?[：:＝=—–]|(?<=[^\x00-\x7f])[ ]?[—–])[ \t]{0,3})"
+_EAST = r"(?P<east>(?:[^\x00-\x7f]{0,12}?[ ]?(?:是|为|為|改成了?|成|は|는|은|هو|هي|הוא|היא|है|คือ|είναι)[ ]?[:：]?|(?=[「『«“])|(?:[ ][^\x00-\x7f]{1,20}){1,4}[ ](?=[!-~])|[^\x00-\x7f]{1,12}?[ ]?[：:＝=]|(?:[ ][^\x00-\x7f]{1,20}){1,4}[ ]?[：:＝=—–]|(?<=[^\x00-\x7f])[ ]?[—–])[ \t]{0,3})"
 _BETWEEN = re.compile(
-    rf"{_CLOSED}(?:{_BLOCK}|{_BELOW}|{_TYPE}{_SIGN}|{_CELL}|{_CALL}|{_PAIR}|{_COMMA}|{_LINK}|{_EAST}|{_SPACE})",
+    rf"{_CLOSED}(?:{_BLOCK}|{_PAIR}|{_BELOW}|{_TYPE}{_SIGN}|{_CELL}|{_CALL}|{_COMMA}|{_LINK}|{_EAST}|{_SPACE})",
     re.IGNORECASE,
 )
+_SUBJECT = re.compile(
+    r"(?P<words>(?:[ ](?![-/$&|])[^\s:;=!?,<>(){}\"']{0,40}[^\s.:;=!?,<>(){}\"']){1,10})(?:[ ]\([^()\n]{1,120}\))?[ ]?[:：]"
+    r"(?:[ \t]{1,8}|[ \t]{0,3}(?:\r?\n[ \t>]{0,8}){1,2})"
+)
+"""What a password is for, up to the colon: ``password is generated for root@localhost: …``."""
+_OTHERS = OTHER_TAILS - PREPOSITIONS
+_PROMPT = re.compile(
+    r"[ \t]{0,8}(?:\([\w.-]{1,30}\)[ ])?(?:[\w.-]{1,40}@[\w.-]{1,40}[: ]?[^\s$#%]{0,60}[ ]?|PS[ ][^>\n]{1,80})?[$#%>❯➜][ ]"
+)
+_HASHES = re.compile(r"[ ](?:git|hg|grep|ls|find|fd|rg|wc|diff|md5(?:sum)?|\w*sha\w*)[ ]")
+_PRINTED = re.compile(r"[^\n]{0,300}\r?\n")
+_RUN = re.compile(r"(?<![\w/.@:+=-])(?P<value>[A-Za-z0-9_+/~-]{20,400}={0,2})(?![\w/.@:-]|[ ]?=)")
+_LABEL = re.compile(r"(\w+)[\"'`\])]*[ \t]{0,8}(?:=>|[:=])[ \t]{0,8}[\"'`(\[{]*$")
+_CONTENTS = frozenset("value default data content plaintext text string secret is here this".split())
 _ELEMENT = re.compile(r"(?:[ \t][^<>\n]{0,120})?(?P<element>>)[ \t\n]{0,40}")
 _ATTRIBUTE = re.compile(r"[\"'](?:[ \t][^<>\n]{0,120})?>[ \t\n]{0,40}(?:<(?:value|string)>[ \t\n]{0,40})?")
 _NAMED_ELEMENT = re.compile(
@@ -58,9 +78,9 @@ _NAMED_ELEMENT = re.compile(
 )
 _PLIST = re.compile(r"</key>[ \t\r\n]{0,40}<string>")
 
-_WRAP = r"(?:(?:Secret\w{0,8}|String|str|bytes|b64decode|Buffer\.from|Some|SecureString)\(|[bBfFrRuU@]{1,2}(?=[\"']))?"
+_WRAP = r"(?:(?:Secret\w{0,8}|String|str|bytes|b64decode|Buffer\.from|Some|SecureString)\(|[bBfFrRuUN@]{1,2}(?=[\"']))?"
 _QUOTED = re.compile(
-    rf"{_WRAP}(?P<q>{_Q})(?P<value>(?:(?!(?P=q))(?:\\[^\s]|[^\x00-\x20]))+)(?P<end>(?P=q)|\\|)"
+    rf"{_WRAP}(?P<q>\"{{3}}|'{{3}}|{_Q})(?P<value>(?:(?!(?P=q))(?:\\[^\s]|[^\x00-\x20]))+)(?P<end>(?P=q)|\\|)"
 )
 _OPEN = {"“": "”", "„": "“", "«": "»", "「": "」", "『": "』", "‘": "’"}
 _BARE = r"\x00-\x20\"'`\\<>,;&|(){}\[\]"
@@ -94,10 +114,19 @@ _OF_SECTION = re.compile(r"(?m:^)\[[\w .:/-]{1,60}\][ \t]*\r?\n(?:[\w#;][^\n()\[
 _SETTING = re.compile(
     r"[ \t]*(?:[#;][^\n]*|[\w.-]+[ \t]*[=:][ \t]*[^\n(){}\[\];]*|\[[^\[\]\n]*\][ \t]*)?\r?(?:\n|$)"
 )
+_PUTS = re.compile(
+    r"(?m:^)[$#>%❯]?[ \t]*[a-z][\w.-]*[ ](?:[^\n]*[ ])?(?:set|put|add|create|update|write|user|auth)(?![a-z])[^\n]*$|(?m:^)[$#>%❯][ ][a-z][\w.-]*[ ]$"
+)
 _LINE_END = re.compile(r"[ \t]*\r?(?:\n|$)")
 _NEXT_FIELD = re.compile(r"[ ][\w.-]{1,30}=[^\s=]")
 _COMMAND = re.compile(r"[ ](?!(?:and|or|if|else|for|is|in|when|with)[ ])[a-z][\w./-]{1,40}(?:[ ]|\r?\n|$)")
 _COMMAND_START = re.compile(r"(?:^|\n|[$#>|;&][ ])$")
+_GIVEN = re.compile(r"[ ]-{1,2}[A-Za-z][\w-]{0,30}[ =]?[\"']?(?:[\w.-]{1,40}[.:])?$")
+"""An option before a name with its value: ``-var db_password=…``."""
+_PROPERTY = re.compile(
+    r"(?m:^)[ \t]*(?!(?:self|this|cls|req|request|res|user|args?|obj|opt(?:ion)?s|config|settings|app|params|data|form|state|props|ctx|event|body|client|session|conn|db)\.)[a-z][\w-]*(?:\.[\w-]+)*\.$"
+)
+"""The beginning of a line of properties: ``keystore.``, and then the name."""
 _SET_TO = re.compile(r"(?:set|changed|reset|updated)[ ]to[ ]?$", re.IGNORECASE)
 _SETS = re.compile(r"(?:set|changed?|reset|updated?)[ ](?:[\w']{1,16}[ ]){0,3}$", re.IGNORECASE)
 
@@ -147,9 +176,10 @@ def _accepted(text: str, name: Name, *, place: Place) -> Iterator[_Value]:
     for value in _candidates(text, place):
         if paired and value.trust is Trust.STATED and _OF_USER.match(text, value.start, value.end):
             continue
-        if _is_secret(text[value.start : value.end], value, least=least) or (
-            not least and _is_stated_word(text, value, place=place)
-        ):
+        said = text[value.start : value.end]
+        if place.doubtful and not is_strong(said):
+            continue
+        if _is_secret(said, value, least=least) or (not least and _is_stated_word(text, value, place=place)):
             yield value
 
 
@@ -201,6 +231,39 @@ def _candidates(text: str, place: Place) -> Iterator[_Value]:
         yield from _bare(text, content, trust=Trust.LITERAL)
     if (between := _BETWEEN.match(text, place.end, place.end + 700)) is not None:
         yield from _after(text, place, between=between)
+    yield from _apart(text, place)
+
+
+def _apart(text: str, place: Place) -> Iterator[_Value]:
+    """What is made up and stands further on: behind a colon, under a command that prints it, or in the next words."""
+    subject = _SUBJECT.match(text, place.end, place.end + 400)
+    if subject is not None and subject["words"].split(None, 1)[0].lower() not in _OTHERS:
+        yield from _made_up(_alone(text, subject.end()), text)
+    line = max(text.rfind("\n", max(0, place.start - 300), place.start) + 1, place.start - 300, 0)
+    printed = _PROMPT.match(text, line, place.start) and _PRINTED.match(text, place.end, place.end + 700)
+    listed = printed and _HASHES.search(text, line, place.start)
+    if printed and not listed:
+        yield from _made_up(_alone(text, printed.end()), text)
+    if random_looking(text[place.start : place.end]):  # letters amid a key
+        return
+    for run in _RUN.finditer(text, place.end, place.end + 160):
+        between = text[place.end : run.start()]
+        if is_strong(run["value"]) and _leads_on(between) and not (listed and "\n" in between):
+            yield _Value(*run.span("value"), Trust.CODE)
+
+
+def _made_up(values: Iterator[_Value], text: str) -> Iterator[_Value]:
+    """Those of the values that are no word."""
+    for value in values:
+        said = text[value.start : value.end]
+        if (mixed(said) or random_looking(said)) and ("/" not in said or is_strong(said)):
+            yield value
+
+
+def _leads_on(between: str) -> bool:
+    """True if nothing between a name and a value says that the value is of something else."""
+    label = _LABEL.search(between)
+    return between.count("\n") < 3 and (label is None or label[1].lower() in _CONTENTS)
 
 
 def _content(text: str, place: Place) -> int | None:
@@ -228,7 +291,7 @@ def _after(text: str, place: Place, *, between: re.Match[str]) -> Iterator[_Valu
         case "call":
             yield from _quoted(text, at, trust=Trust.ENVIRONMENT if place.capitals else Trust.LITERAL)
         case "comma":
-            trust = Trust.ENVIRONMENT if place.capitals else Trust.CODE
+            trust = Trust.ENVIRONMENT if place.capitals else Trust.LITERAL if place.option else Trust.CODE
             yield from _quoted(text, at, trust=trust) if between["closed"] else ()
         case "space":
             yield from _spaced(text, place, at=at)
@@ -241,7 +304,7 @@ def _after(text: str, place: Place, *, between: re.Match[str]) -> Iterator[_Valu
 def _linked(text: str, place: Place, *, link: str, at: int) -> Iterator[_Value]:
     """What a sentence says the name is, unless the sentence is about its hash, length or the like."""
     subject = link.split(None, 1)[0].lower()
-    if subject in OTHER_TAILS - PREPOSITIONS:
+    if subject in _OTHERS:
         return
     # "A pass" may be one of a test or a compiler, and things are passed and keys added to others.
     own = text[place.start : place.end].lower()
@@ -262,12 +325,18 @@ def _assigned(text: str, place: Place, *, at: int, sign: str) -> Iterator[_Value
         yield from _matched(_ENCODED.match(text, at), Trust.LINE)
     elif sign not in ("||", "??"):
         trust = Trust.LINE if sign == "=" else Trust.STATED
-        trust = literal if place.capitals or place.option else trust
+        given = place.option or _GIVEN.search(text, max(0, place.start - 60), place.start)
+        trust = literal if place.capitals or given else trust
         if _LINE_START.search(text, max(0, place.start - 40), place.start):
             whole = _TO_END.match(text, at)
             yield from _matched(whole if whole is None or not _FIELDS.search(whole["value"]) else None, trust)
         yield from _bare(text, at, trust=trust)
-        if text[place.start - 1] in "?&":  # a query has no variables
+        # a query has no variables, and neither has a line of properties
+        if text[place.start - 1] in "?&" or (
+            text[place.start - 1] == "."
+            and _TO_END.match(text, at)
+            and _PROPERTY.search(text, max(0, place.start - 80), place.start)
+        ):
             yield from _bare(text, at, trust=Trust.STATED)
 
 
@@ -278,6 +347,11 @@ def _matched(match: re.Match[str] | None, trust: Trust) -> Iterator[_Value]:
             _without_dots(match.string, match.start("value"), end=match.end("value")),
             trust,
         )
+
+
+def _is_compound(text: str, place: Place) -> bool:
+    name = text[place.start : place.end]
+    return text[place.start - 1 : place.start] in ("/", ":") or "_" in name or name[1:] != name[1:].lower()
 
 
 def _without_dots(text: str, start: int, *, end: int) -> int:
@@ -302,6 +376,8 @@ def _bare(text: str, at: int, *, trust: Trust) -> Iterator[_Value]:
     if match is None:
         return
     start, end = match.span("value")
+    if text[start - 1 : start + 1] == ":?":  # the message of a shell for a name without a value
+        return
     following = text[end : end + 1]
     if following in ("(", "[") or (following == ":" and text[end + 1 : end + 2] == ":"):
         return
@@ -360,6 +436,8 @@ def _spaced(text: str, place: Place, *, at: int) -> Iterator[_Value]:
         yield from _said(text, at, trust=Trust.STATED, word=False)
     else:
         yield from (value for value in _quoted(text, at, trust=Trust.LITERAL) if text[at] in "'`\"")
+        if _is_compound(text, place) and _PUTS.search(text, max(0, place.start - 120), place.start):
+            yield from (value for value in _alone(text, at) if mixed(text[value.start : value.end]))
         match = _PLAIN.match(text, at)
         if match is not None:
             value = stripped(match["value"]).rstrip(_PROSE_END)
