@@ -299,6 +299,75 @@ async def test_stored_responses_are_not_shared_by_the_clients_of_one_key(more: d
         assert [request.raw for request in provider.requests] == [body]
 
 
+_FILE = {"type": "file", "file_id": "file_1"}
+
+
+@pytest.mark.parametrize(
+    ("path", "more", "named"),
+    [
+        ("responses", {"input": [{"role": "user", "content": [_FILE | {"type": "input_file"}]}]}, "file_id"),
+        ("responses", {"tools": [{"type": "file_search", "vector_store_ids": ["vs_1"]}]}, "vector_store_ids"),
+        ("responses", {"tools": [{"type": "code_interpreter", "container": "cntr_1"}]}, "container"),
+        ("responses", {"tools": [{"container": {"type": "auto", "file_ids": ["f"]}}]}, "file_ids"),
+        ("responses", {"input": [{"type": "code_interpreter_call", "container_id": "c"}]}, "container_id"),
+        ("responses", {"prompt": {"id": "pmpt_1"}}, "prompt.id"),
+        ("chat/completions", {"messages": [{"role": "user", "content": [{"file": _FILE}]}]}, "file_id"),
+        ("chat/completions", {"messages": [{"role": "assistant", "audio": {"id": "a"}}]}, "audio.id"),
+        ("messages", {"container": "container_1"}, "container"),
+        ("messages", {"container": {"id": "c"}}, "container.id"),
+        ("messages", {"container": {"skills": [{"type": "custom", "skill_id": "s"}]}}, "skill_id"),
+        ("messages", {"messages": [{"role": "user", "content": [{"source": _FILE}]}]}, "file_id"),
+        ("messages/count_tokens", {"messages": [{"role": "user", "content": [_FILE]}]}, "file_id"),
+        ("images/edits", {"images": [{"file_id": "file_1"}]}, "file_id"),
+    ],
+)
+async def test_what_a_request_names_at_the_provider_is_not_shared_by_the_clients_of_one_key(
+    path: str, more: dict[str, Any], named: str
+) -> None:
+    body = json.dumps({"model": "m", "max_tokens": 9} | more).encode()
+    hidden = body.replace(b"_id", b"\\u005fid") if b"_id" in body else body
+    async with gateway_before_echo(**CLOSED) as (provider, url):
+        for each in (body, hidden):
+            status, _, told = await post(f"{url}/v1/{path}", each, **TOKEN)
+            error = json.loads(told)["error"]
+            assert status == 400
+            assert error["message"].startswith(f"{named} is not served with the gateway's key")
+            assert "without --upstream-key" in error["message"]
+        assert provider.requests == []
+    async with gateway_before_echo() as (provider, url):
+        await post(f"{url}/v1/{path}", body)
+        assert [request.raw for request in provider.requests] == [body]
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        (
+            "chat/completions",
+            b'{"model":"m","messages":[], "tools":[{"function":{"parameters":{"properties":{"file_id":{"type":"string"}}}}}]}',
+        ),
+        (
+            "messages",
+            b'{"model":"m","max_tokens":9,"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f",'
+            b'"input":{"file_id":"mine"}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"\\u00e9"}]}],'
+            b'"container":{"id":null,"skills":[{"type":"anthropic","skill_id":"pptx"}]}}',
+        ),
+        (
+            "responses",
+            b'{"model":"m","input":"Hi","tools":[{"type":"code_interpreter","container":{"type":"auto"}}]}',
+        ),
+        ("embeddings", b'{"model":"m", "input":["file_id"]}'),
+        ("completions", b'{"model":"m", "prompt":"container"}'),
+    ],
+)
+async def test_what_only_looks_like_a_name_of_something_kept_goes_on_as_it_came(
+    path: str, body: bytes
+) -> None:
+    async with gateway_before_echo(**CLOSED) as (provider, url):
+        await post(f"{url}/v1/{path}", body, **TOKEN)
+        assert [request.raw for request in provider.requests] == [body]
+
+
 @pytest.mark.parametrize("path", ["/v1/responses/input_tokens", "/v1/responses/compact"])
 async def test_nor_are_they_counted_or_compacted_for_another_client(path: str) -> None:
     body = json.dumps(SAID | {"previous_response_id": "resp_1"}).encode()

@@ -16,6 +16,7 @@ from autocompact.compactor.compactor import ConversationStore
 from autocompact.gateway.admin import Administration
 from autocompact.gateway.client import CLIENT, Client
 from autocompact.gateway.config import Config
+from autocompact.gateway.encoding import without_encoding
 from autocompact.gateway.exchange import (
     COMPACT,
     COUNTING,
@@ -32,7 +33,7 @@ from autocompact.gateway.provider_checks import ProviderChecks
 from autocompact.gateway.refusals import ClientGone, Refusal, Refused, too_large
 from autocompact.gateway.relay import Event, Head, Receive, Send, relay, while_connected
 from autocompact.gateway.retention import Retention
-from autocompact.gateway.sharing import check_path
+from autocompact.gateway.sharing import check_body, check_path
 from autocompact.gateway.turns import Turns
 from autocompact.gateway.upstream import Upstream
 from autocompact.off_loop import off_loop
@@ -254,7 +255,10 @@ class Gateway:
         namespace_of(exchange, config=self.config)
         if self.config.upstream_keys:
             check_path(exchange)
-        body = _pieces(receive) if exchange.has_body else None
+        body: bytes | AsyncIterator[bytes] | None = _pieces(receive) if exchange.has_body else None
+        if body is not None and self.config.upstream_keys and not _is_form(exchange):
+            body = await _whole(exchange, client=client, receive=receive, most=self.config.limits.body_bytes)
+            check_body(without_encoding(exchange, body, most=self.config.limits.body_bytes)[1])
         response = await self._upstream.send(exchange, body)
         try:
             passing = relay(Head(response), send=send, ours=(_FORWARDED,), reader=None)
@@ -319,6 +323,11 @@ async def _whole(exchange: Exchange, *, client: Client | None, receive: Receive,
         if size > most:
             raise Refused(too_large(most))
     return b"".join(pieces)
+
+
+def _is_form(exchange: Exchange) -> bool:
+    """True for an upload, which brings its files along."""
+    return exchange.header(b"content-type").strip().lower().startswith(b"multipart/form-data")
 
 
 def _is_broken_upstream(error: Exception) -> bool:

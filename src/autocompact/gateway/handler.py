@@ -102,7 +102,7 @@ class Handler:
         begun = time.perf_counter()
         dialect = exchange.dialect or COUNTING.get(exchange.path, "openai_responses")
         exchange, body = without_encoding(exchange, body, most=self._config.limits.body_bytes)
-        if self._config.upstream_keys and dialect == "openai_responses":
+        if self._config.upstream_keys:
             check_body(body)
         request = await self._parse(body, dialect=dialect, namespace=namespace)
         if exchange.path in COUNTING:

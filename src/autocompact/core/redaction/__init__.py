@@ -21,7 +21,8 @@ from autocompact.core.redaction.columns import COLUMNS, find_columns
 from autocompact.core.redaction.cookies import COOKIES, find_cookies
 from autocompact.core.redaction.forms import FORMS, find_forms
 from autocompact.core.redaction.kubernetes import SECRETS, find_kubernetes
-from autocompact.core.redaction.names import NAMES, find_named
+from autocompact.core.redaction.name_table import NAMES
+from autocompact.core.redaction.names import find_named
 from autocompact.core.redaction.private_keys import PRIVATE_KEYS, find_private_keys
 from autocompact.core.redaction.rules import Form, Name, Token
 from autocompact.core.redaction.spans import Source, Span, merged
@@ -50,6 +51,13 @@ _MARKER = re.compile(r"\[secret: [A-Za-z0-9 .]{2,30}\]")
 _BREAK = re.compile(r"(?:\x1b|\\(?:u001[bB]|x1[bB]|e|033))\[[0-9;:]{0,20}[mK]|\\\r?\n[ \t]{0,40}")
 """What parts a text without being of it: a change of colour, also as a string in code writes it (grep's have a "K"
 behind them), and the end of a line that a command goes on after."""
+
+
+_ARGUMENTS = re.compile(
+    r"\[\s{0,20}+(?:\\?[\"'][^\"'\\\n]{0,200}\\?[\"']\s{0,3}+,\s{0,20}+){1,40}+\\?[\"'][^\"'\\\n]{0,200}\\?[\"'],?\s{0,20}\]"
+)
+"""A command as a list of its words: ``["mysqladmin", "-uroot", "-p…"]``."""
+_WORD_BREAK = re.compile(r"\\?[\"']\s{0,3},\s{0,20}\\?[\"']|[\[\]\"'\\]+")
 
 
 def redact(text: str) -> Redacted:
@@ -98,11 +106,23 @@ def find_secrets(text: str) -> tuple[Span, ...]:
     """The secrets in ``text``, in order, without overlap; colours and line ends in or around one do not hide it."""
     found = _spans(text)
     breaks = [match.span() for match in _BREAK.finditer(text)]
-    return merged((*found, *_without(text, breaks))) if breaks else found
+    hidden = [*_without(text, breaks)] if breaks else []
+    if '"-' in text or "'-" in text:
+        hidden += _of_commands(text)
+    return merged((*found, *hidden)) if hidden else found
 
 
-def _without(text: str, breaks: Sequence[tuple[int, int]]) -> Iterator[Span]:
-    """The secrets of the text without its breaks, where they stand in the text with them."""
+def _of_commands(text: str) -> Iterator[Span]:
+    """The secrets of commands that are written as lists."""
+    for command in _ARGUMENTS.finditer(text):
+        breaks = [match.span() for match in _WORD_BREAK.finditer(command[0])]
+        for span in _without(command[0], breaks, glue=" "):
+            start = command.start()
+            yield Span(start=span.start + start, end=span.end + start, kind=span.kind)
+
+
+def _without(text: str, breaks: Sequence[tuple[int, int]], *, glue: str = "") -> Iterator[Span]:
+    """The secrets of the text with ``glue`` for its breaks, where they stand in the text with them."""
     starts: list[int] = []
     kept: list[str] = []
     offsets: list[int] = []
@@ -111,9 +131,9 @@ def _without(text: str, breaks: Sequence[tuple[int, int]]) -> Iterator[Span]:
         starts.append(size)
         offsets.append(done - size)
         kept.append(text[done:start])
-        size += start - done
+        size += start - done + len(glue)
         done = end
-    for span in _spans("".join(kept)):
+    for span in _spans(glue.join(kept)):
         first = offsets[bisect_right(starts, span.start) - 1]
         last = offsets[bisect_right(starts, span.end - 1) - 1]
         yield Span(start=span.start + first, end=span.end + last, kind=span.kind)

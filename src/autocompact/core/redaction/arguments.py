@@ -6,7 +6,7 @@ import re
 
 from autocompact.core.redaction.building import form, given
 from autocompact.core.redaction.rules import Form
-from autocompact.core.redaction.values import Trust, is_common, is_password, is_reference
+from autocompact.core.redaction.values import Trust, is_common, is_password, is_reference, is_strong
 from autocompact.core.redaction.words import is_word
 
 _TEXT = r"(?:\"[^\"\n]{0,200}\"|'[^'\n]{0,200}')"
@@ -72,6 +72,9 @@ _CALLS = (
         others=("BasicAuth(user, password)", "HTTPBasicAuth('user', 'pass')"),
     ),
     _call("basic_auth(", before=1, examples=('page.basic_auth("bob", "«<a10>»")',)),
+    _call(".basic(", before=1, text=True, examples=('Auth.basic("bob", "«<a10>»")',)),
+    _call(".auth(", before=1, text=True, examples=('request.auth("bob", "«<a10>»")',)),
+    _call(".connect(", before=2, text=True, examples=('db.connect("db", "shop", "«<a10>»", "x")',)),
     _call(
         ".login(",
         before=1,
@@ -97,6 +100,46 @@ _CALLS = (
         others=('Read-Host -AsSecureString "Password"', "ConvertTo-SecureString $Password -AsPlainText"),
         accept=_argument,
     ),
+)
+
+_HEX = re.compile(r"(?=[0-9]{0,31}[a-f])[0-9a-f]{32,}", re.IGNORECASE)
+
+
+def _crypto(anchor: str, *, examples: tuple[str, ...], hexadecimal: bool = True) -> Form:
+    """A row for a call of cryptography, whose first or second text is the key."""
+    return form(
+        "secret value",
+        anchor,
+        pattern=rf"{re.escape(anchor)}[\w.]{{0,20}}\([^()\n\"']{{0,60}}(?:\{{[^{{}}\n]{{0,120}}\}}[^()\n\"']{{0,20}})?(?:[\"'][\w-]{{1,20}}[\"'],[ ]?)?(?:Buffer\.from\()?b?[\"'](?P<s>[^\s\"']{{16,200}})[\"']",
+        examples=examples,
+        others=(f"{anchor}(payload, 'the-name-of-some-algorithm-2')", f"{anchor}(key, data)"),
+        accept=lambda value: is_strong(value) or (hexadecimal and bool(_HEX.fullmatch(value))),
+        ahead=500,
+    )
+
+
+_CRYPTOGRAPHY = (
+    *(
+        _crypto(anchor, examples=(f"{anchor}('«<a32>»')",), hexadecimal=False)
+        for anchor in (
+            ".login",
+            "bot.run",
+            "bot",
+            "cookieparser",
+            ".init",
+            "aes.",
+            ".connect",
+            "signin",
+            "configure",
+        )
+    ),
+    _crypto("jwt.", examples=("jwt.sign({id: 1}, '«<a40>', {expiresIn: '1h'})".replace("',", "»',", 1),)),
+    _crypto(".sign", examples=('signer.sign(payload, "«<a40>»")',), hexadecimal=False),
+    _crypto("hmac", examples=("hmac.new(b'«<a32>»', msg, sha256)", "createHmac('sha256', '«<a40>»')")),
+    _crypto("fernet", examples=("Fernet(b'«<a43>='»)".replace("='»", "=»'"),)),
+    _crypto("cipher", examples=("createCipheriv('aes-256-cbc', '«<a32>»', iv)",)),
+    _crypto("encrypt", examples=("CryptoJS.AES.encrypt(text, '«<a32>»')",), hexadecimal=False),
+    _crypto("decrypt", examples=("decrypt(text, '«<a32>»')",), hexadecimal=False),
 )
 
 _SOURCES = (
@@ -146,4 +189,4 @@ _SOURCES = (
     ),
 )
 
-ARGUMENTS: tuple[Form, ...] = (*_CALLS, *_SOURCES)
+ARGUMENTS: tuple[Form, ...] = (*_CALLS, *_CRYPTOGRAPHY, *_SOURCES)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from autocompact.core.redaction.building import given, stated
 from autocompact.core.redaction.rules import Form
 from autocompact.core.redaction.spans import Source, Span
-from autocompact.core.redaction.values import is_common, is_reference, mixed
+from autocompact.core.redaction.values import Trust, is_common, is_key, is_reference, mixed, random_looking
 
-COLUMNS: tuple[Form, ...] = (
+_PASSWORDS = (
     Form(
         kind="password",
         anchor="pass",
@@ -38,7 +38,22 @@ COLUMNS: tuple[Form, ...] = (
         ),
     ),
 )
-_KIND = COLUMNS[0].kind
+_KEYS = tuple(
+    Form(
+        kind="API key",
+        anchor=anchor,
+        pattern=re.compile(anchor, re.IGNORECASE),
+        examples=(
+            f"id,name,{name}\n1,bob,«<a24>»\n",
+            f"INSERT INTO apps (id, {name}, user_id) VALUES (3, '«<a32>'», 9);".replace("'»", "»'"),
+            f"| user | {name} |\n|---|---|\n| bob | «<a24>» |\n",
+        ),
+        others=(f"id,name,{name}_count\n1,bob,12\n", f"| name | {name} |\n|---|---|\n| x | required |\n"),
+    )
+    for anchor, name in (("key", "api_key"), ("token", "access_token"), ("secret", "client_secret"))
+)
+COLUMNS: tuple[Form, ...] = (*_PASSWORDS, *_KEYS)
+_PASSWORD, _KEY = (rows[0].kind for rows in (_PASSWORDS, _KEYS))
 
 _LINE = 2_000
 """Characters of a line of names, at most."""
@@ -65,6 +80,10 @@ _SQL_CELL = re.compile(
 )
 """A cell of SQL: where a backslash escapes nothing, the next form reads it; a bare one may be ``now()``."""
 _NAME = re.compile(r"(?:[\w .-]{0,40}[_ .-])?(?:pass(?:word|wd|wort|phrase)|pwd|secret|totp)", re.IGNORECASE)
+_KEY_NAME = re.compile(
+    r"(?:[\w .-]{0,40}[_ .-])?(?:token|(?:api|access|secret|private|signing|encryption|auth|license)[_ -]?key|\w{0,20}secret)",
+    re.IGNORECASE,
+)
 _PASS = re.compile(r"(?:\w{0,40}_)?pass", re.IGNORECASE)
 _LOGINS = re.compile(r"user|login|mail|url|uri|host", re.IGNORECASE)
 """What makes a column "pass" one of passwords: beside a title or "fail" it is one of results."""
@@ -85,13 +104,15 @@ _NEXT = re.compile(r"\)\s{0,20},\s{0,20}(?=\()")
 _SKIPPED = 4_000
 """Characters to the row after one that does not parse, at most."""
 
+_LEAST_OF_KEY = 12
 _Cells = list[tuple[int, int]]
+_ANCHORS = tuple(row.anchor for row in COLUMNS)
 
 
 def find_columns(source: Source) -> Iterator[Span]:
-    """The values of the columns that are called like a password."""
+    """The values of the columns that are called like a password or a key."""
     text, done, looked_at = source.text, 0, -1
-    for at in source.positions("pass"):
+    for at in sorted(at for anchor in _ANCHORS for at in source.positions(anchor)):
         if at < done:
             continue
         opening = text.rfind("(", max(0, at - 300), at)
@@ -126,7 +147,7 @@ def _of_table(text: str, start: int) -> tuple[list[Span], int]:
         if len(cells) < 2 or (_HEAD.match(text, at, after - 1) and _columns(text, cells)):
             break
         misses = 0 if len(cells) == len(names) else misses + 1
-        secrets = () if misses else _secrets(text, [cells[column] for column in columns])
+        secrets = () if misses else _secrets(text, [(cells[column], kind) for column, kind in columns])
         # a table for readers also has words in such a column
         spans += [each for each in secrets if not drawn or _is_made_up(text[each.start : each.end])]
         at = after
@@ -142,8 +163,10 @@ def _inserted(text: str, start: int) -> tuple[list[Span], int]:
     while columns and more is not None and misses < _MOST_MISSES:
         cells, at = _row(text, more.end() + 1, form=_SQL_CELL)
         if len(cells) == len(names):
-            quoted = [cells[column] for column in columns]
-            spans += _secrets(text, [cell for cell in quoted if text[cell[0] - 1] in "'\""])
+            quoted = [
+                (cells[column], kind) for column, kind in columns if text[cells[column][0] - 1] in "'\""
+            ]
+            spans += _secrets(text, quoted)
             more, misses = _AGAIN.match(text, at), 0
         else:
             more, misses = _NEXT.search(text, at - 1, at + _SKIPPED), misses + 1
@@ -161,26 +184,36 @@ def _row(text: str, at: int, *, form: re.Pattern[str]) -> tuple[_Cells, int]:
     return [], at
 
 
-def _columns(text: str, names: _Cells) -> list[int]:
+def _columns(text: str, names: _Cells) -> list[tuple[int, str]]:
+    """The columns of secrets, and what is in each."""
     said = [text[start:end].strip(" \"'`*[]\t\n") for start, end in names]
     logins = any(_LOGINS.search(name) for name in said)
-    own = [
-        column
-        for column, name in enumerate(said)
-        if _NAME.fullmatch(name) or (logins and _PASS.fullmatch(name))
-    ]
+    own: list[tuple[int, str]] = []
+    for column, name in enumerate(said):
+        if _NAME.fullmatch(name) or (logins and _PASS.fullmatch(name)):
+            own.append((column, _PASSWORD))
+        elif _KEY_NAME.fullmatch(name):
+            own.append((column, _KEY))
     return own if any(_OTHERS.search(name) for name in said) else []
 
 
-def _secrets(text: str, cells: _Cells) -> Iterator[Span]:
-    for start, end in cells:
+def _secrets(text: str, cells: Iterable[tuple[tuple[int, int], str]]) -> Iterator[Span]:
+    for (start, end), kind in cells:
         value = text[start:end].strip(" \t`*")
         start = text.index(value, start)
         end = start + len(value)
-        if len(value) < _LEAST or not given(value) or is_common(value):
-            continue
-        if _BRACKETED.fullmatch(value) or not is_reference(value):
-            yield Span(start=start, end=end, kind=_KIND)
+        if (_is_key if kind == _KEY else _is_password)(value):
+            yield Span(start=start, end=end, kind=kind)
+
+
+def _is_key(value: str) -> bool:
+    return is_key(value, Trust.LITERAL, least=_LEAST_OF_KEY) and random_looking(value)
+
+
+def _is_password(value: str) -> bool:
+    if len(value) < _LEAST or not given(value) or is_common(value):
+        return False
+    return bool(_BRACKETED.fullmatch(value)) or not is_reference(value)
 
 
 def _is_made_up(value: str) -> bool:

@@ -8,11 +8,14 @@ from binascii import Error
 from collections.abc import Iterator
 
 from autocompact.core.redaction.arguments import ARGUMENTS
-from autocompact.core.redaction.building import QUOTE, VALUE, dense, form, given, program
+from autocompact.core.redaction.building import QUOTE, VALUE, dense, form, given, program, stated
+from autocompact.core.redaction.codes import CODES
 from autocompact.core.redaction.rules import Form
+from autocompact.core.redaction.shapes import SHAPES
 from autocompact.core.redaction.spans import Source, Span
 from autocompact.core.redaction.statements import STATEMENTS
 from autocompact.core.redaction.tokens import TOKENS
+from autocompact.core.redaction.urls import URLS
 from autocompact.core.redaction.values import (
     Trust,
     is_password,
@@ -46,190 +49,12 @@ def _authorization(value: str) -> bool:
     return folds or (value[-1] == "=" and not value[:-1].isalpha()) or (mixed(value) and len(value) >= 16)
 
 
-def _user_of_url(value: str) -> bool:
-    return len(value) >= 20 and mixed(value) and random_looking(value) and not is_placeholder(value)
-
-
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$", re.IGNORECASE)
 
 
 def _session(value: str) -> bool:
     return dense(value) and random_looking(value) and not _UUID.match(value)
 
-
-_URL_END = r"\s/\"'<>`\\"
-_URLS = (
-    form(
-        "password",
-        "://",
-        pattern=rf"://[^\s/:@?#\"'<>]{{0,80}}:(?!\d{{1,5}}[/?#,])(?P<s>[^{_URL_END}]{{1,200}})@(?=[\w\[$])",
-        examples=(
-            "postgres://app:«hunter2»@db:5432/x",
-            "redis://:«p4@ss»@cache:6379/0",
-            "https://user:«tr0ub4dor»@[::1]/",
-            "mongodb+srv://svc:«<a16>»@cluster0.mongodb.net/app?retryWrites=true",
-            "amqp://svc:«<a12>»@mq:5672//",
-        ),
-        others=(
-            "postgres://user:password@localhost/db",
-            "postgres://${USER}:${PASS}@host/db",
-            "https://user:<pass>@host",
-            "https://user:***@host",
-            "http://localhost:8080/path@1",
-            "http://localhost:8080?x=a@b.c",
-            "https://example.com:443,user@example.com",
-            "ssh://git@github.com:22/owner/repo",
-        ),
-        accept=given,
-    ),
-    form(
-        "password",
-        r":\/\/",
-        pattern=rf":\\/\\/[^\s/:@?#\"'<>]{{0,80}}:(?!\d{{1,5}}\\?[/?#,])(?P<s>[^{_URL_END}]{{1,200}})@(?=[\w\[$])",
-        examples=(r"postgres:\/\/app:«<a12>»@db:5432\/x",),
-        others=(r"http:\/\/localhost:8080\/path@1",),
-        accept=given,
-    ),
-    form(
-        "token",
-        "://",
-        pattern=r"://(?P<s>[\w-]{20,200})(?::(?:x-oauth-basic)?)?@(?=[\w\[$])",
-        examples=("https://«<h40>»@github.com/o/r.git", "https://«<a32>»:x-oauth-basic@github.com/o/r.git"),
-        others=("https://continuous-integration-bot@example.com/x",),
-        accept=_user_of_url,
-    ),
-    form(
-        "Slack webhook",
-        "hooks.slack.com",
-        pattern=r"hooks\.slack\.com(?:\\{0,3}/|%2F)(?:services|workflows|triggers)(?:\\{0,3}/|%2F)(?P<s>[A-Za-z0-9]{8,}(?:\\{0,3}/|%2F)[A-Za-z0-9]{8,}(?:\\{0,3}/|%2F)[A-Za-z0-9]{12,}(?:/[A-Za-z0-9]{8,})?)",
-        examples=(
-            r"https:\/\/hooks.slack.com\/services\/«T0<u9>\/B0<u9>\/<a24>»",
-            "https://hooks.slack.com/services/«T0<u9>/B0<u9>/<a24>»",
-        ),
-        others=(
-            "https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX",
-            "https://hooks.slack.com/services/",
-        ),
-        accept=dense,
-    ),
-    form(
-        "Discord webhook",
-        "webhook",
-        pattern=r"(?:(?<=/api/)|(?<=/api\\/))webhooks\\{0,3}/\d{15,22}\\{0,3}/(?P<s>[\w-]{20,})",
-        examples=(
-            r"https:\/\/discord.com\/api\/webhooks\/<d18>\/«<w68>»",
-            "https://discord.com/api/webhooks/<d18>/«<w68>»",
-            "https://discordapp.com/api/webhooks/<d18>/«<w68>»",
-        ),
-        others=("https://discord.com/api/webhooks/123456789012345678/",),
-    ),
-    form(
-        "Teams webhook",
-        "webhook",
-        pattern=r"webhook\.office\.com\\{0,3}/webhookb?2?\\{0,3}/(?P<s>[\w@-]{30,}\\{0,3}/IncomingWebhook\\{0,3}/[\w-]{20,}(?:\\{0,3}/[\w-]{20,})?)",
-        examples=(
-            r"acme.webhook.office.com\/webhookb2\/«<h8>-<h4>-<h4>-<h4>-<h12>@<h32>\/IncomingWebhook\/<h32>\/<h32>»",
-            "https://acme.webhook.office.com/webhookb2/«<h8>-<h4>-<h4>-<h4>-<h12>@<h8>-<h4>-<h4>-<h4>-<h12>/IncomingWebhook/<h32>/<h8>-<h4>-<h4>-<h4>-<h12>»",
-        ),
-    ),
-    form(
-        "webhook",
-        "/bot/v2/hook/",
-        pattern=r"/bot/v2/hook/(?P<s>[\w-]{16,})",
-        examples=("https://open.feishu.cn/open-apis/bot/v2/hook/«<h8>-<h4>-<h4>-<h4>-<h12>»",),
-    ),
-    form(
-        "OpenShift token",
-        "sha256~",
-        pattern=r"(?P<s>sha256~[\w-]{43})(?![\w-])",
-        examples=("sha256~<w43>",),
-    ),
-    form("Google token", "1//0", pattern=r"(?<![\w/:])(?P<s>1//0[\w-]{40,})", examples=("1//0<w60>",)),
-)
-
-_SHAPES = (
-    *(
-        form(
-            "AWS session token",
-            start.lower(),
-            pattern=rf"(?P<s>{start}[A-Za-z0-9+/]{{40,}}={{0,2}})",
-            examples=(f"aws_session_token: «{start}+/<b200>»",),
-            others=(start,),
-        )
-        # A sign soon after the beginning hides it from the search for runs of letters.
-        for start in ("IQoJb3JpZ2lu", "FwoGZXIvYXdz", "FQoGZXIvYXdz")
-    ),
-    form(
-        "Telegram token",
-        ":aa",
-        pattern=r"(?<![\w])(?:bot)?(?P<s>\d{8,10}:AA[\w-]{32,34})(?![\w-])",
-        examples=("<d10>:AA<w33>", "https://api.telegram.org/bot«<d10>:AA<w33>»/getMe"),
-        others=("12345678:AA", "at 12:AAbc"),
-        back=14,
-    ),
-    form(
-        "Azure secret",
-        "q~",
-        pattern=r"(?<![\w~.-])(?P<s>[\w~.-]{3}\dQ~[\w~.-]{31,34})(?![\w~-])",
-        examples=("<a3>8Q~<a34>",),
-        back=4,
-    ),
-    form(
-        "PayPal token",
-        "access_token$",
-        pattern=r"(?P<s>access_token\$(?:production|sandbox)\$[a-z0-9]{8,}\$[a-f0-9]{32})",
-        examples=("access_token$production$<l16>$<h32>",),
-    ),
-    form(
-        "Asana token",
-        "/1",
-        pattern=r"(?<![\w./])(?P<s>[12]/1\d{14,16}(?:/1\d{14,16})?:[a-f0-9]{32})(?!\w)",
-        examples=("1/1<d15>:<h32>", "2/1<d15>/1<d15>:<h32>"),
-        back=1,
-    ),
-    form(
-        "password hash",
-        "$",
-        pattern=r"(?<![\w$])(?P<s>\$(?:2[abxy]\$\d\d\$[./A-Za-z0-9]{50,53}|(?:1|5|6|apr1)\$(?:rounds=\d+\$)?[./A-Za-z0-9]{1,16}\$[./A-Za-z0-9]{20,86}"
-        r"|(?:y|7|gy)\$[./A-Za-z0-9]+\$[./A-Za-z0-9]{8,}\$[./A-Za-z0-9]{40,}|argon2(?:id|i|d)\$v=\d+\$[\w=,]+\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]{20,}"
-        r"|(?:pbkdf2-sha\d+|scrypt)\$[\w=,]+\$[./A-Za-z0-9+]+\$[./A-Za-z0-9+]{20,}))",
-        examples=(
-            "root:«$6$<a16>$<a86>»:19000:0:99999:7:::",
-            "admin:«$2y$10$<a53>»",
-            "alice:«$apr1$<a8>$<a22>»",
-            "bob:«$y$j9T$<a22>$<a43>»:19500:0:99999:7:::",
-            "$argon2id$v=19$m=65536,t=3,p=4$<a22>$<a43>",
-        ),
-        others=("$2 and $6$ are prefixes", "echo $1$2"),
-    ),
-    form(
-        "password hash",
-        "sha}",
-        pattern=r"(?:(?<=\{)|(?<=\{S))SHA\}(?P<s>[A-Za-z0-9+/]{27,}={0,2})",
-        examples=("admin:{SHA}«<a27>=»", "userPassword: {SSHA}«<a32>»"),
-    ),
-    form(
-        "password",
-        ":5432:",
-        pattern=r":5432:[\w*-]+:[\w*.@-]+:(?P<s>[^\s\"'`]{3,200})",
-        examples=("db.internal:5432:app:svc:«<a14>»",),
-        accept=given,
-    ),
-    form(
-        "AWS key",
-        "akia",
-        pattern=r"(?:AKIA|ASIA)[A-Z0-9]{16}[\"']?[\s,;:|/]{1,4}[\"']?(?P<s>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
-        examples=("ci-user,AKIAIOSFODNN7EXAMPLE,«<b40>»",),
-        accept=dense,
-    ),
-    form(
-        "private key",
-        '"kty"',
-        pattern=r"\"kty\"[^{}]{0,4000}?\"(?:d|k)\\?\"\s*:\s*\\?\"(?P<s>[\w-]{16,})",
-        examples=('{"kty":"EC","crv":"P-256","x":"abc","d":"«<w43>»"}',),
-        ahead=5000,
-    ),
-)
 
 _HEADERS = (
     form(
@@ -324,6 +149,11 @@ _COOKIES = (
     ),
 )
 
+_SEED = (
+    r"[\"']?[ \t]{0,3}(?:[:=]|is)[ \t\n]{0,3}[\"'`]?"
+    r"(?P<s>(?:\d{1,2}[.):]?[ ]?)?[a-z]{3,8}(?:(?:[ ]|[ ]?[,\n][ ]?)(?:\d{1,2}[.):]?[ ]?)?[a-z]{3,8}){11,23})(?![a-z])"
+)
+"""Twelve to twenty-four words, also numbered."""
 _PROGRAMS = (
     form(
         "password",
@@ -352,7 +182,7 @@ _PROGRAMS = (
         others=("mysql -u root -p", "mysql -u root -p shop", "mysql -p$PASS", "mkdir -pv a"),
     ),
     program(
-        r"sshpass|psexec|security[ ][a-z-]*keychain|[\w.-]+(?:[ ](?!run\b)[a-z-]+)?[ ]login|mongo[a-z]*|sqlplus|keytool|vncpasswd|sonar-scanner|kinit",
+        r"sshpass|psexec|security[ ][a-z-]*keychain|[\w.-]+(?:[ ](?!run\b)[a-z-]+)?[ ]login|mongo[a-z]*|sqlplus|keytool|vncpasswd|sonar-scanner|kinit|useradd|usermod",
         " -p",
         option="[ ]-p[ ]+",
         examples=(
@@ -364,6 +194,78 @@ _PROGRAMS = (
             "security unlock-keychain -p «moonlight» login.keychain",
         ),
         others=("sshpass -p $PASS ssh h", "docker run -p 8080:80 login", "mkdir -p login/x"),
+    ),
+    form(
+        "password",
+        " -p ",
+        pattern=rf"[ ]-p[ ]{VALUE}",
+        line=r"(?:[ ](?:-u|-U|-l|--user(?:name)?|--login)[ =]?[\w.@-]{1,60}(?=[ ]|$)[^|;&\n]*)$",
+        examples=("cqlsh -u cassandra -p «<l6>Violin66»",),
+        others=("docker run -u 1000:1000 -p 8080:80 nginx", "x -u bob -p 5432", "x -u bob -p $PASS"),
+        accept=lambda value: stated(value) and mixed(value),
+    ),
+    program(
+        r"p(?:link|scp|sftp)|putty|winscp",
+        " -pw ",
+        option="[ ]-pw[ ]",
+        examples=("plink -ssh bob@h -pw «<a12>»", "pscp -pw «<l6>_<l4>9» f bob@h:/"),
+    ),
+    program(
+        "ssh-keygen",
+        " -n ",
+        option="[ ]-N[ ]",
+        examples=("ssh-keygen -t ed25519 -N '«<a10>' -f k".replace("' -f", "»' -f"),),
+    ),
+    form(
+        "password",
+        "wpa_passphrase ",
+        pattern=rf"wpa_passphrase \S{{1,40}} {VALUE}",
+        examples=("wpa_passphrase Home «<l8>-7»",),
+        others=("wpa_passphrase Home $PSK",),
+        accept=given,
+    ),
+    form(
+        "password",
+        "rabbitmqctl ",
+        pattern=rf"rabbitmqctl (?:[\w-]+ )?(?:add_user|change_password|authenticate_user) \S{{1,60}} {VALUE}",
+        examples=("rabbitmqctl add_user svc «<a12>»", "rabbitmqctl change_password svc «<a12>»"),
+        others=("rabbitmqctl add_user svc $PASS",),
+        accept=given,
+    ),
+    form(
+        "password",
+        "--user",
+        pattern=r"--user(?:name)?[ =][\"']?[A-Za-z][\w.@-]{0,60}:(?P<s>[^\s\"'$]{4,200})",
+        examples=("etcdctl --user root:«<a10>» get x",),
+        others=("docker run --user app:staff x", "x --user $USER:$PASS"),
+        accept=lambda value: stated(value) and mixed(value),
+    ),
+    *(
+        form(
+            "password",
+            printer,
+            pattern=rf"{printer}(?:-[ne] )?[\"']?(?![\w.-]+:)(?P<s>[^\s\"'|<>$`]{{6,200}})[\"']?[ ]*(?:\||>)[^\n]{{0,160}}?(?:passw|secret|token|cred|api_?key|login|crypt|private|auth)",
+            examples=(
+                f"{printer}'«<a14>' | docker secret create db_password -".replace("' |", "»' |"),
+                f"{printer}'«<a14>' > /run/secrets/db".replace("' >", "»' >"),
+            ),
+            others=(
+                f"{printer}done2 > token.txt",
+                f'{printer}"$PASS" | docker secret create x -',
+                f"{printer}deadbeef | tee x",
+            ),
+            accept=lambda value: stated(value) and mixed(value),
+        )
+        for printer in ("echo ", "printf ")
+    ),
+    form(
+        "password",
+        "<<<",
+        pattern=r"<<<[ ]?[\"'](?P<s>[^\"'\n$]{3,100})[\"']",
+        line=r"(?m:^)(?![^\n]*(?:grep|rg|cat|wc)[ ])[^\n]*?(?:passw|crypt|secret|login|insert)[^|\n]{0,100}$",
+        examples=("cryptsetup luksOpen /dev/sda2 x <<< '«<l8>»'", "vncpasswd -f <<< '«<l5>Marble85»'"),
+        others=("grep passwd <<< 'some text2'", "crypt <<< '$X'"),
+        accept=lambda value: stated(value) or is_word(value),
     ),
     form(
         "password",
@@ -544,15 +446,25 @@ _PROGRAMS = (
     form(
         "seed phrase",
         "phrase",
-        pattern=r"(?<=[a-z_ -])(?:phrase)[\"']?[ \t]{0,3}(?:[:=]|is)[ \t\n]{0,3}[\"'`]?(?P<s>[a-z]{3,8}(?:[ ][a-z]{3,8}){11,23})(?![a-z])",
+        pattern=rf"(?<=[a-z_ -])(?:phrase){_SEED}",
         examples=(
             "seed phrase: «abandon ability able about above absent absorb abstract absurd abuse access accident»",
         ),
     ),
     form(
         "seed phrase",
+        " words",
+        pattern=rf" words{_SEED}",
+        line=r"(?i:(?:seed|recovery|backup|mnemonic|wallet|secret))$",
+        examples=(
+            "wallet recovery words:\n«1. abandon 2. ability 3. able 4. about 5. above 6. absent 7. absorb 8. abstract 9. absurd 10. abuse 11. access 12. accident»",
+        ),
+        others=("backup words: see the list",),
+    ),
+    form(
+        "seed phrase",
         "mnemonic",
-        pattern=r"mnemonic[\"']?[ \t]{0,3}(?:[:=]|is)[ \t\n]{0,3}[\"'`]?(?P<s>[a-z]{3,8}(?:[ ][a-z]{3,8}){11,23})(?![a-z])",
+        pattern=rf"mnemonic{_SEED}",
         examples=(
             'MNEMONIC="«abandon ability able about above absent absorb abstract absurd abuse access accident»"',
         ),
@@ -577,9 +489,10 @@ _BASE64 = tuple(
 """Tokens that are base64 from their prefix on: a sign among its first characters ends the run that `find_tokens` reads."""
 
 FORMS: tuple[Form, ...] = (
-    *_URLS,
+    *URLS,
     *_BASE64,
-    *_SHAPES,
+    *SHAPES,
+    *CODES,
     *_HEADERS,
     *_COOKIES,
     *_PROGRAMS,

@@ -8,33 +8,17 @@ from autocompact.core.redaction.building import VALUE, dense, form, given, progr
 from autocompact.core.redaction.rules import Form
 from autocompact.core.redaction.values import (
     Trust,
-    has_digit,
     has_symbol,
     is_password,
-    is_placeholder,
+    is_strong,
     mixed,
     random_looking,
     stripped,
 )
 from autocompact.core.redaction.words import is_word
 
-_IS = r"(?:=|%3D)"
-_ENCODED = r"(?:[A-Za-z0-9/+._~-]|%(?!26|3B|22|20|27|7D|2C|0A|0D)[0-9A-F]{2})"
-_PARAMETER = r"(?:[?&;]|&amp;|%3F|%26|\\u0026)(?:[\w.-]{0,40}[_.-])?$"
 _HEX = re.compile(r"[0-9a-f]+", re.IGNORECASE)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$", re.IGNORECASE)
-
-
-def _made_up(value: str) -> bool:
-    return len(value) >= 10 and has_digit(value) and random_looking(value) and not is_placeholder(value)
-
-
-def _parameter(value: str) -> bool:
-    return _made_up(value) and not _UUID.match(value)
-
-
-def _signature(value: str) -> bool:
-    return dense(value) and random_looking(value)
 
 
 def _login(value: str) -> bool:
@@ -44,7 +28,7 @@ def _login(value: str) -> bool:
 def _pass_of_user(value: str) -> bool:
     """True for what stands after a user and a sign between: it must not be a word, a path or a number."""
     value = stripped(value)
-    return stated(value) and mixed(value)
+    return stated(value) and (mixed(value) or random_looking(value))
 
 
 def _folds(value: str) -> bool:
@@ -63,93 +47,116 @@ def _phrase(value: str) -> bool:
     return given(value) and (" " in value or is_password(value, Trust.LITERAL) or is_word(value))
 
 
-_PARAMETERS = (
-    form(
-        "signature",
-        "signature=",
-        pattern=rf"signature=[\"']?(?P<s>{_ENCODED}{{20,}}={{0,2}})",
-        examples=(
-            "?X-Amz-Expires=900&X-Amz-Signature=«<h64>»",
-            "?X-Goog-Signature=«<h256>»&x=1",
-            "/f.pdf?Expires=1700000000&Signature=«<a20>%2B<a10>%2F<a12>%3D»&Key-Pair-Id=K1",
-            "SignedHeaders=host;x-amz-date, Signature=«<h64>»",
-        ),
-        others=("signature=compute_signature_of_the_request", "?signature=required-for-private-files"),
-        accept=_signature,
-    ),
-    form(
-        "signature",
-        "signature%3d",
-        pattern=rf"signature%3D(?P<s>{_ENCODED}{{20,}})",
-        examples=("url=https%3A%2F%2Fh%2Ff%3FX-Amz-Signature%3D«<h64>»",),
-        accept=_signature,
-    ),
-    form(
-        "Azure SAS",
-        "sig",
-        pattern=rf"sig{_IS}(?P<s>{_ENCODED}{{16,}}={{0,2}})",
-        line=r"(?:[?&;]|&amp;|%3F|%26|\\u0026)$",
-        examples=(
-            "https://acc.blob.core.windows.net/c/f?sv=2022-11-02&sp=r&sig=«<a40>%2F<a2>%3D»",
-            "?sv=2021-06-08&se=2026&sig=«<a43>%3D»&x=1",
-            "https://h/f?sp=r&amp;sig=«<a24>»",
-            "https%3A%2F%2Fh%2Ff%3Fsp%3Dr%26sig%3D«<a43>%253D»",
-        ),
-        others=("?sig=short&x=1", "?sig=significant-other-things&x=1"),
-        accept=_made_up,
-    ),
-    form(
-        "token",
-        "token",
-        pattern=rf"token{_IS}(?P<s>{_ENCODED}{{10,}}={{0,2}})",
-        line=_PARAMETER,
-        examples=(
-            "https://h/cb?state=x&access_token=«<a14>»&type=bearer",
-            "wss://h/live?token=«<a12>%2F<a8>%3D%3D»",
-            "/download?download_token=«<l12>»",
-        ),
-        others=("?page_token=next-page-of-2024", "?token=your_token_123"),
-        accept=_parameter,
-    ),
-    form(
-        "API key",
-        "key",
-        pattern=rf"key{_IS}(?P<s>{_ENCODED}{{16,}}={{0,2}})",
-        line=r"(?:[?&]|&amp;|%3F|%26|\\u0026)(?:api[_-]?|access[_-]?|auth[_-]?|secret[_-]?|app[_-]?)?$",
-        examples=("https://api.example.com/v1/geo?q=x&key=«<a24>»", "/v2?apikey=«<a16>%2B<a6>»"),
-        others=("?key=homepage-title-2024-long", "?key=123e4567-e89b-12d3-a456-426614174000"),
-        accept=_parameter,
-    ),
-    form(
-        "token",
-        "auth=",
-        pattern=rf"auth=(?P<s>{_ENCODED}{{16,}}={{0,2}})",
-        line=r"(?:[?&]|&amp;)(?:x-)?$",
-        examples=("https://hooks.acme.dev/in?auth=«<a20>»",),
-        others=("?auth=required-for-all-of-2024", "?auth=oauth2"),
-        accept=_parameter,
-    ),
+_COMMANDS = (
     form(
         "password",
-        "p=",
-        pattern=r"p=(?P<s>[^\s&\"'`]{5,100})",
-        line=r"[?&]u(?:ser(?:name)?)?=[^\s&]{1,60}&$",
-        examples=("GET /rest/ping.view?u=bob&p=«<l6>-<l4>»&v=1.16",),
-        others=("GET /list?p=2&u=bob", "?u=bob&p=profile&v=1"),
+        " p: ",
+        pattern=rf" p: {VALUE}",
+        line=r"(?i:(?<!\w)u(?:ser)?: ?[\w.@+-]{1,60},?)$",
+        examples=("u: bob p: «<l5>.<l6>.616»",),
+        others=("u: bob p: 12", "x p: abc1234567"),
         accept=stated,
     ),
     form(
         "token",
-        "code=",
-        pattern=rf"code=(?P<s>{_ENCODED}{{24,}})",
-        line=r"(?:[?&]|&amp;)$",
-        examples=("https://fn.azurewebsites.net/api/run?code=«<a40>%3D%3D»",),
-        others=("?code=authorization-code-goes-in-here", "?code=E1234"),
-        accept=_parameter,
+        "use ",
+        pattern=r"use [\"'`]?(?P<s>[\w~+/=.-]{20,300})[\"'`]? (?:as|for|in|with|to)[ ][^\n.]{0,60}?(?:token|key|secret|auth|bearer|credential)",
+        examples=("use «<a32>» for the X-API-Key header",),
+        others=("use get_the_token_of_2_users as key",),
+        accept=is_strong,
     ),
-)
-
-_COMMANDS = (
+    form(
+        "token",
+        "login=",
+        pattern=r"login=(?P<s>[\w-]{20,200})(?![\w.-])",
+        examples=("sonar-scanner -Dsonar.login=«<a32>»",),
+        others=("login=the_name_of_some_user_2",),
+        accept=is_strong,
+    ),
+    form(
+        "token",
+        "-api",
+        pattern=r"-api[\"']?[ ]?[:,=][ ]?[\"']?(?P<s>[\w-]{20,200})(?![\w.-])",
+        line=r"(?i:(?<!\w)x-[\w-]{0,30})$",
+        examples=('"X-JFrog-Art-Api": "«<a40>»"',),
+        others=("x-some-api: the-name-of-some-2-things",),
+        accept=is_strong,
+    ),
+    *(
+        form(
+            "secret value",
+            anchor,
+            pattern=rf"{re.escape(anchor)}[^\n]{{0,60}}\n(?P<s>[\w+/=~-]{{16,200}})(?=[ \t]*(?:\r?\n|$))",
+            examples=(f"$ {anchor}«\n<h64>»".replace("«\n", "\n«"),),
+            others=(f"$ {anchor}\nusage", f"{anchor}"),
+            accept=lambda value: mixed(value) and random_looking(value),
+        )
+        for anchor in (
+            "openssl rand",
+            "pwgen",
+            "token_hex(",
+            "token_urlsafe(",
+            "generate_key(",
+            "randombytes(",
+            "/dev/urandom",
+            "genkey",
+            "key:generate",
+            "rails secret",
+            "getnetworkcredential()",
+        )
+    ),
+    *(
+        form(
+            "password",
+            f"{user} / ",
+            pattern=rf"{user} / [\"'`]?(?P<s>[^\s\"'`/]{{8,80}})(?=[\"'`]?[.,;)]?(?:\s|$))",
+            line=r"(?:^|[ :=(\"'`])$",
+            examples=(f"Admin user created: {user} / «<a14>»",),
+            others=(f"{user} / operator2", f"pages: {user} / settings"),
+            accept=lambda value: mixed(value) and random_looking(value) and is_password(value, Trust.STATED),
+        )
+        for user in ("admin", "root", "administrator")
+    ),
+    *(
+        form(
+            "secret value",
+            option,
+            pattern=rf"{option}[ =]{VALUE}",
+            line=r"(?i:[ ](?:secrets?(?:[ -]version)?|secretsmanager|kv|env|parameter|variables?|config)[ :-][^\n|;&]{0,60}?(?:set|put|create|add|update)(?![a-z])[^\n|;&]{0,200})$",
+            examples=(
+                f"gh secret set NPM_TOKEN{option} '«<a14>»'",
+                f"az keyvault secret set -n db{option} «<l5>-<l4>»",
+            ),
+            others=(
+                f'gh secret set NPM_TOKEN{option} "$TOKEN"',
+                f"gh issue create{option} 'The secret is out2'",
+            ),
+            accept=given,
+        )
+        for option in (" --body", " --value")
+    ),
+    *(
+        form(
+            "token",
+            f" -{letter} ",
+            pattern=rf"[ ]-{letter}[ ][\"']?(?P<s>[\w~+=-]{{20,200}})(?![\w~./:@+=-])",
+            examples=(f"acmectl auth init -{letter} «<a32>»",),
+            others=(
+                f"run -{letter} the_name_of_2_images",
+                f"git x -{letter} 9fceb02d0ae598e95dc970b74767f19372d61af8",
+            ),
+            accept=is_strong,
+        )
+        for letter in "akpstw"
+    ),
+    form(
+        "secret value",
+        "alias set ",
+        pattern=r"alias set \S{1,60} [\"']?https?://\S{1,200} [\"']?[\w.-]{1,80}[\"']? [\"']?(?P<s>[^\s\"'$]{6,200})",
+        examples=("mc alias set s3 https://s3.acme.dev admin «<l14>»",),
+        others=('mc alias set s3 https://s3.acme.dev "$USER" "$PASS"',),
+        accept=given,
+    ),
     form(
         "password",
         "auth ",
@@ -574,15 +581,6 @@ _SENTENCES = (
         accept=dense,
     ),
     form(
-        "recovery codes",
-        " code",
-        pattern=r" codes?(?: are| is)?[ ]?:?[ \n]{0,4}(?P<s>(?:\d{6,10}|[a-z0-9]{4,5}-[a-z0-9]{4,5})(?:(?:,|[ ]|\n)[ \n]{0,4}(?:\d{6,10}|[a-z0-9]{4,5}-[a-z0-9]{4,5})){0,20})(?![\w-])",
-        line=r"(?i:(?<!\w)(?:backup|recovery|scratch|2fa|emergency))$",
-        examples=("backup codes: «12345679, 90651818»", "Recovery codes:\n«a1b2c-d3e4f\nb1c2d-e3f4a»"),
-        others=("backup codes: none left", "recovery codes are shown once"),
-        accept=has_digit,
-    ),
-    form(
         "password",
         "={",
         pattern=r"=\{(?P<s>[^{}\n\"']{5,100})\}(?=[;\"'\s]|$)",
@@ -635,8 +633,8 @@ _SENTENCES = (
         form(
             "password",
             anchor,
-            pattern=rf"{anchor}{tail}[ ]?{_TICK}{_SECRET}{_STOP}",
-            line=r"(?i:(?:user(?:name)?|login(?=[ :=])|benutzer(?:name)?|utilisateur|usuari[oa]|usuário|utente|gebruiker)[ ]?[:=]?[ ]?[\w.@-]{1,40}[,;]?[ ]?(?:(?:and|und|et|y|e|en|mit|with)[ ])?(?:(?:le|la)[ ])?(?:mot[ ]de[ ])?)$",
+            pattern=rf"{anchor}{tail}(?![\w=:])[ ]?{_TICK}{_SECRET}{_STOP}",
+            line=r"(?i:(?:user(?:name)?|login(?=[ :=])|benutzer(?:name)?|utilisateur|usuari[oa]|usuário|utente|gebruiker|wi-?fi|wlan|ssid|network|netzwerk|account|konto|server|host)[ ]?[:=]?[ ]?[\w.@-]{1,40}[,;]?[ ]?(?:(?:and|und|et|y|e|en|mit|with)[ ])?(?:(?:le|la)[ ])?(?:mot[ ]de[ ])?)$",
             examples=(f"{user}{name} «<a10>»",),
             others=(f"{user}{name} required",),
             accept=_pass_of_user,
@@ -645,6 +643,7 @@ _SENTENCES = (
             ("pass", r"(?:word|wort|wd|e(?=[ :]))?", "user bob, ", "password"),
             ("contrase", r"ñ?n?a", "usuario bob, ", "contraseña"),
             ("senha", "", "usuário bob e ", "senha"),
+            ("pw", r"d?", "wifi: Guest, ", "pw"),
         )
     ),
     form(
@@ -652,13 +651,14 @@ _SENTENCES = (
         "pass",
         pattern=_AFTER_WORDS
         + r"pass(?:word|phrase|wd|code|wort|e)?(?![A-Za-z0-9_-])(?! (?:hash|field|algo|manager|policy|encod|stor|format|type|length|file|backend|provider|input|column|param|variable|name|reset|prompt))",
-        line=r"(?i:(?<!\S)[\"'`“„«(]?(?P<s>[^\s\"'`“”„«»<>()]{6,80})[\"'`“”»)]?,? (?:as|for|is|is now|als|ist|comme|est|con|come|è|como|é)"
-        r"(?: (?:the|your|my|our|its|a|das|le|la|o|new|admin|root|default|initial|temporary|login|database|db|mot|de)){0,4} )$",
+        line=r"(?i:(?<!\S)[\"'`“„«(]?(?P<s>[^\s\"'`“”„«»<>()]{6,80})[\"'`“”»)]?(?:,? (?:as|for|is|is now|als|ist|comme|est|con|come|è|como|é)| \((?:as|is|it['’]s)?)"
+        r"(?:(?:(?<=\()| )(?:the|your|my|our|its|a|das|le|la|o|new|admin|root|default|initial|temporary|login|database|db|mot|de)){0,4} )$",
         examples=(
             "use «<a10>!x» as the password",
             "Connect with «<a10>» as root password please.",
             "Nimm «<a12>» als Passwort",
             "«<l6>-<l6>-42» is the password for staging",
+            "I set it to `«<l6>-<l6>-42»` (the db password)",
             "utilise «<a12>» comme mot de passe",
         ),
         others=(
@@ -713,4 +713,4 @@ _SENTENCES = (
     ),
 )
 
-STATEMENTS: tuple[Form, ...] = (*_PARAMETERS, *_COMMANDS, *_LISTS, *_SENTENCES)
+STATEMENTS: tuple[Form, ...] = (*_COMMANDS, *_LISTS, *_SENTENCES)

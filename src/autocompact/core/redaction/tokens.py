@@ -397,8 +397,8 @@ TOKENS: tuple[Token, ...] = (
     _token(
         "API key",
         "pnu_ rdme_ shippo_live_ shippo_test_ duffel_live_ duffel_test_ sgp_ tfp_ CFPAT- ico- fio-u- phx_ phs_ sm_pat_ sm_sat_ sm_aat_ tk-us-"
-        " rootly_ slk_ ak_live_ ATTA dt0c02. sdk- api- mob- patlive_ cal_live_ sig_live_ pk_prod_ ddp_ ddapp_ dd_app_ pd_ sess- lpk_ apify_api_ apf_"
-        " EZAK EZTK rpa_ fxa_ trigger_dev_ tr_prod_ inngest_ signkey-prod- clh_ nylas_ ory_at_ ory_pat_ zat_ posthog_",
+        " rootly_ slk_ ak_live_ ATTA dt0c02. sdk- api- mob- patlive_ cal_live_ nsec1 sig_live_ pk_prod_ ddp_ ddapp_ dd_app_ pd_ sess- lpk_ apify_api_ apf_"
+        " CCDB1_ api_live. api_sandbox. EZAK EZTK rpa_ fxa_ trigger_dev_ tr_prod_ inngest_ signkey-prod- clh_ nylas_ ory_at_ ory_pat_ zat_ posthog_",
         body=rf"{_W}{{24,}}",
         dense=True,
         example="pnu_<a36> rdme_<l70> shippo_live_<h40> duffel_live_<a43> CFPAT-<w43> phx_<a43> apify_api_<a36> ATTA<h72> EZAK<a54> rpa_<a40>",

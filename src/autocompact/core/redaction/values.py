@@ -61,6 +61,11 @@ _FINGERPRINT = re.compile(
     r"(?:SHA-?\d{1,3}|MD5):|(?:0x)?(?:[0-9A-F]{16}|[0-9A-F]{40})$|(?:[0-9A-Fa-f]{2}:){15,}"
 )
 """The name of a public key: OpenSSH's digest, GnuPG's capitals, bytes with colons."""
+_RECORD = re.compile(
+    r"[a-z]{1,12}(?:[_-][a-z]{1,12})?[_-][A-Za-z0-9]{8,64}$|[A-Z]{1,4}[-_]|(?:0x)?[0-9A-Fa-f]+$"
+)
+"""The number that a service gives to a record (``msg_01…``), or a digest."""
+_LONG = re.compile(r"[A-Za-z0-9]{10,}")
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}$")
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _VOWEL = re.compile(r"[aeiouAEIOU]")
@@ -144,12 +149,31 @@ def _is_word(piece: str) -> bool:
 
 def random_looking(value: str) -> bool:
     """True if it changes between capitals, small letters and digits as often as made-up characters do."""
-    pieces = _PIECE.findall(value)
+    pieces: list[str] = _PIECE.findall(value)
     if len(value) < 8 or not pieces:
         return False
+    if (
+        len(value) >= 10
+        and len(pieces) >= len(value) / 3
+        and sum(not _VOWEL.search(each) for each in pieces) > 1
+    ):
+        return True  # "qWrtKQgy": no name changes that often
     if len(_CHANGE.findall(value)) >= max(4, len(value) / 8):
         return True
     return wordlike(value) < 0.5 and (mixed(value) or len(value) >= 10)
+
+
+def is_strong(value: str) -> bool:
+    """True for what is made up beyond doubt, also where little tells: no words, no digest, no number of a record."""
+    value = stripped(value)
+    if len(value) < 20 or value in (value.lower(), value.upper()) or not mixed(value):
+        return False
+    if _RECORD.match(value) or is_placeholder(value) or is_reference(value):
+        return False
+    if not any(each not in (each.lower(), each.upper()) and mixed(each) for each in _LONG.findall(value)):
+        return False
+    often = len(_CHANGE.findall(value)) >= max(5, len(value) / 7)
+    return random_looking(value) and (often or wordlike(value) < 0.5) and entropy(value) >= 3.5
 
 
 def has_symbol(value: str) -> bool:
@@ -254,7 +278,7 @@ def is_key(value: str, trust: Trust, *, least: int = 16) -> bool:
     if len(value) < least or value[0] == "-" or is_ordinary(value):
         return False
     if not mixed(value):
-        return len(value) >= 20 and random_looking(value)
+        return len(value) >= 16 and random_looking(value)
     return entropy(value) >= (2.8 if least >= 16 else 2.3) and not _is_variable(value, trust)
 
 

@@ -41,7 +41,7 @@ _SAID = re.compile(
     re.IGNORECASE,
 )
 _OTHERS = frozenset(
-    "absolute adapter backend decoder encoder formatter frontend renderer abstract adgangskode afterwards aktuelle although androiduser anonym anywhere asterisk asterisks"
+    "insecure absolute adapter backend decoder encoder formatter frontend renderer abstract adgangskode afterwards aktuelle although androiduser anonym anywhere asterisk asterisks"
     " attribute available backward because before bestätigen between biometric bisherige callback callbacks checksum"
     " clipboard clipboardmanager comparator comparison complete complex compromis concrete conferma confirm confirma"
     " confirmer constant consumer container context continue contraseña correct current database deferred delegate"

@@ -1,0 +1,199 @@
+"""Secrets that their own form gives away without a beginning of letters, as a table: hashes of passwords, keys with signs."""
+
+from __future__ import annotations
+
+import re
+
+from autocompact.core.redaction.building import dense, form, given
+from autocompact.core.redaction.rules import Form
+from autocompact.core.redaction.values import is_strong
+
+_PIECE = re.compile(r"[A-Za-z0-9]{20,}")
+
+
+def _marked(value: str) -> bool:
+    """True for a token behind a beginning that no table knows, but that says what it is: ``acme_live_…``."""
+    return any(is_strong(piece) for piece in _PIECE.findall(value))
+
+
+SHAPES: tuple[Form, ...] = (
+    *(
+        form(
+            "AWS session token",
+            start.lower(),
+            pattern=rf"(?P<s>{start}[A-Za-z0-9+/]{{40,}}={{0,2}})",
+            examples=(f"aws_session_token: «{start}+/<b200>»",),
+            others=(start,),
+        )
+        # A sign soon after the beginning hides it from the search for runs of letters.
+        for start in ("IQoJb3JpZ2lu", "FwoGZXIvYXdz", "FQoGZXIvYXdz")
+    ),
+    form(
+        "Telegram token",
+        ":aa",
+        pattern=r"(?<![\w])(?:bot)?(?P<s>\d{8,10}:AA[\w-]{32,34})(?![\w-])",
+        examples=("<d10>:AA<w33>", "https://api.telegram.org/bot«<d10>:AA<w33>»/getMe"),
+        others=("12345678:AA", "at 12:AAbc"),
+        back=14,
+    ),
+    form(
+        "Azure secret",
+        "q~",
+        pattern=r"(?<![\w~.-])(?P<s>[\w~.-]{3}\dQ~[\w~.-]{31,34})(?![\w~-])",
+        examples=("<a3>8Q~<a34>",),
+        back=4,
+    ),
+    form(
+        "PayPal token",
+        "access_token$",
+        pattern=r"(?P<s>access_token\$(?:production|sandbox)\$[a-z0-9]{8,}\$[a-f0-9]{32})",
+        examples=("access_token$production$<l16>$<h32>",),
+    ),
+    form(
+        "Asana token",
+        "/1",
+        pattern=r"(?<![\w./])(?P<s>[12]/\d{15,17}(?:/\d{15,17})?:[a-f0-9]{32})(?!\w)",
+        examples=("1/1<d15>:<h32>", "2/1<d15>/1<d15>:<h32>"),
+        back=1,
+    ),
+    form(
+        "password hash",
+        "$",
+        pattern=r"(?<![\w$])(?P<s>\$(?:2[abxy]\$\d\d\$[./A-Za-z0-9]{50,53}|(?:1|5|6|apr1)\$(?:rounds=\d+\$)?[./A-Za-z0-9]{1,16}\$[./A-Za-z0-9]{20,86}"
+        r"|(?:y|7|gy)\$[./A-Za-z0-9]+\$[./A-Za-z0-9]{8,}\$[./A-Za-z0-9]{40,}|argon2(?:id|i|d)\$v=\d+\$[\w=,]+\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]{20,}"
+        r"|(?:pbkdf2-sha\d+|scrypt)\$[\w=,]+\$[./A-Za-z0-9+]+\$[./A-Za-z0-9+]{20,}))",
+        examples=(
+            "root:«$6$<a16>$<a86>»:19000:0:99999:7:::",
+            "admin:«$2y$10$<a53>»",
+            "alice:«$apr1$<a8>$<a22>»",
+            "bob:«$y$j9T$<a22>$<a43>»:19500:0:99999:7:::",
+            "$argon2id$v=19$m=65536,t=3,p=4$<a22>$<a43>",
+        ),
+        others=("$2 and $6$ are prefixes", "echo $1$2"),
+    ),
+    form(
+        "password hash",
+        "sha}",
+        pattern=r"(?:(?<=\{)|(?<=\{S))SHA\}(?P<s>[A-Za-z0-9+/]{27,}={0,2})",
+        examples=("admin:{SHA}«<a27>=»", "userPassword: {SSHA}«<a32>»"),
+    ),
+    form(
+        "password",
+        ":5432:",
+        pattern=r":5432:[\w*-]+:[\w*.@-]+:(?P<s>[^\s\"'`]{3,200})",
+        examples=("db.internal:5432:app:svc:«<a14>»",),
+        accept=given,
+    ),
+    form(
+        "AWS key",
+        "akia",
+        pattern=r"(?:AKIA|ASIA)[A-Z0-9]{16}[\"']?[\s,;:|/]{1,4}[\"']?(?P<s>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
+        examples=("ci-user,AKIAIOSFODNN7EXAMPLE,«<b40>»",),
+        accept=dense,
+    ),
+    form(
+        "private key",
+        '"kty"',
+        pattern=r"\"kty\"[^{}]{0,4000}?\"(?:d|k)\\?\"\s*:\s*\\?\"(?P<s>[\w-]{16,})",
+        examples=('{"kty":"EC","crv":"P-256","x":"abc","d":"«<w43>»"}',),
+        ahead=5000,
+    ),
+    form(
+        "password hash",
+        "pbkdf2",
+        pattern=r"pbkdf2[_:-]sha\d{1,3}[$:]\d{3,9}\$(?P<s>[\w./+-]{4,64}\$[A-Za-z0-9+/]{27,128}={0,2})",
+        examples=("pbkdf2_sha256$600000$«<a22>$<b43>=»", "pbkdf2:sha256:260000$«<a16>$<h64>»"),
+        others=("pbkdf2_sha256 is the default",),
+    ),
+    form(
+        "password hash",
+        "scrypt:",
+        pattern=r"scrypt:\d{3,9}:\d{1,3}:\d{1,3}\$(?P<s>[\w./+-]{4,64}\$[A-Za-z0-9+/]{27,200}={0,2})",
+        examples=("scrypt:32768:8:1$«<a16>$<h128>»",),
+        others=("scrypt:32768:8:1",),
+    ),
+    form(
+        "password hash",
+        "scram-sha-",
+        pattern=r"scram-sha-\d{1,3}\$\d{3,7}:(?P<s>[A-Za-z0-9+/]{16,64}={0,2}\$[A-Za-z0-9+/=:]{40,200})",
+        examples=("SCRAM-SHA-256$4096:«<b22>==$<b43>=:<b43>=»",),
+        others=("SCRAM-SHA-256 is required",),
+    ),
+    form(
+        "password hash",
+        "md5",
+        pattern=r"(?P<s>md5[0-9a-f]{32})(?=\")",
+        line=r"\"[\w.@-]{1,60}\"[ ]\"$",
+        examples=('"app" "«md5<h32>»"',),
+        others=('"checksum": "md5' + "9f86d081884c7d659a2feaa0c55ad015" + '"',),
+    ),
+    form(
+        "password hash",
+        ":::",
+        pattern=r":::",
+        line=r"[\w.$\\ -]{1,80}:\d{1,10}:(?P<s>[0-9a-fA-F]{32}:[0-9a-fA-F]{32})$",
+        examples=(r"ACME\bob:1103:«<h32>:<h32>»:::",),
+        others=("a:::", "x:1:2:::"),
+    ),
+    form(
+        "wallet key",
+        "0x",
+        pattern=r"0x(?P<s>[0-9a-f]{64})(?![0-9a-f])",
+        line=r"(?i:(?:wallet|private|account|signer|secret|mnemonic)\w{0,20}[\"']?(?:\(|[ ]?[:=]|[ ]is|[ ]--?[\w-]{1,20})[ \[]{0,3}[\"']?)$",
+        examples=(
+            "new ethers.Wallet('0x«<h64>', provider)".replace("',", "»',"),
+            "privateKeyToAccount('0x«<h64>')".replace("')", "»')"),
+        ),
+        others=(
+            "tx 0x" + "4e3a3754410177e6937ef1f84bba68ea" * 2,
+            "block hash: 0x" + "4e3a3754410177e6937ef1f84bba68ea" * 2,
+        ),
+    ),
+    form(
+        "wallet key",
+        "xprv",
+        pattern=r"(?<!\w)(?P<s>[xyzt]prv[1-9A-HJ-NP-Za-km-z]{100,112})(?!\w)",
+        back=1,
+        examples=(
+            "xprv9<a104>".replace(
+                "<a104>",
+                "s21ZrQH143K3"
+                + "QTDL4LXw2F7HEK3wJUD2nW2nRk4stbPy6cq3jPPqjiChkVvvNKmPGJxWUtg6LnF5kejMRNNU3TGtRBeJgk33yuGBxrMPHi",
+            ),
+        ),
+        others=("xprv is a prefix",),
+    ),
+    form(
+        "API token",
+        "dg9roj",
+        pattern=r"(?<![A-Za-z0-9+/])(?P<s>(?-i:dG9rOj)[A-Za-z0-9+/]{30,120}={0,2})",
+        examples=("dG9rOjFuz<b60>",),
+        others=("dG9rOj is base64 of tok:",),
+    ),
+    form(
+        "Bitcoin key",
+        "wif",
+        pattern=r"wif[\"']?(?:[ ]?[:=]|[ ]is)?[ ]?[\"'`]?(?P<s>[5KLc9][1-9A-HJ-NP-Za-km-z]{50,51})(?!\w)",
+        examples=("wif: «LwJWydaHwFcG6QkS5KpXg9dhfPfWjRBMWrTpuUuSXKwd7WgyM2tX»",),
+        others=("wif: wallet import format",),
+    ),
+    *(
+        form(
+            "API key",
+            f"{mark}{sign}",
+            pattern=rf"(?<![A-Za-z0-9])(?P<s>{mark}[_.-](?:[A-Za-z0-9]{{1,12}}[_.-])?[A-Za-z0-9_-]{{20,300}})(?![A-Za-z0-9_.-])",
+            examples=(f"acme_«{mark}{sign}<a32>»",),
+            others=(f"acme_{mark}{sign}the_name_of_some_2_things", f"acme_{mark}{sign}9f86d081884c7d659a2"),
+            accept=_marked,
+        )
+        for mark, signs in (
+            ("live", "_-."),
+            ("prod", "_-."),
+            ("pat", "_-."),
+            ("key", "_-"),
+            ("secret", "_"),
+            ("token", "_"),
+        )
+        for sign in signs
+    ),
+)
