@@ -249,3 +249,18 @@ def test_a_schedule_is_printed_and_nothing_installed(folder: Path, compress: Com
     mixed = compress("--dir", folder, "--install-schedule", "--tasks")
     assert (mixed.code, mixed.out) == (2, b"")
     assert "only prints a schedule" in mixed.err
+
+
+@pytest.mark.requirement("C4")
+def test_a_family_without_a_provider_is_summarised_offline_with_one_line(
+    folder: Path, compress: Compress, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OLLAMA_HOST"):
+        monkeypatch.delenv(name, raising=False)
+    own = tmp_path / "data" / "autocompact" / "settings.json"
+    own.parent.mkdir(parents=True)
+    own.write_text('{"compaction": {"summaryModel": "haiku",}} // a family')
+    done = compress("--dir", folder, "--session-now", CODING)
+    assert done.code == 0
+    assert done.err.count("no provider for the models of the family 'haiku': summaries are made offline") == 1
+    assert "summary by offline" in done.err

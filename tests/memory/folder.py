@@ -15,7 +15,7 @@ from autocompact.memory.pages import (
     TASK_ARCHIVE,
     Pages,
 )
-from autocompact.memory.policy import ObservationPolicy, TaskPolicy
+from autocompact.memory.policy import ArchiveFormat, ObservationPolicy, TaskPolicy
 from autocompact.memory.task_table import Row, rows_in
 from autocompact.memory.tasks import TaskRun, plan_tasks
 
@@ -54,8 +54,16 @@ class Folder(dict[str, bytes]):
         self.update(changed)
         return run
 
-    def tasks(self, *, keep_recent: int = 10, propose_after: int = 5) -> TaskRun:
-        policy = TaskPolicy(keep_recent=keep_recent, propose_after=propose_after)
+    def tasks(
+        self,
+        *,
+        keep_recent: int = 10,
+        propose_after: int = 5,
+        archive_format: ArchiveFormat = "markdown-table",
+    ) -> TaskRun:
+        policy = TaskPolicy(
+            keep_recent=keep_recent, propose_after=propose_after, archive_format=archive_format
+        )
         changed, run = plan_tasks(Pages(self), today=TODAY, policy=policy)
         self.update(changed)
         return run

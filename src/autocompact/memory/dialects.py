@@ -51,6 +51,7 @@ OF_TASKS = Dialect(
         **dict.fromkeys(("pattern", "patterns"), "pattern"),
         **dict.fromkeys(("duration", "time", "took", "time spent"), "duration"),
         **dict.fromkeys(("commit", "commits"), "commit"),
+        **dict.fromkeys(("issue", "issues"), "issues"),
         **dict.fromkeys(("tests", "test results"), "tests"),
         **dict.fromkeys(("decision", "decisions", "decided"), "decision"),
         **dict.fromkeys(("id", "task", "task id"), "id"),

@@ -42,6 +42,7 @@ _ENTRY = re.compile(
 _TAIL = re.compile(r"\s*\(([^()]*)\)\s*\Z|\s+(?:[—–→]|->)\s+([^—–→]+)\Z")
 _FILES = re.compile(r"(\d+)\s+files?\b", re.IGNORECASE)
 _TOKENS = re.compile(r"~?\s*(\d[\d.,]*\s*[kKmM]?)\s+tokens?\b")
+_ACTUAL = re.compile(r"(\d[\d.,]*\s?[kKmM]?)\s+(?:tokens?\s+)?actual|\bactual:?\s+(\d[\d.,]*\s?[kKmM]?)")
 _PATTERN = re.compile(r"patterns?\s*[:=]\s*(.+)", re.IGNORECASE)
 _TIME = r"\d+(?:[.,]\d+)?\s*(?:h|hours?|min|minutes?|m|s|sec|seconds?)\b"
 _DURATION = re.compile(rf"{_TIME}(?:\s*{_TIME})*", re.IGNORECASE)
@@ -118,7 +119,9 @@ def plan_tasks(pages: Pages, *, today: date, policy: TaskPolicy) -> tuple[dict[s
     known = rows_in(archive.texts)
     changed: dict[str, bytes] = {}
     if old:
-        changed[TASK_ARCHIVE] = archive.edited(adding_rows(archive, rows))
+        changed[TASK_ARCHIVE] = archive.edited(
+            adding_rows(archive, rows, archive_format=policy.archive_format)
+        )
         changed[DONE] = page.edited(removing(page, old))
     left = {note.start for note in old}
     seen = [*known, *rows, *(row_of(note) for note in page.notes if note.start not in left)]
@@ -202,7 +205,7 @@ def row_of(note: Note) -> Row:
         date=note.date,
         outcome="; ".join(dict.fromkeys(filter(None, outcome))),
         files=_count_files(fields.get("files", "")) or told.get("files", ""),
-        tokens=fields.get("tokens") or told.get("tokens", ""),
+        tokens=_actual(fields.get("tokens") or told.get("tokens", "")),
         pattern=fields.get("pattern") or told.get("pattern", ""),
     )
 
@@ -266,6 +269,8 @@ def _outcome(fields: Mapping[str, str], told: Mapping[str, str], *, prose: str, 
     yield from _prefixed("coverage", fields.get("coverage") or _coverage(f"{output}\n{prose}"))
     yield fields.get("duration") or told.get("duration", "") or _last(_TOOK, prose)
     yield from _prefixed("commit", fields.get("commit") or _commits(f"{prose}\n{output}"))
+    issues = fields.get("issues", "")
+    yield from _prefixed("issues", "" if issues.lower().strip(" .") in ("none", "0", "-") else issues)
     yield from _prefixed(
         "decided", "; ".join(filter(None, (fields.get("decision", ""), *decisions_in(prose))))
     )
@@ -298,6 +303,12 @@ def _commits(text: str) -> str:
     if "comm" not in text.lower() and "[" not in text:
         return ""
     return ", ".join(dict.fromkeys(next(filter(None, match.groups())) for match in _COMMIT.finditer(text)))
+
+
+def _actual(tokens: str) -> str:
+    """Of an estimate and an actual figure the actual one."""
+    match = _ACTUAL.search(tokens)
+    return next(filter(None, match.groups())) if match else tokens
 
 
 def _count_files(value: str) -> str:
