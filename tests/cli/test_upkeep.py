@@ -155,11 +155,17 @@ def test_observations_are_noted_confirmed_and_become_rules(folder: Path, program
     noted = program("observe", "Use UTC everywhere", "--why", "DST", "--dir", folder)
     assert (noted.code, noted.out) == (0, b"")
     assert "noted: Use UTC everywhere" in noted.err
-    confirmed = program("observe", "Always use UTC everywhere", "--dir", folder)
-    assert "confirmed, 1 confirmation: Use UTC everywhere" in confirmed.err
+    again = program("observe", "use UTC everywhere!", "--dir", folder)
+    assert "counted today already, 0 confirmations: Use UTC everywhere" in again.err
+    near = program("observe", "Everywhere, use UTC", "--dir", folder)
+    assert "same? Use UTC everywhere" in near.err
+    assert "--same-as" in near.err
     rule = json.loads(program("observe", "always use tabs", "--dir", folder, "--json").out)
     assert (rule["action"], rule["rule"], rule["confirmations"]) == ("rule", 1, 1)
-    assert "that is rule 1 already, 2 confirmations" in program("observe", "use tabs", "--dir", folder).err
+    told = program("observe", "use tabs", "--same-as", "Always use tabs", "--dir", folder)
+    assert "that is rule 1 already, 1 confirmation:" in told.err
+    confirmed = program("observe", "It is hot", "--same-as", "Confirmed\x1b[2J", "--dir", folder)
+    assert "confirmed, 10 confirmations: Confirmed" in confirmed.err
     main(["--dir", str(folder), "--observations"])
     assert "back from the archive" in program("observe", "old", "--dir", folder).err
 

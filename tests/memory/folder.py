@@ -6,7 +6,13 @@ from datetime import date
 
 from autocompact.memory.index import plan_index
 from autocompact.memory.notes import Note
-from autocompact.memory.observations import ObservationRun, Observed, plan_observations, plan_observe
+from autocompact.memory.observations import (
+    ObservationRun,
+    Observed,
+    Verdicts,
+    plan_observations,
+    plan_observe,
+)
 from autocompact.memory.pages import (
     DONE,
     OBSERVATION_ARCHIVE,
@@ -41,16 +47,21 @@ class Folder(dict[str, bytes]):
     def rows(self) -> list[Row]:
         return rows_in(Pages(self)[TASK_ARCHIVE].texts)
 
-    def observe(self, text: str, *, why: str = "", today: date = TODAY) -> Observed:
-        changed, observed = plan_observe(Pages(self), text, why=why, today=today)
+    def observe(self, text: str, *, why: str = "", same_as: str = "", today: date = TODAY) -> Observed:
+        changed, observed = plan_observe(Pages(self), text, why=why, same_as=same_as, today=today)
         self.update(changed)
         return observed
 
     def upkeep(
-        self, *, today: date = TODAY, archive_after_days: int = 28, escalate_after: int = 5
+        self,
+        *,
+        today: date = TODAY,
+        archive_after_days: int = 28,
+        escalate_after: int = 5,
+        verdicts: Verdicts | None = None,
     ) -> ObservationRun:
         policy = ObservationPolicy(archive_after_days=archive_after_days, escalate_after=escalate_after)
-        changed, run = plan_observations(Pages(self), today=today, policy=policy)
+        changed, run = plan_observations(Pages(self), today=today, policy=policy, verdicts=verdicts)
         self.update(changed)
         return run
 

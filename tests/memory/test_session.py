@@ -87,7 +87,7 @@ def test_a_task_of_a_session_is_noted_once_however_often_that_is_compacted():
     assert planned(first, second)[1] == ("T-2 x",)
     worded = (
         entry("Fix the rounding (open)", noted=True),
-        entry("Fix the rounding (done)", "the rounding: fix (done)"),
+        entry("Fix the rounding (done)", "Fix, please, the rounding. (done)"),
     )
     assert planned(*worded)[1] == ("Fix the rounding",)
 

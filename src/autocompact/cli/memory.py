@@ -12,7 +12,7 @@ from autocompact.cli.shelf import visible
 from autocompact.core.plurals import plural
 from autocompact.library.archive import encode
 from autocompact.memory.observations import ObservationRun, Observed
-from autocompact.memory.rules import Contradiction, Rule
+from autocompact.memory.rules import Pair, Rule
 from autocompact.memory.tasks import TaskRun
 from autocompact.memory.unread import Unread
 from autocompact.upkeep import FileChange, UpkeepReport
@@ -52,6 +52,7 @@ def _observations(run: ObservationRun) -> Iterator[str]:
     yield from _listed("rule", [f"{rule.number}: {rule.text}" for rule in run.escalated])
     yield from _listed("archived", [each.text for each in run.archived])
     yield from _listed("merged", run.merged)
+    yield from _listed("same?", [_pair(each) for each in run.alike if not each.differ], color="yellow")
     yield from _listed("contradiction", [_pair(each) for each in run.contradictions], color="yellow")
     yield from _listed("not read:", [_unread(each) for each in run.unread], color="yellow")
 
@@ -60,7 +61,7 @@ def _staying(count: int, noun: str) -> str:
     return f"{plural(count, noun)} {'stays' if count == 1 else 'stay'}"
 
 
-def _pair(found: Contradiction) -> str:
+def _pair(found: Pair) -> str:
     return f"{_rule(found.first)} / {_rule(found.second)}"
 
 
@@ -201,14 +202,19 @@ def report_members(written: WrittenReport) -> dict[str, Any]:
 def observed_text(observed: Observed, folder: Path) -> str:
     """What became of an observation."""
     count = plural(observed.confirmations, "confirmation")
+    count += f" across {plural(observed.sessions, 'session')}" if observed.sessions else ""
     number = f" {observed.rule}" if observed.rule is not None else ""
     told: Mapping[str, str] = {
         "recorded": f"noted: {observed.text}",
         "confirmed": f"confirmed, {count}: {observed.text}",
+        "repeated": f"counted today already, {count}: {observed.text}",
         "revived": f"back from the archive, {count}: {observed.text}",
         "rule": f"that is rule{number} already, {count}: {observed.text}",
     }
-    return f"{visible(told[observed.action])}\n  in {visible(str(folder / observed.file))}"
+    near = [f"\n  same? {visible(text)}" for text in observed.near]
+    hint = "\n  if it is, say so: autocompact observe TEXT --same-as WORDS" if near else ""
+    place = f"\n  in {visible(str(folder / observed.file))}"
+    return f"{visible(told[observed.action])}{place}{''.join(near)}{hint}"
 
 
 def observed_document(observed: Observed, folder: Path) -> bytes:
@@ -217,7 +223,9 @@ def observed_document(observed: Observed, folder: Path) -> bytes:
         "action": observed.action,
         "text": observed.text,
         "confirmations": observed.confirmations,
+        "sessions": observed.sessions,
         "rule": observed.rule,
         "file": str(folder / observed.file),
+        "near": observed.near,
     }
     return encode(document) + b"\n"

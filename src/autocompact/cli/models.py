@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., None])
 
 _OFFLINE = "offline"
+_TOLD = "autocompact.cli.models"
+"""In the context of the command: the family of which it was said that nobody offers it."""
 _PROVIDERS = "OPENAI_BASE_URL, ANTHROPIC_API_KEY, OPENAI_API_KEY or OLLAMA_HOST"
 
 
@@ -98,7 +100,10 @@ def _known(name: str, *, key: str | None) -> Model | None:
         environ["ANTHROPIC_API_KEY" if claude else "OPENAI_API_KEY"] = key
     model = model_from_environment(name, environ=environ)
     if model is None and name in FAMILIES:
-        tell(no_model_of_family(name))
+        told = click.get_current_context().meta
+        if told.get(_TOLD) != name:
+            tell(no_model_of_family(name))
+        told[_TOLD] = name
     elif model is None:
         raise InvalidInput(
             f"no provider is known for the model {name!r}: set {_PROVIDERS}, or give --base-url"

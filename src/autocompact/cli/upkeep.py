@@ -125,9 +125,10 @@ def _told(asked: Asked, told: Sequence[Told], *, as_json: bool) -> int:
 @click.command()
 @click.argument("text")
 @click.option("--why", default="", metavar="TEXT", help="The reason, or how you noticed.")
+@click.option("--same-as", default="", metavar="WORDS", help="The words of a noted one that this confirms.")
 @folder_option
 @json_option
-def observe(text: str, *, why: str, folder: Path | None, as_json: bool) -> None:
+def observe(text: str, *, why: str, same_as: str, folder: Path | None, as_json: bool) -> None:
     """Note an observation in the memory folder, or confirm the one that says the same.
 
     Five confirmations make it a rule when `compress-context --observations` runs.
@@ -136,7 +137,7 @@ def observe(text: str, *, why: str, folder: Path | None, as_json: bool) -> None:
     from autocompact.upkeep import observe as note
 
     where = _folder(folder)
-    observed = note(where, text, why=why)
+    observed = note(where, text, why=why, same_as=same_as)
     if as_json:
         deliver([memory.observed_document(observed, where)], None)
     else:

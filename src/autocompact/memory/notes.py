@@ -62,6 +62,7 @@ class Note:
         number: of a rule or of an item in an ordered list.
         date: when it was noted, None if nobody wrote it down.
         confirmations: how often it was confirmed since.
+        sessions: in how many sessions that was, 0 where nobody says.
         confirmed: the dates known of these, in order.
         seen: further dates, in order, that say when it held.
         last: when it was last noted or confirmed, None if no date is known.
@@ -80,6 +81,7 @@ class Note:
     number: int | None
     date: date | None
     confirmations: int
+    sessions: int
     confirmed: tuple[date, ...]
     seen: tuple[date, ...]
     last: date | None
@@ -284,6 +286,7 @@ def _note(
         number=found.number,
         date=found.dates[0] if found.dates else None,
         confirmations=max(found.count, len(found.confirmed)),
+        sessions=found.sessions,
         confirmed=tuple(sorted(found.confirmed)),
         seen=_seen(found),
         last=max(known, default=None),

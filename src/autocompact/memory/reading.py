@@ -67,6 +67,7 @@ class Found:
     number: int | None = None
     dates: list[date] = field(default_factory=list)
     count: int = 0
+    sessions: int = 0
     confirmed: list[date] = field(default_factory=list)
     seen: list[date] = field(default_factory=list)
     why: str = ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from autocompact.memory.document import Edit
-from autocompact.memory.meaning import Clash, clashes
+from autocompact.memory.meaning import Difference
 from autocompact.memory.notes import Note
 from autocompact.memory.pages import Page
 from autocompact.memory.wording import at_end, listed, quoted
@@ -22,20 +22,18 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contradiction:
-    """Two rules that speak of the same and differ in a negation, an opposite or a figure."""
+class Pair:
+    """Two rules or observations (these have no number) that are nearly the same.
+
+    Attributes:
+        first: the earlier one.
+        second: the later one.
+        differ: in a negation or a figure, as far as that shows.
+    """
 
     first: Rule
     second: Rule
-    kind: Clash
-
-
-def contradictions(rules: Sequence[Rule]) -> tuple[Contradiction, ...]:
-    """The pairs of rules that a person should look at."""
-    found = clashes(rule.text for rule in rules)
-    return tuple(
-        Contradiction(first=rules[one], second=rules[other], kind=kind) for one, other, kind in found
-    )
+    differ: Difference = ""
 
 
 def next_number(page: Page) -> int:

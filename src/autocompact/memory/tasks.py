@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from autocompact.memory.dates import DATE
 from autocompact.memory.decisions import decisions_in
-from autocompact.memory.meaning import Key, Meanings, key_of
+from autocompact.memory.meaning import key_of
 from autocompact.memory.notes import Note
 from autocompact.memory.observations import new_note, recording
 from autocompact.memory.pages import (
@@ -325,22 +325,18 @@ def _count_files(value: str) -> str:
 
 def _proposals(pages: Pages, rows: Iterable[Row], *, today: date, policy: TaskPolicy) -> list[Note]:
     """The patterns of enough tasks that nobody noted yet, as observations."""
-    seen: dict[Key, list[tuple[str, Row]]] = {}
+    seen: dict[str, list[tuple[str, Row]]] = {}
     for row in rows:
         for key, pattern in _patterns(row.pattern).items():
             seen.setdefault(key, []).append((pattern, row))
     often = [found for found in seen.values() if len(found) >= policy.propose_after]
     if not often:
         return []
-    known = Meanings()
-    noted = {text for name in _NOTED for note in pages[name].notes for text in note.wordings}
-    for text in noted:
-        known.add(text, 0)
+    noted = {key_of(text) for name in _NOTED for note in pages[name].notes for text in note.wordings}
     proposed: list[Note] = []
     for found in often:
         text = Counter(pattern for pattern, _ in found).most_common(1)[0][0]
-        if text not in noted and known.find(text) is None:
-            known.add(text, 0)
+        if key_of(text) not in noted:
             proposed.append(new_note(text, why=_seen_in([row for _, row in found]), today=today))
     return proposed
 
@@ -351,8 +347,8 @@ def _seen_in(rows: Sequence[Row]) -> str:
 
 
 @lru_cache(maxsize=1 << 10)
-def _patterns(value: str) -> Mapping[Key, str]:
+def _patterns(value: str) -> Mapping[str, str]:
     """The patterns that a field names, each once."""
-    parts = (one_line(part).strip(" .") for part in _COMMA.split(value))
+    parts = (one_line(part).strip(" .✓✔☑") for part in _COMMA.split(value))
     named = (part for part in parts if any(map(str.isalpha, part)) and part.lower() not in ("none", "n/a"))
     return {key_of(part): part for part in named}

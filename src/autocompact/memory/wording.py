@@ -34,13 +34,25 @@ def headline(note: Note) -> str:
     front = f"{note.date.isoformat()}: " if note.date else ""
     line = f"{front}{note.text}"
     if note.confirmations:
-        return line + _brackets(note.confirmations, note.confirmed)
+        return line + _brackets(note.confirmations, note.confirmed, sessions=note.sessions)
     # What the text ends in would otherwise be taken for its confirmations.
-    return line if reads_as(line, note) else line + _brackets(0, ())
+    return line if reads_as(line, note) else line + _brackets(0, (), sessions=0)
 
 
-def _brackets(count: int, dates: Sequence[date]) -> str:
-    return f" ({times(count, 'confirmation')}{f': {listed(dates)}' if dates else ''})"
+def across(sessions: int) -> str:
+    """``across 4 sessions``."""
+    return f"across {times(sessions, 'session')}"
+
+
+def confirmations_of(note: Note) -> str:
+    """``8 confirmations``, with its sessions where they are known."""
+    told = times(note.confirmations, "confirmation")
+    return f"{told} {across(note.sessions)}" if note.sessions else told
+
+
+def _brackets(count: int, dates: Sequence[date], *, sessions: int) -> str:
+    told = f"{times(count, 'confirmation')}{f' {across(sessions)}' if sessions else ''}"
+    return f" ({told}{f': {listed(dates)}' if dates else ''})"
 
 
 def details(note: Note) -> Iterator[str]:
@@ -92,16 +104,19 @@ def confirming(
         dates: when these were.
         also: fields and further lines to write under it.
     """
+    if not count:
+        return _under(document, note, lines=also)
     total, known = note.confirmations + count, (*note.confirmed, *dates)
+    sessions = note.sessions + count if note.sessions else 0
     place, line = note.place, document.texts[note.place.line]
     if place.form == "items":
         new = tuple(f"{place.lead or _indent(note) + '  - '}{day.isoformat()}" for day in sorted(set(dates)))
         edits = [Edit(start=place.line + 1, end=place.line + 1, lines=new)]
     else:
         inside = (
-            _field_value(total, known, note=note)
+            _field_value(total, known, sessions=sessions, note=note)
             if place.form == "field"
-            else _in_line(total, known, lead=place.lead)
+            else _in_line(total, known, sessions=sessions, lead=place.lead)
         )
         edits = [
             Edit(
@@ -113,12 +128,14 @@ def confirming(
     return edits + _under(document, note, lines=also)
 
 
-def _in_line(count: int, dates: Sequence[date], *, lead: str) -> str:
-    brackets = _brackets(count, dates)
+def _in_line(count: int, dates: Sequence[date], *, sessions: int, lead: str) -> str:
+    brackets = _brackets(count, dates, sessions=sessions)
     return f" ({lead}{brackets[2:]}" if lead else brackets
 
 
-def _field_value(count: int, dates: Sequence[date], *, note: Note) -> str:
+def _field_value(count: int, dates: Sequence[date], *, sessions: int, note: Note) -> str:
+    if sessions:
+        return f"{count} ({across(sessions)}{f': {listed(dates)}' if dates else ''})"
     if len(note.confirmed) == note.confirmations and len(set(dates)) == count:
         return listed(dates)
     return f"{count} ({listed(dates)})" if dates else str(count)

@@ -14,7 +14,7 @@ from autocompact.errors import InvalidInput, MemoryInUse
 from autocompact.memory.context_archive import CONTEXT_ARCHIVE
 from autocompact.memory.document import read_document
 from autocompact.memory.index import plan_index
-from autocompact.memory.observations import ObservationRun, plan_observations
+from autocompact.memory.observations import ObservationRun, Verdicts, plan_observations
 from autocompact.memory.pages import DONE, NAMES, OBSERVATIONS, Pages
 from autocompact.memory.policy import UpkeepPolicy
 from autocompact.memory.session import plan_noting
@@ -82,6 +82,7 @@ def run_upkeep(
     clock: Clock | None = None,
     dry_run: bool = False,
     ahead: Mapping[str, bytes] | None = None,
+    verdicts: Verdicts | None = None,
     failpoint: Failpoint = lambda _: None,
 ) -> UpkeepReport:
     """Run ``layers`` over the memory folder and bring its index up to date.
@@ -95,6 +96,7 @@ def run_upkeep(
         clock: says what day it is (UTC).
         dry_run: only say what would happen; nothing is written, not even a lock.
         ahead: in a dry run, files as an earlier step would have left them.
+        verdicts: what `autocompact.upkeep.judge` said of the pairs that a dry run proposed.
         failpoint: for tests, see `autocompact.memory_files.changes`.
 
     Raises:
@@ -109,11 +111,11 @@ def run_upkeep(
     policy, clock = policy or UpkeepPolicy(), clock or SystemClock()
     if dry_run:
         files = {**read_files(folder, NAMES), **(ahead or {})}
-        return _planned(folder, files, layers=layers, policy=policy, clock=clock)
+        return _planned(folder, files, layers=layers, policy=policy, clock=clock, verdicts=verdicts)
     with locked(folder):
         for _ in range(TRIES):
             files = read_files(folder, NAMES)
-            report = _planned(folder, files, layers=layers, policy=policy, clock=clock)
+            report = _planned(folder, files, layers=layers, policy=policy, clock=clock, verdicts=verdicts)
             if not report.changes:
                 return report
             after = {change.name: change.after for change in report.changes}
@@ -146,13 +148,16 @@ def _planned(
     layers: Collection[Layer],
     policy: UpkeepPolicy,
     clock: Clock,
+    verdicts: Verdicts | None,
 ) -> UpkeepReport:
     """What the run would do."""
     day, pages = today(clock), Pages(files)
     enabled = {"observations": policy.observations.enabled, "tasks": policy.tasks.enabled}
     observations, tasks, noted = None, None, ()
     if "observations" in layers and policy.observations.enabled:
-        changed, observations = plan_observations(pages, today=day, policy=policy.observations)
+        changed, observations = plan_observations(
+            pages, today=day, policy=policy.observations, verdicts=verdicts
+        )
         pages = pages.changed(changed)
     if "tasks" in layers and policy.tasks.enabled:
         changed, noted = plan_noting(pages, today=day)
