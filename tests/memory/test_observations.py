@@ -27,7 +27,9 @@ def test_few_confirmations_stay_five_make_a_rule_and_old_ones_are_archived(folde
     assert (run.stayed, len(run.escalated), len(run.archived)) == (5, 2, 5)
     assert "## Rule 1: Young one 5\n\n- Why: it was confirmed 5 times since 2026-11-20" in folder.text(RULES)
     reason = "51 days since it was last noted or confirmed (more than 28), with 4 of 5 confirmations"
-    assert f"  - Archived: 2026-11-21: {reason}\n" in folder.text(OBSERVATION_ARCHIVE)
+    assert f"  | Confirmations: 4 | Archived: 2026-11-21 | Reason: {reason} |\n" in folder.text(
+        OBSERVATION_ARCHIVE
+    )
     before = dict(folder)
     again = folder.upkeep()
     assert (folder, again.escalated, again.archived) == (before, (), ())
@@ -72,10 +74,11 @@ def test_an_archived_observation_keeps_everything_too(folder: Folder):
     folder.put(OBSERVATIONS, f"### Use UTC\n- Date: {OLD}\n- Why: DST\n\n```\nraw\n\n```\n> quoted\n")
     folder.upkeep()
     assert folder.text(OBSERVATION_ARCHIVE).startswith(
-        f"# Observation archive\n\n## 2026-11\n\n- {OLD}: Use UTC\n  - Why: DST\n  - Archived: 2026-11-21: 51 days"
+        f"# Observation archive\n\n## Legacy Observations (archived, not escalated)\n\n- {OLD}: Use UTC\n"
+        "  | Confirmations: 0 | Archived: 2026-11-21 | Reason: 51 days"
     )
     assert folder.text(OBSERVATION_ARCHIVE).endswith("  > ```\n  > raw\n  >\n  > ```\n  > > quoted\n")
-    assert folder.notes(OBSERVATION_ARCHIVE)[0].rest[0].startswith("- Archived:")
+    assert folder.notes(OBSERVATION_ARCHIVE)[0].rest[0].startswith("| Confirmations: 0 |")
 
 
 def test_rules_take_the_form_and_the_next_number_of_the_file(folder: Folder):
@@ -96,7 +99,10 @@ def test_rules_take_the_form_and_the_next_number_of_the_file(folder: Folder):
     assert "\n\n## Rule 1: Use tea\n" in folder.text(RULES)
 
 
-def test_the_archive_of_a_month_goes_on_under_its_heading(folder: Folder):
+def test_the_archive_goes_on_under_its_heading_and_older_ones_by_month_stay(folder: Folder):
+    folder.put(
+        OBSERVATION_ARCHIVE, f"# Old\n\n## 2026-10\n\n- {OLD}: a is b\n  - Archived: 2026-10-30: long ago\n"
+    )
     folder.put(OBSERVATIONS, f"- {OLD}: x is y\n")
     folder.upkeep()
     folder.put(OBSERVATIONS, f"- {OLD}: y is z\n")
@@ -105,11 +111,16 @@ def test_the_archive_of_a_month_goes_on_under_its_heading(folder: Folder):
     folder.upkeep(today=date(2026, 12, 24))
     text = folder.text(OBSERVATION_ARCHIVE)
     assert [line for line in text.split("\n") if line.startswith("#")] == [
-        "# Observation archive",
-        "## 2026-11",
-        "## 2026-12",
+        "# Old",
+        "## 2026-10",
+        "## Legacy Observations (archived, not escalated)",
     ]
-    assert len(folder.notes(OBSERVATION_ARCHIVE)) == 3
+    assert [note.text for note in folder.notes(OBSERVATION_ARCHIVE)] == [
+        "a is b",
+        "x is y",
+        "y is z",
+        "z is a",
+    ]
 
 
 def test_observations_that_say_the_same_become_one_and_no_word_is_lost(folder: Folder):
@@ -219,7 +230,7 @@ def test_no_date_is_lost_when_observations_move_or_become_one(folder: Folder):
         f"- {YOUNG}: Use tea (7 confirmations)\n  Last seen: 2026-11-19\n",
     )
     folder.upkeep()
-    assert "  - Last seen: 2026-10-02\n  - Archived:" in folder.text(OBSERVATION_ARCHIVE)
+    assert "confirmations |\n  - Last seen: 2026-10-02\n" in folder.text(OBSERVATION_ARCHIVE)
     assert "- Last seen: 2026-11-19\n- Rule since:" in folder.text(RULES)
     assert folder.text(OBSERVATIONS) == (
         f"- {YOUNG}: Use UTC (1 confirmation: {OLD})\n  - Last seen: 2026-10-09\n"
@@ -371,7 +382,7 @@ def test_what_is_observed_again_comes_back_from_the_archive(folder: Folder):
     assert folder.notes(OBSERVATION_ARCHIVE) == ()
     (note,) = folder.notes(OBSERVATIONS)
     assert (note.text, note.confirmations, note.date) == ("Use UTC", 4, date(2026, 10, 1))
-    assert "> - Archived: 2026-11-21" in folder.text(OBSERVATIONS)
+    assert "> | Confirmations: 3 | Archived: 2026-11-21 | Reason: 51 days" in folder.text(OBSERVATIONS)
 
 
 @pytest.mark.parametrize(

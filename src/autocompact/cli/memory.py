@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_never
 
 import click
 
@@ -22,7 +22,7 @@ from autocompact.upkeep.session import SessionRun
 
 NO_SESSION = "Session: there is none yet"
 _MOST = 10
-_LONGEST = 90
+_LONGEST = 110
 
 
 def run_text(report: UpkeepReport, *, dry_run: bool) -> str:
@@ -79,8 +79,18 @@ def _tasks(run: TaskRun) -> Iterator[str]:
 
 
 def _unread(found: Unread) -> str:
-    hint = "begin each entry with '- '" if found.kind == "paragraph" else "write it as a list"
-    return f"{found.file}:{found.line}: a {found.kind} is no entry, it stays as it is; {hint}"
+    place = f"{found.file}:{found.line}:"
+    match found.kind:
+        case "date":
+            return f"{place} {found.text!r} may be two days: write it as YYYY-MM-DD"
+        case "figure":
+            return f"{place} {found.text!r} may be confirmations, so it stays: write (5 confirmations)"
+        case "paragraph":
+            return f"{place} a paragraph is no entry, it stays as it is; begin each entry with '- '"
+        case "table":
+            return f"{place} a table is no entry, it stays as it is; write it as a list"
+        case _:
+            assert_never(found.kind)
 
 
 def _listed(label: str, texts: list[str] | tuple[str, ...], *, color: str | None = None) -> Iterator[str]:

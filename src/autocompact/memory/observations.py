@@ -20,26 +20,30 @@ from autocompact.memory.meaning import difference, key_of, near_pairs, near_to
 from autocompact.memory.notes import Note
 from autocompact.memory.pages import OBSERVATION_ARCHIVE, OBSERVATIONS, RULES, Page, Pages
 from autocompact.memory.policy import ObservationPolicy
-from autocompact.memory.reading import Place
+from autocompact.memory.reading import Place, without_label
 from autocompact.memory.removal import removing
 from autocompact.memory.rules import Pair, Rule, adding, next_number
 from autocompact.memory.unread import Unread, unread_in
 from autocompact.memory.wording import (
     as_heading,
     as_item,
+    as_paragraph,
     at_end,
+    block_at,
+    confirmations_of,
     confirming,
     details,
     one_line,
     quoted,
     times,
-    under_heading,
 )
 
 _MOST_NEAR = 3
 LONGEST = 2_000
 """Characters of an observation or its reason."""
 
+ESCALATED, LEGACY = "Escalated → ACTIVE_RULES", "Legacy Observations (archived, not escalated)"
+"""The parts of OBSERVATION_ARCHIVE.md."""
 MOST_PAIRS = 100
 """Pairs that a run proposes at most."""
 
@@ -141,9 +145,13 @@ def plan_observations(
     changed = {
         OBSERVATIONS: page.edited([*staying, *removing(page, found.gone)]),
         RULES: rules.edited([*_confirmed(rules, found.known), *adding(rules, found.escalate, today=today)]),
-        OBSERVATION_ARCHIVE: archive.edited(_archiving(archive, found.archive, today=today, policy=policy)),
     }
     first = next_number(rules)
+    parts = [
+        (ESCALATED, [_as_escalated(note, n, today=today) for n, note in enumerate(found.escalate, first)]),
+        (LEGACY, [_as_archived(note, today=today, policy=policy) for note in found.archive]),
+    ]
+    changed[OBSERVATION_ARCHIVE] = archive.edited(_adding(archive, parts))
     escalated = tuple(Rule(number=n, text=note.text) for n, note in enumerate(found.escalate, first))
     current = [*(Rule(number=note.number, text=note.text) for note in rules.notes), *escalated]
     alike, contradictions = _pairs(current, [note.text for note, _ in found.stay], judged=judged)
@@ -234,7 +242,11 @@ def _sort(
             found.merged.append(first.text)
         elif whole.confirmations >= policy.escalate_after:
             found.escalate.append(whole)
-        elif whole.last and (today - whole.last).days > policy.archive_after_days:
+        elif (
+            whole.last
+            and not any(note.unread for note in (first, *others))
+            and (today - whole.last).days > policy.archive_after_days
+        ):
             found.archive.append(whole)
         else:
             found.stay.append((first, others))
@@ -274,11 +286,11 @@ def _counted(first: Note, others: Sequence[Note]) -> tuple[int, list[date]]:
     count, dates = 0, list[date]()
     for other in others:
         count += max(0, other.confirmations - len(other.confirmed)) + (other.date is None)
-        for day in sorted({*other.confirmed, *([other.date] if other.date else [])}):
-            if day not in known:
+        for day in (*other.confirmed, other.date):
+            if day is not None and day not in known:
                 known.add(day)
                 dates.append(day)
-    return count + len(dates), dates
+    return count + len(dates), sorted(dates)
 
 
 def _new_words(note: Note, first: Note) -> list[str]:
@@ -314,15 +326,48 @@ def _confirmed(rules: Page, known: Sequence[tuple[Note, Note]]) -> list[Edit]:
     return [edit for rule, notes in by_rule.values() for edit in _merging(rules, rule, others=notes)]
 
 
-def _archiving(archive: Page, notes: Sequence[Note], *, today: date, policy: ObservationPolicy) -> list[Edit]:
-    if not notes:
-        return []
-    lines = [
-        line
-        for note in notes
-        for line in as_item(note, fields=[f"Archived: {today}: {_reason(note, today, policy=policy)}"])
-    ]
-    return [under_heading(archive.document, archive.outline, title=f"{today:%Y-%m}", lines=lines)]
+def _as_escalated(note: Note, number: int, *, today: date) -> tuple[str, ...]:
+    return (
+        f"- Pattern: {note.text} ({confirmations_of(note)})",
+        f"  → Added as Rule #{number} on {today}",
+    )
+
+
+def _as_archived(note: Note, *, today: date, policy: ObservationPolicy) -> tuple[str, ...]:
+    reason = _reason(note, today, policy=policy)
+    return as_item(
+        note, cells=f"| Confirmations: {note.confirmations} | Archived: {today} | Reason: {reason} |"
+    )
+
+
+def _adding(archive: Page, parts: Sequence[tuple[str, Sequence[tuple[str, ...]]]]) -> list[Edit]:
+    """The edits that add items to the parts of the archive; a part that is missing is made, in the order of ``parts``."""
+    sections = [*archive.outline.root.sections]
+    for section in sections:
+        sections += section.sections
+    edits: list[Edit] = []
+    for title, items in parts:
+        lines = [line for item in items for line in item]
+        name = title.split()[0].lower()
+        there = next((each for each in sections if each.title.lower().startswith(name)), None)
+        if lines and there is not None:
+            lead = [] if there.items and there.items[-1].stop == there.end else [""]
+            edits.append(Edit(start=there.end, end=there.end, lines=(*lead, *lines)))
+        elif lines:
+            later = (each.start for each in sections if each.title.startswith(LEGACY.split()[0]))
+            at = min(later, default=archive.outline.end)
+            edits.append(block_at(archive.document, at, lines=[f"## {title}", "", *lines]))
+    return _apart(edits)
+
+
+def _apart(edits: Sequence[Edit]) -> list[Edit]:
+    """The edits, with a blank line between two that are made at one place."""
+    apart: list[Edit] = []
+    for edit in edits:
+        is_beside = bool(apart) and apart[-1].start == edit.start
+        lead = ("",) if is_beside and edit.lines[0] else ()
+        apart.append(Edit(start=edit.start, end=edit.end, lines=(*lead, *edit.lines)))
+    return apart
 
 
 def _reason(note: Note, today: date, *, policy: ObservationPolicy) -> str:
@@ -382,7 +427,7 @@ def plan_observe(
 
 
 def _checked(text: str, *, what: str, needed: bool = True) -> str:
-    line = one_line(text)
+    line = without_label(one_line(text))
     if needed and not any(char.isalnum() for char in line):
         raise InvalidInput(f"{what} needs words: {text!r} has none")
     if len(line) > LONGEST:
@@ -411,6 +456,7 @@ def new_note(text: str, *, why: str, today: date) -> Note:
         also=(),
         fields=(),
         rest=(),
+        unread=(),
         place=Place(line=0, start=0, end=0, form="none"),
     )
 
@@ -443,8 +489,9 @@ def recording(page: Page, *notes: Note) -> Edit:
     is_newest_first = bool(first.date and last.date and first.date > last.date)
     beside = first if is_newest_first else last
     at = first.start if is_newest_first else last.end
-    if beside.form == "heading":
-        blocks = [as_heading(note, level=len(beside.mark)) for note in notes]
+    if beside.form != "item":
+        level = len(beside.mark)
+        blocks = [as_heading(note, level=level) if level else as_paragraph(note) for note in notes]
         lines = [line for block in blocks for line in (("", *block) if not is_newest_first else (*block, ""))]
     else:
         bullet = beside.mark if beside.number is None else "-"

@@ -114,7 +114,8 @@ def plan_tasks(pages: Pages, *, today: date, policy: TaskPolicy) -> tuple[dict[s
     old: list[Note] = []
     unclear: list[Note] = []
     for note in _older(page.notes, policy=policy):
-        (unclear if _holds_others(note) else old).append(note)
+        if not note.unread:
+            (unclear if _holds_others(note) else old).append(note)
     rows = [row_of(note) for note in old]
     known = rows_in(archive.texts)
     changed: dict[str, bytes] = {}

@@ -72,12 +72,13 @@ def quoted(rest: Sequence[str]) -> list[str]:
     return [f"{QUOTE} {line}".rstrip() for line in rest]
 
 
-def as_item(note: Note, *, fields: Sequence[str] = (), mark: str = "-") -> tuple[str, ...]:
-    """The note as a list item, ``fields`` among its details."""
+def as_item(note: Note, *, cells: str = "", mark: str = "-") -> tuple[str, ...]:
+    """The note as a list item; ``cells`` is the line after the first."""
     indent = " " * (len(mark) + 1)
     return (
         f"{mark} {headline(note)}",
-        *(f"{indent}- {each}" for each in (*details(note), *fields)),
+        *([f"{indent}{cells}"] if cells else []),
+        *(f"{indent}- {each}" for each in details(note)),
         *(f"{indent}{line}" for line in quoted(note.rest)),
     )
 
@@ -90,6 +91,17 @@ def as_heading(note: Note, *, level: int) -> tuple[str, ...]:
     if note.rest:
         lines += ["", *quoted(note.rest)]
     return tuple(lines)
+
+
+def as_paragraph(note: Note) -> tuple[str, ...]:
+    """The note as a paragraph with its fields."""
+    lines = [f'Observation: "{note.text}"']
+    if note.date:
+        lines.append(f"Noted: {note.date}")
+    if note.confirmations:
+        days = f" ({listed(note.confirmed)})" if note.confirmed else ""
+        lines.append(f"Confirmations: {note.confirmations}{days}")
+    return (*lines, *details(note), *note.rest)
 
 
 def confirming(
@@ -149,7 +161,8 @@ def _under(document: Document, note: Note, *, lines: Sequence[str]) -> list[Edit
     if not lines:
         return []
     indent = _indent(note)
-    lines = [f"{indent}{line}" for line in lines]
+    # In a paragraph a bullet would begin a list.
+    lines = [f"{indent}{line.removeprefix('- ') if note.form == 'paragraph' else line}" for line in lines]
     last = document.texts[note.end - 1].lstrip()
     if note.form == "heading" and (note.end - note.start == 1 or not last.startswith(("-", "*", "+"))):
         lines.insert(0, "")
@@ -166,13 +179,3 @@ def block_at(document: Document, at: int, *, lines: Sequence[str]) -> Edit:
 def at_end(document: Document, found: Outline, *, lines: Sequence[str]) -> Edit:
     """The edit that adds ``lines`` as a block of their own at the end of the document."""
     return block_at(document, found.end, lines=lines)
-
-
-def under_heading(document: Document, found: Outline, *, title: str, lines: Sequence[str]) -> Edit:
-    """The edit that adds list items to the last section if that is called ``title``, else to a new one at the end."""
-    last = found.root
-    while last.sections:
-        last = last.sections[-1]
-    if last.title == title and last.items and last.items[-1].stop == last.end:
-        return Edit(start=last.end, end=last.end, lines=tuple(lines))
-    return at_end(document, found, lines=[f"## {title}", "", *lines])

@@ -53,6 +53,8 @@ def observe(
         for _ in range(TRIES):
             files = read_files(folder, (RULES, OBSERVATIONS, OBSERVATION_ARCHIVE))
             after, observed = plan_observe(Pages(files), text, why=why, same_as=same_as, today=day)
+            if not after:
+                return observed
             change = Change(before=files, after=after, sources=(OBSERVATION_ARCHIVE,))
             if write(folder, change, failpoint=failpoint):
                 return observed

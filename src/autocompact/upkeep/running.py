@@ -25,6 +25,7 @@ from autocompact.upkeep.observing import TRIES, today
 
 Layer: TypeAlias = Literal["observations", "tasks"]
 LAYERS: tuple[Layer, ...] = get_args(Layer)
+_MAKE = "`autocompact observe TEXT` makes one, or name another with --dir"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,9 +106,7 @@ def run_upkeep(
         StoreUnavailable: the folder cannot be read or written.
     """
     if not folder.is_dir() and not ahead:
-        raise InvalidInput(
-            f"there is no memory folder {str(folder)!r}: `autocompact observe TEXT` makes one, or name another with --dir"
-        )
+        raise InvalidInput(f"there is no memory folder {str(folder)!r}: {_MAKE}")
     policy, clock = policy or UpkeepPolicy(), clock or SystemClock()
     if dry_run:
         files = {**read_files(folder, NAMES), **(ahead or {})}

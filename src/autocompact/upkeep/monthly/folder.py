@@ -22,7 +22,7 @@ from autocompact.memory.task_table import rows_in
 from autocompact.memory.tasks import row_of
 from autocompact.upkeep.monthly.records import CompactionRecord, Month, Records
 
-_FIELD = re.compile(r"[\s>]*(?:[-*+] )?\**(archived|rule since)\**:\**\s*(.*)", re.IGNORECASE)
+_FIELD = re.compile(r"[\s>]*(?:[-*+] |\|.*\| *)?\**(archived|rule since)\**:\**\s*(.*)", re.IGNORECASE)
 
 
 def records_of_folder(files: Mapping[str, bytes], month: Month) -> Records:
