@@ -241,18 +241,18 @@ def test_a_dry_run_of_a_session_shows_its_entry(folder: Path, compress: Compress
 
 @pytest.mark.requirement("C5")
 def test_a_schedule_is_printed_and_nothing_installed(folder: Path, compress: Compress):
-    cron = compress("--dir", folder, "--install-schedule")
+    cron = compress("--dir", folder, "--print-schedule")
     assert cron.code == 0
     assert cron.out.decode().count(f"--dir {folder} --") == 2
     assert "crontab -l" in cron.err
-    systemd = compress("--dir", folder, "--install-schedule", "systemd")
+    systemd = compress("--dir", folder, "--print-schedule", "systemd")
     assert b"# autocompact-weekly.timer\n[Unit]" in systemd.out
-    told = json.loads(compress("--dir", folder, "--install-schedule", "systemd", "--json").out)
+    told = json.loads(compress("--dir", folder, "--print-schedule", "systemd", "--json").out)
     assert len(told["files"]) == 4
-    assert set(json.loads(compress("--dir", folder, "--install-schedule", "--json").out)["files"]) == {
+    assert set(json.loads(compress("--dir", folder, "--print-schedule", "--json").out)["files"]) == {
         "crontab"
     }
-    mixed = compress("--dir", folder, "--install-schedule", "--tasks")
+    mixed = compress("--dir", folder, "--print-schedule", "--tasks")
     assert (mixed.code, mixed.out) == (2, b"")
     assert "only prints a schedule" in mixed.err
 

@@ -41,6 +41,14 @@ def test_the_index_is_kept_between_its_comments_and_what_stands_around_stays():
     assert folder == before
 
 
+def test_a_folder_without_any_file_of_ours_gets_no_index():
+    folder = Folder()
+    folder.put(MEMORY, "- [Importer](importer.md): how it rounds\n")
+    before = dict(folder)
+    folder.index()
+    assert folder == before
+
+
 def test_an_index_whose_end_is_missing_is_begun_anew():
     folder = Folder()
     folder.put(MEMORY, "<!-- autocompact: index, written at each upkeep -->\n\nText.\n")

@@ -64,7 +64,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="JSON on stdo
     help="Write the report of a month to reports/, as Markdown and HTML.  [default: the last whole month]",
 )
 @click.option(
-    "--install-schedule",
+    "--print-schedule",
     "schedule",
     type=click.Choice(["cron", "systemd"]),
     is_flag=False,
@@ -97,7 +97,7 @@ def compress_context(
         return _printed(schedule, where, as_json=as_json)
     if not (every or layers) and report is None and session is None:
         raise InvalidInput(
-            "say what to do: --session-now, --observations, --tasks, --all, --report or --install-schedule"
+            "say what to do: --session-now, --observations, --tasks, --all, --report or --print-schedule"
         )
     from autocompact.cli.compressing import Asked, carried_out, everything
 
@@ -152,7 +152,7 @@ def _layers(*, observations: bool, tasks: bool) -> Sequence[Layer]:
 def _check_alone(*others: object) -> None:
     if any(other not in (None, False) for other in others):
         raise InvalidInput(
-            "--install-schedule only prints a schedule: leave the options that do something out"
+            "--print-schedule only prints a schedule: leave the options that do something out"
         )
 
 
