@@ -9,6 +9,7 @@ from autocompact.memory.pages import (
     OBSERVATIONS,
     RULES,
     TASK_ARCHIVE,
+    Pages,
 )
 from tests.memory.folder import Folder
 
@@ -85,3 +86,12 @@ def test_every_file_is_counted_in_its_own_way():
         ["1", "2026-10-03 |"],
         ["1", "2026-11-21 |"],
     ]
+
+
+def test_files_that_changed_are_read_again_and_others_are_not():
+    pages = Pages({DONE: b"- x\n", RULES: b"1. a\n"})
+    before = pages[RULES]
+    assert len(pages[DONE].notes) == 1
+    after = pages.changed({DONE: b""})
+    assert after[RULES] is before
+    assert after[DONE].notes == ()

@@ -202,6 +202,12 @@ def test_what_was_judged_the_same_becomes_one_and_what_was_judged_otherwise_is_n
     assert folder.upkeep().merged == ()
 
 
+def test_what_was_judged_different_is_not_proposed(folder: Folder):
+    folder.put(OBSERVATIONS, f"- {YOUNG}: Lint, then test\n- {YOUNG}: Test, then lint\n")
+    run = folder.upkeep(verdicts={("Lint, then test", "Test, then lint"): "different"})
+    assert (run.alike, run.contradictions, run.merged) == ((), (), ())
+
+
 def test_a_note_with_the_words_of_two_makes_one_of_all(folder: Folder):
     folder.put(
         OBSERVATIONS,

@@ -167,6 +167,13 @@ def test_a_paragraph_is_confirmed_where_it_stands_and_a_new_one_takes_its_form()
     assert folder.observe("tabs are fine", today=date(2026, 4, 6)).confirmations == 1
 
 
+def test_a_paragraph_may_be_broken_and_have_no_field():
+    folder = Folder()
+    folder.put(OBSERVATIONS, "Pattern: Lint first,\nthen test (✓✓ done)\n")
+    (note,) = folder.notes(OBSERVATIONS)
+    assert (note.text, note.confirmations, note.end) == ("Lint first, then test (✓✓ done)", 0, 2)
+
+
 def test_what_comes_back_from_the_archive_among_paragraphs_keeps_its_confirmations():
     folder = Folder()
     folder.put(OBSERVATIONS, MODALS)

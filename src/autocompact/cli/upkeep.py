@@ -151,9 +151,7 @@ def _layers(*, observations: bool, tasks: bool) -> Sequence[Layer]:
 
 def _check_alone(*others: object) -> None:
     if any(other not in (None, False) for other in others):
-        raise InvalidInput(
-            "--print-schedule only prints a schedule: leave the options that do something out"
-        )
+        raise InvalidInput("--print-schedule only prints a schedule: leave the options that do something out")
 
 
 def _printed(kind: Literal["cron", "systemd"], folder: Path, *, as_json: bool) -> int:

@@ -94,10 +94,8 @@ def as_heading(note: Note, *, level: int) -> tuple[str, ...]:
 
 
 def as_paragraph(note: Note) -> tuple[str, ...]:
-    """The note as a paragraph with its fields."""
-    lines = [f'Observation: "{note.text}"']
-    if note.date:
-        lines.append(f"Noted: {note.date}")
+    """The note, which has a date, as a paragraph with its fields."""
+    lines = [f'Observation: "{note.text}"', f"Noted: {note.date}"]
     if note.confirmations:
         days = f" ({listed(note.confirmed)})" if note.confirmed else ""
         lines.append(f"Confirmations: {note.confirmations}{days}")

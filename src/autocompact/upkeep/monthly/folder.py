@@ -47,6 +47,7 @@ def records_of_folder(files: Mapping[str, bytes], month: Month) -> Records:
         escalated=tuple(note.text for note in rules if month.has(_day(note, "rule since"))),
         archived=tuple(note.text for note in old if month.has(_day(note, "archived"))),
         tasks=tuple(_tasks(pages, month)),
+        archived_tasks=sum(month.has(row.date) for row in rows_in(pages[TASK_ARCHIVE].texts)),
     )
 
 
