@@ -4,12 +4,15 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeAlias
 
 import pytest
 
+from autocompact.chat.aside import Aside
 from autocompact.cli.upkeep import main
+from autocompact.testing import FakeProvider, Recorded
 from tests.cli.program import CODING, Ended, Program, environment
 
 Compress: TypeAlias = Callable[..., Ended]
@@ -270,3 +273,48 @@ def test_a_family_without_a_provider_is_summarised_offline_with_one_line(
     assert done.code == 0
     assert done.err.count("no provider for the models of the family 'haiku': summaries are made offline") == 1
     assert "summary by offline" in done.err
+
+
+@pytest.mark.parametrize(
+    "reply, said",
+    [
+        ("1 same", "merged Everywhere, use UTC"),
+        ("1 contradicts", "contradiction Use UTC everywhere / Everywhere, use UTC"),
+        ("1 different", "2 observations stay, 0 new rules, 0 archived, 0 merged"),
+        (Recorded(body=b"{}", status=400), "pairs of observations are not judged: "),
+    ],
+)
+def test_the_summary_model_judges_what_may_be_the_same(
+    folder: Path, compress: Compress, monkeypatch: pytest.MonkeyPatch, reply: str | Recorded, said: str
+):
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    (folder / "ACTIVE_RULES.md").unlink()
+    day = datetime.now(UTC).date()
+    (folder / "OBSERVATIONS.md").write_text(f"- {day}: Use UTC everywhere\n- {day}: Everywhere, use UTC\n")
+    monkeypatch.setenv("AUTOCOMPACT_COMPACTION_SUMMARY_MODEL", "any")
+    aside = Aside()
+    try:
+        provider = FakeProvider([reply])
+        aside.hold(provider)
+        monkeypatch.setenv("OPENAI_BASE_URL", provider.base_url)
+        done = compress("--dir", folder, "--observations")
+    finally:
+        aside.close()
+    assert said in done.err
+    assert len(provider.requests) == 1
+    assert ("same?" in done.err) == isinstance(reply, Recorded)
+    assert ("Also noted: Everywhere, use UTC" in (folder / "OBSERVATIONS.md").read_text()) == (
+        reply == "1 same"
+    )
+
+
+def test_a_model_that_nobody_offers_does_not_keep_upkeep_from_its_work(
+    folder: Path, compress: Compress, monkeypatch: pytest.MonkeyPatch
+):
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OLLAMA_HOST"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AUTOCOMPACT_COMPACTION_SUMMARY_MODEL", "gpt-5")
+    done = compress("--dir", folder, "--observations")
+    assert done.code == 0
+    assert "pairs of observations are not judged: no provider is known for the model 'gpt-5'" in done.err

@@ -134,7 +134,7 @@ def _adding(page: Page, new: Sequence[tuple[ArchivedTask, Archived]], *, today: 
 
 
 def _day(entry: Archived, today: date) -> str:
-    return entry.time[:10] or today.isoformat()
+    return entry.day or today.isoformat()
 
 
 def _as_item(task: ArchivedTask, entry: Archived, *, today: date) -> tuple[str, ...]:
