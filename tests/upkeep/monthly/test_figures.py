@@ -17,8 +17,8 @@ from autocompact.testing.clock import FakeClock
 from autocompact.upkeep.monthly.conversations import records_of_file, records_of_store
 from autocompact.upkeep.monthly.figures import Retention, merged, monthly_report
 from autocompact.upkeep.monthly.folder import records_of_folder
-from autocompact.upkeep.monthly.telling import opening_of
 from autocompact.upkeep.monthly.records import Month, Records
+from autocompact.upkeep.monthly.telling import opening_of
 from tests.upkeep.monthly import support
 
 pytestmark = pytest.mark.anyio
