@@ -318,3 +318,17 @@ def test_a_model_that_nobody_offers_does_not_keep_upkeep_from_its_work(
     done = compress("--dir", folder, "--observations")
     assert done.code == 0
     assert "pairs of observations are not judged: no provider is known for the model 'gpt-5'" in done.err
+
+
+def test_the_files_of_another_program_are_left_as_they_are_and_named(tmp_path: Path, compress: Compress):
+    (tmp_path / "MEMORY.md").write_text("- [Importer](importer.md): how it rounds\n")
+    for name in ("importer.md", *(f"topic-{number:02}.md" for number in range(12))):
+        (tmp_path / name).write_text("# Topic\n\n- 2020-01-01: Rounds half even (9 confirmations)\n")
+    before = {path.name: path.read_bytes() for path in tmp_path.glob("*.md")}
+    done = compress("--dir", tmp_path, "--observations", "--tasks")
+    assert done.code == 3
+    assert "not touched: importer.md, topic-00.md, " in done.err
+    assert " and 3 more" in done.err
+    assert {path.name: path.read_bytes() for path in tmp_path.glob("*.md")} == before
+    told = json.loads(compress("--dir", tmp_path, "--tasks", "--json").out)
+    assert len(told["untouched"]) == 13

@@ -208,6 +208,18 @@ def test_what_was_judged_different_is_not_proposed(folder: Folder):
     assert (run.alike, run.contradictions, run.merged) == ((), (), ())
 
 
+def test_a_model_cannot_merge_what_differs_in_a_figure_nor_two_rules(folder: Folder):
+    folder.put(RULES, "1. Lint, then test\n2. Test, then lint\n")
+    folder.put(OBSERVATIONS, f"- {YOUNG}: Retry 3 times\n- {YOUNG}: Retry 5 times\n")
+    before = dict(folder)
+    run = folder.upkeep(
+        verdicts={("Retry 3 times", "Retry 5 times"): "same", ("Lint, then test", "Test, then lint"): "same"}
+    )
+    assert run.merged == ()
+    assert [each.first.text for each in run.alike] == ["Lint, then test", "Retry 3 times"]
+    assert folder == before
+
+
 def test_a_note_with_the_words_of_two_makes_one_of_all(folder: Folder):
     folder.put(
         OBSERVATIONS,

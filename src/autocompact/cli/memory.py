@@ -40,6 +40,9 @@ def run_text(report: UpkeepReport, *, dry_run: bool) -> str:
     lines += _listed("noted", report.noted)
     if report.tasks is not None:
         lines += _tasks(report.tasks)
+    if report.untouched:
+        more = f" and {len(report.untouched) - _MOST:,} more" if len(report.untouched) > _MOST else ""
+        lines.append(f"  not touched: {visible(', '.join(report.untouched[:_MOST]))}{more}")
     if report.backup is not None:
         lines.append(f"  as it was before: {visible(str(report.backup))}")
     return "\n".join(lines)
@@ -109,6 +112,7 @@ def run_members(report: UpkeepReport) -> dict[str, Any]:
         "tasks": report.tasks,
         "noted": report.noted,
         "off": report.off,
+        "untouched": report.untouched,
         "backup": str(report.backup) if report.backup else None,
     }
 
@@ -124,6 +128,7 @@ def document(folder: Path, told: Sequence[Mapping[str, Any]], *, changes: Sequen
         "tasks": None,
         "noted": (),
         "off": (),
+        "untouched": (),
         "backup": None,
         "report": None,
     }

@@ -176,7 +176,8 @@ class _Same:
     def __init__(self, judged: Verdicts) -> None:
         self._first: dict[str, str] = {}
         for (one, other), verdict in judged.items():
-            if verdict == "same":
+            # Whatever a model says: another figure or a negation is another observation.
+            if verdict == "same" and not difference(one, other):
                 first, second = sorted((self.key(one), self.key(other)))
                 self._first[second] = first
 
@@ -214,9 +215,11 @@ def _pairs(
             first=every[one], second=every[other], differ=difference(every[one].text, every[other].text)
         )
         verdict = judged.get((every[one].text, every[other].text))
-        if verdict == "contradicts" or (verdict is None and pair.differ and other < len(rules)):
+        # What was judged the same and is still here are two rules, or differs: that is for a person.
+        is_open = verdict in (None, "same")
+        if verdict == "contradicts" or (is_open and pair.differ and other < len(rules)):
             contradictions.append(pair)
-        elif verdict is None:
+        elif is_open:
             alike.append(pair)
     return tuple(alike), tuple(contradictions)
 

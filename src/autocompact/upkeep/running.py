@@ -54,6 +54,7 @@ class UpkeepReport:
         tasks: what happened to tasks, None if that layer did not run.
         noted: tasks of sessions that came to DONE.md.
         off: layers that were asked for and are switched off.
+        untouched: other Markdown files of the folder, by name: those of other programs, or of a person.
         backup: folder with the changed files as they were, None if there were none before.
     """
 
@@ -63,6 +64,7 @@ class UpkeepReport:
     tasks: TaskRun | None = None
     noted: tuple[str, ...] = ()
     off: tuple[Layer, ...] = ()
+    untouched: tuple[str, ...] = ()
     backup: Path | None = None
 
 
@@ -176,6 +178,7 @@ def _planned(
         tasks=tasks,
         noted=noted,
         off=tuple(layer for layer in LAYERS if layer in layers and not enabled[layer]),
+        untouched=tuple(sorted(path.name for path in folder.glob("*.md") if path.name not in NAMES)),
     )
 
 
