@@ -4,12 +4,15 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeAlias
 
 import pytest
 
+from autocompact.chat.aside import Aside
 from autocompact.cli.upkeep import main
+from autocompact.testing import FakeProvider, Recorded
 from tests.cli.program import CODING, Ended, Program, environment
 
 Compress: TypeAlias = Callable[..., Ended]
@@ -155,11 +158,17 @@ def test_observations_are_noted_confirmed_and_become_rules(folder: Path, program
     noted = program("observe", "Use UTC everywhere", "--why", "DST", "--dir", folder)
     assert (noted.code, noted.out) == (0, b"")
     assert "noted: Use UTC everywhere" in noted.err
-    confirmed = program("observe", "Always use UTC everywhere", "--dir", folder)
-    assert "confirmed, 1 confirmation: Use UTC everywhere" in confirmed.err
+    again = program("observe", "use UTC everywhere!", "--dir", folder)
+    assert "counted today already, 0 confirmations: Use UTC everywhere" in again.err
+    near = program("observe", "Everywhere, use UTC", "--dir", folder)
+    assert "same? Use UTC everywhere" in near.err
+    assert "--same-as" in near.err
     rule = json.loads(program("observe", "always use tabs", "--dir", folder, "--json").out)
     assert (rule["action"], rule["rule"], rule["confirmations"]) == ("rule", 1, 1)
-    assert "that is rule 1 already, 2 confirmations" in program("observe", "use tabs", "--dir", folder).err
+    told = program("observe", "use tabs", "--same-as", "Always use tabs", "--dir", folder)
+    assert "that is rule 1 already, 1 confirmation:" in told.err
+    confirmed = program("observe", "It is hot", "--same-as", "Confirmed\x1b[2J", "--dir", folder)
+    assert "confirmed, 10 confirmations: Confirmed" in confirmed.err
     main(["--dir", str(folder), "--observations"])
     assert "back from the archive" in program("observe", "old", "--dir", folder).err
 
@@ -235,17 +244,91 @@ def test_a_dry_run_of_a_session_shows_its_entry(folder: Path, compress: Compress
 
 @pytest.mark.requirement("C5")
 def test_a_schedule_is_printed_and_nothing_installed(folder: Path, compress: Compress):
-    cron = compress("--dir", folder, "--install-schedule")
+    cron = compress("--dir", folder, "--print-schedule")
     assert cron.code == 0
     assert cron.out.decode().count(f"--dir {folder} --") == 2
     assert "crontab -l" in cron.err
-    systemd = compress("--dir", folder, "--install-schedule", "systemd")
+    systemd = compress("--dir", folder, "--print-schedule", "systemd")
     assert b"# autocompact-weekly.timer\n[Unit]" in systemd.out
-    told = json.loads(compress("--dir", folder, "--install-schedule", "systemd", "--json").out)
+    told = json.loads(compress("--dir", folder, "--print-schedule", "systemd", "--json").out)
     assert len(told["files"]) == 4
-    assert set(json.loads(compress("--dir", folder, "--install-schedule", "--json").out)["files"]) == {
+    assert set(json.loads(compress("--dir", folder, "--print-schedule", "--json").out)["files"]) == {
         "crontab"
     }
-    mixed = compress("--dir", folder, "--install-schedule", "--tasks")
+    mixed = compress("--dir", folder, "--print-schedule", "--tasks")
     assert (mixed.code, mixed.out) == (2, b"")
     assert "only prints a schedule" in mixed.err
+
+
+@pytest.mark.requirement("C4")
+def test_a_family_without_a_provider_is_summarised_offline_with_one_line(
+    folder: Path, compress: Compress, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OLLAMA_HOST"):
+        monkeypatch.delenv(name, raising=False)
+    own = tmp_path / "data" / "autocompact" / "settings.json"
+    own.parent.mkdir(parents=True)
+    own.write_text('{"compaction": {"summaryModel": "haiku",}} // a family')
+    done = compress("--dir", folder, "--session-now", CODING)
+    assert done.code == 0
+    assert done.err.count("no provider for the models of the family 'haiku': summaries are made offline") == 1
+    assert "summary by offline" in done.err
+
+
+@pytest.mark.parametrize(
+    "reply, said",
+    [
+        ("1 same", "merged Everywhere, use UTC"),
+        ("1 contradicts", "contradiction Use UTC everywhere / Everywhere, use UTC"),
+        ("1 different", "2 observations stay, 0 new rules, 0 archived, 0 merged"),
+        (Recorded(body=b"{}", status=400), "pairs of observations are not judged: "),
+    ],
+)
+def test_the_summary_model_judges_what_may_be_the_same(
+    folder: Path, compress: Compress, monkeypatch: pytest.MonkeyPatch, reply: str | Recorded, said: str
+):
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    (folder / "ACTIVE_RULES.md").unlink()
+    day = datetime.now(UTC).date()
+    (folder / "OBSERVATIONS.md").write_text(f"- {day}: Use UTC everywhere\n- {day}: Everywhere, use UTC\n")
+    monkeypatch.setenv("AUTOCOMPACT_COMPACTION_SUMMARY_MODEL", "any")
+    aside = Aside()
+    try:
+        provider = FakeProvider([reply])
+        aside.hold(provider)
+        monkeypatch.setenv("OPENAI_BASE_URL", provider.base_url)
+        done = compress("--dir", folder, "--observations")
+    finally:
+        aside.close()
+    assert said in done.err
+    assert len(provider.requests) == 1
+    assert ("same?" in done.err) == isinstance(reply, Recorded)
+    assert ("Also noted: Everywhere, use UTC" in (folder / "OBSERVATIONS.md").read_text()) == (
+        reply == "1 same"
+    )
+
+
+def test_a_model_that_nobody_offers_does_not_keep_upkeep_from_its_work(
+    folder: Path, compress: Compress, monkeypatch: pytest.MonkeyPatch
+):
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OLLAMA_HOST"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AUTOCOMPACT_COMPACTION_SUMMARY_MODEL", "gpt-5")
+    done = compress("--dir", folder, "--observations")
+    assert done.code == 0
+    assert "pairs of observations are not judged: no provider is known for the model 'gpt-5'" in done.err
+
+
+def test_the_files_of_another_program_are_left_as_they_are_and_named(tmp_path: Path, compress: Compress):
+    (tmp_path / "MEMORY.md").write_text("- [Importer](importer.md): how it rounds\n")
+    for name in ("importer.md", *(f"topic-{number:02}.md" for number in range(12))):
+        (tmp_path / name).write_text("# Topic\n\n- 2020-01-01: Rounds half even (9 confirmations)\n")
+    before = {path.name: path.read_bytes() for path in tmp_path.glob("*.md")}
+    done = compress("--dir", tmp_path, "--observations", "--tasks")
+    assert done.code == 3
+    assert "not touched: importer.md, topic-00.md, " in done.err
+    assert " and 3 more" in done.err
+    assert {path.name: path.read_bytes() for path in tmp_path.glob("*.md")} == before
+    told = json.loads(compress("--dir", tmp_path, "--tasks", "--json").out)
+    assert len(told["untouched"]) == 13

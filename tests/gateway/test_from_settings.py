@@ -174,5 +174,6 @@ def test_a_summary_model_that_nobody_offers_is_said(tmp_path: Path) -> None:
     settings = msgspec.convert({"compaction": {"summaryModel": "gpt-x"}}, Settings)
     with pytest.raises(InvalidInput, match="no key and no server for the summary model 'gpt-x'"):
         open_gateway(settings, environ={"XDG_DATA_HOME": str(tmp_path)})
-    offline = msgspec.convert({"compaction": {"summaryModel": "offline"}}, Settings)
-    open_gateway(offline, environ={"XDG_DATA_HOME": str(tmp_path)})
+    for name in ("offline", "haiku"):
+        offline = msgspec.convert({"compaction": {"summaryModel": name}}, Settings)
+        open_gateway(offline, environ={"XDG_DATA_HOME": str(tmp_path)})

@@ -6,7 +6,13 @@ from datetime import date
 
 from autocompact.memory.index import plan_index
 from autocompact.memory.notes import Note
-from autocompact.memory.observations import ObservationRun, Observed, plan_observations, plan_observe
+from autocompact.memory.observations import (
+    ObservationRun,
+    Observed,
+    Verdicts,
+    plan_observations,
+    plan_observe,
+)
 from autocompact.memory.pages import (
     DONE,
     OBSERVATION_ARCHIVE,
@@ -15,7 +21,7 @@ from autocompact.memory.pages import (
     TASK_ARCHIVE,
     Pages,
 )
-from autocompact.memory.policy import ObservationPolicy, TaskPolicy
+from autocompact.memory.policy import ArchiveFormat, ObservationPolicy, TaskPolicy
 from autocompact.memory.task_table import Row, rows_in
 from autocompact.memory.tasks import TaskRun, plan_tasks
 
@@ -41,21 +47,34 @@ class Folder(dict[str, bytes]):
     def rows(self) -> list[Row]:
         return rows_in(Pages(self)[TASK_ARCHIVE].texts)
 
-    def observe(self, text: str, *, why: str = "", today: date = TODAY) -> Observed:
-        changed, observed = plan_observe(Pages(self), text, why=why, today=today)
+    def observe(self, text: str, *, why: str = "", same_as: str = "", today: date = TODAY) -> Observed:
+        changed, observed = plan_observe(Pages(self), text, why=why, same_as=same_as, today=today)
         self.update(changed)
         return observed
 
     def upkeep(
-        self, *, today: date = TODAY, archive_after_days: int = 28, escalate_after: int = 5
+        self,
+        *,
+        today: date = TODAY,
+        archive_after_days: int = 28,
+        escalate_after: int = 5,
+        verdicts: Verdicts | None = None,
     ) -> ObservationRun:
         policy = ObservationPolicy(archive_after_days=archive_after_days, escalate_after=escalate_after)
-        changed, run = plan_observations(Pages(self), today=today, policy=policy)
+        changed, run = plan_observations(Pages(self), today=today, policy=policy, verdicts=verdicts)
         self.update(changed)
         return run
 
-    def tasks(self, *, keep_recent: int = 10, propose_after: int = 5) -> TaskRun:
-        policy = TaskPolicy(keep_recent=keep_recent, propose_after=propose_after)
+    def tasks(
+        self,
+        *,
+        keep_recent: int = 10,
+        propose_after: int = 5,
+        archive_format: ArchiveFormat = "markdown-table",
+    ) -> TaskRun:
+        policy = TaskPolicy(
+            keep_recent=keep_recent, propose_after=propose_after, archive_format=archive_format
+        )
         changed, run = plan_tasks(Pages(self), today=TODAY, policy=policy)
         self.update(changed)
         return run

@@ -2,7 +2,7 @@ from datetime import date
 
 import pytest
 
-from autocompact.memory.dates import find_dates, read_date, read_month
+from autocompact.memory.dates import ambiguous_dates, find_dates, read_date, read_month
 
 DAY = date(2026, 10, 3)
 
@@ -32,9 +32,14 @@ def test_a_date_is_read_however_it_is_written(text: str):
     assert read_date(text) == DAY
 
 
-def test_with_slashes_the_later_reading_is_taken_unless_only_one_is_a_date():
-    assert read_date("10/03/2026") == DAY
-    assert read_date("03/10/2026") == DAY
+def test_with_slashes_a_date_that_may_be_two_days_is_none_and_named():
+    assert read_date("10/03/2026") is None
+    assert ambiguous_dates("on 10/03/2026, 3/3/2026, 13/10/2026, 14/14/2026 and 03/10/2026 10:00") == [
+        "10/03/2026",
+        "03/10/2026",
+    ]
+    assert ambiguous_dates("2026-10-03") == []
+    assert read_date("03/03/2026") == date(2026, 3, 3)
     assert read_date("13/10/2026") == read_date("10/13/2026") == date(2026, 10, 13)
 
 

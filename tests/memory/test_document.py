@@ -40,11 +40,12 @@ def test_a_last_line_without_end_gets_one_before_what_follows():
     assert moved.edited([Edit(start=0, end=1)]) == b"b"
 
 
-def test_a_file_in_latin_1_stays_so_and_other_characters_become_references():
-    document = read_document(b"caf\xe9\nx\n", name="x")
-    assert document.texts == ("café", "x")
-    assert document.edited([Edit(start=1, end=1, lines=("thé ’",))]) == b"caf\xe9\nth\xe9 &#8217;\nx\n"
-    assert document.edited([Edit(start=0, end=1, lines=("cafés",))]) == b"caf\xe9s\nx\n"
+def test_a_file_in_windows_1252_stays_so_and_other_characters_become_references():
+    document = read_document(b"caf\xe9 \x93x\x94 \x96 \x80\x81\nx\n", name="x")
+    assert document.texts == ("café “x” – €\x81", "x")
+    edit = Edit(start=1, end=1, lines=("thé ’ 北 \x81\x80",))
+    assert document.edited([edit]) == b"caf\xe9 \x93x\x94 \x96 \x80\x81\nth\xe9 \x92 &#21271; \x81\x80\nx\n"
+    assert document.edited([Edit(start=0, end=1, lines=("“cafés”",))]) == b"\x93caf\xe9s\x94\nx\n"
 
 
 def test_half_a_surrogate_pair_is_replaced_for_no_file_can_hold_it():

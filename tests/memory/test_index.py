@@ -9,6 +9,7 @@ from autocompact.memory.pages import (
     OBSERVATIONS,
     RULES,
     TASK_ARCHIVE,
+    Pages,
 )
 from tests.memory.folder import Folder
 
@@ -36,6 +37,14 @@ def test_the_index_is_kept_between_its_comments_and_what_stands_around_stays():
     folder.index()
     second = INDEX.format(2, "2026-10-04").replace("\n", "\r\n")
     assert folder.text(MEMORY) == "# My memory\r\n\r\nHand-written.\r\n\r\n" + second + "More."
+    before = dict(folder)
+    folder.index()
+    assert folder == before
+
+
+def test_a_folder_without_any_file_of_ours_gets_no_index():
+    folder = Folder()
+    folder.put(MEMORY, "- [Importer](importer.md): how it rounds\n")
     before = dict(folder)
     folder.index()
     assert folder == before
@@ -77,3 +86,12 @@ def test_every_file_is_counted_in_its_own_way():
         ["1", "2026-10-03 |"],
         ["1", "2026-11-21 |"],
     ]
+
+
+def test_files_that_changed_are_read_again_and_others_are_not():
+    pages = Pages({DONE: b"- x\n", RULES: b"1. a\n"})
+    before = pages[RULES]
+    assert len(pages[DONE].notes) == 1
+    after = pages.changed({DONE: b""})
+    assert after[RULES] is before
+    assert after[DONE].notes == ()

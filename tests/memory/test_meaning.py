@@ -1,12 +1,28 @@
-"""Which texts say the same, and which only look like it."""
+"""Which texts say the same, which only look like it, and which are near enough to ask."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from autocompact.memory.languages import tongue
-from autocompact.memory.meaning import Alike, Meanings, clashes, meaning, same
+from autocompact.memory.meaning import difference, key_of, near_pairs, near_to
 
+SAME = [
+    ("The integration tests are flaky on Windows", "Integration tests are flaky on Windows."),
+    ("Do not use print in library code", "Don't use print in the library code"),
+    ("The queue holds 10,000 jobs", "the queue holds 10000 jobs!"),
+    ("Use `pnpm` (always)", "use pnpm always"),
+    ("In CI, the cache is cold", "in CI the cache is cold"),
+    ("We cannot deploy; the queue is full", "We can not deploy, the queue is full"),
+    ("It can’t stop, it won't", "it can not stop, it will not"),
+    ("Indexes of queries are boxes", "index of query are box"),
+    ("NEVER push to main", "Never push to main"),
+    ("Please ask before deleting files", "ask before deleting files"),
+    ("Bitte pnpm verwenden", "pnpm verwenden."),
+    ("L'importateur échoue avec les fichiers vides", "l’importateur échoue avec fichiers vides"),
+    ("Las pruebas fallan sin Node 18", "pruebas fallan sin Node 18."),
+    ("测试需要数据库。", "测试需要数据库"),
+    ("ログを、残す。", "ログを 残す"),
+    ("Ｕｓｅ　ＵＴＣ", "use UTC"),
+    ('"Use UTC"', "Use UTC"),
+]
 PARAPHRASES = [
     ("Tests of the importer need TZ=UTC", "The importer's tests require TZ=UTC"),
     ("Tests need TZ=UTC", "the tests require TZ=UTC to be set"),
@@ -197,119 +213,178 @@ LOOK_ALIKES = [
     ("The token is valid until logout", "The token is invalid until logout"),
     ("All tests pass in CI but not locally", "All tests pass locally but not in CI"),
     ("Indexes are rebuilt when the schema changes", "The schema changes when indexes are rebuilt"),
+    ("Der Cache ist an", "Der Cache ist aus"),
+    ("Run lint, then tests", "Run tests, then lint"),
+    ("Der Frau hilft die Ärztin", "Die Frau hilft der Ärztin"),
+    ("Den Parser sperrt der Importer", "Der Parser sperrt den Importer"),
+    ("Vor dem Deploy die Tests starten", "Nach dem Deploy die Tests starten"),
+    ("Die Lampe ist ein", "Die Lampe ist aus"),
+    ("Der Dienst muss laufen", "Der Dienst darf laufen"),
+    ("Der Dienst soll nicht laufen", "Der Dienst soll laufen"),
+    ("Nicht warten, abbrechen", "Nicht, warten abbrechen"),
+    ("Erst prüfen, dann löschen", "Erst löschen, dann prüfen"),
+    ("Die Tests laufen ohne Netz", "Die Tests laufen mit Netz"),
+    ("Der Wert ist 1,5 MB", "Der Wert ist 15 MB"),
+    ("Der Preis ist 1.000 Euro", "Der Preis ist 1000 Euro"),
+    ("Mindestens drei Versuche", "Höchstens drei Versuche"),
+    ("Nichts löschen", "Nicht löschen"),
+    ("Der Knopf ist links", "Der Knopf ist rechts"),
+    ("Links prüfen", "Link prüfen"),
+    ("Anna meldet Fehler an Ben", "Ben meldet Fehler an Anna"),
+    ("Die Prüfung um 8 Uhr", "Die Prüfung um 9 Uhr"),
+    ("Kein Commit ohne Test", "Kein Test ohne Commit"),
+    ("Immer zuerst fragen", "Nie zuerst fragen"),
+    ("Der Server startet den Client", "Der Client startet den Server"),
+    ("Nur montags ausliefern", "Nicht montags ausliefern"),
+    ("Bis Freitag sperren", "Ab Freitag sperren"),
+    ("Le cache est activé", "Le cache est désactivé"),
+    ("Lancer les tests avant le déploiement", "Lancer les tests après le déploiement"),
+    ("Lancer le lint puis les tests", "Lancer les tests puis le lint"),
+    ("Le serveur appelle le client", "Le client appelle le serveur"),
+    ("Le travail peut échouer", "Le travail doit échouer"),
+    ("Le délai est de 30 s", "Le délai est de 30 min"),
+    ("La taille est de 5 Mo", "La taille est de 5 Go"),
+    ("Ne supprime rien", "Ne supprime pas"),
+    ("Toujours demander", "Ne jamais demander"),
+    ("Avec le cache, la page charge", "Sans le cache, la page charge"),
+    ("Au moins dix requêtes", "Au plus dix requêtes"),
+    ("Non, redémarrer le serveur", "Non redémarrer, le serveur"),
+    ("Ouvrir la porte de gauche", "Ouvrir la porte de droite"),
+    ("Il a lu le fichier d'Anna", "Il a lu le fichier de Ben"),
+    ("Remplacer npm par pnpm", "Remplacer pnpm par npm"),
+    ("Le port source est 80", "Le port cible est 80"),
+    ("Seul Paul déploie", "Paul déploie seulement lundi"),
+    ("La caché está activada", "La caché está desactivada"),
+    ("Ejecutar lint y luego pruebas", "Ejecutar pruebas y luego lint"),
+    ("Ejecutar las pruebas antes del despliegue", "Ejecutar las pruebas después del despliegue"),
+    ("El servidor llama al cliente", "El cliente llama al servidor"),
+    ("El trabajo puede fallar", "El trabajo debe fallar"),
+    ("El límite es 30 s", "El límite es 30 min"),
+    ("No borrar nada", "Borrar nada"),
+    ("No, borrar la tabla", "No borrar la tabla"),
+    ("Siempre preguntar", "Nunca preguntar"),
+    ("Al menos diez peticiones", "Como máximo diez peticiones"),
+    ("Reemplazar npm por pnpm", "Reemplazar pnpm por npm"),
+    ("Ana revisa el código de Luis", "Luis revisa el código de Ana"),
+    ("El tamaño es 5 MB", "El tamaño es 5 GB"),
+    ("Abrir la puerta izquierda", "Abrir la puerta derecha"),
+    ("Él borra la tabla", "El borra la tabla"),
+    ("Copiar de staging a producción", "Copiar de producción a staging"),
+    ("缓存已开启", "缓存已关闭"),
+    ("先运行测试再部署", "先部署再运行测试"),
+    ("部署之前运行测试", "部署之后运行测试"),
+    ("不要删除日志", "要删除日志"),
+    ("不，删除日志", "不删除日志"),
+    ("服务器调用客户端", "客户端调用服务器"),
+    ("必须审核", "可以审核"),
+    ("重试3次", "重试5次"),
+    ("超时为30秒", "超时为30分钟"),
+    ("至少10个请求", "至多10个请求"),
+    ("只有管理员可以部署", "管理员可以部署"),
+    ("用pnpm代替npm", "用npm代替pnpm"),
+    ("总是先询问", "从不先询问"),
+    ("张三审核李四的代码", "李四审核张三的代码"),
+    ("打开左边的门", "打开右边的门"),
+    ("没有网络也能运行", "有网络才能运行"),
+    ("キャッシュは有効です", "キャッシュは無効です"),
+    ("テストの前にリントする", "テストの後にリントする"),
+    ("テストしてからデプロイする", "デプロイしてからテストする"),
+    ("ログを削除しない", "ログを削除する"),
+    ("サーバーがクライアントを呼ぶ", "クライアントがサーバーを呼ぶ"),
+    ("レビューは必須です", "レビューは任意です"),
+    ("3回再試行する", "5回再試行する"),
+    ("タイムアウトは30秒", "タイムアウトは30分"),
+    ("管理者だけがデプロイできる", "管理者もデプロイできる"),
+    ("npmの代わりにpnpmを使う", "pnpmの代わりにnpmを使う"),
+    ("少なくとも10件", "多くとも10件"),
+    ("ネットなしで動く", "ネットありで動く"),
+    ("田中が鈴木を確認する", "鈴木が田中を確認する"),
+    ("The worker is blocking", "The worker is blocked"),
+    ("Use http for the mirror", "Use https for the mirror"),
+    ("The file takes 5 MB", "The file takes 5 Mb"),
+    ("The pump takes 5 mW", "The pump takes 5 MW"),
+    ("Only a few tests fail", "Only few tests fail"),
+    ("Do not stop, wait", "Do not, stop, wait"),
+    ("Never, restart the server", "Never restart the server"),
+    ("Should the logs be deleted?", "The logs should be deleted?!"),
+    ("Delete the logs?", "Delete the logs"),
+    ("grep -v hides matches", "grep -V hides matches"),
+    ("Ask US users first", "Ask us users first"),
+    ("The rate is 1.5", "The rate is 15"),
+    ("The rate is -5", "The rate is 5"),
+    ("It holds 10² rows", "It holds 102 rows"),
+    ("The tests need no network", "The tests need a network"),
+    ("We can not deploy", "We can deploy"),
+    ("Deploy on Monday and not on Friday", "Deploy not on Monday and on Friday"),
+    ("Copy A to b", "Copy a to B"),
+    ("The importer's parser fails", "The importers parser fails"),
+    ("Turn the flag on", "Turn the flag off"),
+    ("The client polls the server", "The server polls the client"),
+    ("The service must restart", "The service may restart"),
+    ("Wait 5 ms", "Wait 5 s"),
+    ("Backups run at 3 am", "Backups run at 3 pm"),
+    ("The temperature is 20 °C", "The temperature is 20 °F"),
+    ("Pay 20 € in advance", "Pay 20 $ in advance"),
+    ("Import first, export last", "Export first, import last"),
+    ("Users of admins see it", "Admins of users see it"),
+    (".env is committed", "env is committed"),
+    ("foo() is slow", "foo is slow"),
+    ("Set x to (1, 2)", "Set x to (2, 1)"),
 ]
-# They say the same, and are taken for two: who does what is known by the order of words alone.
-MISSED = [
-    ("Keep migrations small", "Migrations should be kept small"),
-    ("The deploy job needs Docker 24", "Docker 24 is required by the deploy job"),
-    (
-        "The proxy drops idle connections after 60 seconds",
-        "Idle connections are dropped by the proxy after 60 seconds",
-    ),
-    ("The tests cannot run without Docker", "Without Docker the tests can't run"),
-]
 
 
-@pytest.mark.parametrize("one, other", PARAPHRASES)
-def test_paraphrases_say_the_same_both_ways(one: str, other: str):
-    assert same(meaning(one), meaning(other))
-    assert same(meaning(other), meaning(one))
-    assert found(one, other)
-    assert found(other, one)
+@pytest.mark.parametrize("one, other", SAME)
+def test_capitals_punctuation_plurals_and_small_words_change_nothing(one: str, other: str):
+    assert key_of(one) == key_of(other)
 
 
+@pytest.mark.requirement("C2")
 @pytest.mark.parametrize("one, other", LOOK_ALIKES)
-def test_look_alikes_stay_apart_both_ways(one: str, other: str):
-    assert not same(meaning(one), meaning(other))
-    assert not same(meaning(other), meaning(one))
-    assert not grouped(one, other)
-    assert not found(one, other)
+def test_look_alikes_stay_apart(one: str, other: str):
+    assert key_of(one) != key_of(other)
 
 
-@pytest.mark.parametrize("one, other", MISSED)
-def test_in_doubt_two_stay_apart(one: str, other: str):
-    assert not same(meaning(one), meaning(other))
+def test_there_are_two_hundred_look_alikes_and_each_stands_once():
+    assert len(LOOK_ALIKES) == len(set(LOOK_ALIKES)) > 200
 
 
-def test_a_compound_written_with_a_long_s_is_read_as_two_words():
-    assert meaning("The teſt suite hangs").order == ("test", "suit", "hang")
-    assert meaning("The Test Suite hangs").order == ("test", "hang")
+def test_most_paraphrases_are_near_enough_to_ask():
+    asked = sum(
+        key_of(one) == key_of(other) or [*near_to(one, [other])] == [other] for one, other in PARAPHRASES
+    )
+    assert asked >= 0.9 * len(PARAPHRASES)
 
 
-def test_values_are_found_by_texts_that_are_alike():
-    values = Alike[int]()
-    texts = ["Copy A in B", "Copy B in A", "Always copy A in B", "...", "!!!", "..."]
-    assert [values.setdefault(text, number) for number, text in enumerate(texts)] == [0, 1, 0, 3, 4, 3]
-    assert list(values) == [0, 1, 3, 4]
-    assert (values.get("copy B in A"), values.get("Copy A")) == (1, None)
+def test_a_text_without_words_is_itself():
+    assert key_of("...") != key_of("!!!")
+    assert [*near_to("...", ["...", ""])] == []
+
+
+def test_near_pairs_are_those_of_all_pairs_and_the_same_words_are_none():
+    texts = [
+        "Use rg instead of grep",
+        "rg should be used instead of grep",
+        "Tea",
+        "use rg instead of grep.",
+        "Use ag",
+    ]
+    assert [*near_pairs(texts)] == [(0, 1), (1, 3)]
+
+
+def test_a_word_of_many_texts_leads_from_none_to_another():
+    texts = [f"cache {number}" for number in range(100)]
+    assert [*near_pairs([*texts, "cache 7 8"])] == [(7, 100), (8, 100)]
 
 
 @pytest.mark.parametrize(
-    "text, language",
+    "one, other, found",
     [
-        ("Workers die after a restart", "english"),
-        ("The die is cast", "english"),
-        ("Run it on a port, con or sin", "english"),
-        ("Tests need TZ=UTC", "english"),
-        ("Die Tests brauchen TZ=UTC", "german"),
-        ("Tests laufen nur in UTC", "german"),
-        ("L'importateur échoue", "french"),
-        ("C’est lent", "french"),
-        ("El puerto es 80", "spanish"),
-        ("Тесты", "other"),
-        ("The naïve parser", "english"),
+        ("Always use tabs", "Never use tabs", "negation"),
+        ("Do not use tabs", "Never use tabs", ""),
+        ("缓存不可用", "缓存可用", "negation"),
+        ("Retry 3 times", "Retry 5 times", "figure"),
+        ("Use tabs", "Use tabs always", ""),
     ],
 )
-def test_the_language_is_known_by_small_words_and_english_in_doubt(text: str, language: str):
-    assert tongue(text.split()) == language
-
-
-def grouped(one: str, other: str) -> bool:
-    values = Alike[int]()
-    values.setdefault(one, 1)
-    return values.get(other) is not None
-
-
-def found(one: str, other: str) -> bool:
-    known = Meanings()
-    known.add("The moon is far away", 0)
-    known.add(one, 1)
-    return known.find(other) == 1
-
-
-WORDS = st.lists(
-    st.sampled_from(
-        "run the tests before deploy cache importer not 3 5 only Redis fails a.py slow and always".split()
-    ),
-    max_size=12,
-).map(" ".join)
-
-
-@given(texts=st.lists(WORDS, max_size=12), text=WORDS)
-def test_the_index_finds_what_comparing_with_each_would_find(texts: list[str], text: str):
-    known = Meanings()
-    for number, each in enumerate(texts):
-        known.add(each, number)
-    expected = next((n for n, each in enumerate(texts) if same(meaning(text), meaning(each))), None)
-    assert known.find(text) == expected
-
-
-def test_rules_that_speak_of_the_same_and_differ_contradict_each_other():
-    rules = [
-        "Always use tabs",
-        "Never use tabs",
-        "Retry three times on failure",
-        "Retry 5 times on failure",
-        "Enable the cache in CI",
-        "Disable the cache in CI",
-        "The cache is in CI",
-        "Do not use tabs in generated Makefiles of vendored projects",
-        "...",
-    ]
-    assert set(clashes(rules)) == {(0, 1, "negation"), (2, 3, "figure"), (4, 5, "opposite")}
-
-
-def test_rules_that_agree_do_not_contradict_each_other():
-    assert (
-        list(clashes(["Use tabs", "Use tabs in Makefiles", "Retry 3 times", "Retry uploads 3 times"])) == []
-    )
+def test_in_what_two_differ(one: str, other: str, found: str):
+    assert difference(one, other) == found

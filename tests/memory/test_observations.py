@@ -27,7 +27,9 @@ def test_few_confirmations_stay_five_make_a_rule_and_old_ones_are_archived(folde
     assert (run.stayed, len(run.escalated), len(run.archived)) == (5, 2, 5)
     assert "## Rule 1: Young one 5\n\n- Why: it was confirmed 5 times since 2026-11-20" in folder.text(RULES)
     reason = "51 days since it was last noted or confirmed (more than 28), with 4 of 5 confirmations"
-    assert f"  - Archived: 2026-11-21: {reason}\n" in folder.text(OBSERVATION_ARCHIVE)
+    assert f"  | Confirmations: 4 | Archived: 2026-11-21 | Reason: {reason} |\n" in folder.text(
+        OBSERVATION_ARCHIVE
+    )
     before = dict(folder)
     again = folder.upkeep()
     assert (folder, again.escalated, again.archived) == (before, (), ())
@@ -72,10 +74,11 @@ def test_an_archived_observation_keeps_everything_too(folder: Folder):
     folder.put(OBSERVATIONS, f"### Use UTC\n- Date: {OLD}\n- Why: DST\n\n```\nraw\n\n```\n> quoted\n")
     folder.upkeep()
     assert folder.text(OBSERVATION_ARCHIVE).startswith(
-        f"# Observation archive\n\n## 2026-11\n\n- {OLD}: Use UTC\n  - Why: DST\n  - Archived: 2026-11-21: 51 days"
+        f"# Observation archive\n\n## Legacy Observations (archived, not escalated)\n\n- {OLD}: Use UTC\n"
+        "  | Confirmations: 0 | Archived: 2026-11-21 | Reason: 51 days"
     )
     assert folder.text(OBSERVATION_ARCHIVE).endswith("  > ```\n  > raw\n  >\n  > ```\n  > > quoted\n")
-    assert folder.notes(OBSERVATION_ARCHIVE)[0].rest[0].startswith("- Archived:")
+    assert folder.notes(OBSERVATION_ARCHIVE)[0].rest[0].startswith("| Confirmations: 0 |")
 
 
 def test_rules_take_the_form_and_the_next_number_of_the_file(folder: Folder):
@@ -96,7 +99,10 @@ def test_rules_take_the_form_and_the_next_number_of_the_file(folder: Folder):
     assert "\n\n## Rule 1: Use tea\n" in folder.text(RULES)
 
 
-def test_the_archive_of_a_month_goes_on_under_its_heading(folder: Folder):
+def test_the_archive_goes_on_under_its_heading_and_older_ones_by_month_stay(folder: Folder):
+    folder.put(
+        OBSERVATION_ARCHIVE, f"# Old\n\n## 2026-10\n\n- {OLD}: a is b\n  - Archived: 2026-10-30: long ago\n"
+    )
     folder.put(OBSERVATIONS, f"- {OLD}: x is y\n")
     folder.upkeep()
     folder.put(OBSERVATIONS, f"- {OLD}: y is z\n")
@@ -105,46 +111,134 @@ def test_the_archive_of_a_month_goes_on_under_its_heading(folder: Folder):
     folder.upkeep(today=date(2026, 12, 24))
     text = folder.text(OBSERVATION_ARCHIVE)
     assert [line for line in text.split("\n") if line.startswith("#")] == [
-        "# Observation archive",
-        "## 2026-11",
-        "## 2026-12",
+        "# Old",
+        "## 2026-10",
+        "## Legacy Observations (archived, not escalated)",
     ]
-    assert len(folder.notes(OBSERVATION_ARCHIVE)) == 3
+    assert [note.text for note in folder.notes(OBSERVATION_ARCHIVE)] == [
+        "a is b",
+        "x is y",
+        "y is z",
+        "z is a",
+    ]
 
 
 def test_observations_that_say_the_same_become_one_and_no_word_is_lost(folder: Folder):
     folder.put(
         OBSERVATIONS,
-        f"- {YOUNG}: Tests need TZ=UTC\n  - Why: DST\n- {YOUNG}: Other\n- 2026-11-19: The tests require TZ=UTC (1 confirmation)\n"
+        f"- {YOUNG}: Tests need TZ=UTC\n  - Why: DST\n- {YOUNG}: Other\n- 2026-11-19: The tests need TZ=UTC (1 confirmation)\n"
         "  - Why: clocks\n  more\n- tests need TZ=UTC\n- ...\n- ???\n",
     )
     run = folder.upkeep()
     assert folder.text(OBSERVATIONS) == (
-        f"- {YOUNG}: Tests need TZ=UTC (3 confirmations: 2026-11-19)\n  - Why: DST\n  - Also noted: The tests require TZ=UTC\n"
+        f"- {YOUNG}: Tests need TZ=UTC (3 confirmations: 2026-11-19)\n  - Why: DST\n  - Also noted: The tests need TZ=UTC\n"
         f"  - Also noted: tests need TZ=UTC\n  > Why: clocks\n  > more\n- {YOUNG}: Other\n- ...\n- ???\n"
     )
-    assert run.merged == ("The tests require TZ=UTC", "tests need TZ=UTC")
+    assert run.merged == ("The tests need TZ=UTC", "tests need TZ=UTC")
 
 
 def test_what_a_rule_says_already_confirms_the_rule(folder: Folder):
     folder.put(RULES, "## Rule 1: Use UTC\n\n- Confirmations: 5\n")
-    folder.put(OBSERVATIONS, f"- {YOUNG}: Always use UTC (9 confirmations)\n- {OLD}: use UTC\n")
+    folder.put(OBSERVATIONS, f"- {YOUNG}: Please use UTC (9 confirmations)\n- {OLD}: use UTC\n")
     run = folder.upkeep()
     assert (run.escalated, run.archived, folder.text(OBSERVATIONS)) == ((), (), "")
     assert folder.text(RULES) == (
-        f"## Rule 1: Use UTC\n\n- Confirmations: 16 ({OLD}, {YOUNG})\n- Also noted: Always use UTC\n- Also noted: use UTC\n"
+        f"## Rule 1: Use UTC\n\n- Confirmations: 16 ({OLD}, {YOUNG})\n- Also noted: Please use UTC\n- Also noted: use UTC\n"
     )
 
 
 def test_contradicting_rules_are_reported_and_both_stay(folder: Folder):
-    folder.put(RULES, "1. Always use tabs\n")
-    folder.put(OBSERVATIONS, f"- {YOUNG}: Never use tabs (5 confirmations)\n")
-    found = folder.upkeep().contradictions
-    assert [(each.first.text, each.second.text, each.kind) for each in found] == [
+    folder.put(RULES, "1. Always use tabs\n2. Retry 3 times\n")
+    folder.put(OBSERVATIONS, f"- {YOUNG}: Never use tabs (5 confirmations)\n- {YOUNG}: Retry 5 times\n")
+    run = folder.upkeep()
+    assert [(each.first.text, each.second.text, each.differ) for each in run.contradictions] == [
         ("Always use tabs", "Never use tabs", "negation")
     ]
-    assert folder.upkeep().contradictions == found
-    assert len(folder.notes(RULES)) == 2
+    # A figure makes two observations of it, and nobody said that both hold.
+    assert [(each.first.text, each.second.text, each.differ) for each in run.alike] == [
+        ("Retry 3 times", "Retry 5 times", "figure")
+    ]
+    assert folder.upkeep().contradictions == run.contradictions
+    assert len(folder.notes(RULES)) == 3
+
+
+def test_what_is_nearly_the_same_is_proposed_and_stays_apart(folder: Folder):
+    folder.put(
+        OBSERVATIONS, f"- {YOUNG}: Use rg instead of grep\n- {YOUNG}: rg should be used instead of grep\n"
+    )
+    before = dict(folder)
+    (pair,) = folder.upkeep().alike
+    assert (pair.first.text, pair.second.text, pair.differ) == (
+        "Use rg instead of grep",
+        "rg should be used instead of grep",
+        "",
+    )
+    assert folder == before
+
+
+def test_what_was_judged_the_same_becomes_one_and_what_was_judged_otherwise_is_not_asked_again(
+    folder: Folder,
+):
+    folder.put(RULES, "1. Use UTC for dates\n")
+    folder.put(
+        OBSERVATIONS,
+        f"- {YOUNG}: For dates, use UTC\n- {YOUNG}: Lint, then test\n- {YOUNG}: Test, then lint\n"
+        f"- {YOUNG}: Test first, then lint\n",
+    )
+    assert len(folder.upkeep().alike) == 4
+    run = folder.upkeep(
+        verdicts={
+            ("Use UTC for dates", "For dates, use UTC"): "same",
+            ("Lint, then test", "Test, then lint"): "contradicts",
+            ("Lint, then test", "Test first, then lint"): "different",
+            ("Test, then lint", "Test first, then lint"): "same",
+        }
+    )
+    assert run.merged == ("For dates, use UTC", "Test first, then lint")
+    assert [each.second.text for each in run.contradictions] == ["Test, then lint"]
+    assert run.alike == ()
+    assert "  - Also noted: Test first, then lint\n" in folder.text(OBSERVATIONS)
+    assert "   - Also noted: For dates, use UTC\n" in folder.text(RULES)
+    assert folder.upkeep().merged == ()
+
+
+def test_what_was_judged_different_is_not_proposed(folder: Folder):
+    folder.put(OBSERVATIONS, f"- {YOUNG}: Lint, then test\n- {YOUNG}: Test, then lint\n")
+    run = folder.upkeep(verdicts={("Lint, then test", "Test, then lint"): "different"})
+    assert (run.alike, run.contradictions, run.merged) == ((), (), ())
+
+
+def test_a_model_cannot_merge_what_differs_in_a_figure_nor_two_rules(folder: Folder):
+    folder.put(RULES, "1. Lint, then test\n2. Test, then lint\n")
+    folder.put(OBSERVATIONS, f"- {YOUNG}: Retry 3 times\n- {YOUNG}: Retry 5 times\n")
+    before = dict(folder)
+    run = folder.upkeep(
+        verdicts={("Retry 3 times", "Retry 5 times"): "same", ("Lint, then test", "Test, then lint"): "same"}
+    )
+    assert run.merged == ()
+    assert [each.first.text for each in run.alike] == ["Lint, then test", "Retry 3 times"]
+    assert folder == before
+
+
+def test_a_note_with_the_words_of_two_makes_one_of_all(folder: Folder):
+    folder.put(
+        OBSERVATIONS,
+        f"- {YOUNG}: Use UTC\n- {YOUNG}: Dates are UTC\n- {YOUNG}: No local time\n  - Also noted: Dates are UTC\n"
+        "  - Also noted: Use UTC\n",
+    )
+    assert folder.upkeep().merged == ("Dates are UTC", "No local time")
+    assert folder.upkeep().merged == ()
+
+
+def test_a_new_one_tells_what_may_say_the_same_and_a_person_may_say_that_it_does(folder: Folder):
+    folder.put(OBSERVATIONS, f"- {YOUNG}: Use rg instead of grep\n")
+    told = folder.observe("rg should be used, instead of grep")
+    assert (told.action, told.near) == ("recorded", ("Use rg instead of grep",))
+    told = folder.observe("instead of grep take rg", same_as="use rg instead of grep")
+    assert (told.action, told.text, told.near) == ("confirmed", "Use rg instead of grep", ())
+    assert folder.observe("Instead of grep, take rg.").text == "Use rg instead of grep"
+    with pytest.raises(InvalidInput, match="no rule and no observation says 'ripgrep'"):
+        folder.observe("Take it", same_as="ripgrep")
 
 
 def test_no_date_is_lost_when_observations_move_or_become_one(folder: Folder):
@@ -154,7 +248,7 @@ def test_no_date_is_lost_when_observations_move_or_become_one(folder: Folder):
         f"- {YOUNG}: Use tea (7 confirmations)\n  Last seen: 2026-11-19\n",
     )
     folder.upkeep()
-    assert "  - Last seen: 2026-10-02\n  - Archived:" in folder.text(OBSERVATION_ARCHIVE)
+    assert "confirmations |\n  - Last seen: 2026-10-02\n" in folder.text(OBSERVATION_ARCHIVE)
     assert "- Last seen: 2026-11-19\n- Rule since:" in folder.text(RULES)
     assert folder.text(OBSERVATIONS) == (
         f"- {YOUNG}: Use UTC (1 confirmation: {OLD})\n  - Last seen: 2026-10-09\n"
@@ -267,22 +361,36 @@ def test_a_confirmation_is_written_where_the_others_stand(folder: Folder, before
 
 def test_other_words_and_a_reason_are_added_to_what_is_confirmed(folder: Folder):
     folder.put(OBSERVATIONS, "## Use UTC\n\nDate: 2026-10-03\n\n## 2026-10-04: Other")
-    folder.observe("Always use UTC", why="DST")
+    folder.observe("Please use UTC", why="DST")
     assert folder.text(OBSERVATIONS) == (
-        "## Use UTC (1 confirmation: 2026-11-21)\n\nDate: 2026-10-03\n\n- Why: DST\n- Also noted: Always use UTC\n\n"
+        "## Use UTC (1 confirmation: 2026-11-21)\n\nDate: 2026-10-03\n\n- Why: DST\n- Also noted: Please use UTC\n\n"
         "## 2026-10-04: Other"
     )
-    assert folder.observe("Always use UTC").confirmations == 2
+    assert folder.observe("Please use UTC").action == "repeated"
     assert folder.text(OBSERVATIONS).count("Also noted") == 1
 
 
 def test_five_confirmations_of_what_was_observed_make_a_rule(folder: Folder):
-    for _ in range(6):
-        folder.observe("Use UTC")
+    for days in range(6, 0, -1):
+        folder.observe("Use UTC", today=TODAY - timedelta(days=days))
     assert [rule.text for rule in folder.upkeep().escalated] == ["Use UTC"]
     told = folder.observe("Use UTC")
     assert (told.action, told.rule, told.confirmations) == ("rule", 1, 6)
-    assert "- Confirmations: 6 (2026-11-21)\n" in folder.text(RULES)
+    assert ", 2026-11-20, 2026-11-21\n" in folder.text(RULES)
+
+
+def test_notes_of_one_day_are_one_confirmation(folder: Folder):
+    told = [folder.observe("Use UTC") for _ in range(5)][-1]
+    assert (told.action, told.confirmations) == ("repeated", 0)
+    day = TODAY + timedelta(days=1)
+    told = [folder.observe("use UTC.", why="DST", today=day) for _ in range(5)][-1]
+    assert (told.action, told.confirmations) == ("repeated", 1)
+    assert folder.text(OBSERVATIONS) == (
+        "# Observations\n\n- 2026-11-21: Use UTC (1 confirmation: 2026-11-22)\n  - Why: DST\n  - Also noted: use UTC.\n"
+    )
+    folder.put(OBSERVATIONS, f"- {YOUNG}: Use UTC\n" * 6)
+    assert len(folder.upkeep().merged) == 5
+    assert folder.text(OBSERVATIONS) == f"- {YOUNG}: Use UTC\n"
 
 
 def test_what_is_observed_again_comes_back_from_the_archive(folder: Folder):
@@ -292,7 +400,7 @@ def test_what_is_observed_again_comes_back_from_the_archive(folder: Folder):
     assert folder.notes(OBSERVATION_ARCHIVE) == ()
     (note,) = folder.notes(OBSERVATIONS)
     assert (note.text, note.confirmations, note.date) == ("Use UTC", 4, date(2026, 10, 1))
-    assert "> - Archived: 2026-11-21" in folder.text(OBSERVATIONS)
+    assert "> | Confirmations: 3 | Archived: 2026-11-21 | Reason: 51 days" in folder.text(OBSERVATIONS)
 
 
 @pytest.mark.parametrize(

@@ -87,9 +87,18 @@ def test_a_task_of_a_session_is_noted_once_however_often_that_is_compacted():
     assert planned(first, second)[1] == ("T-2 x",)
     worded = (
         entry("Fix the rounding (open)", noted=True),
-        entry("Fix the rounding (done)", "the rounding: fix (done)"),
+        entry("Fix the rounding (done)", "Fix, please, the rounding. (done)"),
     )
     assert planned(*worded)[1] == ("Fix the rounding",)
+
+
+@pytest.mark.requirement("C7")
+def test_a_task_has_the_day_of_its_session_not_of_the_compaction():
+    late = entry("T-1: Round (done)").replace(
+        "- Duration", "- Session: 2025-12-08 23:22 to 2025-12-09 01:10 UTC (1 h 48 min)\n- Duration"
+    )
+    after, _ = planned(late)
+    assert b"\n- 2025-12-09: T-1: Round\n" in after[DONE]
 
 
 def test_the_same_words_in_another_session_are_another_task():

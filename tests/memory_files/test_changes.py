@@ -162,7 +162,7 @@ def test_an_edit_in_the_middle_of_a_change_takes_it_back(folder: Path):
     assert contents(folder) == {**BEFORE, "new.md": b"mine\n"}
 
 
-def test_a_new_folder_keeps_what_is_autocompacts_own_out_of_the_repository(tmp_path: Path):
+def test_a_folder_keeps_what_is_autocompacts_own_out_of_the_repository_whoever_made_it(tmp_path: Path):
     folder = tmp_path / "a" / "memory"
     with locked(folder):
         assert read_files(folder, ("DONE.md",)) == {}
@@ -170,7 +170,23 @@ def test_a_new_folder_keeps_what_is_autocompacts_own_out_of_the_repository(tmp_p
     assert {f"/{LOCK}", f"/{JOURNAL}/", f"/{BACKUPS}/"} <= set(ignored)
     with locked(tmp_path):
         pass
-    assert not (tmp_path / ".gitignore").exists()
+    assert (tmp_path / ".gitignore").read_bytes() == (folder / ".gitignore").read_bytes()
+    (folder / ".gitignore").write_text("mine\n")
+    with locked(folder):
+        pass
+    assert (folder / ".gitignore").read_text() == "mine\n"
+
+
+def test_a_file_that_is_read_only_is_refused_and_nothing_changes(folder: Path):
+    before = contents(folder)
+    (folder / "from.md").chmod(0o444)
+    with locked(folder), pytest.raises(StoreUnavailable, match=r"from\.md' is read-only.*chmod u\+w"):
+        write(folder, CHANGE)
+    assert contents(folder) == before
+    assert not (folder / JOURNAL).exists()
+    (folder / "from.md").chmod(0o644)
+    with locked(folder):
+        assert write(folder, CHANGE) is not None
 
 
 def test_only_one_at_a_time_and_whoever_comes_next_mends_what_is_left(folder: Path):

@@ -20,6 +20,10 @@ LOCAL_AT = "base_url='http://localhost:8080/v1')"
     ("name", "environ", "found"),
     [
         (None, {}, "None"),
+        ("haiku", {}, "None"),
+        ("haiku", OPENAI | OLLAMA, "None"),
+        ("haiku", OPENAI | ANTHROPIC, f"Anthropic('{DEFAULT_ANTHROPIC}', {ANTHROPIC_AT}"),
+        ("haiku", LOCAL, f"OpenAICompatible('{DEFAULT_ANTHROPIC}', {LOCAL_AT}"),
         ("gpt-5", {}, "None"),
         (None, LOCAL, "None"),
         (None, OLLAMA, "None"),

@@ -48,6 +48,46 @@ def loaded(folder: Path, *, user: str = "", **environ: str) -> Loaded:
     return load_settings(folder, environ=environ, user=own)
 
 
+SOURCE = """{
+  // The three layers
+  "compaction": {
+    "enabled": true,
+    "triggers": {
+      "sessionTokens": {
+        "enabled": true,
+        "threshold": 100000, // tokens
+        "description": "Pause and summarise when the session is long",
+      },
+      "observationAge": {
+        "enabled": true, "archiveAfterDays": 28, "escalateAfterConfirmations": 5,
+        "description": "Weekly: archive // old observations"
+      },
+      /* once
+         a month */
+      "taskArchive": {
+        "enabled": true, "keepRecentCount": 10, "archiveAfterSessions": 20, "description": "Keep ten tasks,]"
+      },
+    },
+    "summaryModel": "haiku",
+    "archiveFormat": "markdown-table",
+    "preserveTokenMetrics": true,
+    "monthlyReview": true,
+  },
+}
+"""
+
+
+@pytest.mark.requirement("C4")
+def test_the_settings_of_the_source_are_read_with_comments_and_descriptions(tmp_path: Path) -> None:
+    compaction = loaded(tmp_path, user=SOURCE).settings.compaction
+    assert (compaction.summary_model, compaction.archive_format) == ("haiku", "markdown-table")
+    triggers = compaction.triggers
+    assert triggers.session_tokens.threshold == 100_000
+    assert triggers.session_tokens.description == "Pause and summarise when the session is long"
+    assert triggers.observation_age.description == "Weekly: archive // old observations"
+    assert triggers.task_archive.description == "Keep ten tasks,]"
+
+
 @pytest.mark.requirement("C4")
 def test_every_field_of_the_compaction_key_is_read(tmp_path: Path) -> None:
     project(tmp_path, {"compaction": C4})
@@ -92,12 +132,17 @@ def test_every_field_of_the_compaction_key_is_read(tmp_path: Path) -> None:
         ('{"compaction": {"enabled": "yes"}}', "compaction.enabled: expected true or false, got 'yes'"),
         (
             '{"compaction": {"archiveFormat": "pdf"}}',
-            "compaction.archiveFormat: expected \"markdown\", got 'pdf'",
+            'compaction.archiveFormat: expected "markdown" or "markdown-table", got \'pdf\'',
         ),
         ('{"models": {"windows": {"m": 0}}}', "models.windows: expected an object whose values are int >= 1"),
         ('{"gateway": {"limits": {"headSeconds": 0}}}', "expected number > 0, got 0"),
         ("[]", ":1: expected an object with compaction, engine, models, chat, gateway"),
-        ('{"compaction":\n{"enabled": true,}}', ":2: JSON is malformed: trailing comma in object"),
+        ('{"compaction":\n{"enabled": true,,}}', ":2: JSON is malformed: "),
+        (
+            '{\n// first\n"compaction": {/* one\nline */ "treshold": 5,}}',
+            ":4: compaction.treshold: no such setting",
+        ),
+        ('{"compaction": {"summaryModel": "a // b",\n/* not closed }}', ":2: JSON is malformed: "),
         ("{", "settings.json: Input data was truncated"),
     ],
 )

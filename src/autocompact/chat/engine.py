@@ -15,7 +15,7 @@ from autocompact.compactor import Compactor, Conversation
 from autocompact.compactor.compactor import ConversationStore
 from autocompact.errors import InvalidInput
 from autocompact.events import Event
-from autocompact.models.environment import model_from_environment
+from autocompact.models.environment import FAMILIES, model_from_environment
 from autocompact.models.offline import OfflineModel
 from autocompact.ports import Clock, Key, Model
 from autocompact.stores.companions import EXAMPLE, is_example
@@ -114,6 +114,8 @@ def _summary_model(config: ChatConfig, environ: Mapping[str, str] | None) -> Mod
         return None
     if name == OFFLINE:
         return OfflineModel()
+    if name in FAMILIES:
+        return model_from_environment(name, environ=environ) or OfflineModel()
     try:
         choice = choice_of(name)
     except InvalidInput:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,8 @@ from autocompact.cli import memory
 from autocompact.cli.defaults import loaded
 from autocompact.cli.models import chosen_model
 from autocompact.cli.running import run
-from autocompact.cli.terminal import progress
+from autocompact.cli.terminal import progress, tell
+from autocompact.errors import InvalidInput, ModelError
 from autocompact.library.place import database_path
 from autocompact.settings import (
     Settings,
@@ -20,12 +21,15 @@ from autocompact.settings import (
     session_mode_of,
     upkeep_policy_of,
 )
-from autocompact.upkeep import LAYERS, run_upkeep
+from autocompact.upkeep import LAYERS, judge, run_upkeep
 from autocompact.upkeep.monthly import Month, write_report
 from autocompact.upkeep.place import FOLDER
 from autocompact.upkeep.session import Places, SessionPolicy, SessionRun, compact_session_now, newest_session
 
 if TYPE_CHECKING:
+    from autocompact.memory.observations import Verdicts
+    from autocompact.memory.rules import Pair
+    from autocompact.ports import Model
     from autocompact.upkeep import FileChange, Layer
 
 LAST_MONTH = "last"
@@ -97,6 +101,7 @@ def _steps(asked: Asked, settings: Settings, *, month: Month | None) -> Iterator
             policy=upkeep_policy_of(settings),
             dry_run=asked.dry_run,
             ahead=ahead,
+            verdicts=_judged(asked, settings, ahead=ahead),
         )
         ahead |= {change.name: change.after for change in report.changes}
         yield Told(
@@ -119,6 +124,35 @@ def _steps(asked: Asked, settings: Settings, *, month: Month | None) -> Iterator
             text=memory.report_text(written, dry_run=asked.dry_run),
             members=memory.report_members(written),
         )
+
+
+def _judged(asked: Asked, settings: Settings, *, ahead: Mapping[str, bytes]) -> Verdicts:
+    """What the model of the settings says of the pairs of observations that may say the same; nothing without a model."""
+    if "observations" not in asked.layers or not asked.folder.is_dir():
+        return {}
+    try:
+        model = chosen_model(model=settings.compaction.summary_model, base_url=None, api_key_env=None)
+    except InvalidInput as error:
+        tell(f"pairs of observations are not judged: {error}")
+        return {}
+    if model is None:
+        return {}
+    policy = upkeep_policy_of(settings)
+    looked = run_upkeep(asked.folder, layers=["observations"], policy=policy, dry_run=True, ahead=ahead)
+    if looked.observations is None:
+        return {}
+    try:
+        return run(_asked(model, [*looked.observations.alike, *looked.observations.contradictions]))
+    except ModelError as error:
+        tell(f"pairs of observations are not judged: {error}")
+        return {}
+
+
+async def _asked(model: Model, pairs: Sequence[Pair]) -> Verdicts:
+    try:
+        return await judge(model, pairs)
+    finally:
+        await model.aclose()
 
 
 def _session_told(done: SessionRun | None, *, dry_run: bool) -> Told:

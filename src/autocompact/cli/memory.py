@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_never
 
 import click
 
@@ -12,7 +12,7 @@ from autocompact.cli.shelf import visible
 from autocompact.core.plurals import plural
 from autocompact.library.archive import encode
 from autocompact.memory.observations import ObservationRun, Observed
-from autocompact.memory.rules import Contradiction, Rule
+from autocompact.memory.rules import Pair, Rule
 from autocompact.memory.tasks import TaskRun
 from autocompact.memory.unread import Unread
 from autocompact.upkeep import FileChange, UpkeepReport
@@ -22,7 +22,7 @@ from autocompact.upkeep.session import SessionRun
 
 NO_SESSION = "Session: there is none yet"
 _MOST = 10
-_LONGEST = 90
+_LONGEST = 110
 
 
 def run_text(report: UpkeepReport, *, dry_run: bool) -> str:
@@ -40,6 +40,9 @@ def run_text(report: UpkeepReport, *, dry_run: bool) -> str:
     lines += _listed("noted", report.noted)
     if report.tasks is not None:
         lines += _tasks(report.tasks)
+    if report.untouched:
+        more = f" and {len(report.untouched) - _MOST:,} more" if len(report.untouched) > _MOST else ""
+        lines.append(f"  not touched: {visible(', '.join(report.untouched[:_MOST]))}{more}")
     if report.backup is not None:
         lines.append(f"  as it was before: {visible(str(report.backup))}")
     return "\n".join(lines)
@@ -52,6 +55,7 @@ def _observations(run: ObservationRun) -> Iterator[str]:
     yield from _listed("rule", [f"{rule.number}: {rule.text}" for rule in run.escalated])
     yield from _listed("archived", [each.text for each in run.archived])
     yield from _listed("merged", run.merged)
+    yield from _listed("same?", [_pair(each) for each in run.alike if not each.differ], color="yellow")
     yield from _listed("contradiction", [_pair(each) for each in run.contradictions], color="yellow")
     yield from _listed("not read:", [_unread(each) for each in run.unread], color="yellow")
 
@@ -60,7 +64,7 @@ def _staying(count: int, noun: str) -> str:
     return f"{plural(count, noun)} {'stays' if count == 1 else 'stay'}"
 
 
-def _pair(found: Contradiction) -> str:
+def _pair(found: Pair) -> str:
     return f"{_rule(found.first)} / {_rule(found.second)}"
 
 
@@ -78,8 +82,18 @@ def _tasks(run: TaskRun) -> Iterator[str]:
 
 
 def _unread(found: Unread) -> str:
-    hint = "begin each entry with '- '" if found.kind == "paragraph" else "write it as a list"
-    return f"{found.file}:{found.line}: a {found.kind} is no entry, it stays as it is; {hint}"
+    place = f"{found.file}:{found.line}:"
+    match found.kind:
+        case "date":
+            return f"{place} {found.text!r} may be two days: write it as YYYY-MM-DD"
+        case "figure":
+            return f"{place} {found.text!r} may be confirmations, so it stays: write (5 confirmations)"
+        case "paragraph":
+            return f"{place} a paragraph is no entry, it stays as it is; begin each entry with '- '"
+        case "table":
+            return f"{place} a table is no entry, it stays as it is; write it as a list"
+        case _:
+            assert_never(found.kind)
 
 
 def _listed(label: str, texts: list[str] | tuple[str, ...], *, color: str | None = None) -> Iterator[str]:
@@ -98,6 +112,7 @@ def run_members(report: UpkeepReport) -> dict[str, Any]:
         "tasks": report.tasks,
         "noted": report.noted,
         "off": report.off,
+        "untouched": report.untouched,
         "backup": str(report.backup) if report.backup else None,
     }
 
@@ -113,6 +128,7 @@ def document(folder: Path, told: Sequence[Mapping[str, Any]], *, changes: Sequen
         "tasks": None,
         "noted": (),
         "off": (),
+        "untouched": (),
         "backup": None,
         "report": None,
     }
@@ -201,14 +217,19 @@ def report_members(written: WrittenReport) -> dict[str, Any]:
 def observed_text(observed: Observed, folder: Path) -> str:
     """What became of an observation."""
     count = plural(observed.confirmations, "confirmation")
+    count += f" across {plural(observed.sessions, 'session')}" if observed.sessions else ""
     number = f" {observed.rule}" if observed.rule is not None else ""
     told: Mapping[str, str] = {
         "recorded": f"noted: {observed.text}",
         "confirmed": f"confirmed, {count}: {observed.text}",
+        "repeated": f"counted today already, {count}: {observed.text}",
         "revived": f"back from the archive, {count}: {observed.text}",
         "rule": f"that is rule{number} already, {count}: {observed.text}",
     }
-    return f"{visible(told[observed.action])}\n  in {visible(str(folder / observed.file))}"
+    near = [f"\n  same? {visible(text)}" for text in observed.near]
+    hint = "\n  if it is, say so: autocompact observe TEXT --same-as WORDS" if near else ""
+    place = f"\n  in {visible(str(folder / observed.file))}"
+    return f"{visible(told[observed.action])}{place}{''.join(near)}{hint}"
 
 
 def observed_document(observed: Observed, folder: Path) -> bytes:
@@ -217,7 +238,9 @@ def observed_document(observed: Observed, folder: Path) -> bytes:
         "action": observed.action,
         "text": observed.text,
         "confirmations": observed.confirmations,
+        "sessions": observed.sessions,
         "rule": observed.rule,
         "file": str(folder / observed.file),
+        "near": observed.near,
     }
     return encode(document) + b"\n"

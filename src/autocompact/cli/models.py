@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
 import click
 
+from autocompact.cli.terminal import tell
 from autocompact.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., None])
 
 _OFFLINE = "offline"
+_TOLD = "autocompact.cli.models"
+"""In the context of the command: the family of which it was said that nobody offers it."""
 _PROVIDERS = "OPENAI_BASE_URL, ANTHROPIC_API_KEY, OPENAI_API_KEY or OLLAMA_HOST"
 
 
@@ -53,7 +56,7 @@ _OPTIONS = (
 
 
 def chosen_model(**asked: Unpack[Asked]) -> Model | None:
-    """The model that the options name; None if they name none, or ``offline``.
+    """The model that the options name; None if they name none, ``offline``, or a family that no provider offers.
 
     Raises:
         InvalidInput: no provider is known for it, the variable of the key is not set, or options do not go together.
@@ -88,15 +91,20 @@ def _at(base_url: str, name: str, *, key: str | None) -> Model:
     return OpenAICompatible(name.removeprefix("openai:"), base_url=base_url, api_key=key)
 
 
-def _known(name: str, *, key: str | None) -> Model:
-    from autocompact.models.environment import model_from_environment
+def _known(name: str, *, key: str | None) -> Model | None:
+    from autocompact.models.environment import FAMILIES, model_from_environment, no_model_of_family
 
     environ = dict(os.environ)
     if key is not None:
-        claude = name.startswith(("claude", "anthropic:"))
+        claude = name.startswith(("claude", "anthropic:")) or name in FAMILIES
         environ["ANTHROPIC_API_KEY" if claude else "OPENAI_API_KEY"] = key
     model = model_from_environment(name, environ=environ)
-    if model is None:
+    if model is None and name in FAMILIES:
+        told = click.get_current_context().meta
+        if told.get(_TOLD) != name:
+            tell(no_model_of_family(name))
+        told[_TOLD] = name
+    elif model is None:
         raise InvalidInput(
             f"no provider is known for the model {name!r}: set {_PROVIDERS}, or give --base-url"
         )

@@ -14,7 +14,7 @@ from autocompact.upkeep.schedule import crontab, systemd_units
 Kind: TypeAlias = Literal["cron", "systemd"]
 
 HOW: Mapping[Kind, str] = {
-    "cron": "To install it: (crontab -l; compress-context --install-schedule cron) | crontab -",
+    "cron": "To install it: (crontab -l; compress-context --print-schedule cron) | crontab -",
     "systemd": "To install it: save each unit under its name in ~/.config/systemd/user, then\n"
     "  systemctl --user enable --now autocompact-weekly.timer autocompact-monthly.timer",
 }

@@ -64,7 +64,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="JSON on stdo
     help="Write the report of a month to reports/, as Markdown and HTML.  [default: the last whole month]",
 )
 @click.option(
-    "--install-schedule",
+    "--print-schedule",
     "schedule",
     type=click.Choice(["cron", "systemd"]),
     is_flag=False,
@@ -97,7 +97,7 @@ def compress_context(
         return _printed(schedule, where, as_json=as_json)
     if not (every or layers) and report is None and session is None:
         raise InvalidInput(
-            "say what to do: --session-now, --observations, --tasks, --all, --report or --install-schedule"
+            "say what to do: --session-now, --observations, --tasks, --all, --report or --print-schedule"
         )
     from autocompact.cli.compressing import Asked, carried_out, everything
 
@@ -125,9 +125,10 @@ def _told(asked: Asked, told: Sequence[Told], *, as_json: bool) -> int:
 @click.command()
 @click.argument("text")
 @click.option("--why", default="", metavar="TEXT", help="The reason, or how you noticed.")
+@click.option("--same-as", default="", metavar="WORDS", help="The words of a noted one that this confirms.")
 @folder_option
 @json_option
-def observe(text: str, *, why: str, folder: Path | None, as_json: bool) -> None:
+def observe(text: str, *, why: str, same_as: str, folder: Path | None, as_json: bool) -> None:
     """Note an observation in the memory folder, or confirm the one that says the same.
 
     Five confirmations make it a rule when `compress-context --observations` runs.
@@ -136,7 +137,7 @@ def observe(text: str, *, why: str, folder: Path | None, as_json: bool) -> None:
     from autocompact.upkeep import observe as note
 
     where = _folder(folder)
-    observed = note(where, text, why=why)
+    observed = note(where, text, why=why, same_as=same_as)
     if as_json:
         deliver([memory.observed_document(observed, where)], None)
     else:
@@ -150,9 +151,7 @@ def _layers(*, observations: bool, tasks: bool) -> Sequence[Layer]:
 
 def _check_alone(*others: object) -> None:
     if any(other not in (None, False) for other in others):
-        raise InvalidInput(
-            "--install-schedule only prints a schedule: leave the options that do something out"
-        )
+        raise InvalidInput("--print-schedule only prints a schedule: leave the options that do something out")
 
 
 def _printed(kind: Literal["cron", "systemd"], folder: Path, *, as_json: bool) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -22,6 +23,8 @@ IN_MEMORY = ":memory:"
 FILE = "gateway.db"
 _OFFLINE = "offline"
 _DIGEST_DIGITS = 64
+
+log = logging.getLogger("autocompact.gateway")
 
 
 def database_of(settings: Settings, *, environ: Mapping[str, str] | None = None) -> Path | None:
@@ -186,11 +189,13 @@ def _key(provider: Provider, where: str, *, environ: Mapping[str, str]) -> str:
 
 
 def _summaries(name: str | None, environ: Mapping[str, str]) -> Model | None:
-    from autocompact.models.environment import model_from_environment
+    from autocompact.models.environment import FAMILIES, model_from_environment
 
     if name is None or name == _OFFLINE:
         return None
     model = model_from_environment(name, environ=environ)
-    if model is None:
+    if model is None and name in FAMILIES:
+        log.warning("no provider for the summary model: summaries are made offline", extra={"model": name})
+    elif model is None:
         raise InvalidInput(f"the environment has no key and no server for the summary model {name!r}")
     return model

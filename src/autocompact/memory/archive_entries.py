@@ -16,6 +16,7 @@ _NAMESPACE = re.compile(r"`(.+)`")
 _SUMMARY = "summary:"
 _FACT = re.compile(r"[-*] ([A-Z][\w ]{2,30}): (.+)")
 _FIGURE = re.compile(r"\d[\d,]*(?:\.\d+)?")
+_DAY = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _CONVERSATION = re.compile(r"`(.+)`(?:, messages (\d+) to (\d+)(?: of (\d+))?)?")
 _MADE_BY = re.compile(r"(.+), step (\w+), because of (\w+)")
 _TASK = re.compile(r"[-*] (.+?)(?: \[m\d+\])?\s*\Z")
@@ -66,6 +67,7 @@ class Archived:
         noted: its tasks stand in DONE.md already.
         namespace: of the conversation, "" if the entry does not say.
         facts_end: the line after its last fact, where a further one goes.
+        ended: the day on which the session ended, "" if the entry does not say.
         original: where the original messages are.
         is_example: it is about the chat's example, which older versions archived.
         start: line of its heading.
@@ -90,10 +92,16 @@ class Archived:
     noted: bool = False
     namespace: str = ""
     facts_end: int = 0
+    ended: str = ""
     original: str = field(default="", compare=False)
     is_example: bool = field(default=False, compare=False)
     start: int = field(default=0, compare=False)
     end: int = field(default=0, compare=False)
+
+    @property
+    def day(self) -> str:
+        """The day of the session, else that of the compaction; ISO 8601, "" if nobody knows either."""
+        return self.ended or self.time[:10]
 
     @property
     def recovered(self) -> int:
@@ -146,6 +154,7 @@ def _entry(texts: Sequence[str], start: int, *, end: int) -> Archived:
         tasks=tuple(_tasks(texts[facts_end:end])),
         noted="tasks noted" in facts,
         namespace=_namespace(facts.get("namespace", "")),
+        ended=max(_DAY.findall(facts.get("session", "")), default=""),
         original=facts.get("original", ""),
         is_example=name == _EXAMPLE and any(_OF_EXAMPLE in text for text in texts[start:last]),
         start=start,

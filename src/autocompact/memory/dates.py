@@ -1,7 +1,6 @@
-"""Dates as people write them: ``2026-10-03``, ``3 Oct 2026``, ``October 3rd, 2026``, ``03.10.2026``, ``10/03/2026``.
+"""Dates as people write them: ``2026-10-03``, ``3 Oct 2026``, ``October 3rd, 2026``, ``03.10.2026``, ``10/23/2026``.
 
-With slashes nobody can tell day from month where both are 12 or less. The later of the two readings is taken, so that
-nothing is archived too early.
+With slashes nobody can tell day from month where both are 12 or less and differ: that is no date (`ambiguous_dates`).
 """
 
 from __future__ import annotations
@@ -29,6 +28,7 @@ DATE = (
 )
 """A regular expression without groups, for use with ``re.IGNORECASE``."""
 _DATE = re.compile(DATE, re.IGNORECASE)
+_SLASHES = re.compile(r"(\d{1,2})/(\d{1,2})/\d{4}")
 _YEAR = re.compile(r"\d{4}")
 _PARTS = re.compile(r"\d+|[a-zä]{3,}", re.IGNORECASE)
 _MONTH = re.compile(rf"(?:(\d{{4}})[-/](\d{{1,2}})|({_NAME}) (\d{{4}}))", re.IGNORECASE)
@@ -50,7 +50,21 @@ def read_date(text: str) -> date | None:
     both = [_date(year, second, day=first)]
     if "/" in match[0]:
         both.append(_date(year, first, day=second))
-    return max((day for day in both if day), default=None)
+    days = {day for day in both if day}
+    return days.pop() if len(days) == 1 else None
+
+
+def ambiguous_dates(text: str) -> list[str]:
+    """Every date with slashes in ``text`` that may be two days."""
+    if "/" not in text:
+        return []
+    found = (match.split()[0] for match in _DATE.findall(text))
+    return [each for each in found if (parts := _SLASHES.fullmatch(each)) and _is_ambiguous(parts)]
+
+
+def _is_ambiguous(parts: re.Match[str]) -> bool:
+    first, second = int(parts[1]), int(parts[2])
+    return first != second and 0 < first <= 12 and 0 < second <= 12
 
 
 def find_dates(text: str) -> list[date]:

@@ -1,8 +1,9 @@
 """A text file whose untouched lines keep their bytes.
 
-A line is read as UTF-8, and as Latin-1 where it is not: every byte has a character then, so no file is unreadable and
-none is changed by being read. What is written anew takes the file's own line end and encoding; a character that
-Latin-1 lacks becomes a numeric reference (``&#8217;``), which Markdown shows as the character.
+A line is read as UTF-8, and as Windows-1252 where it is not; the five bytes that this leaves out are read as Latin-1. So
+every byte has a character: no file is unreadable, and none is changed by being read. What is written anew takes the file's
+own line end and encoding; a character that Windows-1252 lacks becomes a numeric reference (``&#21271;``), which Markdown
+shows as the character.
 """
 
 from __future__ import annotations
@@ -15,6 +16,10 @@ from autocompact.errors import InvalidInput
 
 BOM = b"\xef\xbb\xbf"
 _UNWRITABLE = re.compile(r"[\ud800-\udfff]")
+_UNDEFINED = b"\x81\x8d\x8f\x90\x9d"
+# What a byte is in Latin-1, and in Windows-1252.
+_WINDOWS = {byte: ord(bytes([byte]).decode("cp1252")) for byte in range(0x80, 0xA0) if byte not in _UNDEFINED}
+_LATIN = {character: byte for byte, character in _WINDOWS.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,14 +40,14 @@ class Document:
         raw: the lines with their ends, as bytes.
         texts: the same as text, without their ends.
         newline: the line end that is used most; a line feed in a file without any.
-        latin: some line is not UTF-8.
+        is_windows: some line is not UTF-8.
     """
 
     bom: bytes
     raw: tuple[bytes, ...]
     texts: tuple[str, ...]
     newline: bytes
-    latin: bool
+    is_windows: bool
 
     def edited(self, edits: Iterable[Edit]) -> bytes:
         """The file after ``edits``, which must not overlap; those at one place are made in the order given.
@@ -56,11 +61,11 @@ class Document:
             old = self.raw[edit.start : edit.end]
             if len(old) == len(edit.lines):
                 for line, text in zip(old, edit.lines, strict=True):
-                    out += _encoded(text, latin=_text(line)[1]) + _end(line)
+                    out += _encoded(text, is_windows=_text(line)[1]) + _end(line)
             elif edit.lines:
                 self._end_line(out)
                 newline = self.newline.decode()
-                out += _encoded(f"{newline.join(edit.lines)}{newline}", latin=self.latin)
+                out += _encoded(f"{newline.join(edit.lines)}{newline}", is_windows=self.is_windows)
             at = edit.end
         if at < len(self.raw):
             self._end_line(out)
@@ -83,7 +88,9 @@ def read_document(content: bytes, *, name: str) -> Document:
         InvalidInput: it is no text: it holds NUL bytes, as binary files and UTF-16 do.
     """
     if b"\0" in content:
-        raise InvalidInput(f"{name} holds NUL bytes: it is no text in UTF-8 or Latin-1. Save it as UTF-8")
+        raise InvalidInput(
+            f"{name} holds NUL bytes: it is no text in UTF-8 or Windows-1252. Save it as UTF-8"
+        )
     bom = BOM if content.startswith(BOM) else b""
     content = content[len(bom) :]
     raw = tuple(content.splitlines(keepends=True))
@@ -93,7 +100,7 @@ def read_document(content: bytes, *, name: str) -> Document:
         raw=raw,
         texts=texts or tuple(_text(line)[0] for line in raw),
         newline=_newline(content),
-        latin=texts is None,
+        is_windows=texts is None,
     )
 
 
@@ -119,13 +126,15 @@ def _text(line: bytes) -> tuple[str, bool]:
     try:
         return line.decode("utf-8"), False
     except UnicodeDecodeError:
-        return line.decode("latin-1"), True
+        return line.decode("latin-1").translate(_WINDOWS), True
 
 
 def _end(line: bytes) -> bytes:
     return line[len(line.rstrip(b"\r\n")) :]
 
 
-def _encoded(text: str, *, latin: bool) -> bytes:
+def _encoded(text: str, *, is_windows: bool) -> bytes:
     text = _UNWRITABLE.sub("\ufffd", text)
-    return text.encode("latin-1", "xmlcharrefreplace") if latin else text.encode("utf-8")
+    return (
+        text.translate(_LATIN).encode("latin-1", "xmlcharrefreplace") if is_windows else text.encode("utf-8")
+    )

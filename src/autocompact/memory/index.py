@@ -35,7 +35,9 @@ _HOLDS: Mapping[str, str] = {
 
 
 def plan_index(pages: Pages) -> dict[str, bytes]:
-    """MEMORY.md with its index as the folder is now; nothing if it says so already.
+    """MEMORY.md with its index as the folder is now; nothing if it says so already, or there is no file to list.
+
+    A folder of another program, with files of its own names, gets no index.
 
     Raises:
         InvalidInput: a file is no text.
@@ -44,6 +46,8 @@ def plan_index(pages: Pages) -> dict[str, bytes]:
     lines = tuple(_index(pages))
     begin, end = _place(page.texts)
     if begin is None:
+        if not any(name in pages.files for name in _HOLDS):
+            return {}
         edit = at_end(page.document, page.outline, lines=lines)
     else:
         edit = Edit(start=begin, end=end, lines=lines)

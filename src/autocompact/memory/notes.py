@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal, TypeAlias
 
-from autocompact.memory.dates import find_dates, read_month, without_dates
+from autocompact.memory.dates import ambiguous_dates, find_dates, read_month, without_dates
 from autocompact.memory.dialects import OF_OBSERVATIONS, Dialect
 from autocompact.memory.outline import Section, outline
 from autocompact.memory.reading import (
@@ -28,21 +28,27 @@ from autocompact.memory.reading import (
     NESTED,
     Found,
     Place,
-    field_of,
+    begins_field,
+    is_labelled,
     read_body,
     read_head,
     unclosed,
 )
 
-Form: TypeAlias = Literal["item", "heading"]
+Form: TypeAlias = Literal["item", "heading", "paragraph"]
 
 _BULLET = re.compile(r"(\s*(?:[-*+]|\d{1,9}[.)]))\s+(?:\[[ xX]\]\s+)?")
+_ESCALATED = "escalated"
+"""How the heading over observations that became rules begins; these are rules now."""
 _LABEL = 3
 """Words of a label at most."""
 _NARROW = 60
 """Nobody who lets an editor wrap lines has it at fewer columns."""
 _HASHES = re.compile(r"\s*#{1,6}\s+")
-_RULE = re.compile(r"(?:(?:rule|r)\s*[#-]?\s*|#)?(\d{1,6})\s*[:.)–—-]+\s+", re.IGNORECASE)
+_RULE = re.compile(
+    r"(?:(?:rule|regel|règle|regla|regola|правило|规则|ルール|r)\s*[#№-]?\s*|#)?(\d{1,6})\s*[:.)–—-]+\s+",
+    re.IGNORECASE,
+)
 _GROUP = frozenset(
     "week of day session sessions notes observation observations updated last log sprint the month on from to until"
     " done tasks completed number no new old recent".split()
@@ -56,12 +62,13 @@ class Note:
     Attributes:
         start: its first line in the document.
         end: the line after its last.
-        form: list item or heading.
+        form: list item, heading, or a paragraph that begins with a label.
         mark: how it begins: indentation and bullet, or the hashes of the heading.
         text: what it says, without dates and confirmations.
         number: of a rule or of an item in an ordered list.
         date: when it was noted, None if nobody wrote it down.
         confirmations: how often it was confirmed since.
+        sessions: in how many sessions that was, 0 where nobody says.
         confirmed: the dates known of these, in order.
         seen: further dates, in order, that say when it held.
         last: when it was last noted or confirmed, None if no date is known.
@@ -69,6 +76,7 @@ class Note:
         also: the same in other words.
         fields: other fields that its dialect knows, as name and value.
         rest: further lines, as they stand, without common indentation.
+        unread: what may be confirmations or a date, and is not read as such.
         place: where its confirmations stand.
     """
 
@@ -80,6 +88,7 @@ class Note:
     number: int | None
     date: date | None
     confirmations: int
+    sessions: int
     confirmed: tuple[date, ...]
     seen: tuple[date, ...]
     last: date | None
@@ -87,6 +96,7 @@ class Note:
     also: tuple[str, ...]
     fields: tuple[tuple[str, str], ...]
     rest: tuple[str, ...]
+    unread: tuple[str, ...]
     place: Place
 
     @property
@@ -120,10 +130,55 @@ def _notes(texts: Sequence[str], section: Section, *, above: date | None, dialec
         for inner in apart:
             yield from _notes(texts, inner, above=None, dialect=dialect)
         return
-    for item in section.items:
-        yield from _of_list(texts, item, above=above, dialect=dialect)
+    if section.title.lower().startswith(_ESCALATED) and not dialect.grouped:
+        return
+    blocks = [(item.start, _of_list(texts, item, above=above, dialect=dialect)) for item in section.items]
+    for block in _labelled(texts, section) if dialect.labelled else ():
+        blocks.append((block.start, [_dated(_of_paragraph(texts, block, dialect=dialect), above)]))
+    for _, notes in sorted(blocks, key=lambda pair: pair[0]):
+        yield from notes
     for inner in section.sections:
         yield from _notes(texts, inner, above=above, dialect=dialect)
+
+
+def _body(section: Section) -> range:
+    """The lines of a section before the first heading within."""
+    return range(section.body, section.sections[0].start if section.sections else section.end)
+
+
+def _labelled(texts: Sequence[str], section: Section) -> Iterator[range]:
+    """The paragraphs of a section, outside of its lists, fences and comments, that begin with a label."""
+    if not any(is_labelled(texts[line]) for line in _body(section)):
+        return
+    listed = {line for item in section.items for line in item}
+    start, is_fenced, is_comment = -1, False, False
+    for line in _body(section):
+        text = texts[line]
+        is_fence = text.lstrip().startswith(("```", "~~~"))
+        is_fenced ^= is_fence
+        is_comment = (is_comment or text.lstrip().startswith("<!--")) and "-->" not in text
+        is_other = not text.strip() or line in listed or is_fenced or is_fence or is_comment
+        if start >= 0 and (is_other or is_labelled(text)):
+            yield range(start, line)
+            start = -1
+        if not is_other and is_labelled(text):
+            start = line
+    if start >= 0:
+        yield range(start, _body(section).stop)
+
+
+def _of_paragraph(texts: Sequence[str], block: range, *, dialect: Dialect) -> Note:
+    found = Found()
+    lines = [(block.start, 0)]
+    for line in block[1:]:
+        if begins_field(texts[line], dialect):
+            break
+        lines.append((line, 0))
+    read_head(found, texts, lines=lines, dialect=dialect)
+    read_body(found, texts, lines=range(lines[-1][0] + 1, block.stop), dialect=dialect)
+    return _note(
+        found, start=block.start, end=block.stop, form="paragraph", mark="", lines=lines, texts=texts
+    )
 
 
 def _of_list(texts: Sequence[str], item: range, *, above: date | None, dialect: Dialect) -> list[Note]:
@@ -199,7 +254,9 @@ def _as_note(
     if dialect.numbered and (match := _RULE.match(texts[section.start][lines[0][1] :])):
         found.number = int(match[1])
         lines[0] = (section.start, lines[0][1] + match.end())
-    read_head(found, texts, lines=lines)
+    read_head(found, texts, lines=lines, dialect=dialect)
+    if dialect.labelled and next(_labelled(texts, section), None):
+        return None
     inner = section.sections[0].start if section.sections else section.end
     # What is indented belongs to an item, and so may be a field of that.
     read_body(found, texts, lines=range(section.body, inner), dialect=dialect, indented=False)
@@ -243,12 +300,12 @@ def _of_item(texts: Sequence[str], item: range, *, dialect: Dialect) -> Note:
     lines = [(item.start, column)]
     for line in item[1:]:
         text = texts[line]
-        if not text.strip() or NESTED.match(text) or field_of(text, dialect):
+        if not text.strip() or NESTED.match(text) or begins_field(text, dialect):
             break
         if dialect.titled and _is_broken(texts[line - 1], text):
             break
         lines.append((line, len(text) - len(text.lstrip())))
-    read_head(found, texts, lines=lines)
+    read_head(found, texts, lines=lines, dialect=dialect)
     read_body(found, texts, lines=range(lines[-1][0] + 1, item.stop), dialect=dialect)
     return _note(found, start=item.start, end=item.stop, form="item", mark=mark, lines=lines, texts=texts)
 
@@ -284,6 +341,7 @@ def _note(
         number=found.number,
         date=found.dates[0] if found.dates else None,
         confirmations=max(found.count, len(found.confirmed)),
+        sessions=found.sessions,
         confirmed=tuple(sorted(found.confirmed)),
         seen=_seen(found),
         last=max(known, default=None),
@@ -291,6 +349,10 @@ def _note(
         also=tuple(found.also),
         fields=tuple(found.fields),
         rest=_rest(found.rest),
+        unread=(
+            *(found.unread if not (found.count or found.confirmed) else ()),
+            *(each for line in texts[start:end] for each in ambiguous_dates(line)),
+        ),
         place=found.place,
     )
 

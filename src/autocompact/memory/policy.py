@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+ArchiveFormat: TypeAlias = Literal["markdown-table", "markdown"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,11 +31,13 @@ class TaskPolicy:
         enabled: False leaves tasks alone.
         keep_recent: so many tasks stay in detail.
         propose_after: a pattern seen in so many tasks is proposed as an observation.
+        archive_format: form of a new month in TASK_ARCHIVE.md: a table, or list items.
     """
 
     enabled: bool = True
     keep_recent: int = 10
     propose_after: int = 5
+    archive_format: ArchiveFormat = "markdown-table"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,27 +11,59 @@ from typing import Literal
 from autocompact.memory.dates import DATE, find_dates, read_date, without_dates
 from autocompact.memory.dialects import NAMES, Dialect
 
+_CONFIRMED = r"(?:confirm\w*|bestätig\w*|conferm\w*|подтвержд\w*|确认|確認|확인)"
+_TIMES = r"(?:times|[x×]|mal|fois|veces|vezes|volte|раз|次|回|회)"
+_SESSION = (
+    r"(?:sessions?|sitzung(?:en)?|séances?|sesi[oó]n(?:es)?|sess(?:ion[ei]|ões|ão)|会话|會話|セッション|세션)"
+)
+_TICKS = "✓✔✅☑"
 _LEAD = re.compile(
     rf"[*_(\[]{{0,3}}({DATE})[*_)\]]{{0,3}}\s*(?:[:–—|-]\s*)?(?:\*\*)?(?:\s+|\Z)", re.IGNORECASE
 )
 _TAIL = re.compile(
-    r"\s*(?:\(([^()]*)\)|\[([^\[\]]*)\]|\s[–—-]+\s+([^–—()\[\]]*confirm[^–—()\[\]]*))[.*_\s]*\Z",
+    r"\s*(?:[(（]([^()（）]*)[)）]|\[([^\[\]]*)\]|\s[–—-]+\s+([^–—()\[\]]*confirm[^–—()\[\]]*)"
+    rf"|((?:[{_TICKS}]\s?)+))[.*_\s]*\Z",
     re.IGNORECASE,
 )
 _COUNT = re.compile(
-    r"(\d{1,6})\s*(?:(?:times|[x×])\s+)?(?:confirmations?|confirmed)\b|\bconfirm(?:ed|ations?)\s*[:=]?\s*(\d{1,6})(?![\d-])\s*(?:times|[x×])?"
+    rf"(\d{{1,6}})\s*(?:{_TIMES}\s*)?{_CONFIRMED}|{_CONFIRMED}\s*[:=：]?\s*(\d{{1,6}})(?![\d-])\s*{_TIMES}?"
     r"|\b(?:seen|observed)\s+(\d{1,6})\s+times",
     re.IGNORECASE,
 )
-_CONFIRM = re.compile(r"\d+\s*(?:(?:times|[x×])\s+)?confirm|confirm", re.IGNORECASE)
+_SESSIONS = re.compile(rf"(?:\b(?:across|in|over|über|sur|en)\s+)?(\d{{1,4}})\s*{_SESSION}", re.IGNORECASE)
+_CONFIRM = re.compile(rf"\d+\s*(?:{_TIMES}\s*)?{_CONFIRMED}|{_CONFIRMED}", re.IGNORECASE)
 _FILLER = re.compile(
-    r"\b(?:confirmed|confirmations?|seen|observed|noted|recorded|added|first|last|again|on|and|since|times|date)\b"
-    r"|[\s,;:.&×+]",
+    r"\b(?:confirmed|confirmations?|seen|observed|noted|recorded|added|first|last|again|on|and|since|times|date|am|und|et|le|y|el)\b"
+    r"|[\s,;:.&×+，、；：]",
     re.IGNORECASE,
 )
-_FIELD = re.compile(
-    r"\s*(?:[-*+]\s+)?(?:\*\*|__)?([A-Za-z][A-Za-z -]{1,24})(?:\*\*|__)?\s*:(?:\*\*|__)?(?:\s+|\Z)(.*)"
+# A figure or marks with a word that says nothing to us: perhaps confirmations, perhaps part of the text.
+_DOUBTFUL = re.compile(
+    r"[(（\[]\s*(?:\d{1,3}\s*[^\W\d]\w*[^()（）\[\]]{0,30}|[x×]\s?\d{1,3}|\d{1,3}\s?[x×]|[+★*•|I]{2,}|\d{1,3})\s*[)）\]][.*_\s]*\Z"
+    r"|\s(?:[x×]\s?\d{1,3}|\d{1,3}\s?[x×]|[+★]{2,})[.*_\s]*\Z",
+    re.IGNORECASE,
 )
+_DOUBTFUL_VALUE = re.compile(rf"(?:[x×]\s?)?\d{{1,3}}(?:\s?[x×]|\s+[^\W\d].*)?|[{_TICKS}+★|]+")
+_FIELD = re.compile(
+    r"\s*(?:[-*+]\s+)?(?:\*\*|__)?([^\W\d_]+(?:[ -][^\W\d_]+){0,3})(?:\*\*|__)?\s*(?::(?:\*\*|__)?(?:\s+|\Z)|：\s*)(.*)"
+)
+_LONGEST_NAME = 25
+_COLON = re.compile("[:：]")
+_LABEL = re.compile(
+    r"(?:\*\*|__)?(?:observations?|patterns?|beobachtung|muster|observación|patrón|osservazione|наблюдение|观察|模式|観察)"
+    r"(?:\*\*|__)?\s*[:：](?:\*\*|__)?\s*(?=\S)",
+    re.IGNORECASE,
+)
+_OTHER_FIELD = re.compile(
+    r"\s*(?:\*\*|__)?(?:action|status|category|context|evidence|source|confidence|impact|example)(?:\*\*|__)?\s*:",
+    re.IGNORECASE,
+)
+_FIGURE = re.compile(
+    rf"[x×]?\s?(\d{{1,6}})(?:\s*{_TIMES})?(?:\s*{_CONFIRMED})?(?=\s*(?:\Z|[(（:,;]|(?:across|in|over|über)\b))",
+    re.IGNORECASE,
+)
+_QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»"}
+_CELLS = re.compile(r"\s*\|(.+)\|\s*")
 MARK = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+")
 NESTED = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+|\s*(?:>|```|~~~)")
 _FIRST_DATE = re.compile(DATE, re.IGNORECASE)
@@ -67,33 +99,64 @@ class Found:
     number: int | None = None
     dates: list[date] = field(default_factory=list)
     count: int = 0
+    sessions: int = 0
     confirmed: list[date] = field(default_factory=list)
     seen: list[date] = field(default_factory=list)
     why: str = ""
     also: list[str] = field(default_factory=list)
     fields: list[tuple[str, str]] = field(default_factory=list)
     rest: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
     place: Place | None = None
 
 
-def read_head(found: Found, texts: Sequence[str], *, lines: Sequence[tuple[int, int]]) -> None:
+def read_head(
+    found: Found, texts: Sequence[str], *, lines: Sequence[tuple[int, int]], dialect: Dialect
+) -> None:
     """The text, and what stands before and behind it; ``lines`` are (line, first column)."""
     parts = [unclosed(texts[line][column:]) for line, column in lines]
     if match := _LEAD.match(parts[0]):
         found.dates += filter(None, [read_date(match[1])])
         parts[0] = parts[0][match.end() :] if found.dates else parts[0]
+    is_labelled = dialect.labelled and _LABEL.match(parts[0]) is not None
+    parts[0] = without_label(parts[0]) if is_labelled else parts[0]
     line, column = lines[-1]
     column = len(unclosed(texts[line])) - len(parts[-1])
     while _may_end(parts[-1]) and (match := _TAIL.search(parts[-1])):
         if not _read_tail(found, match, line=line, column=column):
             break
         parts[-1] = parts[-1][: match.start()]
+    if dialect.labelled and found.place is None and (match := _DOUBTFUL.search(parts[-1])):
+        found.unread.append(match[0].strip())
     found.text = " ".join(" ".join(parts).split())
+    if is_labelled and _QUOTES.get(found.text[:1]) == found.text[-1:] != found.text:
+        found.text = found.text[1:-1]
 
 
 def _may_end(text: str) -> bool:
     """Whether it is worth looking for brackets or confirmations at the end: a search takes longer."""
-    return text.rstrip(" .*_")[-1:] in (")", "]") or "onfirm" in text or "ONFIRM" in text
+    return text.rstrip(" .*_")[-1:] in (*")]）", *_TICKS) or "onfirm" in text or "ONFIRM" in text
+
+
+def without_label(text: str) -> str:
+    """``text`` without "Observation:" or "Pattern:" in front."""
+    while match := _LABEL.match(text):
+        text = text[match.end() :]
+    return text
+
+
+def is_labelled(line: str) -> bool:
+    """Whether a line begins with "Observation:" or "Pattern:" and says more."""
+    return _LABEL.match(line) is not None
+
+
+def begins_field(line: str, dialect: Dialect) -> bool:
+    """Whether a line in or below a note is a field, or the cells of one that was archived."""
+    return (
+        field_of(line, dialect) is not None
+        or line.lstrip().startswith("|")
+        or (dialect.labelled and _OTHER_FIELD.match(line) is not None)
+    )
 
 
 def begins_with_date(line: str) -> bool:
@@ -119,11 +182,16 @@ def _read_tail(found: Found, match: re.Match[str], *, line: int, column: int) ->
     Several dates are the one of the note, if nothing else says that, and those of its confirmations.
     """
     inside = match[1] or match[2] or match[3] or ""
+    if ticks := sum(map((match[4] or inside).count, _TICKS)):
+        return _read_ticks(found, match, line=line, column=column, ticks=ticks)
+    sessions = _SESSIONS.search(inside)
+    if sessions:
+        inside = f"{inside[: sessions.start()]}{inside[sessions.end() :]}"
     count = _COUNT.search(inside)
     dates = find_dates(inside)
     uncounted = f"{inside[: count.start()]} {inside[count.end() :]}" if count else inside
     left = _FILLER.sub("", without_dates(uncounted))
-    is_confirmed = count is not None or "confirm" in inside.lower()
+    is_confirmed = count is not None or _CONFIRM.search(inside) is not None
     # One date more is part of the text, as is a second count.
     is_more = bool(found.dates if len(dates) == 1 and not is_confirmed else found.place)
     if left or is_more or not (count or dates):
@@ -137,7 +205,17 @@ def _read_tail(found: Found, match: re.Match[str], *, line: int, column: int) ->
         found.count = max(found.count, int(next(filter(None, count.groups()))) if count else 0)
         start, end = column + match.start(), column + match.end()
         lead = _up_to_date(before) if is_dated else ""
+        found.sessions = int(sessions[1]) if sessions else 0
         found.place = Place(line=line, start=start, end=end, form="brackets", lead=lead)
+    return True
+
+
+def _read_ticks(found: Found, match: re.Match[str], *, line: int, column: int, ticks: int) -> bool:
+    """Take marks, each a confirmation; False if there are words beside them, or confirmations already."""
+    if found.place or (match[4] is None and (match[1] or match[2] or "").strip(f"{_TICKS} ")):
+        return False
+    found.count = ticks
+    found.place = Place(line=line, start=column + match.start(), end=column + match.end(), form="brackets")
     return True
 
 
@@ -149,6 +227,8 @@ def _up_to_date(inside: str) -> str:
 
 def field_of(text: str, dialect: Dialect) -> tuple[str, str, int] | None:
     """What a line ``Name: value`` tells, its value, and the column where that begins."""
+    if len(text) > 2 * _LONGEST_NAME and not _COLON.search(text, 0, 2 * _LONGEST_NAME):
+        return None
     match = _FIELD.match(text)
     name = dialect.names.get(match[1].strip().lower()) if match else None
     return (name, match[2].rstrip(), match.start(2)) if match and name else None
@@ -168,7 +248,11 @@ def read_body(
             found.rest.append(text)
             is_listing = False
             continue
-        is_field = ":" in text and not is_fenced and (indented or not text.startswith((" ", "\t")))
+        is_field = (
+            _COLON.search(text) is not None
+            and not is_fenced
+            and (indented or not text.startswith((" ", "\t")))
+        )
         told = field_of(text, dialect) if is_field else None
         if told is None and _FENCE.match(text):
             is_fenced = not is_fenced
@@ -180,6 +264,8 @@ def read_body(
         is_listing = False
         if told is None or not _read_field(found, told, line=line):
             found.rest.append(text)
+            if dialect.labelled and not is_fenced and (indented or not text.startswith((" ", "\t"))):
+                _read_other(found, text, has_cells=indented)
         else:
             is_listing = not told[1]
 
@@ -237,13 +323,30 @@ def _read_dates(found: Found, dates: Sequence[date], *, name: str) -> bool:
     return True
 
 
+def _read_other(found: Found, text: str, *, has_cells: bool) -> None:
+    """Take the confirmations of archived cells; note what may be confirmations in a field that nobody knows."""
+    if has_cells and (cells := _CELLS.fullmatch(text)):
+        told = (_FIELD.match(cell) for cell in cells[1].split("|"))
+        known = {match[1].lower(): match[2].strip() for match in told if match}
+        count = known.get("confirmations", "")
+        found.count = max(found.count, int(count) if count.isdecimal() else 0)
+        return
+    match = _FIELD.match(text)
+    if match and len(match[1]) <= _LONGEST_NAME and _DOUBTFUL_VALUE.fullmatch(match[2].strip()):
+        found.unread.append(text.strip())
+
+
 def _read_confirmed(found: Found, value: str, *, line: int, column: int) -> bool:
     dates = find_dates(value)
-    figure = re.match(r"(\d{1,6})(?:\s*(?:times|[x×]))?(?=\s*(?:\Z|[(:,;]))", value)
-    if value and not dates and figure is None:
+    figure, ticks = _FIGURE.match(value), sum(map(value.count, _TICKS))
+    if value and not dates and figure is None and (not ticks or value.strip(f"{_TICKS} ")):
+        if any(map(str.isdigit, value)):
+            found.unread.append(value)
         return False
     found.confirmed += dates
-    found.count = max(found.count, int(figure[1]) if figure else 0)
+    found.count = max(found.count, int(figure[1]) if figure else ticks)
+    sessions = _SESSIONS.search(value)
+    found.sessions = int(sessions[1]) if sessions else found.sessions
     end = column + len(value)
     found.place = Place(line=line, start=column, end=end, form="field" if value else "items")
     return True

@@ -7,20 +7,23 @@ assent, thanks and going on say nothing, nor do plain figures and words such as 
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from autocompact.core.terms import terms
-from autocompact.memory.meaning import meaning
 
 _LEAST = 2
+_NAMED = re.compile(r"\b[A-Za-z]+-\d+\b|\b\d+\.\d+\b")
+"""Names of tickets and versions."""
 _OPENING = 400
 """Characters that are looked at."""
 _EMPTY = (
     "yes yeah yep yup no nope ok okay k sure fine right correct exactly agreed alright indeed maybe hmm oh ah wow yo hi hello hey",
     "good great perfect nice cool awesome excellent lgtm looks sounds seems works working thanks thank thx ty cheers lot much sorry",
     "go going ahead on continue proceed resume carry keep retry try again next more now stop wait hold done finished ready",
+    "please really very quite just simply actually basically also still already currently there here these those them they we you me my your ours all any every when while how what who why where want need must",
     "this that it one thing stuff step task option point item part number idea mean think know see say said ask question do let get give",
-    "ja jo jup nein gut genau passt super danke weiter los nochmal stimmt richtig klar gern gerne hallo toll prima fertig",
+    "bitte mach mache ja jo jup nein gut genau passt super danke weiter los nochmal stimmt richtig klar gern gerne hallo toll prima fertig",
     "oui ouais non merci parfait continuer continuez vas y allez accord bien bonjour encore exact voilà fais faites",
     "sí si vale gracias perfecto continúa continuar sigue seguir adelante bien hola dale claro otra vez hazlo",
     "sim não obrigado obrigada perfeito certo ótimo grazie sì perfetto va bene vai avanti continua fallo",
@@ -32,14 +35,16 @@ _EMPTY = (
 
 def is_task(request: str) -> bool:
     """Whether a request of a user says what is to be done."""
-    told = meaning(request[:_OPENING])
-    # "T-12", "1.4": what has more than digits names something.
-    named = {figure for figure in told.figures if not figure.isdecimal()}
-    return len((told.words | named) - _saying_nothing()) >= _LEAST
+    opening = request[:_OPENING]
+    named = {name.lower() for name in _NAMED.findall(opening)}
+    return len(({*terms(opening)} - _saying_nothing() | named) - _figures(opening)) >= _LEAST
+
+
+def _figures(text: str) -> set[str]:
+    return {term for term in terms(text) if term.isdecimal()}
 
 
 @lru_cache(maxsize=1)
 def _saying_nothing() -> frozenset[str]:
-    """The words of `_EMPTY` in every form in which `meaning` may give them."""
-    words = " ".join(_EMPTY).split()
-    return frozenset(form for word in words for form in (word, *terms(word), *meaning(word).words))
+    """The terms of `_EMPTY`."""
+    return frozenset(form for word in " ".join(_EMPTY).split() for form in (word, *terms(word)))

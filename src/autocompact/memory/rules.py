@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 
 from autocompact.memory.document import Edit
-from autocompact.memory.meaning import Clash, clashes
+from autocompact.memory.meaning import Difference
 from autocompact.memory.notes import Note
 from autocompact.memory.pages import Page
 from autocompact.memory.wording import at_end, listed, quoted
+
+_NUMBERED = re.compile(r"(#{1,6}\s+(?:[^\W\d]+\s*)?[#№-]?\s*)\d{1,6}(\s*[:.)–—-]+\s+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,20 +25,18 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contradiction:
-    """Two rules that speak of the same and differ in a negation, an opposite or a figure."""
+class Pair:
+    """Two rules or observations (these have no number) that are nearly the same.
+
+    Attributes:
+        first: the earlier one.
+        second: the later one.
+        differ: in a negation or a figure, as far as that shows.
+    """
 
     first: Rule
     second: Rule
-    kind: Clash
-
-
-def contradictions(rules: Sequence[Rule]) -> tuple[Contradiction, ...]:
-    """The pairs of rules that a person should look at."""
-    found = clashes(rule.text for rule in rules)
-    return tuple(
-        Contradiction(first=rules[one], second=rules[other], kind=kind) for one, other, kind in found
-    )
+    differ: Difference = ""
 
 
 def next_number(page: Page) -> int:
@@ -57,17 +58,26 @@ def adding(page: Page, notes: Sequence[Note], *, today: date) -> list[Edit]:
             for line in _as_item(note, n, bullet=bullet, today=today)
         ]
         return [Edit(start=last.end, end=last.end, lines=tuple(lines))]
-    level = len(last.mark) if last is not None and last.form == "heading" else 2
+    lead, end = _form(page, last)
     lines = [
         line
         for n, note in enumerate(notes, first)
-        for line in ("", *_as_heading(note, n, level=level, today=today))
+        for line in ("", *_as_heading(note, lead=f"{lead}{n}{end}", today=today))
     ]
     return [at_end(page.document, page.outline, lines=lines[1:])]
 
 
-def _as_heading(note: Note, number: int, *, level: int, today: date) -> Iterator[str]:
-    yield f"{'#' * level} Rule {number}: {note.text}"
+def _form(page: Page, last: Note | None) -> tuple[str, str]:
+    """What stands before and after the number in the heading of the last rule."""
+    if last is None or last.form != "heading":
+        return "## Rule ", ": "
+    line = page.texts[last.start]
+    match = _NUMBERED.match(line)
+    return (match[1], match[2]) if match else (f"{last.mark} Rule ", ": ")
+
+
+def _as_heading(note: Note, *, lead: str, today: date) -> Iterator[str]:
+    yield f"{lead}{note.text}"
     yield ""
     yield from (f"- {each}" for each in _fields(note, today=today))
     if note.rest:

@@ -14,14 +14,14 @@ from typing import TypeAlias
 from autocompact.memory.archive_entries import Archived, ArchivedTask, entries_in
 from autocompact.memory.context_archive import CONTEXT_ARCHIVE
 from autocompact.memory.document import Edit
-from autocompact.memory.meaning import Key, key_of
+from autocompact.memory.meaning import key_of
 from autocompact.memory.pages import DONE, Page, Pages
 from autocompact.memory.wording import at_end, one_line
 
 LONGEST = 200
 """Characters of a task, and of its outcome."""
 
-_Same: TypeAlias = tuple[str, str | Key]
+_Same: TypeAlias = tuple[str, str]
 
 _TITLE = re.compile(r"#{1,6}[ \t]+(.+?)[ \t]*#*\s*\Z|\*\*(.+?):?\*\*:?\s*\Z")
 _ITEM = re.compile(r"\s{0,3}(?:[-*+]|\d{1,3}[.)])\s+(?:\[([ xX])\]\s+)?(.+)")
@@ -134,7 +134,7 @@ def _adding(page: Page, new: Sequence[tuple[ArchivedTask, Archived]], *, today: 
 
 
 def _day(entry: Archived, today: date) -> str:
-    return entry.time[:10] or today.isoformat()
+    return entry.day or today.isoformat()
 
 
 def _as_item(task: ArchivedTask, entry: Archived, *, today: date) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from autocompact.memory.dates import DATE
 from autocompact.memory.decisions import decisions_in
-from autocompact.memory.meaning import Key, Meanings, key_of
+from autocompact.memory.meaning import key_of
 from autocompact.memory.notes import Note
 from autocompact.memory.observations import new_note, recording
 from autocompact.memory.pages import (
@@ -42,6 +42,7 @@ _ENTRY = re.compile(
 _TAIL = re.compile(r"\s*\(([^()]*)\)\s*\Z|\s+(?:[—–→]|->)\s+([^—–→]+)\Z")
 _FILES = re.compile(r"(\d+)\s+files?\b", re.IGNORECASE)
 _TOKENS = re.compile(r"~?\s*(\d[\d.,]*\s*[kKmM]?)\s+tokens?\b")
+_ACTUAL = re.compile(r"(\d[\d.,]*\s?[kKmM]?)\s+(?:tokens?\s+)?actual|\bactual:?\s+(\d[\d.,]*\s?[kKmM]?)")
 _PATTERN = re.compile(r"patterns?\s*[:=]\s*(.+)", re.IGNORECASE)
 _TIME = r"\d+(?:[.,]\d+)?\s*(?:h|hours?|min|minutes?|m|s|sec|seconds?)\b"
 _DURATION = re.compile(rf"{_TIME}(?:\s*{_TIME})*", re.IGNORECASE)
@@ -113,12 +114,15 @@ def plan_tasks(pages: Pages, *, today: date, policy: TaskPolicy) -> tuple[dict[s
     old: list[Note] = []
     unclear: list[Note] = []
     for note in _older(page.notes, policy=policy):
-        (unclear if _holds_others(note) else old).append(note)
+        if not note.unread:
+            (unclear if _holds_others(note) else old).append(note)
     rows = [row_of(note) for note in old]
     known = rows_in(archive.texts)
     changed: dict[str, bytes] = {}
     if old:
-        changed[TASK_ARCHIVE] = archive.edited(adding_rows(archive, rows))
+        changed[TASK_ARCHIVE] = archive.edited(
+            adding_rows(archive, rows, archive_format=policy.archive_format)
+        )
         changed[DONE] = page.edited(removing(page, old))
     left = {note.start for note in old}
     seen = [*known, *rows, *(row_of(note) for note in page.notes if note.start not in left)]
@@ -202,7 +206,7 @@ def row_of(note: Note) -> Row:
         date=note.date,
         outcome="; ".join(dict.fromkeys(filter(None, outcome))),
         files=_count_files(fields.get("files", "")) or told.get("files", ""),
-        tokens=fields.get("tokens") or told.get("tokens", ""),
+        tokens=_actual(fields.get("tokens") or told.get("tokens", "")),
         pattern=fields.get("pattern") or told.get("pattern", ""),
     )
 
@@ -266,6 +270,8 @@ def _outcome(fields: Mapping[str, str], told: Mapping[str, str], *, prose: str, 
     yield from _prefixed("coverage", fields.get("coverage") or _coverage(f"{output}\n{prose}"))
     yield fields.get("duration") or told.get("duration", "") or _last(_TOOK, prose)
     yield from _prefixed("commit", fields.get("commit") or _commits(f"{prose}\n{output}"))
+    issues = fields.get("issues", "")
+    yield from _prefixed("issues", "" if issues.lower().strip(" .") in ("none", "0", "-") else issues)
     yield from _prefixed(
         "decided", "; ".join(filter(None, (fields.get("decision", ""), *decisions_in(prose))))
     )
@@ -300,6 +306,12 @@ def _commits(text: str) -> str:
     return ", ".join(dict.fromkeys(next(filter(None, match.groups())) for match in _COMMIT.finditer(text)))
 
 
+def _actual(tokens: str) -> str:
+    """Of an estimate and an actual figure the actual one."""
+    match = _ACTUAL.search(tokens)
+    return next(filter(None, match.groups())) if match else tokens
+
+
 def _count_files(value: str) -> str:
     """How many files a field names."""
     if not value:
@@ -314,22 +326,18 @@ def _count_files(value: str) -> str:
 
 def _proposals(pages: Pages, rows: Iterable[Row], *, today: date, policy: TaskPolicy) -> list[Note]:
     """The patterns of enough tasks that nobody noted yet, as observations."""
-    seen: dict[Key, list[tuple[str, Row]]] = {}
+    seen: dict[str, list[tuple[str, Row]]] = {}
     for row in rows:
         for key, pattern in _patterns(row.pattern).items():
             seen.setdefault(key, []).append((pattern, row))
     often = [found for found in seen.values() if len(found) >= policy.propose_after]
     if not often:
         return []
-    known = Meanings()
-    noted = {text for name in _NOTED for note in pages[name].notes for text in note.wordings}
-    for text in noted:
-        known.add(text, 0)
+    noted = {key_of(text) for name in _NOTED for note in pages[name].notes for text in note.wordings}
     proposed: list[Note] = []
     for found in often:
         text = Counter(pattern for pattern, _ in found).most_common(1)[0][0]
-        if text not in noted and known.find(text) is None:
-            known.add(text, 0)
+        if key_of(text) not in noted:
             proposed.append(new_note(text, why=_seen_in([row for _, row in found]), today=today))
     return proposed
 
@@ -340,8 +348,8 @@ def _seen_in(rows: Sequence[Row]) -> str:
 
 
 @lru_cache(maxsize=1 << 10)
-def _patterns(value: str) -> Mapping[Key, str]:
+def _patterns(value: str) -> Mapping[str, str]:
     """The patterns that a field names, each once."""
-    parts = (one_line(part).strip(" .") for part in _COMMA.split(value))
+    parts = (one_line(part).strip(" .✓✔☑") for part in _COMMA.split(value))
     named = (part for part in parts if any(map(str.isalpha, part)) and part.lower() not in ("none", "n/a"))
     return {key_of(part): part for part in named}

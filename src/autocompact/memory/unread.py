@@ -1,4 +1,4 @@
-"""What looks like an entry and is not read as one: a table, or a paragraph that begins as an entry does.
+"""What looks like an entry and is not read as one: a table, a paragraph; in an entry, a figure or a date that may be two.
 
 It stays where it is, whatever runs; its writer may not know why, so a run names the place.
 """
@@ -10,12 +10,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from autocompact.memory.dates import ambiguous_dates
+from autocompact.memory.notes import Note
 from autocompact.memory.outline import Section
 from autocompact.memory.pages import Page
 from autocompact.memory.reading import begins_with_date, counts_confirmations
 from autocompact.memory.task_table import RULER
 
-Kind: TypeAlias = Literal["table", "paragraph"]
+Kind: TypeAlias = Literal["table", "paragraph", "figure", "date"]
 
 _FENCE = re.compile(r"\s*(```|~~~)")
 _NO_TEXT = re.compile(r"\s*(?:>|<|\Z)| {4}|\t")
@@ -24,15 +26,17 @@ _NUMBERED = re.compile(r"(?:\*\*)?(?:\[[ xX]\]\s|rule\s*\d|(?:[A-Z][A-Z0-9]{0,9}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unread:
-    """Where it stands: the file, its first line (from 1), and what it is."""
+    """Where it stands: the file, its first line (from 1), what it is, and the words of a figure or a date."""
 
     file: str
     line: int
     kind: Kind
+    text: str = ""
 
 
 def unread_in(page: Page) -> list[Unread]:
     """The places in a file of observations, rules or tasks, in order."""
+    doubtful = [_doubtful(page, note, text=text) for note in page.notes for text in note.unread]
     known = bytearray(len(page.texts) + 1)
     _mark(known, page.outline.root)
     for note in page.notes:
@@ -44,7 +48,13 @@ def unread_in(page: Page) -> list[Unread]:
             found.append(Unread(file=page.name, line=block.start + 1, kind="table"))
         elif begins_with_date(lines[0]) or counts_confirmations(lines[0]) or _NUMBERED.match(lines[0]):
             found.append(Unread(file=page.name, line=block.start + 1, kind="paragraph"))
-    return found
+    return sorted([*doubtful, *found], key=lambda each: each.line)
+
+
+def _doubtful(page: Page, note: Note, *, text: str) -> Unread:
+    line = next((at for at in range(note.start, note.end) if text in page.texts[at]), note.start)
+    is_date = bool(ambiguous_dates(text))
+    return Unread(file=page.name, line=line + 1, kind="date" if is_date else "figure", text=text)
 
 
 def _mark(known: bytearray, section: Section) -> None:

@@ -34,13 +34,25 @@ def headline(note: Note) -> str:
     front = f"{note.date.isoformat()}: " if note.date else ""
     line = f"{front}{note.text}"
     if note.confirmations:
-        return line + _brackets(note.confirmations, note.confirmed)
+        return line + _brackets(note.confirmations, note.confirmed, sessions=note.sessions)
     # What the text ends in would otherwise be taken for its confirmations.
-    return line if reads_as(line, note) else line + _brackets(0, ())
+    return line if reads_as(line, note) else line + _brackets(0, (), sessions=0)
 
 
-def _brackets(count: int, dates: Sequence[date]) -> str:
-    return f" ({times(count, 'confirmation')}{f': {listed(dates)}' if dates else ''})"
+def across(sessions: int) -> str:
+    """``across 4 sessions``."""
+    return f"across {times(sessions, 'session')}"
+
+
+def confirmations_of(note: Note) -> str:
+    """``8 confirmations``, with its sessions where they are known."""
+    told = times(note.confirmations, "confirmation")
+    return f"{told} {across(note.sessions)}" if note.sessions else told
+
+
+def _brackets(count: int, dates: Sequence[date], *, sessions: int) -> str:
+    told = f"{times(count, 'confirmation')}{f' {across(sessions)}' if sessions else ''}"
+    return f" ({told}{f': {listed(dates)}' if dates else ''})"
 
 
 def details(note: Note) -> Iterator[str]:
@@ -60,12 +72,13 @@ def quoted(rest: Sequence[str]) -> list[str]:
     return [f"{QUOTE} {line}".rstrip() for line in rest]
 
 
-def as_item(note: Note, *, fields: Sequence[str] = (), mark: str = "-") -> tuple[str, ...]:
-    """The note as a list item, ``fields`` among its details."""
+def as_item(note: Note, *, cells: str = "", mark: str = "-") -> tuple[str, ...]:
+    """The note as a list item; ``cells`` is the line after the first."""
     indent = " " * (len(mark) + 1)
     return (
         f"{mark} {headline(note)}",
-        *(f"{indent}- {each}" for each in (*details(note), *fields)),
+        *([f"{indent}{cells}"] if cells else []),
+        *(f"{indent}- {each}" for each in details(note)),
         *(f"{indent}{line}" for line in quoted(note.rest)),
     )
 
@@ -80,6 +93,15 @@ def as_heading(note: Note, *, level: int) -> tuple[str, ...]:
     return tuple(lines)
 
 
+def as_paragraph(note: Note) -> tuple[str, ...]:
+    """The note, which has a date, as a paragraph with its fields."""
+    lines = [f'Observation: "{note.text}"', f"Noted: {note.date}"]
+    if note.confirmations:
+        days = f" ({listed(note.confirmed)})" if note.confirmed else ""
+        lines.append(f"Confirmations: {note.confirmations}{days}")
+    return (*lines, *details(note), *note.rest)
+
+
 def confirming(
     document: Document, note: Note, *, count: int, dates: Sequence[date], also: Sequence[str] = ()
 ) -> list[Edit]:
@@ -92,16 +114,19 @@ def confirming(
         dates: when these were.
         also: fields and further lines to write under it.
     """
+    if not count:
+        return _under(document, note, lines=also)
     total, known = note.confirmations + count, (*note.confirmed, *dates)
+    sessions = note.sessions + count if note.sessions else 0
     place, line = note.place, document.texts[note.place.line]
     if place.form == "items":
         new = tuple(f"{place.lead or _indent(note) + '  - '}{day.isoformat()}" for day in sorted(set(dates)))
         edits = [Edit(start=place.line + 1, end=place.line + 1, lines=new)]
     else:
         inside = (
-            _field_value(total, known, note=note)
+            _field_value(total, known, sessions=sessions, note=note)
             if place.form == "field"
-            else _in_line(total, known, lead=place.lead)
+            else _in_line(total, known, sessions=sessions, lead=place.lead)
         )
         edits = [
             Edit(
@@ -113,12 +138,14 @@ def confirming(
     return edits + _under(document, note, lines=also)
 
 
-def _in_line(count: int, dates: Sequence[date], *, lead: str) -> str:
-    brackets = _brackets(count, dates)
+def _in_line(count: int, dates: Sequence[date], *, sessions: int, lead: str) -> str:
+    brackets = _brackets(count, dates, sessions=sessions)
     return f" ({lead}{brackets[2:]}" if lead else brackets
 
 
-def _field_value(count: int, dates: Sequence[date], *, note: Note) -> str:
+def _field_value(count: int, dates: Sequence[date], *, sessions: int, note: Note) -> str:
+    if sessions:
+        return f"{count} ({across(sessions)}{f': {listed(dates)}' if dates else ''})"
     if len(note.confirmed) == note.confirmations and len(set(dates)) == count:
         return listed(dates)
     return f"{count} ({listed(dates)})" if dates else str(count)
@@ -132,7 +159,8 @@ def _under(document: Document, note: Note, *, lines: Sequence[str]) -> list[Edit
     if not lines:
         return []
     indent = _indent(note)
-    lines = [f"{indent}{line}" for line in lines]
+    # In a paragraph a bullet would begin a list.
+    lines = [f"{indent}{line.removeprefix('- ') if note.form == 'paragraph' else line}" for line in lines]
     last = document.texts[note.end - 1].lstrip()
     if note.form == "heading" and (note.end - note.start == 1 or not last.startswith(("-", "*", "+"))):
         lines.insert(0, "")
@@ -149,13 +177,3 @@ def block_at(document: Document, at: int, *, lines: Sequence[str]) -> Edit:
 def at_end(document: Document, found: Outline, *, lines: Sequence[str]) -> Edit:
     """The edit that adds ``lines`` as a block of their own at the end of the document."""
     return block_at(document, found.end, lines=lines)
-
-
-def under_heading(document: Document, found: Outline, *, title: str, lines: Sequence[str]) -> Edit:
-    """The edit that adds list items to the last section if that is called ``title``, else to a new one at the end."""
-    last = found.root
-    while last.sections:
-        last = last.sections[-1]
-    if last.title == title and last.items and last.items[-1].stop == last.end:
-        return Edit(start=last.end, end=last.end, lines=tuple(lines))
-    return at_end(document, found, lines=[f"## {title}", "", *lines])

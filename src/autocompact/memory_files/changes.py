@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -87,8 +88,8 @@ def locked(folder: Path, *, patience: float = PATIENCE) -> Generator[None]:
     from filelock import FileLock, Timeout
 
     with _told(folder):
-        if not folder.is_dir():
-            make_folder(folder)
+        make_folder(folder)
+        if not (folder / IGNORE).exists():
             replace_file(folder / IGNORE, _IGNORED.encode())
         lock = FileLock(folder / LOCK, timeout=patience, mode=PRIVATE_FILE)
         try:
@@ -151,6 +152,8 @@ def write(folder: Path, change: Change, *, failpoint: Failpoint = lambda _: None
         files.sort(key=lambda file: file.is_source)
         if any(_state(folder, file) != "before" for file in files):
             return None
+        for file in files:
+            _check_writable(folder / file.name)
         plan = _Plan(backup=change.backup and _free(folder / BACKUPS, change.backup), files=files)
         with _cleared_away(folder, plan):
             _stage(folder / JOURNAL, plan, change=change, failpoint=failpoint)
@@ -158,6 +161,18 @@ def write(folder: Path, change: Change, *, failpoint: Failpoint = lambda _: None
                 return None
     kept = folder / BACKUPS / plan.backup if plan.backup else None
     return Written(backup=kept if kept and kept.is_dir() else None)
+
+
+def _check_writable(path: Path) -> None:
+    """Refuse what its owner made read-only, also where the system would let us (as root, or by replacing the file).
+
+    Raises:
+        StoreUnavailable: it is read-only.
+    """
+    if path.exists() and not path.stat().st_mode & stat.S_IWUSR:
+        raise StoreUnavailable(
+            f"{str(path)!r} is read-only, so nothing was changed: make it writable (chmod u+w), then run again"
+        )
 
 
 @contextmanager

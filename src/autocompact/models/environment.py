@@ -12,6 +12,12 @@ from autocompact.ports import Model
 
 DEFAULT_ANTHROPIC = "claude-haiku-4-5"
 DEFAULT_OPENAI = "gpt-5-mini"
+FAMILIES: Mapping[str, str] = {
+    "haiku": DEFAULT_ANTHROPIC,
+    "sonnet": "claude-sonnet-4-5",
+    "opus": "claude-opus-4-5",
+}
+"""A model of each family that a person may name without a version."""
 OF_OPENAI = ("gpt-", "chatgpt-", "o1", "o3", "o4")
 """How the names of OpenAI's own models begin."""
 _OLLAMA_PORT = 11_434
@@ -24,7 +30,7 @@ def model_from_environment(
 
     Looked for in this order: ``OPENAI_BASE_URL`` (any compatible server; with ``OPENAI_API_KEY`` if it asks for one),
     ``ANTHROPIC_API_KEY``, ``OPENAI_API_KEY``, ``OLLAMA_HOST``. A name that begins with "claude" goes to Anthropic first
-    where there is a key; one of OpenAI's ("gpt-…", "o3…") never does. ``anthropic:``, ``openai:`` or ``ollama:`` before the name chooses one.
+    where there is a key, as does a family's name alone ("haiku"); one of OpenAI's ("gpt-…", "o3…") never does. ``anthropic:``, ``openai:`` or ``ollama:`` before the name chooses one.
 
     Args:
         name: the model's name; None is ``AUTOCOMPACT_MODEL``, else a small one of the provider. Servers of one's own
@@ -33,6 +39,10 @@ def model_from_environment(
     """
     given = os.environ if environ is None else environ
     wanted = name or given.get("AUTOCOMPACT_MODEL") or ""
+    if wanted in FAMILIES:
+        # OpenAI's own address and Ollama have no model of these names.
+        found = (_model(each, FAMILIES[wanted], environ=given) for each in ("anthropic", "openai-url"))
+        return next((model for model in found if model is not None), None)
     provider, colon, rest = wanted.partition(":")
     known = ("anthropic", "openai", "ollama")
     if colon and provider in known:
@@ -43,6 +53,14 @@ def model_from_environment(
     elif wanted.startswith(OF_OPENAI):
         order = ("openai-url", "openai", "ollama")
     return next((model for each in order if (model := _model(each, wanted, environ=given)) is not None), None)
+
+
+def no_model_of_family(name: str) -> str:
+    """One line for a person: the family ``name`` has no provider, so summaries are made offline."""
+    return (
+        f"no provider for the models of the family {name!r}: summaries are made offline; set ANTHROPIC_API_KEY, or "
+        "OPENAI_BASE_URL of a server that has them"
+    )
 
 
 def _model(provider: str, name: str, *, environ: Mapping[str, str]) -> Model | None:

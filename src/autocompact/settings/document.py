@@ -16,6 +16,9 @@ from autocompact.settings.fields import by_path, sections, suggestion
 SCHEMA = "$schema"
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]')
+_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_TRAILING_COMMA = re.compile(r'("(?:[^"\\\n]|\\.)*")|,(?=\s*[}\]])')
+_BLANKED = re.compile(r"[^\n]+")
 _BYTE = re.compile(r" \(byte (\d+)\)$")
 
 
@@ -30,6 +33,8 @@ class Given:
 def read_document(path: Path) -> dict[str, Given]:
     """The settings that the file gives, by their paths; none if there is no such file.
 
+    The file is JSON; ``//`` and ``/* */`` comments and trailing commas are allowed.
+
     Args:
         path: the file.
 
@@ -43,21 +48,29 @@ def read_document(path: Path) -> dict[str, Given]:
     except OSError as error:
         raise InvalidInput(f"{path}: cannot be read: {error.strerror or error}") from error
     try:
-        text = content.decode("utf-8-sig")
-        document: object = msgspec.json.decode(text)
+        text = _plain_json(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{path}: is no UTF-8 (byte {error.start})") from error
+    try:
+        document: object = msgspec.json.decode(text)
     except msgspec.DecodeError as error:
-        raise InvalidInput(f"{path}{_told(str(error), content)}") from None
+        raise InvalidInput(f"{path}{_told(str(error), text)}") from None
     return dict(_settings(document, file=path, lines=_lines(text)))
 
 
-def _told(message: str, content: bytes) -> str:
+def _plain_json(text: str) -> str:
+    """``text`` without comments and trailing commas; each line keeps its number."""
+    for pattern in (_COMMENT, _TRAILING_COMMA):
+        text = pattern.sub(lambda match: match[1] or _BLANKED.sub(" ", match[0]), text)
+    return text
+
+
+def _told(message: str, text: str) -> str:
     """A message that says "(byte 8)" with the line instead."""
     byte = _BYTE.search(message)
     if byte is None:
         return f": {message}"
-    line = content.count(b"\n", 0, int(byte[1])) + 1
+    line = text.encode().count(b"\n", 0, int(byte[1])) + 1
     return f":{line}: {message[: byte.start()]}"
 
 

@@ -26,7 +26,9 @@ def upkeep_policy_of(settings: Settings) -> UpkeepPolicy:
             escalate_after=age.escalate_after_confirmations,
         ),
         tasks=TaskPolicy(
-            enabled=compaction.enabled and archive.enabled, keep_recent=archive.keep_recent_count
+            enabled=compaction.enabled and archive.enabled,
+            keep_recent=archive.keep_recent_count,
+            archive_format=compaction.archive_format,
         ),
     )
 

@@ -49,6 +49,7 @@ class SessionTokens(Section, frozen=True):
             "and three quarters of that where the provider's cache has dropped the conversation."
         ),
     ] = None
+    description: Annotated[str, Meta(description="A note on this trigger for its readers; not used.")] = ""
 
 
 class ObservationAge(Section, frozen=True):
@@ -61,6 +62,7 @@ class ObservationAge(Section, frozen=True):
     escalate_after_confirmations: Annotated[
         Positive, Meta(description="One that was confirmed so many times becomes a rule.")
     ] = 5
+    description: Annotated[str, Meta(description="A note on this trigger for its readers; not used.")] = ""
 
 
 class TaskArchive(Section, frozen=True):
@@ -71,6 +73,7 @@ class TaskArchive(Section, frozen=True):
     archive_after_sessions: Annotated[
         Positive, Meta(description="Sessions after which the task layer runs, besides its monthly schedule.")
     ] = 20
+    description: Annotated[str, Meta(description="A note on this trigger for its readers; not used.")] = ""
 
 
 class Triggers(Section, frozen=True):
@@ -89,8 +92,8 @@ class Compaction(Section, frozen=True):
     summary_model: Annotated[
         str | None,
         Meta(
-            description='Model that makes the summaries: a name, as "claude-haiku-4-5" or "ollama:NAME", or '
-            '"offline"; null is the chat\'s own model, and "offline" in the gateway.',
+            description='Model that makes the summaries: a name, as "claude-haiku-4-5" or "ollama:NAME", a family '
+            '("haiku", "sonnet", "opus"; offline where no provider of it has a key), or "offline"; null is the chat\'s own model, and "offline" in the gateway.',
             extra=MODEL,
         ),
     ] = None
@@ -102,9 +105,13 @@ class Compaction(Section, frozen=True):
             extra=WITHIN | {"kind": "prompt"},
         ),
     ] = None
-    archive_format: Annotated[Literal["markdown"], Meta(description="Format of the archive files.")] = (
-        "markdown"
-    )
+    archive_format: Annotated[
+        Literal["markdown-table", "markdown"],
+        Meta(
+            description="How a new month of TASK_ARCHIVE.md lists its tasks: as a table, or as list items. A month that is "
+            "there keeps its form."
+        ),
+    ] = "markdown-table"
     preserve_token_metrics: Annotated[
         bool, Meta(description="Keep the figures of each compaction with its archive entry.")
     ] = True

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from autocompact.upkeep.judging import judge
 from autocompact.upkeep.observing import observe
 from autocompact.upkeep.place import memory_folder
 from autocompact.upkeep.running import LAYERS, FileChange, Layer, UpkeepReport, combined, run_upkeep
@@ -19,6 +20,7 @@ __all__ = [
     "Layer",
     "UpkeepReport",
     "combined",
+    "judge",
     "memory_folder",
     "observe",
     "run_upkeep",

@@ -25,6 +25,7 @@ def observe(
     text: str,
     *,
     why: str = "",
+    same_as: str = "",
     clock: Clock | None = None,
     failpoint: Failpoint = lambda _: None,
 ) -> Observed:
@@ -37,6 +38,7 @@ def observe(
         folder: the memory folder; made where it is missing.
         text: one or a few sentences; line breaks become spaces.
         why: the reason, or how it was noticed.
+        same_as: the words of a known observation or rule that it confirms in other words.
         clock: says what day it is (UTC).
         failpoint: for tests, see `autocompact.memory_files.changes`.
 
@@ -50,7 +52,9 @@ def observe(
     with locked(folder):
         for _ in range(TRIES):
             files = read_files(folder, (RULES, OBSERVATIONS, OBSERVATION_ARCHIVE))
-            after, observed = plan_observe(Pages(files), text, why=why, today=day)
+            after, observed = plan_observe(Pages(files), text, why=why, same_as=same_as, today=day)
+            if not after:
+                return observed
             change = Change(before=files, after=after, sources=(OBSERVATION_ARCHIVE,))
             if write(folder, change, failpoint=failpoint):
                 return observed

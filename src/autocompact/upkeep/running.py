@@ -14,7 +14,7 @@ from autocompact.errors import InvalidInput, MemoryInUse
 from autocompact.memory.context_archive import CONTEXT_ARCHIVE
 from autocompact.memory.document import read_document
 from autocompact.memory.index import plan_index
-from autocompact.memory.observations import ObservationRun, plan_observations
+from autocompact.memory.observations import ObservationRun, Verdicts, plan_observations
 from autocompact.memory.pages import DONE, NAMES, OBSERVATIONS, Pages
 from autocompact.memory.policy import UpkeepPolicy
 from autocompact.memory.session import plan_noting
@@ -25,6 +25,7 @@ from autocompact.upkeep.observing import TRIES, today
 
 Layer: TypeAlias = Literal["observations", "tasks"]
 LAYERS: tuple[Layer, ...] = get_args(Layer)
+_MAKE = "`autocompact observe TEXT` makes one, or name another with --dir"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +54,7 @@ class UpkeepReport:
         tasks: what happened to tasks, None if that layer did not run.
         noted: tasks of sessions that came to DONE.md.
         off: layers that were asked for and are switched off.
+        untouched: other Markdown files of the folder, by name: those of other programs, or of a person.
         backup: folder with the changed files as they were, None if there were none before.
     """
 
@@ -62,6 +64,7 @@ class UpkeepReport:
     tasks: TaskRun | None = None
     noted: tuple[str, ...] = ()
     off: tuple[Layer, ...] = ()
+    untouched: tuple[str, ...] = ()
     backup: Path | None = None
 
 
@@ -82,6 +85,7 @@ def run_upkeep(
     clock: Clock | None = None,
     dry_run: bool = False,
     ahead: Mapping[str, bytes] | None = None,
+    verdicts: Verdicts | None = None,
     failpoint: Failpoint = lambda _: None,
 ) -> UpkeepReport:
     """Run ``layers`` over the memory folder and bring its index up to date.
@@ -95,6 +99,7 @@ def run_upkeep(
         clock: says what day it is (UTC).
         dry_run: only say what would happen; nothing is written, not even a lock.
         ahead: in a dry run, files as an earlier step would have left them.
+        verdicts: what `autocompact.upkeep.judge` said of the pairs that a dry run proposed.
         failpoint: for tests, see `autocompact.memory_files.changes`.
 
     Raises:
@@ -103,17 +108,15 @@ def run_upkeep(
         StoreUnavailable: the folder cannot be read or written.
     """
     if not folder.is_dir() and not ahead:
-        raise InvalidInput(
-            f"there is no memory folder {str(folder)!r}: `autocompact observe TEXT` makes one, or name another with --dir"
-        )
+        raise InvalidInput(f"there is no memory folder {str(folder)!r}: {_MAKE}")
     policy, clock = policy or UpkeepPolicy(), clock or SystemClock()
     if dry_run:
         files = {**read_files(folder, NAMES), **(ahead or {})}
-        return _planned(folder, files, layers=layers, policy=policy, clock=clock)
+        return _planned(folder, files, layers=layers, policy=policy, clock=clock, verdicts=verdicts)
     with locked(folder):
         for _ in range(TRIES):
             files = read_files(folder, NAMES)
-            report = _planned(folder, files, layers=layers, policy=policy, clock=clock)
+            report = _planned(folder, files, layers=layers, policy=policy, clock=clock, verdicts=verdicts)
             if not report.changes:
                 return report
             after = {change.name: change.after for change in report.changes}
@@ -146,13 +149,16 @@ def _planned(
     layers: Collection[Layer],
     policy: UpkeepPolicy,
     clock: Clock,
+    verdicts: Verdicts | None,
 ) -> UpkeepReport:
     """What the run would do."""
     day, pages = today(clock), Pages(files)
     enabled = {"observations": policy.observations.enabled, "tasks": policy.tasks.enabled}
     observations, tasks, noted = None, None, ()
     if "observations" in layers and policy.observations.enabled:
-        changed, observations = plan_observations(pages, today=day, policy=policy.observations)
+        changed, observations = plan_observations(
+            pages, today=day, policy=policy.observations, verdicts=verdicts
+        )
         pages = pages.changed(changed)
     if "tasks" in layers and policy.tasks.enabled:
         changed, noted = plan_noting(pages, today=day)
@@ -172,6 +178,7 @@ def _planned(
         tasks=tasks,
         noted=noted,
         off=tuple(layer for layer in LAYERS if layer in layers and not enabled[layer]),
+        untouched=tuple(sorted(path.name for path in folder.glob("*.md") if path.name not in NAMES)),
     )
 
 

@@ -18,6 +18,7 @@ from autocompact.upkeep.monthly.conversations import records_of_file, records_of
 from autocompact.upkeep.monthly.figures import Retention, merged, monthly_report
 from autocompact.upkeep.monthly.folder import records_of_folder
 from autocompact.upkeep.monthly.records import Month, Records
+from autocompact.upkeep.monthly.telling import opening_of
 from tests.upkeep.monthly import support
 
 pytestmark = pytest.mark.anyio
@@ -188,3 +189,15 @@ def test_figures_that_the_settings_keep_out_of_the_archive_are_not_known(tmp_pat
     assert (one.tokens_before, one.peak, one.stated, one.recovered, one.seconds) == (None, None, None, 0, 2.5)
     report = monthly_report([found], over=True)
     assert (report.ratio, report.starting_tokens, report.peak, report.retention) == (None, None, None, None)
+
+
+def test_a_session_that_was_archived_later_counts_in_its_own_month():
+    made = (
+        b"## 2026-11-20T10:00:00Z c1\n\n- Conversation: `a`, messages 1 to 9\n"
+        b"- Session: 2026-10-30 23:00 to 2026-10-31 01:00 UTC (2 h 0 min)\n- Tokens: 1,000 in, 100 out\n"
+    )
+    found = records_of_folder({"CONTEXT_ARCHIVE.md": made}, OCTOBER)
+    assert (found.sessions, found.compactions[0].time) == (("a",), "2026-10-31T00:00")
+    report = monthly_report([found], over=True)
+    assert report.days[30].compactions == 1
+    assert opening_of(report)[0] == "Compaction recovered 900 tokens (90% of the contexts)."

@@ -55,13 +55,17 @@ async def test_the_report_is_written_as_markdown_and_html_and_a_second_time_chan
     assert [change.name for change in written.changes] == ["reports/2026-10.md", "reports/2026-10.html"]
     text = (folder / "reports" / "2026-10.md").read_text("utf-8")
     for line in (
+        "\n\nCompaction kept 180,000 tokens out of the month's requests (52%) and saved $0.2250 (51%).\n\nCounted",
+        "A dash is a figure that nobody wrote down.",
         "| Sessions | 2 |",
-        "| Compactions | 2 |",
+        "| Compactions | 2 in 2 of 2 sessions (100%) |",
         "| Recovered tokens | 180,000 |",
         "| Escalated to rules | 1 |",
         "| Observations archived | 1 |",
         "| Cost with compaction | $0.2127 |",
-        "| Cost without | $0.4377 |",
+        "| Cost without compaction | $0.4377 |",
+        "| Savings | $0.2250 (51%) |",
+        "| Tasks archived | 1 |",
         "| 2026-10-06 | 12,000 | 102,000 | 0 |",
         "gpt-5 1.25 in, 10 out, 0.125 cached",
         "list prices of November 2026",

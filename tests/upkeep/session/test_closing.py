@@ -142,7 +142,7 @@ async def test_a_recorded_session_is_summarised_archived_and_its_tasks_are_noted
     assert "- Artifacts: 31 files: " in text
     assert "- Outcome: done, 60 tests passed\n" in (folder / "DONE.md").read_text("utf-8")
     assert (
-        "| [DONE.md](DONE.md) | the last tasks, in detail | 1 | 2026-11-21 |"
+        "| [DONE.md](DONE.md) | the last tasks, in detail | 1 | 2026-05-04 |"
         in (folder / "MEMORY.md").read_text()
     )
     assert (folder / "DECISIONS.md").read_text() == "Amounts are Decimal, never float.\n"

@@ -197,6 +197,7 @@ def merged(found: Sequence[Records]) -> Records:
         escalated=tuple(text for records in found for text in records.escalated),
         archived=tuple(text for records in found for text in records.archived),
         tasks=tuple(text for records in found for text in records.tasks),
+        archived_tasks=sum(records.archived_tasks for records in found),
     )
 
 

@@ -22,7 +22,7 @@ from autocompact.memory.task_table import rows_in
 from autocompact.memory.tasks import row_of
 from autocompact.upkeep.monthly.records import CompactionRecord, Month, Records
 
-_FIELD = re.compile(r"[\s>]*(?:[-*+] )?\**(archived|rule since)\**:\**\s*(.*)", re.IGNORECASE)
+_FIELD = re.compile(r"[\s>]*(?:[-*+] |\|.*\| *)?\**(archived|rule since)\**:\**\s*(.*)", re.IGNORECASE)
 
 
 def records_of_folder(files: Mapping[str, bytes], month: Month) -> Records:
@@ -36,7 +36,7 @@ def records_of_folder(files: Mapping[str, bytes], month: Month) -> Records:
         InvalidInput: a file is no text.
     """
     pages = Pages(files)
-    entries = [entry for entry in entries_in(pages[CONTEXT_ARCHIVE].texts) if month.has(entry.time)]
+    entries = [entry for entry in entries_in(pages[CONTEXT_ARCHIVE].texts) if month.has(entry.day)]
     rules, old = pages[RULES].notes, pages[OBSERVATION_ARCHIVE].notes
     everything = (*pages[OBSERVATIONS].notes, *old, *rules)
     return Records(
@@ -47,6 +47,7 @@ def records_of_folder(files: Mapping[str, bytes], month: Month) -> Records:
         escalated=tuple(note.text for note in rules if month.has(_day(note, "rule since"))),
         archived=tuple(note.text for note in old if month.has(_day(note, "archived"))),
         tasks=tuple(_tasks(pages, month)),
+        archived_tasks=sum(month.has(row.date) for row in rows_in(pages[TASK_ARCHIVE].texts)),
     )
 
 
@@ -54,7 +55,8 @@ def _record(entry: Archived) -> CompactionRecord:
     return CompactionRecord(
         conversation=entry.conversation,
         id=entry.id,
-        time=entry.time,
+        # A session that was archived in a later month counts in its own.
+        time=entry.time if entry.time[:7] == entry.day[:7] else f"{entry.day}T00:00",
         tokens_before=entry.tokens_before,
         tokens_after=entry.tokens_after,
         peak=entry.peak,

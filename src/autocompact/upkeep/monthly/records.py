@@ -138,6 +138,7 @@ class Records:
         escalated: texts of observations that became rules.
         archived: texts of observations that were archived.
         tasks: names of tasks that were finished.
+        archived_tasks: how many of these are in the archive already.
     """
 
     month: Month
@@ -149,6 +150,7 @@ class Records:
     escalated: tuple[str, ...] = ()
     archived: tuple[str, ...] = ()
     tasks: tuple[str, ...] = ()
+    archived_tasks: int = 0
 
     @property
     def is_empty(self) -> bool:

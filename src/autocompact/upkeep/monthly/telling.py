@@ -45,7 +45,7 @@ def facts_of(report: MonthlyReport) -> Table:
         ("Sessions", f"{len(records.sessions):,}"),
         ("Model calls", f"{len(records.calls):,}"),
         ("Average tokens of a request", _count(report.average_tokens)),
-        ("Compactions", f"{len(records.compactions):,}"),
+        ("Compactions", _compacted(report)),
         ("Starting tokens, on average", _count(report.starting_tokens)),
         ("Peak tokens", _count(report.peak)),
         ("Recovered tokens", f"{report.recovered:,}" if records.compactions else "-"),
@@ -54,10 +54,43 @@ def facts_of(report: MonthlyReport) -> Table:
         ("Escalated to rules", f"{len(records.escalated):,}"),
         ("Observations archived", f"{len(records.archived):,}"),
         ("Tasks finished", f"{len(records.tasks):,}"),
+        ("Tasks archived", f"{records.archived_tasks:,}"),
+        ("Cost without compaction", dollars(report.cost_without)),
         ("Cost with compaction", dollars(report.cost)),
-        ("Cost without", dollars(report.cost_without)),
+        ("Savings", _savings(report)),
     )
     return Table(columns=("", str(report.month)), rows=rows)
+
+
+def _compacted(report: MonthlyReport) -> str:
+    """How many compactions, and in which share of the sessions."""
+    made, sessions = report.records.compactions, report.records.sessions
+    if not made:
+        return "0"
+    compacted = len({each.conversation for each in made})
+    return f"{len(made):,} in {compacted:,} of {len(sessions):,} sessions ({compacted / len(sessions):.0%})"
+
+
+def _savings(report: MonthlyReport) -> str:
+    """The money that compaction saved at full price, and its share."""
+    if report.cost is None or not report.cost_without:
+        return "-"
+    saved = report.cost_without - report.cost
+    return f"{dollars(saved)} ({saved / report.cost_without:.0%})"
+
+
+def _headline(report: MonthlyReport) -> Iterator[str]:
+    """What compaction was good for, in one sentence."""
+    without = sum(call.without for call in report.records.calls)
+    saved = sum(call.saved for call in report.records.calls)
+    if saved:
+        money = _savings(report)
+        yield (
+            f"Compaction kept {saved:,} tokens out of the month's requests ({saved / without:.0%})"
+            f"{f' and saved {money}' if money != '-' else ''}."
+        )
+    elif report.recovered:
+        yield f"Compaction recovered {report.recovered:,} tokens ({report.ratio or 0:.0%} of the contexts)."
 
 
 def parts_of(report: MonthlyReport) -> Iterator[Part]:
@@ -78,8 +111,10 @@ def opening_of(report: MonthlyReport) -> tuple[str, ...]:
     if report.records.is_empty:
         return (*lines, f"Nothing was recorded in {report.month}.")
     return (
+        *_headline(report),
         *lines,
-        "Counted from what was recorded: the memory files and the stores of conversations. Days are those of UTC.",
+        "Counted from what was recorded: the memory files and the stores of conversations. Days are those of UTC. "
+        "A dash is a figure that nobody wrote down.",
     )
 
 
