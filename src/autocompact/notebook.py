@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 
 from autocompact.chat import ChatConfig, ChatSession, opened
 from autocompact.chat import events as chat_events
-from autocompact.chat.aside import Aside
+from autocompact.chat.loop_thread import Aside
 from autocompact.chat.markdown import safe_html
 from autocompact.chat.views import HistoryPage, MeterReading
 from autocompact.compaction.modes import USAGE_DRIVEN, Mode

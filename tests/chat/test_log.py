@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from autocompact.chat import ChatConfig, ChatService, ChatSession, opened
 from autocompact.chat import events as chat
-from autocompact.chat.drafts import Draft, Worker
 from autocompact.chat.offline import LABEL
+from autocompact.chat.turn_journal import Draft, Worker
 from autocompact.core.messages import Message, text_message
 from autocompact.ports import Key, Lease
 from autocompact.stores.companions import turn_key

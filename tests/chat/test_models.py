@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from autocompact.chat import ChatConfig
-from autocompact.chat.finding import access, choice_of, offered, probed
+from autocompact.chat.model_choices import access, choice_of, offered, probed
 from autocompact.errors import InvalidInput
 from autocompact.testing import Answer, FakeProvider
 from autocompact.testing.provider import Received

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from autocompact.chat.aside import Aside
+from autocompact.chat.loop_thread import Aside
 from autocompact.chat.offline import LABEL
 from autocompact.core.messages import ToolCall
 from autocompact.testing import Answer, FakeProvider

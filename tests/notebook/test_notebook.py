@@ -17,8 +17,8 @@ import pytest
 from nbclient import NotebookClient
 
 from autocompact.chat import ChatConfig
-from autocompact.chat.aside import Aside
 from autocompact.chat.events import TextDelta
+from autocompact.chat.loop_thread import Aside
 from autocompact.chat.offline import LABEL
 from autocompact.chat.views import MeterReading
 from autocompact.errors import InvalidInput, ModelError

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from autocompact.chat.commands import COMMANDS, CommandReply, complete
     from autocompact.chat.config import ChatConfig, CommandRules
     from autocompact.chat.events import ChatEvent
-    from autocompact.chat.finding import ModelChoice
+    from autocompact.chat.model_choices import ModelChoice
     from autocompact.chat.service import ChatService, opened
     from autocompact.chat.session import ChatSession
 
@@ -45,7 +45,7 @@ _WHERE = {
     "ChatSession": "session",
     "CommandReply": "commands",
     "CommandRules": "config",
-    "ModelChoice": "finding",
+    "ModelChoice": "model_choices",
     "complete": "commands",
     "opened": "service",
 }

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from autocompact.chat.config import ANSWER_SILENCE, OFFLINE_WINDOW, ChatConfig
-from autocompact.chat.finding import OFFLINE, Access, ModelChoice, access, choice_of, summariser_of
-from autocompact.chat.late import LateResponder
+from autocompact.chat.lazy_responder import LateResponder
+from autocompact.chat.model_choices import OFFLINE, Access, ModelChoice, access, choice_of, summariser_of
 from autocompact.chat.offline import OfflineResponder
 from autocompact.chat.responder import Responder
 from autocompact.compactor import Compactor, Conversation

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from autocompact.chat.finding import OFFLINE
+from autocompact.chat.model_choices import OFFLINE
 from autocompact.chat.responder import Asked, Delta, Piece, Reply
 from autocompact.chat.tools import Toolbox
 from autocompact.core.messages import Message, Text, ToolCall

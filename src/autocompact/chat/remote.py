@@ -28,7 +28,7 @@ from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
-from autocompact.chat.finding import Access
+from autocompact.chat.model_choices import Access
 from autocompact.chat.responder import Asked, Delta, Piece, Reply
 from autocompact.chat.tools import Tool
 from autocompact.chat.translation import from_pydantic, system_text, to_pydantic

@@ -15,12 +15,11 @@ from typing import Self
 from autocompact.chat import events, example
 from autocompact.chat.config import ChatConfig
 from autocompact.chat.engine import Engine
-from autocompact.chat.finding import OFFLINE, ModelChoice, choice_of, offered, probed
-from autocompact.chat.held import HeldSessions
+from autocompact.chat.model_choices import OFFLINE, ModelChoice, choice_of, offered, probed
 from autocompact.chat.notes import Notes
 from autocompact.chat.prompt import MemoryFiles, system_prompt
-from autocompact.chat.running import recover_dead
 from autocompact.chat.session import UNTITLED, ChatSession
+from autocompact.chat.session_cache import HeldSessions
 from autocompact.chat.titles import Titles
 from autocompact.chat.tools import Tool
 from autocompact.chat.tools.command import command_tool
@@ -30,6 +29,7 @@ from autocompact.chat.tools.memory import memory_tools, remember_tool
 from autocompact.chat.tools.search import search_tool
 from autocompact.chat.tools.skills import find_skills, skill_tool
 from autocompact.chat.tools.workspace import Workspace
+from autocompact.chat.turn_runner import recover_dead
 from autocompact.chat.views import ConversationLine
 from autocompact.compactor.compactor import ConversationStore
 from autocompact.compactor.deletion import Traces, delete_conversation, find_traces

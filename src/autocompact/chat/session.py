@@ -17,8 +17,9 @@ from autocompact.chat.edits import Edits
 from autocompact.chat.history import history_page, usage_points
 from autocompact.chat.metering import read_meter
 from autocompact.chat.notes import Chosen, Note, Notes, Tasked, TaskItem
-from autocompact.chat.running import Running, recover_dead
+from autocompact.chat.pending_requests import Waiting
 from autocompact.chat.tools import Toolbox
+from autocompact.chat.turn_runner import Running, recover_dead
 from autocompact.chat.views import (
     Entry,
     HistoryPage,
@@ -28,7 +29,6 @@ from autocompact.chat.views import (
     UsagePoint,
     WaitingRequest,
 )
-from autocompact.chat.waiting import Waiting
 from autocompact.compaction.record import Compaction
 from autocompact.compactor import CompactionResult
 from autocompact.compactor.records import Comparison

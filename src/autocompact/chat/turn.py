@@ -17,9 +17,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from autocompact.chat import events
-from autocompact.chat.drafts import Draft
 from autocompact.chat.notes import CutShort, Failed, Note, Took
 from autocompact.chat.responder import Asked, Reply
+from autocompact.chat.turn_journal import Draft
 from autocompact.chat.views import Cut, Question, RunningCall, RunningTurn
 from autocompact.compaction.transcript import Context
 from autocompact.compactor.work import finished

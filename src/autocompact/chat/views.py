@@ -155,7 +155,7 @@ class WaitingRequest:
     """Something that the person said while a turn was running: it is sent when that has ended.
 
     Attributes:
-        id: names it; give it to `autocompact.chat.waiting.Waiting.withdraw`.
+        id: names it; give it to `autocompact.chat.pending_requests.Waiting.withdraw`.
         text: what was said.
     """
 

@@ -21,8 +21,8 @@ from autocompact.errors import InvalidInput, ModelError
 
 if TYPE_CHECKING:
     from autocompact.chat import ChatService, ChatSession
-    from autocompact.chat.aside import Aside
     from autocompact.chat.from_settings import ChatPlace
+    from autocompact.chat.loop_thread import Aside
 
 _LAST = ""
 MOST_PIPED = 10_000_000
@@ -92,7 +92,7 @@ def chat(question: str, *, resume: str | None, **options: Unpack[Options]) -> No
 def _service(**options: Unpack[Options]) -> Generator[tuple[Aside, ChatService]]:
     """The service, and where it runs."""
     from autocompact.chat import opened
-    from autocompact.chat.aside import Aside
+    from autocompact.chat.loop_thread import Aside
 
     place = _place(**options)
     quieted()

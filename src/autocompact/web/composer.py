@@ -11,8 +11,8 @@ from nicegui.events import GenericEventArguments
 
 from autocompact.chat import COMMANDS
 from autocompact.web.icons import icon
+from autocompact.web.pending_requests import WaitingList
 from autocompact.web.tasks import TaskList
-from autocompact.web.waiting import WaitingList
 
 MOST = 950_000
 """Characters of a message, as JSON, that the page sends at most: NiceGUI's end of the websocket takes a million."""

@@ -1,6 +1,6 @@
 """A conversation at the terminal: a line is read, carried out, and what happens meanwhile is shown.
 
-The service runs in a thread of its own (`autocompact.chat.aside.Aside`); everything that the person sees or types is in
+The service runs in a thread of its own (`autocompact.chat.loop_thread.Aside`); everything that the person sees or types is in
 the main thread, where Ctrl-C arrives. Between the two is a queue of events.
 """
 
@@ -16,9 +16,9 @@ from typing import TypeVar
 import click
 
 from autocompact.chat import COMMANDS, ChatService, ChatSession, CommandReply
-from autocompact.chat.aside import Aside
 from autocompact.chat.commands import Command
 from autocompact.chat.events import QuestionAsked, TurnEnded
+from autocompact.chat.loop_thread import Aside
 from autocompact.chat.views import Question
 from autocompact.cli.shelf import traces_text, visible
 from autocompact.cli.talk import words

@@ -10,8 +10,8 @@ from contextlib import aclosing, suppress
 from functools import partial
 from importlib.util import find_spec
 
-from autocompact.chat.finding import Access
 from autocompact.chat.loading import LOADING
+from autocompact.chat.model_choices import Access
 from autocompact.chat.responder import Asked, Piece, Responder
 
 MISSING = 'talking to models needs further packages: pip install "autocompact[chat]"'

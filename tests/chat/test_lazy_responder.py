@@ -107,8 +107,8 @@ async def leave(path, model):
 def test_a_model_that_is_loaded_after_its_end_is_closed() -> None:
     program = """
 import asyncio, threading
-from autocompact.chat.finding import access, choice_of
-from autocompact.chat.late import LateResponder
+from autocompact.chat.model_choices import access, choice_of
+from autocompact.chat.lazy_responder import LateResponder
 from autocompact.chat.loading import LOADING
 
 async def leave():

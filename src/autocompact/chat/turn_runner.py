@@ -9,10 +9,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from autocompact.chat.drafts import left_behind
 from autocompact.chat.events import TurnEnded
 from autocompact.chat.notes import Failed, Unqueued
 from autocompact.chat.turn import Turn, keep_cut, unanswered
+from autocompact.chat.turn_journal import left_behind
 from autocompact.chat.views import Cut
 from autocompact.compactor.work import leased
 from autocompact.core.messages import Message, text_message
