@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 
 from autocompact.chat import ChatConfig, ChatSession, opened
 from autocompact.chat import events as chat_events
-from autocompact.chat.loop_thread import Aside
+from autocompact.chat.loop_thread import LoopThread
 from autocompact.chat.markdown import safe_html
 from autocompact.chat.views import HistoryPage, MeterReading
 from autocompact.compaction.modes import USAGE_DRIVEN, Mode
@@ -93,10 +93,10 @@ class Chat:
             summary_model=summary_model or given.summary_model,
             mode=_mode(threshold, prompt=summary_prompt, cap=summary_tokens),
         )
-        self._aside = Aside()
-        self._closing = weakref.finalize(self, self._aside.close)
+        self._loop = LoopThread()
+        self._closing = weakref.finalize(self, self._loop.close)
         try:
-            service = self._aside.hold(opened(Path(db) if db else None, config=held, environ=environ))
+            service = self._loop.hold(opened(Path(db) if db else None, config=held, environ=environ))
             self.session: ChatSession = self.run(service.open(resume) if resume else service.create())
         except BaseException:
             self.close()
@@ -109,7 +109,7 @@ class Chat:
 
     def run(self, work: Coroutine[object, object, T]) -> T:
         """The result of what a method of `session` or its service returns."""
-        return self._aside.run(work)
+        return self._loop.run(work)
 
     # Talking
 
@@ -139,7 +139,7 @@ class Chat:
 
     def should_compact(self) -> bool:
         """Whether the tokens that the provider reported have reached the threshold; a compaction resets it."""
-        return self._aside.call(self.session.conversation.should_compact)
+        return self._loop.call(self.session.conversation.should_compact)
 
     def compactions(self) -> tuple[Compaction, ...]:
         """Every compaction with its receipt, oldest first."""
@@ -151,7 +151,7 @@ class Chat:
 
     def meter(self) -> MeterReading:
         """How full the context is."""
-        return self._aside.call(self.session.meter)
+        return self._loop.call(self.session.meter)
 
     def close(self) -> None:
         """End the chat; the conversation is kept. The end of the kernel does it as well."""
@@ -163,7 +163,7 @@ class Chat:
     def panel(self) -> Panel:
         """A box to type in, with buttons that send, cancel and compact, below what was said last."""
         page = self.run(self.session.history(limit=_SHOWN))
-        return Panel(self.session, aside=self._aside, page=page)
+        return Panel(self.session, loop=self._loop, page=page)
 
     def show(self) -> None:
         """Show a `panel` below the cell."""
@@ -178,8 +178,8 @@ class Chat:
         """The result of ``work``, with what is heard meanwhile shown below the cell."""
         shown = shown or self._shown()
         heard: queue.SimpleQueue[object] = queue.SimpleQueue()
-        stop = self._aside.call(partial(self.session.listen, heard.put))
-        future = self._aside.start(work)
+        stop = self._loop.call(partial(self.session.listen, heard.put))
+        future = self._loop.start(work)
         future.add_done_callback(lambda _: heard.put(None))
         try:
             while (event := heard.get()) is not None:
@@ -192,7 +192,7 @@ class Chat:
             shown.end(self._footer("stopped: what there is of the answer is kept"))
             raise
         finally:
-            self._aside.call(stop)
+            self._loop.call(stop)
         shown.end(self._footer())
         return future.result()
 
@@ -202,7 +202,7 @@ class Chat:
     def _hear(self, event: object, shown: Shown) -> None:
         if isinstance(event, chat_events.QuestionAsked):
             # nobody waits at a cell to say yes
-            self._aside.start(_decline(self.session, event.question.id))
+            self._loop.start(_decline(self.session, event.question.id))
         active = self.session.conversation.active
         shown.show(event, summary=active.summary if active else "")
 
@@ -380,7 +380,7 @@ class Panel:
 
     Args:
         session: the conversation.
-        aside: where it runs.
+        loop: where it runs.
         page: what was said before.
 
     Attributes:
@@ -392,9 +392,9 @@ class Panel:
         compact: the button that compacts; what stands in the box is the focus.
     """
 
-    def __init__(self, session: ChatSession, *, aside: Aside, page: HistoryPage) -> None:
+    def __init__(self, session: ChatSession, *, loop: LoopThread, page: HistoryPage) -> None:
         ipywidgets = _module("ipywidgets")
-        self._session, self._aside = session, aside
+        self._session, self._loop = session, loop
         self._drawing: asyncio.TimerHandle | None = None
         self.log = ipywidgets.VBox([ipywidgets.HTML(history_html(page))])
         self.box = ipywidgets.Textarea(placeholder="Say something", rows=3)
@@ -408,7 +408,7 @@ class Panel:
         self.widget = ipywidgets.VBox([self.log, self.box, buttons])
 
     def _on_cancel(self, _button: object) -> None:
-        self._aside.start(self._session.cancel())
+        self._loop.start(self._session.cancel())
 
     def _on_send(self, _button: object) -> None:
         text, self.box.value = self.box.value, ""
@@ -424,7 +424,7 @@ class Panel:
         self.log.children = (*self.log.children, place)
         self._busy(True)
         shown = Shown(lambda html: setattr(place, "value", said + html))
-        self._aside.start(self._watched(work, shown))
+        self._loop.start(self._watched(work, shown))
 
     async def _watched(self, work: Coroutine[object, object, None], shown: Shown) -> None:
         """Carry ``work`` out, with what is heard meanwhile shown."""

@@ -210,7 +210,7 @@ async def test_an_edited_request_takes_the_place_of_all_that_came_after_it(tmp_p
         sent = [request.messages for request in provider.requests]
         with pytest.raises(InvalidInput, match="was replaced"):
             await session.edit(1, "Again?")
-        with pytest.raises(InvalidInput, match="no request of yours"):
+        with pytest.raises(InvalidInput, match="not one of your requests"):
             await session.edit(2, "Again?")
 
     assert [entry.message.text for entry in shown.entries] == ["Capital of Italy?", "Rome again."]

@@ -18,7 +18,7 @@ from nbclient import NotebookClient
 
 from autocompact.chat import ChatConfig
 from autocompact.chat.events import TextDelta
-from autocompact.chat.loop_thread import Aside
+from autocompact.chat.loop_thread import LoopThread
 from autocompact.chat.offline import LABEL
 from autocompact.chat.views import MeterReading
 from autocompact.errors import InvalidInput, ModelError
@@ -31,7 +31,7 @@ _OURS = ("AUTOCOMPACT_", "OPENAI_", "ANTHROPIC_", "OLLAMA_", "LLAMACPP_")
 
 @contextmanager
 def providing(provider: FakeProvider) -> Generator[dict[str, str]]:
-    aside = Aside()
+    aside = LoopThread()
     try:
         aside.hold(provider)
         yield {

@@ -17,7 +17,7 @@ from autocompact.chat.responder import Asked, Piece, Responder
 MISSING = 'talking to models needs further packages: pip install "autocompact[chat]"'
 
 
-class LateResponder:
+class LazyResponder:
     """Implements `autocompact.chat.responder.Responder`: loads `autocompact.chat.remote` in a thread, from now on.
 
     Args:

@@ -15,8 +15,8 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-class Aside:
-    """The loop and its thread. Give it back with `close`; it does not keep the program from ending."""
+class LoopThread:
+    """An event loop and its thread; release it with `close`. It does not keep the program from ending."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()

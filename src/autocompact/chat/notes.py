@@ -11,7 +11,7 @@ from typing import Self, TypeAlias
 
 import msgspec
 
-from autocompact.chat.views import Cut, Task, TaskState, WaitingRequest
+from autocompact.chat.views import Cut, PendingRequest, Task, TaskState
 from autocompact.core.messages import Message, text_message
 from autocompact.errors import Conflict, StoreCorrupt
 from autocompact.ports import Key, Store
@@ -97,7 +97,7 @@ class Notes:
         self.model = ""
         self.cuts: dict[int, Cut] = {}
         self.failures: dict[int, str] = {}
-        self.waiting: tuple[WaitingRequest, ...] = ()
+        self.pending: tuple[PendingRequest, ...] = ()
         self.seconds: dict[int, float] = {}
         self.tasks: tuple[Task, ...] = ()
 
@@ -151,9 +151,9 @@ class Notes:
             case Failed():
                 self.failures[note.seq] = note.message
             case Queued():
-                self.waiting = (*self.waiting, WaitingRequest(id=note.id, text=note.text))
+                self.pending = (*self.pending, PendingRequest(id=note.id, text=note.text))
             case Unqueued():
-                self.waiting = tuple(each for each in self.waiting if each.id != note.id)
+                self.pending = tuple(each for each in self.pending if each.id != note.id)
             case Took():
                 self.seconds[note.seq] = note.seconds
             case Tasked():

@@ -1,82 +1,73 @@
-"""What is said while a turn runs: it waits for the end of that turn, and is sent then, in its order.
+"""Requests that were made while a turn ran: they wait for its end, and are sent then, in order.
 
-It is kept beside the log, so it outlives the program. Only after a turn that finished the next request is sent by
-itself. After one that failed, was cancelled or ended with the program, what waits was perhaps said for another course
-of things: the person sends it (`Waiting.go_on`) or takes it back (`Waiting.withdraw`).
+They are kept beside the log, so they outlive the program. Only after a turn that finished the next one is sent
+automatically. After one that failed, was cancelled or ended with the program, the situation may have changed: the
+person sends it (`ChatSession.send_pending`) or withdraws it (`ChatSession.withdraw`).
 """
 
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING
 
-from autocompact.chat.events import WaitingChanged
-from autocompact.chat.notes import Queued, Unqueued
-from autocompact.chat.views import WaitingRequest
+from autocompact.chat.events import Emit, PendingChanged
+from autocompact.chat.notes import Notes, Queued, Unqueued
+from autocompact.chat.views import PendingRequest
 from autocompact.errors import InvalidInput
 
-if TYPE_CHECKING:
-    from autocompact.chat.session import ChatSession
 
-
-class Waiting:
-    """The requests of one session that wait.
+class PendingRequests:
+    """The pending requests of one conversation.
 
     Args:
-        session: whose.
+        conversation_id: of the conversation.
+        notes: keeps them.
+        emit: takes `PendingChanged`.
     """
 
-    def __init__(self, session: ChatSession) -> None:
-        self._of = session
+    def __init__(self, conversation_id: str, *, notes: Notes, emit: Emit) -> None:
+        self._id = conversation_id
+        self._notes = notes
+        self._emit = emit
 
     @property
-    def requests(self) -> tuple[WaitingRequest, ...]:
-        """The next one first."""
-        return self._of.notes.waiting
+    def requests(self) -> tuple[PendingRequest, ...]:
+        """All of them, the next one first."""
+        return self._notes.pending
 
-    async def add(self, text: str) -> WaitingRequest | None:
-        """Say something as soon as no turn runs; None if that is now, and it was sent.
+    def get(self, id: str) -> PendingRequest:
+        """The request ``id``.
 
         Raises:
-            InvalidInput: it is empty, or another program answers in this conversation.
+            InvalidInput: it is not pending any more.
+        """
+        for request in self.requests:
+            if request.id == id:
+                return request
+        raise InvalidInput("this message is not waiting any more: it was sent or withdrawn")
+
+    async def add(self, text: str) -> PendingRequest:
+        """Store a request at the end.
+
+        Raises:
             StoreError: it could not be stored.
         """
-        if not text.strip():
-            raise InvalidInput("there is nothing to send in an empty message")
-        if not self._of.running and not self.requests:
-            await self._of.send(text)
-            return None
-        request = WaitingRequest(id=uuid.uuid4().hex, text=text)
-        await self._of.notes.add(Queued(id=request.id, text=text))
-        self.tell()
-        if not self._of.running:  # the turn ended while it was stored
-            await self.go_on()
+        request = PendingRequest(id=uuid.uuid4().hex, text=text)
+        await self._notes.add(Queued(id=request.id, text=text))
+        self.emit_changed()
         return request
 
     async def withdraw(self, id: str) -> str:
-        """Take a request back; its text.
+        """Remove a request; returns its text.
 
         Raises:
-            InvalidInput: it does not wait any more.
+            InvalidInput: it is not pending any more.
             StoreError: that could not be stored.
         """
-        found = next((each for each in self.requests if each.id == id), None)
-        if found is None:
-            raise InvalidInput("this message does not wait any more: it was sent, or withdrawn")
-        await self._of.notes.add(Unqueued(id=id))
-        self.tell()
-        return found.text
+        request = self.get(id)
+        await self._notes.add(Unqueued(id=id))
+        self.emit_changed()
+        return request.text
 
-    async def go_on(self) -> None:
-        """Send the next one now. Nothing happens if none waits.
-
-        Raises:
-            InvalidInput: a turn is running, here or in another program.
-            StoreError: it could not be stored.
-        """
-        if self.requests:
-            await self._of.send_waiting(self.requests[0])
-
-    def tell(self) -> None:
-        """Tell what waits now."""
-        self._of.tell(WaitingChanged(conversation_id=self._of.id, waiting=self.requests))
+    def emit_changed(self) -> None:
+        """Emit the requests that are pending now."""
+        self._emit(PendingChanged(conversation_id=self._id, pending=self.requests))

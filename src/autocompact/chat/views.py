@@ -151,11 +151,11 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WaitingRequest:
+class PendingRequest:
     """Something that the person said while a turn was running: it is sent when that has ended.
 
     Attributes:
-        id: names it; give it to `autocompact.chat.pending_requests.Waiting.withdraw`.
+        id: names it; give it to `ChatSession.withdraw`.
         text: what was said.
     """
 
@@ -224,7 +224,7 @@ class SessionView:
         compacting: a compaction is being made on the turn's path or by hand: nothing can be sent now.
         meter: how full the context is.
         tasks: the agent's task list.
-        waiting: requests that wait for the end of the running turn, the next one first. With no turn running they
+        pending: requests that wait for the end of the running turn, the next one first. With no turn running they
             wait for the person: the last turn failed, was cancelled, or ended with the program.
     """
 
@@ -236,7 +236,7 @@ class SessionView:
     compacting: bool
     meter: MeterReading
     tasks: tuple[Task, ...]
-    waiting: tuple[WaitingRequest, ...] = ()
+    pending: tuple[PendingRequest, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

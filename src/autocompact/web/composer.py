@@ -11,7 +11,7 @@ from nicegui.events import GenericEventArguments
 
 from autocompact.chat import COMMANDS
 from autocompact.web.icons import icon
-from autocompact.web.pending_requests import WaitingList
+from autocompact.web.pending_requests import PendingList
 from autocompact.web.tasks import TaskList
 
 MOST = 950_000
@@ -43,7 +43,7 @@ class Composer:
         self._send = send
         with ui.element("div").classes("composer"):
             self.tasks = TaskList()
-            self.waiting = WaitingList(withdraw=withdraw, go_on=go_on)
+            self.pending = PendingList(withdraw=withdraw, go_on=go_on)
             self._compressing = (
                 ui.html(_COMPRESSING, sanitize=False).classes("compressing").props("role=status")
             )

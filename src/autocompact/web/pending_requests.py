@@ -8,14 +8,14 @@ from html import escape
 
 from nicegui import ui
 
-from autocompact.chat.views import WaitingRequest
+from autocompact.chat.views import PendingRequest
 from autocompact.web.icons import icon
 
 SHOWN = 300
 """Characters of a waiting request that are shown."""
 
 
-class WaitingList:
+class PendingList:
     """The requests that wait; it takes no room while there are none.
 
     Args:
@@ -30,7 +30,7 @@ class WaitingList:
         self._go_on = go_on
         self._list = ui.element("ul").classes("waiting").props('aria-label="Waiting messages"')
 
-    def show(self, requests: Sequence[WaitingRequest], *, running: bool) -> None:
+    def show(self, requests: Sequence[PendingRequest], *, running: bool) -> None:
         """Show these requests, the next one first; without a turn running the person says when it is sent."""
         self._list.clear()
         self._list.set_visibility(bool(requests))
@@ -38,9 +38,9 @@ class WaitingList:
             for n, request in enumerate(requests):
                 self._row(request, ready=not running and n == 0)
 
-    def _row(self, request: WaitingRequest, *, ready: bool) -> None:
+    def _row(self, request: PendingRequest, *, ready: bool) -> None:
         with ui.element("li"):
-            ui.html(waiting_html(request))
+            ui.html(pending_html(request))
             if ready:
                 with ui.element("button").classes("secondary").props("type=button") as now:
                     ui.html("Send now", sanitize=False, tag="span")
@@ -53,7 +53,7 @@ class WaitingList:
             back.on("click", partial(self._withdraw, request.id), args=[])
 
 
-def waiting_html(request: WaitingRequest) -> str:
+def pending_html(request: PendingRequest) -> str:
     """A request that waits, its beginning."""
     more = "…" if len(request.text) > SHOWN else ""
     return (

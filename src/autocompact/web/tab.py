@@ -15,7 +15,7 @@ from nicegui import Client, ui
 from nicegui.events import GenericEventArguments
 
 from autocompact import events as engine
-from autocompact.chat import ChatService, ChatSession, events
+from autocompact.chat import ChatService, ChatSession, events, run_command
 from autocompact.chat.events import ChatEvent
 from autocompact.chat.views import ConversationLine, Divider
 from autocompact.compaction.record import Compaction
@@ -119,7 +119,7 @@ class Tab:
         self.composer.running(on=view.turn is not None)
         self.composer.compressing(on=view.compacting, focus=False)
         self.composer.tasks.show(view.tasks)
-        self._show_waiting()
+        self._show_pending()
         self.head.show(view)
         if view.turn is None:
             self.live.fail(await self._failure())
@@ -138,9 +138,9 @@ class Tab:
                 return "There is no answer to this yet."
         return ""
 
-    def _show_waiting(self) -> None:
+    def _show_pending(self) -> None:
         session = self.session
-        self.composer.waiting.show(session.waiting.requests, running=session.running)
+        self.composer.pending.show(session.pending, running=session.running)
 
     def _unlisten(self) -> None:
         for stop in self._stops:
@@ -216,8 +216,8 @@ class Tab:
                 await self._conversation_changed(event)
             case events.TasksChanged():
                 self.composer.tasks.show(event.tasks)
-            case events.WaitingChanged():
-                self._show_waiting()
+            case events.PendingChanged():
+                self._show_pending()
             case events.ToolStarted():
                 pass
             case _:
@@ -226,7 +226,7 @@ class Tab:
     def _turn(self, event: events.TurnStarted | events.TurnEnded) -> None:
         started = isinstance(event, events.TurnStarted)
         self.composer.running(on=started)
-        self._show_waiting()
+        self._show_pending()
         self.live.restart()
         self.live.draw(last_seq=self.thread.last_seq, running=started)
         if isinstance(event, events.TurnEnded) and event.outcome == "failed":
@@ -298,19 +298,19 @@ class Tab:
         if text.startswith("/"):
             self._begin(self._command(text))
             return True
-        return await self._attempt(self.session.waiting.add(text))
+        return await self._attempt(self.session.send_later(text))
 
     async def _withdraw(self, id: str) -> None:
         try:
-            self.composer.give_back(await self.session.waiting.withdraw(id))
+            self.composer.give_back(await self.session.withdraw(id))
         except AutocompactError as error:
             self.say(str(error))
 
     async def _go_on(self) -> None:
-        await self._attempt(self.session.waiting.go_on())
+        await self._attempt(self.session.send_pending())
 
     async def _command(self, line: str) -> None:
-        reply = await self.session.command(line)
+        reply = await run_command(line, session=self.session, service=self.service)
         if reply.text:
             self.say(reply.text, kind="error" if reply.kind == "error" else "reply")
 
