@@ -189,7 +189,7 @@ class Chat:
         except KeyboardInterrupt:
             self.run(self.session.cancel())
             future.cancel()
-            shown.end(self._footer("stopped: what there is of the answer is kept"))
+            shown.end(self._footer("stopped: the partial answer is kept"))
             raise
         finally:
             self._loop.call(stop)
@@ -342,7 +342,7 @@ def _remark_html(event: object) -> str:
         case CompactionCompleted(success=False, message=message):
             return _line_html(f"Not compacted: {message}")
         case chat_events.TurnEnded(outcome="cancelled"):
-            return _line_html("cancelled: what there is of the answer is kept")
+            return _line_html("cancelled: the partial answer is kept")
         case _:
             return ""
 

@@ -110,7 +110,7 @@ def test_pages_in_any_order_show_what_was_not_replaced(
                 assert [entry.seq for entry in shown.entries] == wanted[-limit:]
                 everything = await session.history(before_seq=place, limit=limit, replaced=True)
                 for entry in everything.entries:
-                    assert (entry.standing == "replaced") == (entry.seq in gone)
+                    assert (entry.visibility == "replaced") == (entry.seq in gone)
 
     asyncio.run(pages())
 

@@ -240,11 +240,11 @@ async def test_compact_undo_and_the_dividers_of_the_history(tmp_path: Path) -> N
     assert after.breakdown["summary"]
     dividers = (*first.dividers, *page.dividers)
     assert len(dividers) == 1
-    assert dividers[0].in_force
+    assert dividers[0].active
     assert dividers[0].left == (1, dividers[0].after_seq)
     shown = (*first.entries, *page.entries)
     assert [entry.seq for entry in shown] == list(range(1, 25))
-    assert shown[0].standing == "summarised"
+    assert shown[0].visibility == "summarised"
     assert undone.text == "Undone: the model is sent the whole log again."
     assert session.meter().used >= before
 

@@ -224,7 +224,7 @@ def test_ctrl_c_stops_the_answer_and_keeps_its_half(place: Place) -> None:
             terminal.enter("Count.")
             terminal.until("one")
             terminal.press(CTRL_C)
-            terminal.until("[cancelled: what there is of the answer is kept]")
+            terminal.until("[cancelled: the partial answer is kept]")
             terminal.prompt()
             loop.run(provider.wait_for_abandoned())
             terminal.enter("Go on.")

@@ -210,7 +210,7 @@ def test_the_buttons_send_cancel_and_compact(tmp_path: Path) -> None:
     assert answered.startswith("<p><b>Hello &amp; &lt;b&gt;good&lt;/b&gt; day.")
     assert "<p>A short answer.</p>" in answered
     assert "<b>Compacted:</b>" in compacted
-    assert "cancelled: what there is of the answer is kept" in cancelled
+    assert "cancelled: the partial answer is kept" in cancelled
 
 
 async def _streaming(chat: Chat) -> None:

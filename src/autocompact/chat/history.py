@@ -34,7 +34,7 @@ async def history_page(
             if message.seq not in edits:
                 entries.append(log.entry(message))
             elif replaced:
-                entries.append(replace(log.entry(message), standing="replaced"))
+                entries.append(replace(log.entry(message), visibility="replaced"))
     dividers = _dividers(
         await conversation.records.all(), active=conversation.active_id, first=start, last=end
     )
@@ -60,7 +60,7 @@ def _dividers(records: Sequence[Compaction], *, active: str, first: int, last: i
         begin = before.through_seq + 1 if before else 1
         divider = Divider(
             record=record,
-            in_force=record.id == active,
+            active=record.id == active,
             left=(begin, record.through_seq) if record.through_seq >= begin else None,
         )
         if first <= divider.after_seq <= last:

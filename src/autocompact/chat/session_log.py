@@ -58,7 +58,7 @@ class SessionLog:
         masked = active is not None and any(mask.seq == seq for mask in active.masks)
         return Entry(
             message=message,
-            standing=("masked" if masked else "sent") if conversation.shows(seq) else "summarised",
+            visibility=("masked" if masked else "sent") if conversation.shows(seq) else "summarised",
             cut=self._notes.cuts.get(seq, ""),
             seconds=self._notes.seconds.get(seq),
             pinned=seq in conversation.state.pins,

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from autocompact.compaction.record import Compaction
 from autocompact.core.messages import Message
 
-Standing: TypeAlias = Literal["sent", "summarised", "masked", "replaced"]
+Visibility: TypeAlias = Literal["sent", "summarised", "masked", "replaced"]
 """Whether the model sees a message as it is, through the summary, with stubs for its tool outputs, or not at all."""
 
 Cut: TypeAlias = Literal["", "cancelled", "failed", "interrupted", "length"]
@@ -49,7 +49,7 @@ class Entry:
     Attributes:
         message: its parts, ``seq``, role, time, model. Tool results are messages of their own; `ToolResult.call_id`
             says which call they answer.
-        standing: what the model sees of it.
+        visibility: what the model sees of it.
         cut: why it is only half an answer, "" if it is whole.
         seconds: how long the tool took whose result it is, None where nobody measured.
         pinned: it stays verbatim through every compaction.
@@ -57,7 +57,7 @@ class Entry:
     """
 
     message: Message
-    standing: Standing = "sent"
+    visibility: Visibility = "sent"
     cut: Cut = ""
     seconds: float | None = None
     pinned: bool = False
@@ -75,13 +75,13 @@ class Divider:
 
     Attributes:
         record: summary, ledger, receipt, status and what it covers (``from_seq`` to ``through_seq``).
-        in_force: the model is told of everything above through this one.
+        active: it is the active compaction: the model sees its summary instead of everything above.
         left: numbers of the messages that left the context with it, the first and the last; None if it only showed
             tool outputs as stubs.
     """
 
     record: Compaction
-    in_force: bool
+    active: bool
     left: tuple[int, int] | None
 
     @property

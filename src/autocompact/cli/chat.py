@@ -49,12 +49,12 @@ class Options(TypedDict):
     flag_value=_LAST,
     default=None,
     metavar="[ID]",
-    help="Go on with the conversation ID (or what it begins with), or with the last one.",
+    help="Continue the conversation whose id is or begins with ID, or the last one.",
 )
 @click.option(
     "--model",
     metavar="NAME",
-    help="Who answers: offline, or PROVIDER:MODEL.  [default: what the environment offers]",
+    help="Model: offline, or PROVIDER:MODEL.  [default: what the environment offers]",
 )
 @click.option(
     "--workspace",
@@ -181,12 +181,12 @@ def _read() -> str:
         content = sys.stdin.buffer.read(MOST_PIPED + 1)
     if len(content) > MOST_PIPED:
         raise InvalidInput(
-            f"what is piped in is larger than {MOST_PIPED:,} bytes: send less of it, or let the agent read a file"
+            f"the piped input is larger than {MOST_PIPED:,} bytes: send less, or let the agent read a file"
         )
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"the question on stdin is no UTF-8 (byte {error.start:,})") from error
+        raise InvalidInput(f"the question on stdin is not UTF-8 (byte {error.start:,})") from error
 
 
 def _tell_how_to_resume(session: ChatSession, **options: Unpack[Options]) -> None:

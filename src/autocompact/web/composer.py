@@ -121,12 +121,12 @@ def _commands() -> str:
 
 _COMPRESSING = f"{icon('wait')}<span>Compressing context…</span>"
 _EDITING = (
-    f"{icon('edit')}<span>You are changing message <b id='edited'></b>. What came after it is kept, but not sent any "
-    f"more.</span><button type='button' class='quiet' id='unedit'>{escape('Cancel')}</button>"
+    f"{icon('edit')}<span>Editing message <b id='edited'></b>. Later messages are kept, but no longer sent."
+    f"</span><button type='button' class='quiet' id='unedit'>{escape('Cancel')}</button>"
 )
 _BESIDE = (
     '<ul id="completions" role="listbox" aria-label="Commands" hidden></ul>'
     f'<p id="toolong" role="alert" hidden>Too long to send: <b id="length"></b> characters, at most {MOST:,} may be sent. '
-    "Put it into a file of the workspace, and name that.</p>"
+    "Save it as a file in the workspace, and refer to that.</p>"
     f'<button type="button" id="to-end" aria-label="To the end" title="To the end" hidden>{icon("down")}</button>'
 )

@@ -46,10 +46,10 @@ class PendingList:
                     ui.html("Send now", sanitize=False, tag="span")
                 now.on("click", self._go_on, args=[])
             with (
-                ui.element("button").classes("back").props('type=button title="Take back"') as back,
+                ui.element("button").classes("back").props('type=button title="Withdraw"') as back,
             ):
                 ui.html(icon("close"), sanitize=False, tag="span")
-            back.props["aria-label"] = f"Take back: {request.text[:60]}"
+            back.props["aria-label"] = f"Withdraw: {request.text[:60]}"
             back.on("click", partial(self._withdraw, request.id), args=[])
 
 

@@ -102,10 +102,10 @@ class Preview:
             return
         except Exception:
             log.exception("a compaction could not be previewed")
-            self._told.content = "<span>There is no preview: the log has the details.</span>"
+            self._told.content = "<span>The preview failed: the server's log has the details.</span>"
             return
         if record is None:
-            self._told.content = "<span>There is nothing to gain: the context is small already.</span>"
+            self._told.content = "<span>There is nothing to compact: the context is already small.</span>"
             return
         await self._show(record)
 
@@ -136,6 +136,6 @@ def figures_html(record: Compaction, *, left: tuple[int, int] | None) -> str:
     stubs = f"{plural(len(record.masks), 'tool output')} shown as stubs. " if record.masks else ""
     return (
         f"<p><b>{receipt.tokens_before:,} → {receipt.tokens_after:,} tokens</b> ({share:.0%} less). {leave}{stubs}"
-        f"Of what was found in them {plural(receipt.stated, 'entry is', many='entries are')} stated, {receipt.referenced:,} only referenced, "
-        f"{receipt.missing:,} missing: a search finds them. The messages stay in sight, and you can undo it.</p>"
+        f"Of the ledger, {plural(receipt.stated, 'entry is', many='entries are')} stated in the summary, {receipt.referenced:,} only referenced, "
+        f"{receipt.missing:,} missing (search finds them). The messages stay visible, and you can undo this.</p>"
     )

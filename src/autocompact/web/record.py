@@ -16,11 +16,11 @@ from autocompact.core.references import reference
 from autocompact.ledger.entries import Entry, Kind
 from autocompact.web.render import duration
 
-Section: TypeAlias = Literal["Summary", "Ledger", "Receipt", "What left"]
+Section: TypeAlias = Literal["Summary", "Ledger", "Receipt", "Messages"]
 
-_SECTIONS: tuple[Section, ...] = ("Summary", "Ledger", "Receipt", "What left")
+_SECTIONS: tuple[Section, ...] = ("Summary", "Ledger", "Receipt", "Messages")
 _LEFT = 300
-"""Messages that "What left" lists."""
+"""Messages that "Messages" lists."""
 
 _KINDS: dict[Kind, str] = {
     "rule": "Rules",
@@ -84,14 +84,14 @@ class RecordSections:
                 content = ledger_html(self.record)
             case "Receipt":
                 content = receipt_html(self.record)
-            case "What left":
+            case "Messages":
                 content = await self._what_left()
         if not self._content.is_deleted:  # it was closed meanwhile
             self._content.content = content
 
     async def _what_left(self) -> str:
         if self._left is None:
-            return "<p>No message left: only outputs of tools are shown to the model as stubs.</p>"
+            return "<p>No message left the context: only tool outputs became stubs.</p>"
         first, through = self._left
         messages = await self._session.conversation.history(
             from_seq=first, through_seq=min(through, first + _LEFT - 1)
@@ -102,7 +102,7 @@ class RecordSections:
 def summary_html(record: Compaction, *, last_seq: int) -> str:
     """What the model is told of everything above."""
     if not record.summary:
-        return "<p>There is no summary: only outputs of tools became stubs.</p>"
+        return "<p>There is no summary: only tool outputs became stubs.</p>"
     focus = f"<p class='note'>Focus: {escape(record.focus)}</p>" if record.focus else ""
     return focus + safe_html(record.summary, references=last_seq, bare=True)
 
@@ -153,7 +153,7 @@ def receipt_rows(receipt: Receipt) -> list[tuple[str, str]]:
             "Checked",
             f"{receipt.stated:,} stated, {receipt.referenced:,} referenced, {receipt.missing:,} missing",
         ),
-        ("Stubs", f"{receipt.masked} outputs of tools" if receipt.masked else ""),
+        ("Stubs", f"{receipt.masked} tool outputs" if receipt.masked else ""),
         ("Rung", receipt.rung),
         ("Summary by", receipt.model),
         ("Cause", receipt.trigger),

@@ -114,7 +114,7 @@ class Tab:
         self.thread.running(view.turn)
         self.live.fail("")
         self.live.show(view.turn, last_seq=self.thread.last_seq)
-        self._shown = self._standing()
+        self._shown = self._visible_state()
         self.notices.clear()
         self.composer.running(on=view.turn is not None)
         self.composer.compressing(on=view.compacting, focus=False)
@@ -135,7 +135,7 @@ class Tab:
             if why := self.session.entry(message).failure:
                 return why
             if message.is_request or message.role == "tool":
-                return "There is no answer to this yet."
+                return "This message has no answer yet."
         return ""
 
     def _show_pending(self) -> None:
@@ -235,11 +235,11 @@ class Tab:
 
     async def _meter(self, event: events.MeterChanged) -> None:
         self.head.meter.show(event.meter)
-        if self._standing() != self._shown:
-            self._shown = self._standing()
+        if self._visible_state() != self._shown:
+            self._shown = self._visible_state()
             await self.thread.refresh()
 
-    def _standing(self) -> tuple[str, frozenset[int]]:
+    def _visible_state(self) -> tuple[str, frozenset[int]]:
         """What decides how messages stand: the compaction in force, and the pins."""
         conversation = self.session.conversation
         return conversation.active_id, frozenset(conversation.state.pins)
@@ -264,7 +264,7 @@ class Tab:
     def _completed(self, event: engine.CompactionCompleted) -> None:
         """What came of a compaction: that it was made, the divider shows."""
         if not event.success:
-            self.say(f"The context was not compressed: {event.message}", about=event.message)
+            self.say(f"The context was not compacted: {event.message}", about=event.message)
 
     async def _conversation_changed(self, event: events.ConversationChanged) -> None:
         if event.deleted and event.conversation_id == self.session.id:
@@ -356,7 +356,7 @@ class Tab:
         (message,) = await self.session.conversation.history(from_seq=seq, through_seq=seq)
         texts = [(result.text, "Result") for result in message.results] or [(message.text, "Message")]
         shown = "".join(output_html(text, seq=0, label=label, most=None) for text, label in texts)
-        self.dialogs.text(f"The whole of m{seq}", shown)
+        self.dialogs.text(f"Full text of m{seq}", shown)
 
     async def _jump(self, reference: str) -> None:
         """Go to what a reference names: a message here, a message of another conversation, or a memory file."""

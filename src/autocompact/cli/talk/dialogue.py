@@ -31,19 +31,19 @@ from autocompact.files import replace_file
 T = TypeVar("T")
 
 TICK = 0.12
-"""Seconds between two pictures of what is waited for."""
+"""Seconds between two frames of the waiting line."""
 SHOWN = 12
 """Messages of the history that are shown when a conversation is opened."""
 REMEMBERED = 500
 """Requests of a conversation that the arrow keys go back to,"""
 LOOKED_AT = 5_000
-"""among so many of its last messages."""
+"""among this many of its last messages."""
 
 OWN_COMMANDS = (
-    Command(name="/edit", arguments="[m12] TEXT", help="Say something else in place of a request."),
+    Command(name="/edit", arguments="[m12] TEXT", help="Send another text in place of a request."),
     Command(name="/list", arguments="", help="Show the conversations."),
     Command(name="/new", arguments="", help="Begin a new conversation."),
-    Command(name="/resume", arguments="[ID]", help="Go on with another conversation, or the last one."),
+    Command(name="/resume", arguments="[ID]", help="Continue another conversation, or the last one."),
     Command(name="/export", arguments="[FILE]", help="Write this conversation as Markdown, or as FILE.json."),
     Command(
         name="/delete",
@@ -54,16 +54,16 @@ OWN_COMMANDS = (
 )
 _HINT = (
     "Tab completes commands. Alt+Enter, or a backslash before Enter, begins a new line; a pasted text is one message. A "
-    "line that begins with a space is no command. Ctrl-C stops an answer, Ctrl-D leaves."
+    "line that begins with a space is not a command. Ctrl-C stops an answer, Ctrl-D leaves."
 )
 
 
 class Follower:
-    """Lets work run in the service's thread, and shows what is heard meanwhile.
+    """Runs work in the service's thread, and shows the events meanwhile.
 
     Args:
-        loop: where the service runs.
-        session: whose events are heard.
+        loop: thread that the service runs in.
+        session: whose events are shown.
         screen: shows them.
         ask: puts a question to the person; None says no to all.
     """
@@ -148,7 +148,7 @@ class Dialogue:
     """The person at the terminal, and one conversation after the other.
 
     Args:
-        loop: where the service runs.
+        loop: thread that the service runs in.
         service: it.
         session: the conversation to begin with.
         screen: shows what happens.
