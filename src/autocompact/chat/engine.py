@@ -92,14 +92,14 @@ class Engine:
         return compactor
 
     async def open(self, conversation_id: str) -> Conversation:
-        """A conversation, kept for this model."""
+        """Open a conversation for this model."""
         key = Key(conversation=conversation_id, namespace=self._config.namespace)
         if await is_example(self._store, key):
             return await self.open_example()
         return await self.compactor.open(conversation_id, namespace=key.namespace)
 
     async def open_example(self) -> Conversation:
-        """The example. It is no memory of the person's: it is never archived."""
+        """Open the example conversation; it is never archived."""
         self._example = self._example or self._compactor(None)
         return await self._example.open(EXAMPLE, namespace=self._config.namespace)
 

@@ -1,4 +1,4 @@
-"""A model whose packages are loaded while the person types: seconds of importing that nobody has to wait for."""
+"""Lazy responder: the packages of a model, which take seconds to import, are loaded in the background."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from importlib.util import find_spec
 
 from autocompact.chat.loading import LOADING
 from autocompact.chat.model_choices import Access
-from autocompact.chat.responder import Asked, Piece, Responder
+from autocompact.chat.responder import ModelRequest, Piece, Responder
 
 MISSING = 'talking to models needs further packages: pip install "autocompact[chat]"'
 
@@ -42,14 +42,14 @@ class LazyResponder:
         )
         loading.start()
 
-    async def answer(self, asked: Asked) -> AsyncGenerator[Piece]:
+    async def answer(self, request: ModelRequest) -> AsyncGenerator[Piece]:
         """See `Responder.answer`.
 
         Raises:
             ImportError: one of the packages cannot be loaded.
         """
         responder = await asyncio.shield(asyncio.wrap_future(self._loaded))
-        async with aclosing(responder.answer(asked)) as pieces:
+        async with aclosing(responder.answer(request)) as pieces:
             async for piece in pieces:
                 yield piece
 

@@ -1,4 +1,4 @@
-"""The conversations of one person (or tenant) and what answers in them. One instance per process."""
+"""The service: the conversations of one person (or tenant). One instance per process."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class ChatService:
     # Conversations
 
     async def conversations(self) -> tuple[ConversationLine, ...]:
-        """All of them, the last used first; new ones without a message at the beginning."""
+        """All conversations: new ones without a message first, then the last used first."""
         await self._titles.catch_up()
         stored = await self._stored()
         lines = [
@@ -125,7 +125,7 @@ class ChatService:
         return session is not None and session.running
 
     async def create(self, title: str = "") -> ChatSession:
-        """A new conversation. It is stored with its first message."""
+        """Create a conversation. It is stored with its first message."""
         day = self._clock.now()[:10]
         session = await self._opened(f"{day}-{uuid.uuid4().hex[:8]}")
         self._unsaid[session.id] = None
@@ -134,9 +134,9 @@ class ChatService:
         return session
 
     async def open(self, id: str) -> ChatSession:
-        """The session of a conversation, the same one for everybody who has it at the same time.
+        """The session of a conversation; everybody who has it open gets the same one.
 
-        Those that nobody uses, the last used ones aside, are let go, and read from the store when they are opened next.
+        Idle sessions beyond `ChatConfig.idle_sessions` are evicted, and loaded from the store when they are opened next.
 
         Raises:
             InvalidInput: there is none of that id.
@@ -150,7 +150,11 @@ class ChatService:
         return await self._opened(id, first_words=first_words)
 
     async def _check(self, id: str) -> str:
-        """The first words of a conversation that there is."""
+        """The first words of a conversation.
+
+        Raises:
+            InvalidInput: it does not exist.
+        """
         known = {info.key.conversation: info.title for info in await self._stored()}
         if id not in known and id not in self._unsaid and self.sessions.get(id) is None:
             raise InvalidInput(f"there is no conversation {id!r}: it was deleted, or never was")
@@ -221,7 +225,7 @@ class ChatService:
             self._notify(events.ConversationChanged(conversation_id=id, title=title))
 
     async def traces(self, id: str) -> Traces:
-        """What `delete` would remove, and what it leaves: for the question before it.
+        """What `delete` would remove, and what it leaves: for the confirmation before it.
 
         Raises:
             InvalidInput: there is none of that id, or an archive names it in lines that are no entry.
@@ -231,7 +235,7 @@ class ChatService:
         return await find_traces(self.store, self._key(id), folders=self._memory_folders())
 
     async def delete(self, id: str) -> None:
-        """Remove a conversation everywhere, archives included; a running turn is ended.
+        """Delete a conversation everywhere, archives included; a running turn is ended.
 
         Raises:
             InvalidInput: there is none of that id, or an archive names it in lines that are no entry; it is as it was.
@@ -270,18 +274,18 @@ class ChatService:
         self._notify(events.ConversationChanged(conversation_id=id, deleted=True))
 
     async def _clear(self) -> None:
-        """Clear the store's files of what deleted conversations left in unused places."""
+        """Clear remains of deleted conversations from unused pages of the store's files."""
         try:
             await self.store.purge()
         except StoreError as error:  # the next deletion, or the next end of a service, tries again
             log.warning("traces of a deleted conversation may be left in the file", extra=log_data(error))
 
     async def export(self, id: str, *, format: ExportFormat = "markdown") -> bytes:
-        """The whole conversation; compactions change nothing of it.
+        """Export the whole conversation, regardless of compactions.
 
         Args:
             id: of the conversation.
-            format: "markdown" for people, "json" an archive from which nothing is missing (`autocompact import` reads
+            format: "markdown" for people, "json" a complete archive (`autocompact import` reads
                 it), "jsonl", "openai" and "anthropic" messages.
 
         Raises:
@@ -300,7 +304,7 @@ class ChatService:
         return b"".join(render(archive, format))
 
     async def search(self, query: str, *, k: int = RESULTS) -> tuple[Found, ...]:
-        """The likeliest places in all conversations and the memory files; references name the conversation.
+        """Search all conversations and the memory files; references in the results name the conversation.
 
         Raises:
             InvalidInput: an empty query.
@@ -317,9 +321,9 @@ class ChatService:
         return await recall.search(query, k, scope="all")
 
     async def seed_example(self) -> ChatSession | None:
-        """On the first start, a conversation to look at, with tool calls and a compaction; None if it is not the first.
+        """On the first start, create an example conversation with tool calls and a compaction; None on later starts.
 
-        What older versions archived of it is taken out of the memory folder.
+        Entries about it that older versions archived are removed from the memory folder.
         """
         await self._clean_archive()
         if not await self._titles.is_first_start():
@@ -367,7 +371,7 @@ class ChatService:
     # Listening
 
     def listen(self, listener: Callable[[events.ConversationChanged], None]) -> Callable[[], None]:
-        """Call ``listener`` whenever the list of conversations is to be read again; returns what ends that."""
+        """Call ``listener`` whenever the list of conversations changes; returns the function that ends that."""
         self._listeners.append(listener)
 
         def stop() -> None:

@@ -18,7 +18,7 @@ from typing import Literal
 
 from autocompact.chat import events
 from autocompact.chat.notes import CutShort, Took
-from autocompact.chat.responder import Asked, Reply
+from autocompact.chat.responder import ModelRequest, Reply
 from autocompact.chat.session_context import SessionContext
 from autocompact.chat.session_log import result_message
 from autocompact.chat.turn_journal import TurnJournal
@@ -140,7 +140,7 @@ class Turn:
         self._discard()
         context = self._context
         self._journal.answer(after=len(context.conversation))
-        asked = Asked(
+        request = ModelRequest(
             system=context.prefix.system,
             messages=sent.messages,
             toolbox=context.prefix.toolbox,
@@ -148,7 +148,7 @@ class Turn:
             max_tokens=context.conversation.shared.budget.reserve,
         )
         reply: Reply | None = None
-        async for piece in context.responder.answer(asked):
+        async for piece in context.responder.answer(request):
             if isinstance(piece, Reply):
                 reply = piece
             else:

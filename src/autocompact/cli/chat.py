@@ -21,7 +21,7 @@ from autocompact.errors import InvalidInput, ModelError
 
 if TYPE_CHECKING:
     from autocompact.chat import ChatService, ChatSession
-    from autocompact.chat.from_settings import ChatPlace
+    from autocompact.chat.from_settings import ChatSetup
     from autocompact.chat.loop_thread import LoopThread
 
 _LAST = ""
@@ -103,8 +103,8 @@ def _service(**options: Unpack[Options]) -> Generator[tuple[LoopThread, ChatServ
         loop.close()
 
 
-def _place(**options: Unpack[Options]) -> ChatPlace:
-    from autocompact.chat.from_settings import chat_place
+def _place(**options: Unpack[Options]) -> ChatSetup:
+    from autocompact.chat.from_settings import chat_setup
 
     given = {
         "chat.model": ("--model", options["model"]),
@@ -115,7 +115,7 @@ def _place(**options: Unpack[Options]) -> ChatPlace:
     }
     options_given = {path: pair for path, pair in given.items() if pair[1] is not None}
     settings = loaded(options=options_given).settings
-    return chat_place(settings, folder=Path.cwd(), namespace=options["namespace"])
+    return chat_setup(settings, folder=Path.cwd(), namespace=options["namespace"])
 
 
 async def _opened(service: ChatService, *, resume: str | None, model: str | None) -> ChatSession:

@@ -20,7 +20,7 @@ from typing import Annotated, BinaryIO, Literal, TypeAlias
 import msgspec
 
 from autocompact.chat.config import CommandRules
-from autocompact.chat.tools.box import Asking, Tool, ToolError, tool
+from autocompact.chat.tools.box import AskPermission, Tool, ToolError, tool
 
 NAME = "run_command"
 DRAIN_SECONDS = 1.0
@@ -119,7 +119,7 @@ def _program(word: str, pattern: str) -> str:
 def command_tool(folder: Path, rules: CommandRules) -> Tool:
     """``run_command`` in ``folder``."""
 
-    async def run(asked: CommandArguments, asking: Asking) -> str:
+    async def run(asked: CommandArguments, asking: AskPermission) -> str:
         match verdict(asked.command, rules):
             case "refuse":
                 raise ToolError(

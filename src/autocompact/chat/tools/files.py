@@ -9,7 +9,7 @@ from typing import Annotated, TypeVar
 
 import msgspec
 
-from autocompact.chat.tools.box import Asking, Tool, ToolError, tool
+from autocompact.chat.tools.box import AskPermission, Tool, ToolError, tool
 from autocompact.chat.tools.workspace import Workspace
 from autocompact.core.plurals import plural
 
@@ -65,10 +65,10 @@ def file_tools(workspace: Workspace) -> list[Tool]:
     ]
 
 
-def threaded(work: Callable[[A], str]) -> Callable[[A, Asking], asyncio.Future[str]]:
+def threaded(work: Callable[[A], str]) -> Callable[[A, AskPermission], asyncio.Future[str]]:
     """What a tool runs whose work blocks."""
 
-    def run(asked: A, _asking: Asking) -> asyncio.Future[str]:
+    def run(asked: A, _asking: AskPermission) -> asyncio.Future[str]:
         return asyncio.ensure_future(asyncio.to_thread(work, asked))
 
     return run

@@ -12,7 +12,7 @@ from pydantic_ai.exceptions import ModelRetry, ToolFailed
 from pydantic_ai.mcp import MCPToolset, load_mcp_toolsets
 from pydantic_ai.messages import BinaryContent
 
-from autocompact.chat.tools.box import LONGEST_NAME, Asking, Tool, ToolError
+from autocompact.chat.tools.box import LONGEST_NAME, AskPermission, Tool, ToolError
 from autocompact.errors import InvalidInput
 
 _NO_NAME = re.compile(r"[^a-zA-Z0-9_-]")
@@ -50,8 +50,8 @@ class McpServer:
             for each in await self._toolset.list_tools()
         ]
 
-    def _run(self, name: str) -> Callable[[Mapping[str, Any], Asking], Awaitable[str]]:
-        async def run(given: Mapping[str, Any], _asking: Asking) -> str:
+    def _run(self, name: str) -> Callable[[Mapping[str, Any], AskPermission], Awaitable[str]]:
+        async def run(given: Mapping[str, Any], _asking: AskPermission) -> str:
             try:
                 result = await self._toolset.direct_call_tool(name, dict(given))
             except (ModelRetry, ToolFailed) as error:

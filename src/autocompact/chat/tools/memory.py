@@ -1,4 +1,4 @@
-"""What the agent remembers: search and expansion of everything said, notes in the memory files, the task list."""
+"""Memory tools: search and expansion of the conversation, notes in the memory files, the task list."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Annotated, Any, get_args
 import msgspec
 
 from autocompact.chat.task_list import TaskList
-from autocompact.chat.tools.box import Asking, Tool, ToolError, tool
+from autocompact.chat.tools.box import AskPermission, Tool, ToolError, tool
 from autocompact.chat.views import Task, TaskState
 from autocompact.core.plurals import plural
 from autocompact.ports import Clock
@@ -49,7 +49,7 @@ class RememberArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 def remember_tool(folder: Path, clock: Clock) -> Tool:
     """``remember``: an observation in the memory folder, or the confirmation of one."""
 
-    async def run(asked: RememberArguments, _asking: Asking) -> str:
+    async def run(asked: RememberArguments, _asking: AskPermission) -> str:
         observed = await asyncio.to_thread(observe, folder, asked.text, clock=clock)
         confirmed = f" (confirmed {plural(observed.confirmations, 'time')})" if observed.confirmations else ""
         return f"Stands in {observed.file}: {observed.text}{confirmed}"
@@ -60,7 +60,7 @@ def remember_tool(folder: Path, clock: Clock) -> Tool:
 def memory_tools(recall: Recall, task_list: TaskList) -> list[Tool]:
     """``memory_search``, ``memory_expand`` and ``tasks``."""
 
-    async def tasks(asked: TasksArguments, _asking: Asking) -> str:
+    async def tasks(asked: TasksArguments, _asking: AskPermission) -> str:
         if asked.tasks is not None:
             await task_list.replace(tuple(Task(text=each.text, state=each.state) for each in asked.tasks))
         lines = (f"[{_SIGNS[task.state]}] {task.text}" for task in task_list.tasks)
@@ -71,7 +71,7 @@ def memory_tools(recall: Recall, task_list: TaskList) -> list[Tool]:
 
 
 def _recall_tool(recall: Recall, schema: Mapping[str, Any]) -> Tool:
-    async def run(given: Mapping[str, Any], _asking: Asking) -> str:
+    async def run(given: Mapping[str, Any], _asking: AskPermission) -> str:
         answer = await recall.call(schema["name"], given)
         if answer.startswith("Error: "):
             raise ToolError(answer.removeprefix("Error: "))
