@@ -138,7 +138,7 @@ class Chat:
         return result
 
     def should_compact(self) -> bool:
-        """Whether the tokens that the provider reported have reached the threshold; a compaction resets it."""
+        """True if the reported tokens have reached the threshold; a compaction resets it."""
         return self._loop.call(self.session.conversation.should_compact)
 
     def compactions(self) -> tuple[Compaction, ...]:
@@ -146,11 +146,11 @@ class Chat:
         return self.run(self.session.compactions())
 
     def undo(self) -> None:
-        """Take the compaction in force back; what was said since stays."""
+        """Undo the active compaction; later messages stay."""
         self.run(self.session.undo())
 
     def meter(self) -> MeterReading:
-        """How full the context is."""
+        """The size of the context."""
         return self._loop.call(self.session.meter)
 
     def close(self) -> None:
@@ -245,7 +245,7 @@ async def _turn(session: ChatSession, text: str) -> None:
 
 
 def meter_html(meter: MeterReading, *, model: str, note: str = "") -> str:
-    """How full the context is, as a line."""
+    """The size of the context, as a line."""
     threshold = f", compaction at {meter.threshold:,}" if meter.threshold else ""
     told = f"{escape(model)}: {meter.used:,} of {meter.window:,} tokens{threshold}"
     bar = f'<progress max="{meter.threshold or meter.window}" value="{meter.used}"></progress>'
@@ -290,7 +290,7 @@ class Shown:
         self._last = ""
 
     def show(self, event: object, *, summary: str) -> None:
-        """Take in an event for `draw`; there is nothing to see of most kinds. ``summary`` is the one in force."""
+        """Take in an event for `draw`; there is nothing to see of most kinds. ``summary`` is the active one."""
         match event:
             case CompactionCompleted(success=True, receipt=Receipt() as receipt):
                 self._keep(notice_html(receipt, summary=summary))
@@ -337,7 +337,7 @@ def _line_html(text: str) -> str:
 
 
 def _remark_html(event: object) -> str:
-    """What is to be said of an event, "" if nothing."""
+    """A remark on an event, "" for most."""
     match event:
         case CompactionCompleted(success=False, message=message):
             return _line_html(f"Not compacted: {message}")
@@ -353,7 +353,7 @@ def _tool_html(event: chat_events.ToolFinished) -> str:
 
 
 def history_html(page: HistoryPage) -> str:
-    """What was said before."""
+    """The earlier messages."""
     dividers = {divider.after_seq: divider.record for divider in page.dividers}
     pieces: list[str] = []
     for entry in page.entries:

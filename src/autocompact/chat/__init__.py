@@ -9,12 +9,12 @@ Nothing here knows of a screen. Where state is, and who may write it:
 
 - `service.ChatService`: the list of conversations, their titles, and the sessions in memory (`session_cache`). It knows
   the sessions; they do not know it.
-- `session.ChatSession`: everything of one conversation in use: title, listeners, running turn. It is the only one that
-  writes its state. It hands its parts a frozen `session_context.SessionContext`.
-- the parts: `turn_runner` (one turn at a time, each a `turn.Turn`), `recovery` (the turn of a program that died),
-  `session_log` (appends messages, follows other programs), `pending_requests`, `task_list`, `request_prefix` (system
-  prompt and tools), `edits` and `history` (pages). They return results and emit events (`events`), which the session
-  applies and passes on to its listeners.
+- `session.ChatSession`: one conversation in use: title, listeners, and the parts below. Only its own methods write this
+  state. It hands the parts a frozen `session_context.SessionContext`, and makes a new one for another model.
+- the parts, each of which writes only what it holds itself: `turn_runner` (one turn at a time, each a `turn.Turn`, with
+  `recovery` for the turn of a program that died), `session_log` (appends messages, follows other programs),
+  `pending_requests`, `task_list`, `request_prefix` (system prompt and tools), `edits` and `history` (pages). They return
+  results and emit events (`events`), which the session applies and passes on to its listeners; none knows the session.
 - stored beside the log: `notes` (model, failures, pending requests, tasks) and `turn_journal` (the running answer).
 
 Models: `model_choices` finds them, `engine` pairs one with a compactor, `responder` is the seam behind which `remote`

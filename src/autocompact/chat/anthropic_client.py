@@ -11,7 +11,7 @@ from pydantic_ai.providers.anthropic import AnthropicProvider
 from autocompact.chat.model_choices import Access
 
 _CONNECTING = Timeout(None, connect=5.0)
-"""How long to wait for an answer is not the SDK's to say: it would ask again, and wait as long once more."""
+"""Timeouts of the SDK, for connecting only: with one for answers it would retry, and wait as long again."""
 
 
 def anthropic_model(found: Access, *, key: str) -> tuple[AnthropicModel, Callable[[], Awaitable[None]]]:

@@ -18,7 +18,7 @@ Kind: TypeAlias = Literal["text", "error", "found", "turn"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandReply:
-    """What a slash command answers.
+    """The reply of a slash command.
 
     Attributes:
         kind: "text"; "error"; "found", search results; "turn", the agent works now.

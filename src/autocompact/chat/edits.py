@@ -1,4 +1,4 @@
-"""Which messages were replaced by a later one: read back from the end of the log, only as far as a page needs it.
+"""Messages that were replaced by a later one: read back from the end of the log, only as far as a page needs it.
 
 For the end of the log the messages in memory say it, so opening a conversation reads no more than its context.
 """

@@ -68,7 +68,7 @@ def _dividers(records: Sequence[Compaction], *, active: str, first: int, last: i
 
 
 def usage_points(messages: Iterable[Message]) -> tuple[UsagePoint, ...]:
-    """What the provider reported for each answer."""
+    """The usage that the provider reported for each answer."""
     return tuple(
         UsagePoint(
             seq=message.seq,

@@ -55,7 +55,7 @@ def safe_html(
 
 
 def safe_link(url: str) -> bool:
-    """Whether a link to ``url`` is shown as one."""
+    """True if ``url`` may become a link."""
     if min(url, default=" ") <= " ":
         return False
     try:

@@ -225,7 +225,7 @@ class ChatService:
             self._notify(events.ConversationChanged(conversation_id=id, title=title))
 
     async def traces(self, id: str) -> Traces:
-        """What `delete` would remove, and what it leaves: for the confirmation before it.
+        """List what `delete` would remove and what it would leave, for the confirmation before it.
 
         Raises:
             InvalidInput: there is none of that id, or an archive names it in lines that are no entry.

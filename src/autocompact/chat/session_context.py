@@ -1,4 +1,4 @@
-"""What the parts of a session work with: handed down as one frozen value.
+"""Session context: everything that the parts of a session work with, as one frozen value.
 
 A part (`Turn`, `TurnRunner`, recovery, the history) reads this and nothing else. News goes up as events (`emit`),
 results as return values; no part knows the session or the service.
@@ -24,7 +24,7 @@ from autocompact.recall import Recall
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceContext:
-    """What all sessions of a service share.
+    """The objects that all sessions of a service share.
 
     Attributes:
         store: keeps the conversations.

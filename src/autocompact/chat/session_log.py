@@ -16,7 +16,7 @@ from autocompact.ports import Clock
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Followed:
-    """What other programs did to the log.
+    """Changes of other programs to the log.
 
     Attributes:
         changed: they appended messages.

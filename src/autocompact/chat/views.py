@@ -109,7 +109,7 @@ class HistoryPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeterReading:
-    """How full the context is; all figures in tokens.
+    """The size of the context; all figures in tokens.
 
     Attributes:
         used: by the next request; meter and trigger use this figure.

@@ -24,7 +24,7 @@ class Announcer:
     def __init__(self) -> None:
         self._html = ui.html("").classes("sr").props("id=announcer role=status aria-live=polite")
 
-    def hear(self, event: ChatEvent) -> None:
+    def announce(self, event: ChatEvent) -> None:
         """Say what a person who does not see the page should know of."""
         words = announced(event)
         if words:

@@ -71,9 +71,9 @@ def page_app(opening: Opening, *, token: str, hosts: frozenset[str] = frozenset(
 
 
 async def _load_model(service: ChatService) -> None:
-    """What a new conversation's model needs, seconds of importing, begins to load before somebody opens the page."""
+    """Begin to import the packages of the default model, which takes seconds, before the page is opened."""
     first, *_ = await service.models()
-    with suppress(AutocompactError):  # whoever opens the page is told
+    with suppress(AutocompactError):  # shown when the page is opened
         service.preload(first.name)
 
 

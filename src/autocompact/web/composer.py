@@ -1,4 +1,4 @@
-"""Where the person writes. What a keystroke needs happens in the browser (assets/page.js); a line comes here whole."""
+"""The composer: the field that the person writes in. Keystrokes stay in the browser (assets/page.js); whole lines arrive here."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Composer:
         send: called with what was written and the message that it replaces (0 if none); False gives it back.
         stop: called when the person wants the turn to end.
         withdraw: takes back what waits.
-        go_on: sends what waits.
+        send_pending: sends what waits.
     """
 
     def __init__(
@@ -38,12 +38,12 @@ class Composer:
         send: Callable[[str, int], Awaitable[bool]],
         stop: Callable[[], Awaitable[None]],
         withdraw: Callable[[str], Awaitable[None]],
-        go_on: Callable[[], Awaitable[None]],
+        send_pending: Callable[[], Awaitable[None]],
     ) -> None:
         self._send = send
         with ui.element("div").classes("composer"):
             self.tasks = TaskList()
-            self.pending = PendingList(withdraw=withdraw, go_on=go_on)
+            self.pending = PendingList(withdraw=withdraw, send=send_pending)
             self._compressing = (
                 ui.html(_COMPRESSING, sanitize=False).classes("compressing").props("role=status")
             )

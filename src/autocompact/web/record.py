@@ -1,4 +1,4 @@
-"""What one compaction did, in sections: its summary, its ledger, its receipt, and the messages that left with it."""
+"""One compaction in sections: summary, ledger, receipt, and the messages that left the context."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class RecordSections:
     """The sections of a compaction, one of them shown; built in the place where it is made.
 
     Args:
-        record: the compaction, in force or only previewed.
+        record: the compaction, active or only previewed.
         left: numbers of the first and the last message that leave with it; None if none does.
         session: whose it is.
         section: that is shown first.
@@ -100,7 +100,7 @@ class RecordSections:
 
 
 def summary_html(record: Compaction, *, last_seq: int) -> str:
-    """What the model is told of everything above."""
+    """The summary that the model sees in place of the messages above."""
     if not record.summary:
         return "<p>There is no summary: only tool outputs became stubs.</p>"
     focus = f"<p class='note'>Focus: {escape(record.focus)}</p>" if record.focus else ""
@@ -108,7 +108,7 @@ def summary_html(record: Compaction, *, last_seq: int) -> str:
 
 
 def ledger_html(record: Compaction) -> str:
-    """What must survive, by kind."""
+    """The entries of the ledger, by kind."""
     groups: dict[Kind, list[Entry]] = {}
     for entry in record.ledger.entries:
         groups.setdefault(entry.kind, []).append(entry)
@@ -130,7 +130,7 @@ def _item(entry: Entry) -> str:
 
 
 def receipt_html(record: Compaction) -> str:
-    """What the compaction did, as a table."""
+    """The receipt as a table."""
     rows = "".join(
         f"<tr><th scope='row'>{name}</th><td>{escape(value)}</td></tr>"
         for name, value in receipt_rows(record.receipt)

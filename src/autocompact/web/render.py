@@ -90,7 +90,7 @@ def own_html(text: str, *, seq: int) -> str:
 
 
 def words_html(text: str, *, last_seq: int) -> str:
-    """What somebody else said, as Markdown."""
+    """Text that the person did not write, as Markdown."""
     return f'<div class="prose">{safe_html(text, references=last_seq, highlight=highlighted)}</div>'
 
 
@@ -138,7 +138,7 @@ def output_html(text: str, *, seq: int, label: str, most: int | None = SHOWN) ->
 
 
 def _more(text: str, *, seq: int, most: int | None) -> str:
-    """What is not shown of a text, and the way to it; "" if all of it is."""
+    """A note that the text was shortened, with a button that shows all of it; "" if it was not."""
     if most is None or len(text) <= most:
         return ""
     button = f'<button type="button" class="quiet" data-action="whole" data-seq="{seq}">Show all</button>'
@@ -185,7 +185,7 @@ def _button(action: str, shown: Icon, *, label: str, seq: int) -> str:
 
 
 def question_html(question: Question) -> str:
-    """What the agent wants a yes for."""
+    """A question of the agent."""
     return f'<p class="ask">Allow <b>{escape(question.tool)}</b>?</p><pre tabindex="0">{escape(question.text)}</pre>'
 
 

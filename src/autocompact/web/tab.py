@@ -43,7 +43,7 @@ log = logging.getLogger("autocompact")
 
 
 class Tab:
-    """What one tab shows.
+    """The content of one tab.
 
     Args:
         service: the conversations.
@@ -85,7 +85,7 @@ class Tab:
                 self.announcer = Announcer()
                 thread.on("click", self._clicked, js_handler=ACTION)
                 self.composer = Composer(
-                    send=self._send, stop=self._stop, withdraw=self._withdraw, go_on=self._go_on
+                    send=self._send, stop=self._stop, withdraw=self._withdraw, send_pending=self._send_pending
                 )
         self.client.on_delete(self.close)  # pyright: ignore[reportUnknownMemberType] - it takes functions of any kind
 
@@ -151,7 +151,7 @@ class Tab:
             self._work = None
 
     def close(self) -> None:
-        """The tab is gone."""
+        """End following the session: the tab was closed."""
         self._closed = True
         self._unlisten()
 
@@ -164,7 +164,7 @@ class Tab:
         await self.open(session, around=around)
         self.client.run_javascript(f"autocompactPage.visit('{page_address(session.id)}')")
 
-    # What happens
+    # Events
 
     async def _follow(self, queue: asyncio.Queue[ChatEvent]) -> None:
         while True:
@@ -188,7 +188,7 @@ class Tab:
         await asyncio.sleep(max(DRAW_SECONDS, 4 * (time() - began)))
 
     async def _apply(self, event: ChatEvent) -> None:  # noqa: C901 - one case for each event
-        self.announcer.hear(event)
+        self.announcer.announce(event)
         match event:
             case events.TextDelta():
                 self.live.grow(text=event.text)
@@ -240,7 +240,7 @@ class Tab:
             await self.thread.refresh()
 
     def _visible_state(self) -> tuple[str, frozenset[int]]:
-        """What decides how messages stand: the compaction in force, and the pins."""
+        """The active compaction and the pins: they decide how messages are shown."""
         conversation = self.session.conversation
         return conversation.active_id, frozenset(conversation.state.pins)
 
@@ -262,7 +262,7 @@ class Tab:
                 assert_never(event)
 
     def _completed(self, event: engine.CompactionCompleted) -> None:
-        """What came of a compaction: that it was made, the divider shows."""
+        """Show why a compaction failed; a successful one has a divider."""
         if not event.success:
             self.say(f"The context was not compacted: {event.message}", about=event.message)
 
@@ -278,7 +278,7 @@ class Tab:
         self.notices.say(text, kind=kind, about=about, last_seq=self.thread.last_seq)
 
     async def _attempt(self, work: Awaitable[object]) -> bool:
-        """Whether it went well; if not, why is shown."""
+        """Await ``work``; an error is shown, and False returned."""
         try:
             await work
         except AutocompactError as error:
@@ -286,7 +286,7 @@ class Tab:
             return False
         return True
 
-    # What the person does
+    # Actions of the person
 
     async def _send(self, text: str, replaces: int) -> bool:
         self.live.fail("")
@@ -306,7 +306,7 @@ class Tab:
         except AutocompactError as error:
             self.say(str(error))
 
-    async def _go_on(self) -> None:
+    async def _send_pending(self) -> None:
         await self._attempt(self.session.send_pending())
 
     async def _command(self, line: str) -> None:

@@ -20,7 +20,7 @@ from autocompact.chat.loading import LOADING
 from autocompact.chat.tools.box import Tool
 
 START_SECONDS = 30.0
-"""How long a server has to answer at the beginning."""
+"""Seconds that a server has to start."""
 
 log = logging.getLogger("autocompact")
 

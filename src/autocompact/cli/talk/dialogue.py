@@ -309,7 +309,7 @@ class Dialogue:
             return False
 
     def _completions(self, typed: str) -> list[str]:
-        """What the line may become: a command, a model, a conversation."""
+        """Completions of the line: commands, models, conversations."""
         name, space, rest = typed.partition(" ")
         if not space:
             return [each.name for each in (*COMMANDS, *OWN_COMMANDS) if typed and each.name.startswith(typed)]

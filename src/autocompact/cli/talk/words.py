@@ -1,4 +1,4 @@
-"""What the terminal shows of a chat, as lines. All that a model, a tool or a person wrote goes through `visible`."""
+"""Lines that the terminal shows of a chat. All text of a model, a tool or a person goes through `visible`."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def conversation_lines(lines: Iterable[ConversationLine], *, current: str) -> It
 
 
 def last_text(messages: Sequence[Message]) -> str:
-    """What the last answer says."""
+    """The text of the last answer."""
     return next((each.text for each in reversed(messages) if each.role == "assistant"), "")
 
 
@@ -160,7 +160,7 @@ def last_text(messages: Sequence[Message]) -> str:
 
 
 def answer(markdown: str) -> str:
-    """What a model said: its Markdown painted where that can be shown, else as it was written."""
+    """An answer of a model: its Markdown painted on a terminal with colours, else as written."""
     text = visible(markdown)
     return painted(text).rstrip("\n") if is_styled(sys.stderr) else text
 
