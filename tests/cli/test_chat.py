@@ -493,7 +493,7 @@ def test_too_much_or_no_text_in_a_pipe_is_refused(place: Place) -> None:
     binary = subprocess.run(
         command, input=b"\xff\xfe", capture_output=True, check=False, cwd=place.folder, env=place.env
     )
-    assert (binary.returncode, b"no UTF-8 (byte 0)" in binary.stderr) == (2, True)
+    assert (binary.returncode, b"not UTF-8 (byte 0)" in binary.stderr) == (2, True)
 
 
 def test_why_one_question_failed_is_said_once(place: Place) -> None:
