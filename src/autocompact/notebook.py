@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 
 from autocompact.chat import ChatConfig, ChatSession, opened
 from autocompact.chat import events as chat_events
-from autocompact.chat.aside import Aside
+from autocompact.chat.loop_thread import LoopThread
 from autocompact.chat.markdown import safe_html
 from autocompact.chat.views import HistoryPage, MeterReading
 from autocompact.compaction.modes import USAGE_DRIVEN, Mode
@@ -93,10 +93,10 @@ class Chat:
             summary_model=summary_model or given.summary_model,
             mode=_mode(threshold, prompt=summary_prompt, cap=summary_tokens),
         )
-        self._aside = Aside()
-        self._closing = weakref.finalize(self, self._aside.close)
+        self._loop = LoopThread()
+        self._closing = weakref.finalize(self, self._loop.close)
         try:
-            service = self._aside.hold(opened(Path(db) if db else None, config=held, environ=environ))
+            service = self._loop.hold(opened(Path(db) if db else None, config=held, environ=environ))
             self.session: ChatSession = self.run(service.open(resume) if resume else service.create())
         except BaseException:
             self.close()
@@ -109,7 +109,7 @@ class Chat:
 
     def run(self, work: Coroutine[object, object, T]) -> T:
         """The result of what a method of `session` or its service returns."""
-        return self._aside.run(work)
+        return self._loop.run(work)
 
     # Talking
 
@@ -138,20 +138,20 @@ class Chat:
         return result
 
     def should_compact(self) -> bool:
-        """Whether the tokens that the provider reported have reached the threshold; a compaction resets it."""
-        return self._aside.call(self.session.conversation.should_compact)
+        """True if the reported tokens have reached the threshold; a compaction resets it."""
+        return self._loop.call(self.session.conversation.should_compact)
 
     def compactions(self) -> tuple[Compaction, ...]:
         """Every compaction with its receipt, oldest first."""
         return self.run(self.session.compactions())
 
     def undo(self) -> None:
-        """Take the compaction in force back; what was said since stays."""
+        """Undo the active compaction; later messages stay."""
         self.run(self.session.undo())
 
     def meter(self) -> MeterReading:
-        """How full the context is."""
-        return self._aside.call(self.session.meter)
+        """The size of the context."""
+        return self._loop.call(self.session.meter)
 
     def close(self) -> None:
         """End the chat; the conversation is kept. The end of the kernel does it as well."""
@@ -163,7 +163,7 @@ class Chat:
     def panel(self) -> Panel:
         """A box to type in, with buttons that send, cancel and compact, below what was said last."""
         page = self.run(self.session.history(limit=_SHOWN))
-        return Panel(self.session, aside=self._aside, page=page)
+        return Panel(self.session, loop=self._loop, page=page)
 
     def show(self) -> None:
         """Show a `panel` below the cell."""
@@ -178,8 +178,8 @@ class Chat:
         """The result of ``work``, with what is heard meanwhile shown below the cell."""
         shown = shown or self._shown()
         heard: queue.SimpleQueue[object] = queue.SimpleQueue()
-        stop = self._aside.call(partial(self.session.listen, heard.put))
-        future = self._aside.start(work)
+        stop = self._loop.call(partial(self.session.listen, heard.put))
+        future = self._loop.start(work)
         future.add_done_callback(lambda _: heard.put(None))
         try:
             while (event := heard.get()) is not None:
@@ -189,10 +189,10 @@ class Chat:
         except KeyboardInterrupt:
             self.run(self.session.cancel())
             future.cancel()
-            shown.end(self._footer("stopped: what there is of the answer is kept"))
+            shown.end(self._footer("stopped: the partial answer is kept"))
             raise
         finally:
-            self._aside.call(stop)
+            self._loop.call(stop)
         shown.end(self._footer())
         return future.result()
 
@@ -202,7 +202,7 @@ class Chat:
     def _hear(self, event: object, shown: Shown) -> None:
         if isinstance(event, chat_events.QuestionAsked):
             # nobody waits at a cell to say yes
-            self._aside.start(_decline(self.session, event.question.id))
+            self._loop.start(_decline(self.session, event.question.id))
         active = self.session.conversation.active
         shown.show(event, summary=active.summary if active else "")
 
@@ -245,7 +245,7 @@ async def _turn(session: ChatSession, text: str) -> None:
 
 
 def meter_html(meter: MeterReading, *, model: str, note: str = "") -> str:
-    """How full the context is, as a line."""
+    """The size of the context, as a line."""
     threshold = f", compaction at {meter.threshold:,}" if meter.threshold else ""
     told = f"{escape(model)}: {meter.used:,} of {meter.window:,} tokens{threshold}"
     bar = f'<progress max="{meter.threshold or meter.window}" value="{meter.used}"></progress>'
@@ -290,7 +290,7 @@ class Shown:
         self._last = ""
 
     def show(self, event: object, *, summary: str) -> None:
-        """Take in an event for `draw`; there is nothing to see of most kinds. ``summary`` is the one in force."""
+        """Take in an event for `draw`; there is nothing to see of most kinds. ``summary`` is the active one."""
         match event:
             case CompactionCompleted(success=True, receipt=Receipt() as receipt):
                 self._keep(notice_html(receipt, summary=summary))
@@ -337,12 +337,12 @@ def _line_html(text: str) -> str:
 
 
 def _remark_html(event: object) -> str:
-    """What is to be said of an event, "" if nothing."""
+    """A remark on an event, "" for most."""
     match event:
         case CompactionCompleted(success=False, message=message):
             return _line_html(f"Not compacted: {message}")
         case chat_events.TurnEnded(outcome="cancelled"):
-            return _line_html("cancelled: what there is of the answer is kept")
+            return _line_html("cancelled: the partial answer is kept")
         case _:
             return ""
 
@@ -353,7 +353,7 @@ def _tool_html(event: chat_events.ToolFinished) -> str:
 
 
 def history_html(page: HistoryPage) -> str:
-    """What was said before."""
+    """The earlier messages."""
     dividers = {divider.after_seq: divider.record for divider in page.dividers}
     pieces: list[str] = []
     for entry in page.entries:
@@ -380,7 +380,7 @@ class Panel:
 
     Args:
         session: the conversation.
-        aside: where it runs.
+        loop: where it runs.
         page: what was said before.
 
     Attributes:
@@ -392,9 +392,9 @@ class Panel:
         compact: the button that compacts; what stands in the box is the focus.
     """
 
-    def __init__(self, session: ChatSession, *, aside: Aside, page: HistoryPage) -> None:
+    def __init__(self, session: ChatSession, *, loop: LoopThread, page: HistoryPage) -> None:
         ipywidgets = _module("ipywidgets")
-        self._session, self._aside = session, aside
+        self._session, self._loop = session, loop
         self._drawing: asyncio.TimerHandle | None = None
         self.log = ipywidgets.VBox([ipywidgets.HTML(history_html(page))])
         self.box = ipywidgets.Textarea(placeholder="Say something", rows=3)
@@ -408,7 +408,7 @@ class Panel:
         self.widget = ipywidgets.VBox([self.log, self.box, buttons])
 
     def _on_cancel(self, _button: object) -> None:
-        self._aside.start(self._session.cancel())
+        self._loop.start(self._session.cancel())
 
     def _on_send(self, _button: object) -> None:
         text, self.box.value = self.box.value, ""
@@ -424,7 +424,7 @@ class Panel:
         self.log.children = (*self.log.children, place)
         self._busy(True)
         shown = Shown(lambda html: setattr(place, "value", said + html))
-        self._aside.start(self._watched(work, shown))
+        self._loop.start(self._watched(work, shown))
 
     async def _watched(self, work: Coroutine[object, object, None], shown: Shown) -> None:
         """Carry ``work`` out, with what is heard meanwhile shown."""

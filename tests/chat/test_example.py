@@ -22,7 +22,7 @@ async def test_the_first_start_shows_a_conversation_with_tools_and_a_compaction(
         page = await session.history()
         log = await asked(session, "recall summer time in Bergen")
 
-    assert page.dividers[0].in_force
+    assert page.dividers[0].active
     assert page.dividers[0].record.receipt.tokens_after < page.dividers[0].record.receipt.tokens_before
     calls = {call.name for entry in page.entries for call in entry.message.calls}
     assert {"read_file", "edit_file", "run_command", "memory_search", "tasks"} <= calls

@@ -195,7 +195,7 @@ async def test_a_preview_changes_nothing_is_edited_put_in_force_compared_undone_
         assert first is not None
         untouched = (session.conversation.active, session.meter().used)
         applied = await session.apply(first, summary="The berths of six boats were told.")
-        in_force, after = session.conversation.active_id, session.meter().used
+        active, after = session.conversation.active_id, session.meter().used
         for number in range(6, 12):
             await asked(session, f"Fact {number}: the berth of boat {number} is B{number * 7}.")
         second = await session.compact()
@@ -207,14 +207,14 @@ async def test_a_preview_changes_nothing_is_edited_put_in_force_compared_undone_
         page = await session.history(limit=100)
 
     assert untouched == (None, before)
-    assert in_force == applied.id
+    assert active == applied.id
     assert after < before
     assert "The berths of six boats were told." in compared.summaries
     assert back is not None
     assert back.id == applied.id
     assert whole is None
     assert restored.id == applied.id
-    assert [divider.in_force for divider in page.dividers if divider.record.id == applied.id] == [True]
+    assert [divider.active for divider in page.dividers if divider.record.id == applied.id] == [True]
     assert len(page.entries) == 24
 
 

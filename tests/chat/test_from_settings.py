@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from autocompact.chat import ChatConfig, CommandRules
-from autocompact.chat.from_settings import chat_place
+from autocompact.chat.from_settings import chat_setup
 from autocompact.compaction.modes import MODES
 from autocompact.settings import Settings, memory_folder_of
 from autocompact.testing import FakeProvider
@@ -29,7 +29,7 @@ def threshold(tokens: object, *, enabled: bool = True) -> dict[str, object]:
 def test_with_nothing_set_the_agent_works_in_the_folder_and_runs_no_commands(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").touch()
 
-    place = chat_place(Settings(), folder=tmp_path)
+    place = chat_setup(Settings(), folder=tmp_path)
 
     assert place.db is None
     assert place.config == ChatConfig(workspace=tmp_path, memory_folder=tmp_path / ".autocompact")
@@ -41,7 +41,7 @@ def test_the_memory_folder_is_the_one_that_upkeep_works_in(tmp_path: Path) -> No
     folder.mkdir(parents=True)
     (tmp_path / "project" / ".git").mkdir()
 
-    place = chat_place(Settings(), folder=folder)
+    place = chat_setup(Settings(), folder=folder)
 
     assert place.config.workspace == folder
     assert place.config.memory_folder == tmp_path / "project" / ".autocompact"
@@ -67,7 +67,7 @@ def test_each_setting_reaches_the_chat(tmp_path: Path) -> None:
         compaction={"summaryModel": "offline", "preserveTokenMetrics": False, **threshold(9_000)},
     )
 
-    place = chat_place(given, folder=tmp_path, namespace="me")
+    place = chat_setup(given, folder=tmp_path, namespace="me")
 
     assert place.db == tmp_path / "chats.db"
     config = place.config
@@ -102,7 +102,7 @@ async def test_a_threshold_compacts_a_chat_and_0_or_off_never_does(
     given = settings(
         chat={"model": CHAT}, compaction={"summaryModel": "offline", **compaction}, models={"window": 200_000}
     )
-    place = chat_place(given, folder=tmp_path)
+    place = chat_setup(given, folder=tmp_path)
     async with (
         FakeProvider("Noted. " + "word " * 300) as provider,
         chatting(tmp_path, provider, config=place.config) as service,

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from autocompact.chat import ChatConfig, ChatService, ChatSession, opened
 from autocompact.chat import events as chat
-from autocompact.chat.drafts import Draft, Worker
+from autocompact.chat.engine import Engines
 from autocompact.chat.offline import LABEL
+from autocompact.chat.turn_journal import TurnJournal, Worker
 from autocompact.core.messages import Message, text_message
 from autocompact.ports import Key, Lease
 from autocompact.stores.companions import turn_key
@@ -49,11 +50,12 @@ def service(store: MemoryStore, config: ChatConfig = OFFLINE) -> ChatService:
 
 
 async def filled(store: MemoryStore, log: Sequence[Message], *, compact_after: int) -> None:
-    async with service(store) as writing:
-        conversation = await writing.engine("offline").open("talk")
-        await conversation.extend(log[:compact_after])
-        await conversation.compact()
-        await conversation.extend(log[compact_after:])
+    engines = Engines(store, config=OFFLINE, environ={}, clock=FakeClock(), emit=lambda _: None)
+    conversation = await engines.get("offline").open("talk")
+    await conversation.extend(log[:compact_after])
+    await conversation.compact()
+    await conversation.extend(log[compact_after:])
+    await engines.aclose()
 
 
 def said(number: int) -> Message:
@@ -108,7 +110,7 @@ def test_pages_in_any_order_show_what_was_not_replaced(
                 assert [entry.seq for entry in shown.entries] == wanted[-limit:]
                 everything = await session.history(before_seq=place, limit=limit, replaced=True)
                 for entry in everything.entries:
-                    assert (entry.standing == "replaced") == (entry.seq in gone)
+                    assert (entry.visibility == "replaced") == (entry.seq in gone)
 
     asyncio.run(pages())
 
@@ -176,11 +178,11 @@ async def left_half(store: SqliteStore, key: Key, clock: FakeClock) -> Lease:
     """What a program leaves that is killed in the midst of an answer, elsewhere: nobody can tell that it is gone."""
     lease = await store.acquire(turn_key(key), holder="elsewhere", seconds=15)
     assert lease is not None
-    draft = Draft(store, key, clock=clock)
-    await draft.begin(lease)
-    draft.answer(after=3)
-    draft.add("text", "one two three")
-    await draft.flush()
+    journal = TurnJournal(store, key, clock=clock)
+    await journal.begin(lease)
+    journal.answer(after=3)
+    journal.add("text", "one two three")
+    await journal.flush()
     return lease
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from autocompact.chat import ChatConfig
+from autocompact.chat import ChatConfig, run_command
 from autocompact.testing import FakeProvider
 from tests.chat.chatting import CHAT, asked, call, calling, chatting
 from tests.chat.mcp_server import FORECAST
@@ -45,7 +45,7 @@ async def test_a_server_that_cannot_be_started_is_left_out_and_named(tmp_path: P
     async with chatting(tmp_path, config=config) as service:
         session = await service.create()
         log = await asked(session, "hello")
-        shown = await session.command("/context")
+        shown = await run_command("/context", session=session, service=service)
 
         assert list(service.server_problems) == ["gone"]
     assert "The MCP server 'gone' was left out: " in shown.text

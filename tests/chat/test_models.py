@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from autocompact.chat import ChatConfig
-from autocompact.chat.finding import access, choice_of, offered, probed
+from autocompact.chat import ChatConfig, run_command
+from autocompact.chat.model_choices import access, choice_of, offered, probed
 from autocompact.errors import InvalidInput
 from autocompact.testing import Answer, FakeProvider
 from autocompact.testing.provider import Received
@@ -85,8 +85,8 @@ async def test_a_model_on_this_machine_answers(tmp_path: Path, variable: str, pr
         environ = {variable: server.url, "OLLAMA_HOST": HERE, "LLAMACPP_HOST": HERE} | {variable: server.url}
         async with chatting(tmp_path, environ=environ) as service:
             session = await service.create()
-            listed = await session.command("/model")
-            await session.command(f"/model {provider}:small")
+            listed = await run_command("/model", session=session, service=service)
+            await run_command(f"/model {provider}:small", session=session, service=service)
             log = await asked(session, "Where are you?")
 
     assert f"`{provider}:small`" in listed.text

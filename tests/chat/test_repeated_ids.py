@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autocompact.chat import ChatConfig
+from autocompact.chat import ChatConfig, run_command
 from autocompact.chat.config import CommandRules
 from autocompact.chat.events import ChatEvent, ToolFinished
 from autocompact.testing import Answer, FakeProvider
@@ -44,7 +44,7 @@ async def test_a_pin_brings_back_one_result_and_not_the_whole_log(tmp_path: Path
         before = session.conversation.context()
         assert result not in {message.seq for message in before.messages}
 
-        await session.command(f"/pin m{result}")
+        await run_command(f"/pin m{result}", session=session, service=service)
         after = session.conversation.context()
         shown = {message.seq: message for message in after.messages}
         assert "file 1, line 59" in shown[result].results[0].text

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autocompact.chat import ChatConfig, opened
+from autocompact.chat import ChatConfig, opened, run_command
 from autocompact.chat import events as chat
 from autocompact.compaction.modes import DATABASE_CHAT
 from autocompact.core.messages import Message
@@ -109,7 +109,7 @@ async def test_a_conversation_in_which_another_program_answers_is_left_alone(tmp
         ):
             session = await service.open(session.id)
             entries = (await session.history()).entries
-            with pytest.raises(InvalidInput, match="another program answers"):
+            with pytest.raises(InvalidInput, match="another program is answering"):
                 await session.send("And me?")
 
     assert entries[-1].message.text == "Count to ten."
@@ -158,7 +158,7 @@ async def test_the_model_of_a_conversation_is_switched_and_kept(tmp_path: Path) 
         async with chatting(tmp_path, provider, config=ChatConfig(model="offline")) as service:
             session = await service.create()
             await asked(session, "The code is 4711.")
-            reply = await session.command(f"/model {ANTHROPIC}")
+            reply = await run_command(f"/model {ANTHROPIC}", session=session, service=service)
             log = await asked(session, "Who are you?")
             with pytest.raises(InvalidInput, match="names no model"):
                 await session.choose_model("nobody")
@@ -168,7 +168,7 @@ async def test_the_model_of_a_conversation_is_switched_and_kept(tmp_path: Path) 
         async with chatting(tmp_path, config=ChatConfig(model="offline")) as service:
             without_key = (await service.open(session.id)).model
 
-    assert reply.text == "You talk to anthropic:claude-haiku-4-5 now."
+    assert reply.text == "The model is anthropic:claude-haiku-4-5 now."
     assert log[-1].text == "I am another one."
     assert (kept, other, without_key) == ("anthropic:claude-haiku-4-5", "offline", "offline")
 
@@ -227,11 +227,11 @@ async def test_compact_undo_and_the_dividers_of_the_history(tmp_path: Path) -> N
                 session, f"Fact {number}: the berth of boat {number} is B{number * 7}, " + "far out " * 30
             )
         before = session.meter().used
-        result = await session.command("/compact the berths")
+        result = await run_command("/compact the berths", session=session, service=service)
         after = session.meter()
         page = await session.history(limit=6)
         first = await session.history(before_seq=page.earlier, limit=100)
-        undone = await session.command("/undo")
+        undone = await run_command("/undo", session=session, service=service)
 
     started, completed = heard.of(CompactionStarted), heard.of(CompactionCompleted)
     assert len(started) == len(completed) == 1
@@ -241,11 +241,11 @@ async def test_compact_undo_and_the_dividers_of_the_history(tmp_path: Path) -> N
     assert after.breakdown["summary"]
     dividers = (*first.dividers, *page.dividers)
     assert len(dividers) == 1
-    assert dividers[0].in_force
+    assert dividers[0].active
     assert dividers[0].left == (1, dividers[0].after_seq)
     shown = (*first.entries, *page.entries)
     assert [entry.seq for entry in shown] == list(range(1, 25))
-    assert shown[0].standing == "summarised"
+    assert shown[0].visibility == "summarised"
     assert undone.text == "Undone: the model is sent the whole log again."
     assert session.meter().used >= before
 
@@ -378,7 +378,7 @@ async def test_tasks_stay_with_the_conversation_through_a_restart(tmp_path: Path
             await asked(session, "What is to be done?")
         async with chatting(tmp_path, provider, config=ChatConfig(model=CHAT)) as service:
             again = await service.open(session.id)
-            shown = await again.command("/tasks")
+            shown = await run_command("/tasks", session=again, service=service)
 
     assert heard.of(chat.TasksChanged)[0].tasks == again.tasks
     assert shown.text == "- [~] Paint the hull\n- [ ] Mend the sail"
@@ -409,7 +409,7 @@ async def test_a_deleted_conversation_does_not_come_back_where_it_still_is_open(
         with pytest.raises(InvalidInput, match="was deleted"):
             await session.send("And the sloop?")
         with pytest.raises(InvalidInput, match="was deleted"):
-            await session.waiting.add("And the sloop?")
+            await session.send_later("And the sloop?")
 
         assert await service.conversations() == ()
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from autocompact.chat import ChatConfig
+from autocompact.chat import ChatConfig, run_command
 from autocompact.chat.translation import system_text
 from autocompact.compaction.modes import DATABASE_CHAT
 from autocompact.core.messages import text_message
@@ -39,7 +39,7 @@ async def test_the_summary_stands_after_the_system_prompt_and_in_the_same_text(
         for number in range(8):
             await asked(session, f"Fact {number}: the berth of boat {number} is B{number * 7}. " * 20)
         prompt = session.system
-        await session.command("/compact")
+        await run_command("/compact", session=session, service=service)
         await asked(session, "Where is boat 3?")
         request = provider.requests[-1]
 

@@ -10,7 +10,7 @@ import pytest
 
 from autocompact.chat import CommandRules
 from autocompact.chat.tools import Toolbox
-from autocompact.chat.tools.box import Answered
+from autocompact.chat.tools.box import ToolOutcome
 from autocompact.chat.tools.command import command_tool, verdict
 from autocompact.chat.tools.files import file_tools
 from autocompact.chat.tools.search import search_tool
@@ -29,7 +29,7 @@ async def no(_tool: str, _text: str) -> bool:
     return False
 
 
-async def used(box: Toolbox, tool: str, /, **arguments: object) -> Answered:
+async def used(box: Toolbox, tool: str, /, **arguments: object) -> ToolOutcome:
     return await box.call(call(tool, **arguments), asking=yes)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from autocompact.chat.aside import Aside
+from autocompact.chat.loop_thread import LoopThread
 from autocompact.chat.offline import LABEL
 from autocompact.core.messages import ToolCall
 from autocompact.testing import Answer, FakeProvider
@@ -66,13 +66,13 @@ def place(tmp_path: Path) -> Place:
 
 
 @contextmanager
-def providing(provider: FakeProvider) -> Generator[Aside]:
-    aside = Aside()
+def providing(provider: FakeProvider) -> Generator[LoopThread]:
+    loop = LoopThread()
     try:
-        aside.hold(provider)
-        yield aside
+        loop.hold(provider)
+        yield loop
     finally:
-        aside.close()
+        loop.close()
 
 
 # Pipes
@@ -107,7 +107,7 @@ def test_a_piped_question_can_go_on_with_the_last_conversation(place: Place) -> 
         (["--model", "openai:gpt-5-mini", "hello"], "needs OPENAI_API_KEY: set it in the environment"),
         (["--resume", "2020", "hello"], "no conversation begins with '2020'"),
         (["--resume", "-"], "there is no conversation yet"),
-        (["-"], "there is nothing to send in an empty message"),
+        (["-"], "an empty message cannot be sent"),
         (["--workspace", "nowhere", "hello"], "Directory 'nowhere' does not exist"),
         (["--window", "0", "hello"], "0 is too small"),
     ],
@@ -136,7 +136,7 @@ def test_a_question_is_answered_also_where_stdin_is_closed(
     assert done.returncode == code, done.stderr
     assert b"Traceback" not in done.stderr
     assert bool(done.stdout) == (code == 0)
-    assert (b"nothing to send in an empty message" in done.stderr) == (code == 2)
+    assert (b"an empty message cannot be sent" in done.stderr) == (code == 2)
 
 
 def test_a_provider_that_refuses_ends_the_pipe_with_exit_code_2_and_without_the_key(place: Place) -> None:
@@ -199,11 +199,11 @@ def test_commands_compact_undo_search_and_pin(place: Place) -> None:
             ("/search shed", "We decided to paint the shed green."),
             ("/open m1", "We decided to paint the shed green."),
             ("/pin m1", "Pinned m1."),
-            ("/unpin m1", "Let go of m1."),
+            ("/unpin m1", "Unpinned m1."),
             ("/context", "system prompt  "),
             ("/undo", "the model is sent the whole log again"),
             ("/undo", "nothing"),
-            ("/model offline", "You talk to offline now."),
+            ("/model offline", "The model is offline now."),
             ("/model x", "'x' names no model"),
             ("/nonsense", "There is no command '/nonsense'"),
             ("/help", "/search WORDS"),
@@ -216,7 +216,7 @@ def test_commands_compact_undo_search_and_pin(place: Place) -> None:
 
 
 def test_ctrl_c_stops_the_answer_and_keeps_its_half(place: Place) -> None:
-    with providing(provider := FakeProvider("one two three four five six")) as aside:
+    with providing(provider := FakeProvider("one two three four five six")) as loop:
         place.talk_to(provider)
         with place.terminal() as terminal:
             terminal.prompt()
@@ -224,9 +224,9 @@ def test_ctrl_c_stops_the_answer_and_keeps_its_half(place: Place) -> None:
             terminal.enter("Count.")
             terminal.until("one")
             terminal.press(CTRL_C)
-            terminal.until("[cancelled: what there is of the answer is kept]")
+            terminal.until("[cancelled: the partial answer is kept]")
             terminal.prompt()
-            aside.run(provider.wait_for_abandoned())
+            loop.run(provider.wait_for_abandoned())
             terminal.enter("Go on.")
             terminal.until("five six")
             terminal.prompt()
@@ -342,7 +342,7 @@ def test_conversations_are_listed_begun_resumed_edited_and_exported(place: Place
             terminal.until("trip.md exists: name another file")
             terminal.prompt()
             terminal.enter("/edit m99 No")
-            terminal.until("message 99 is no request of yours")
+            terminal.until("message 99 is not one of your requests")
             terminal.prompt()
             terminal.enter("/quit")
             assert terminal.ended() == 0
@@ -386,18 +386,18 @@ def test_markdown_is_painted_as_it_streams_and_left_alone_where_nobody_wants_tha
 
 
 def test_what_is_typed_while_an_answer_runs_is_asked_when_it_has_ended(place: Place) -> None:
-    with providing(provider := FakeProvider(held := Held())) as aside:
+    with providing(provider := FakeProvider(held := Held())) as loop:
         place.talk_to(provider)
         with place.terminal() as terminal:
             terminal.prompt()
             terminal.enter("One")
-            first = aside.run(held.asked())
+            first = loop.run(held.asked())
             terminal.enter("Two")
             terminal.until("Two")
-            aside.call(first.set)
+            loop.call(first.set)
             terminal.until("Answer to 'One'.")
-            second = aside.run(held.asked())
-            aside.call(second.set)
+            second = loop.run(held.asked())
+            loop.call(second.set)
             terminal.until("Answer to 'Two'.")
 
 
@@ -493,7 +493,7 @@ def test_too_much_or_no_text_in_a_pipe_is_refused(place: Place) -> None:
     binary = subprocess.run(
         command, input=b"\xff\xfe", capture_output=True, check=False, cwd=place.folder, env=place.env
     )
-    assert (binary.returncode, b"no UTF-8 (byte 0)" in binary.stderr) == (2, True)
+    assert (binary.returncode, b"not UTF-8 (byte 0)" in binary.stderr) == (2, True)
 
 
 def test_why_one_question_failed_is_said_once(place: Place) -> None:

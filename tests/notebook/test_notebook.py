@@ -17,8 +17,8 @@ import pytest
 from nbclient import NotebookClient
 
 from autocompact.chat import ChatConfig
-from autocompact.chat.aside import Aside
 from autocompact.chat.events import TextDelta
+from autocompact.chat.loop_thread import LoopThread
 from autocompact.chat.offline import LABEL
 from autocompact.chat.views import MeterReading
 from autocompact.errors import InvalidInput, ModelError
@@ -31,7 +31,7 @@ _OURS = ("AUTOCOMPACT_", "OPENAI_", "ANTHROPIC_", "OLLAMA_", "LLAMACPP_")
 
 @contextmanager
 def providing(provider: FakeProvider) -> Generator[dict[str, str]]:
-    aside = Aside()
+    aside = LoopThread()
     try:
         aside.hold(provider)
         yield {
@@ -210,7 +210,7 @@ def test_the_buttons_send_cancel_and_compact(tmp_path: Path) -> None:
     assert answered.startswith("<p><b>Hello &amp; &lt;b&gt;good&lt;/b&gt; day.")
     assert "<p>A short answer.</p>" in answered
     assert "<b>Compacted:</b>" in compacted
-    assert "cancelled: what there is of the answer is kept" in cancelled
+    assert "cancelled: the partial answer is kept" in cancelled
 
 
 async def _streaming(chat: Chat) -> None:

@@ -35,7 +35,7 @@ def test_while_the_context_is_compressed_the_input_is_off_and_a_spinner_turns(
     expect(page.locator(".compressing")).to_be_hidden()
     expect(page.locator("#field")).to_be_enabled()
     expect(page.locator("#send")).to_be_enabled()
-    expect(page.locator(".divider.in-force .line")).to_contain_text("compacted through m")
+    expect(page.locator(".divider.active .line")).to_contain_text("compacted through m")
 
 
 @pytest.mark.requirement("A1", "A9")
@@ -54,7 +54,7 @@ def test_a_compaction_on_the_path_of_a_turn_holds_the_input_until_the_answer_goe
     speaker.will_say("Many words indeed.")
     gate.open()
     expect(page.locator(".message.assistant .prose").last).to_have_text("Many words indeed.")
-    expect(page.locator(".divider.in-force")).to_have_count(1)
+    expect(page.locator(".divider.active")).to_have_count(1)
     expect(page.locator(".compressing")).to_be_hidden()
     expect(page.locator("#field")).to_be_enabled()
     expect(page.locator(".said")).to_have_count(0)
@@ -69,7 +69,7 @@ def test_after_a_compaction_by_command_the_input_has_the_focus_again(visit: Visi
     gate.wait()
     expect(page.locator("#field")).to_be_disabled()
     gate.open()
-    expect(page.locator(".divider.in-force .line")).to_contain_text("compacted through m")
+    expect(page.locator(".divider.active .line")).to_contain_text("compacted through m")
     expect(page.locator("#field")).to_be_focused()
     page.keyboard.type("And now?")
     expect(page.locator("#field")).to_have_value("And now?")
@@ -82,7 +82,7 @@ def test_after_a_compaction_from_its_preview_the_input_has_the_focus(quiet: Visi
     page.locator("header details.menu summary, .head details.menu summary").first.click()
     page.get_by_role("button", name="Compact the context…").click()
     page.get_by_role("dialog").get_by_role("button", name="Compact now").click()
-    expect(page.locator(".divider.in-force .line")).to_contain_text("compacted through m")
+    expect(page.locator(".divider.active .line")).to_contain_text("compacted through m")
     expect(page.get_by_role("dialog")).to_be_hidden()
     expect(page.locator("#field")).to_be_focused()
 
@@ -99,7 +99,7 @@ def test_who_went_elsewhere_while_the_context_was_compressed_stays_there(
     page.keyboard.press("Control+k")
     expect(page.locator("#query")).to_be_focused()
     gate.open()
-    expect(page.locator(".divider.in-force .line")).to_contain_text("compacted through m")
+    expect(page.locator(".divider.active .line")).to_contain_text("compacted through m")
     expect(page.locator("#field")).to_be_enabled()
     expect(page.locator("#query")).to_be_focused()
 
@@ -134,16 +134,16 @@ def test_the_divider_shows_summary_ledger_receipt_and_what_left_and_takes_it_bac
     page.get_by_role("button", name="Receipt").click()
     expect(content).to_contain_text(re.compile(r"[\d,]+ → [\d,]+ \(\d+% less\)"))
     expect(content).to_contain_text("offline")
-    page.get_by_role("button", name="What left").click()
+    page.get_by_role("button", name="Messages").click()
     expect(content.locator("li").first).to_contain_text("m1")
 
     page.get_by_role("button", name="Undo").press("Enter")
     expect(page.locator(".divider.past .line")).to_contain_text("undone")
-    expect(page.get_by_role("button", name="Put in force again")).to_be_focused()
+    expect(page.get_by_role("button", name="Activate again")).to_be_focused()
     expect(content.locator("li").first).to_contain_text("m1")
     expect(page.locator(".gauge .figure")).to_have_text(before)
-    page.get_by_role("button", name="Put in force again").click()
-    expect(page.locator(".divider.in-force")).to_have_count(1)
+    page.get_by_role("button", name="Activate again").click()
+    expect(page.locator(".divider.active")).to_have_count(1)
 
 
 @pytest.mark.requirement("E2")
@@ -197,7 +197,7 @@ def test_the_meter_tells_what_fills_the_context_to_pointer_and_keyboard(quiet: V
 
 
 @pytest.mark.requirement("A1", "E4")
-def test_a_compaction_is_prepared_in_sight_and_put_in_force_by_itself_and_every_message_stays(
+def test_a_compaction_is_prepared_visibly_and_activated_by_itself_and_every_message_stays(
     quiet: Visit,
 ) -> None:
     page = quiet.page
@@ -207,13 +207,13 @@ def test_a_compaction_is_prepared_in_sight_and_put_in_force_by_itself_and_every_
         if ready.count() or divider.count():
             break
     expect(ready).to_be_visible()
-    expect(page.locator(".gauge")).to_have_accessible_name(re.compile("One is prepared"))
+    expect(page.locator(".gauge")).to_have_accessible_name(re.compile("A compaction is prepared"))
     expect(divider).to_have_count(0)
     for n in range(30):
         quiet.ask(f"{n}: {FACT}" + f"Item {n} of another list, with words that fill the window. " * 40)
         if divider.count():
             break
-    expect(page.locator(".divider.in-force")).to_have_count(1)
+    expect(page.locator(".divider.active")).to_have_count(1)
     expect(ready).to_have_count(0)
     expect(page.locator(".bubble").first).to_contain_text("0: The harbour")
     page.locator(".divider .line").click()

@@ -76,7 +76,7 @@ def test_hostile_output_of_a_tool_and_a_hostile_request_do_nothing(
     speaker.will_say(f"<summary>{VECTORS}</summary>")
     visit.say("/compact")
     page.locator(".divider .line").click()
-    for section in ("Ledger", "What left", "Summary"):
+    for section in ("Ledger", "Messages", "Summary"):
         page.get_by_role("button", name=section).click()
         expect(page.locator(".opened .content")).to_contain_text("alert(")
     page.reload()

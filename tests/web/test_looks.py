@@ -101,7 +101,7 @@ def test_every_text_can_be_read_against_its_ground(
         page.locator(".divider .line").click()
         visit.say("/nonsense")
         expect(page.locator(".said.error")).to_be_visible()
-        for section in ("Ledger", "Receipt", "What left", "Summary"):
+        for section in ("Ledger", "Receipt", "Messages", "Summary"):
             page.get_by_role("button", name=section).click()
             expect(page.locator(".opened .content")).not_to_be_empty()
             assert page.evaluate(LOW_CONTRAST) == []

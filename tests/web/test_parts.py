@@ -31,8 +31,8 @@ def test_the_meter_marks_the_threshold_and_what_is_prepared() -> None:
     assert 'class="ready"' not in html
     ready = meter_html(replace(READING, prepared=True))
     assert 'class="ready"' in ready
-    assert "One is prepared and waits for that." in ready
-    assert "One is being prepared." in meter_html(replace(READING, preparing=True))
+    assert "A compaction is prepared." in ready
+    assert "A compaction is being prepared." in meter_html(replace(READING, preparing=True))
 
 
 def test_the_meter_says_when_nothing_is_compacted_by_itself_and_why() -> None:
@@ -70,7 +70,7 @@ def test_of_many_conversations_the_last_used_are_listed_and_the_filter_finds_the
     found = list_html(lines, current="c1", words=" tALK> 1599")
     assert 'href="/c/c1599"' in found
     assert found.count("<a ") == 1
-    assert "No title holds &#x27;&lt;x&gt;&#x27;" in list_html(lines, current="c1", words="<x>")
+    assert "No title contains &#x27;&lt;x&gt;&#x27;" in list_html(lines, current="c1", words="<x>")
     counted = [list_html(lines[n : n + 1], current="") for n in (0, 1, 1_234)]
     for words, line in zip(("empty", "1 message<", "1,234 messages"), counted, strict=True):
         assert words in line

@@ -34,13 +34,13 @@ def test_what_a_compaction_would_do_is_seen_before_it_is_made_and_that_is_what_i
     expect(figures).to_contain_text(re.compile(r"[\d,]+ → [\d,]+ tokens \(\d+% less\)"))
     expect(figures).to_contain_text(re.compile(r"m1 to m\d leave the context"))
     expect(dialog.locator(".content")).to_contain_text("They spoke of the harbour master.")
-    dialog.get_by_role("button", name="What left").click()
+    dialog.get_by_role("button", name="Messages").click()
     expect(dialog.locator(".content li").first).to_contain_text("m1")
     expect(page.locator(".divider")).to_have_count(0)
 
     go.click()
     expect(dialog).to_be_hidden()
-    expect(page.locator(".divider.in-force")).to_have_count(1)
+    expect(page.locator(".divider.active")).to_have_count(1)
     page.locator(".divider .line").click()
     expect(page.locator(".opened .content")).to_contain_text("They spoke of the harbour master.")
 
@@ -63,7 +63,7 @@ def test_a_preview_with_another_focus_is_made_again_and_none_changes_anything(qu
     expect(page.locator(".divider")).to_have_count(0)
     _open(page)
     expect(focus).to_have_value("")
-    dialog.get_by_role("button", name="What left").click()
+    dialog.get_by_role("button", name="Messages").click()
     dialog.locator(".content .reference").first.click()
     expect(dialog).to_be_hidden()
     expect(page.locator("#m1")).to_be_in_viewport()
@@ -73,7 +73,7 @@ def test_where_nothing_can_be_gained_the_preview_says_so(quiet: Visit) -> None:
     page = quiet.page
     _open(page)
     dialog = page.get_by_role("dialog")
-    expect(dialog.get_by_role("status")).to_contain_text("nothing to gain")
+    expect(dialog.get_by_role("status")).to_contain_text("nothing to compact")
     expect(dialog.get_by_role("button", name="Compact now")).to_be_disabled()
 
 

@@ -52,7 +52,7 @@ def test_the_page_is_at_the_address_of_the_gateway_and_begins_with_an_example(
         page = visit.page
         visit.open()
         expect(page.locator("h1.title")).to_contain_text("Example")
-        expect(page.locator(".divider.in-force")).to_have_count(1)
+        expect(page.locator(".divider.active")).to_have_count(1)
         visit.say("list")
         expect(page.locator(".fold.tool .name").last).to_have_text("list_files")
         assert f"Chat on {address}" in said.read_text()

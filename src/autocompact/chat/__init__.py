@@ -5,24 +5,30 @@
         await session.send("Which files are here?")
         outcome = await session.wait()
 
-`ChatService` has the conversations, `ChatSession` is one of them in use; what happens in it comes as events
-(`autocompact.chat.events`). Nothing here knows of a screen.
+Nothing here knows of a screen. Where state is, and who may write it:
 
-Names are loaded when they are first asked for.
+- `service.ChatService`: the list of conversations, their titles, and the sessions in memory (`session_cache`). It knows
+  the sessions; they do not know it.
+- `session.ChatSession`: one conversation in use: title, listeners, and the parts below. Only its own methods write this
+  state. It hands the parts a frozen `session_context.SessionContext`, and makes a new one for another model.
+- the parts, each of which writes only what it holds itself: `turn_runner` (one turn at a time, each a `turn.Turn`, with
+  `recovery` for the turn of a program that died), `session_log` (appends messages, follows other programs),
+  `pending_requests`, `task_list`, `request_prefix` (system prompt and tools), `edits` and `history` (pages). They return
+  results and emit events (`events`), which the session applies and passes on to its listeners; none knows the session.
+- stored beside the log: `notes` (model, failures, pending requests, tasks) and `turn_journal` (the running answer).
+
+Models: `model_choices` finds them, `engine` pairs one with a compactor, `responder` is the seam behind which `remote`
+and `offline` answer. Slash commands (`commands`) work on a session and its service, from outside.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from autocompact.chat.commands import COMMANDS, CommandReply, complete
-    from autocompact.chat.config import ChatConfig, CommandRules
-    from autocompact.chat.events import ChatEvent
-    from autocompact.chat.finding import ModelChoice
-    from autocompact.chat.service import ChatService, opened
-    from autocompact.chat.session import ChatSession
+from autocompact.chat.commands import COMMANDS, CommandReply, complete, run_command
+from autocompact.chat.config import ChatConfig, CommandRules
+from autocompact.chat.events import ChatEvent
+from autocompact.chat.model_choices import ModelChoice
+from autocompact.chat.service import ChatService, opened
+from autocompact.chat.session import ChatSession
 
 __all__ = [
     "COMMANDS",
@@ -35,23 +41,5 @@ __all__ = [
     "ModelChoice",
     "complete",
     "opened",
+    "run_command",
 ]
-
-_WHERE = {
-    "COMMANDS": "commands",
-    "ChatConfig": "config",
-    "ChatEvent": "events",
-    "ChatService": "service",
-    "ChatSession": "session",
-    "CommandReply": "commands",
-    "CommandRules": "config",
-    "ModelChoice": "finding",
-    "complete": "commands",
-    "opened": "service",
-}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _WHERE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)

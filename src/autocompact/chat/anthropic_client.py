@@ -8,10 +8,10 @@ from anthropic import AsyncAnthropic, Timeout
 from pydantic_ai.models.anthropic import AnthropicModel
 from pydantic_ai.providers.anthropic import AnthropicProvider
 
-from autocompact.chat.finding import Access
+from autocompact.chat.model_choices import Access
 
 _CONNECTING = Timeout(None, connect=5.0)
-"""How long to wait for an answer is not the SDK's to say: it would ask again, and wait as long once more."""
+"""Timeouts of the SDK, for connecting only: with one for answers it would retry, and wait as long again."""
 
 
 def anthropic_model(found: Access, *, key: str) -> tuple[AnthropicModel, Callable[[], Awaitable[None]]]:

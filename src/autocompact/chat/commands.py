@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
+from autocompact.chat.service import ChatService
+from autocompact.chat.session import ChatSession
 from autocompact.core.references import parse_reference, reference
 from autocompact.core.search import parse_query
 from autocompact.errors import AutocompactError, InvalidInput
 from autocompact.recall import doubt
-
-if TYPE_CHECKING:
-    from autocompact.chat.session import ChatSession
 
 Kind: TypeAlias = Literal["text", "error", "found", "turn"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandReply:
-    """What a slash command answers.
+    """The reply of a slash command.
 
     Attributes:
         kind: "text"; "error"; "found", search results; "turn", the agent works now.
@@ -42,16 +41,16 @@ class Command:
 COMMANDS: tuple[Command, ...] = (
     Command(name="/help", arguments="", help="Show the commands."),
     Command(name="/compact", arguments="[FOCUS]", help="Compact now; say what to concentrate on."),
-    Command(name="/undo", arguments="", help="Take the last compaction back."),
+    Command(name="/undo", arguments="", help="Undo the last compaction."),
     Command(name="/search", arguments="WORDS", help="Search this conversation and the memory files."),
     Command(
         name="/open", arguments="REFERENCE", help="Show the original that a reference such as m12 names."
     ),
     Command(name="/pin", arguments="REFERENCE or TEXT", help="Keep a message or a text through compactions."),
-    Command(name="/unpin", arguments="REFERENCE or TEXT", help="Let go of it."),
+    Command(name="/unpin", arguments="REFERENCE or TEXT", help="Remove a pin."),
     Command(name="/context", arguments="", help="Show what fills the context."),
     Command(name="/tasks", arguments="", help="Show the agent's task list."),
-    Command(name="/model", arguments="[NAME]", help="Show the models, or talk to another one."),
+    Command(name="/model", arguments="[NAME]", help="Show the models, or choose another one."),
     Command(name="/title", arguments="TEXT", help="Give the conversation a title."),
     Command(name="/retry", arguments="", help="Ask for the last answer again."),
 )
@@ -64,15 +63,30 @@ def complete(line: str) -> tuple[Command, ...]:
     return tuple(command for command in COMMANDS if command.name.startswith(line))
 
 
-async def run_command(session: ChatSession, line: str) -> CommandReply:
-    """Carry out a line that begins with a slash; what is wrong with it is the answer."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Call:
+    """A command with what follows its name, and where it is run."""
+
+    rest: str
+    session: ChatSession
+    service: ChatService
+
+
+async def run_command(line: str, *, session: ChatSession, service: ChatService) -> CommandReply:
+    """Run a line that begins with a slash; an error is returned as the reply.
+
+    Args:
+        line: as it was typed.
+        session: of the conversation that it is about.
+        service: that has this session.
+    """
     name, _, rest = line.strip().partition(" ")
     run = _RUNS.get(name)
     if run is None:
         names = ", ".join(command.name for command in COMMANDS)
-        return CommandReply(kind="error", text=f"There is no command {name!r}. There are: {names}.")
+        return CommandReply(kind="error", text=f"There is no command {name!r}. The commands are: {names}.")
     try:
-        return await run(session, rest.strip())
+        return await run(_Call(rest=rest.strip(), session=session, service=service))
     except AutocompactError as error:
         return CommandReply(kind="error", text=str(error))
 
@@ -81,99 +95,99 @@ def _text(text: str) -> CommandReply:
     return CommandReply(kind="text", text=text)
 
 
-async def _help(_session: ChatSession, _rest: str) -> CommandReply:
+async def _help(_call: _Call) -> CommandReply:
     rows = (f"| `{each.name} {each.arguments}`".rstrip("` ") + f"` | {each.help} |" for each in COMMANDS)
     return _text("\n".join(["| command | what it does |", "|---|---|", *rows]))
 
 
-async def _compact(session: ChatSession, rest: str) -> CommandReply:
-    result = await session.compact(rest)
+async def _compact(call: _Call) -> CommandReply:
+    result = await call.session.compact(call.rest)
     return CommandReply(kind="text" if result.success else "error", text=result.message)
 
 
-async def _undo(session: ChatSession, _rest: str) -> CommandReply:
-    restored = await session.undo()
-    now = (
-        f"compaction {restored.id} is in force again" if restored else "the model is sent the whole log again"
-    )
+async def _undo(call: _Call) -> CommandReply:
+    restored = await call.session.undo()
+    now = f"compaction {restored.id} is active again" if restored else "the model is sent the whole log again"
     return _text(f"Undone: {now}.")
 
 
-async def _search(session: ChatSession, rest: str) -> CommandReply:
-    found = await session.search(rest)
+async def _search(call: _Call) -> CommandReply:
+    found = await call.session.search(call.rest)
     if not found:
-        return CommandReply(kind="found", text=f"Nothing found for {rest!r}.")
-    wanted = parse_query(rest).terms
+        return CommandReply(kind="found", text=f"Nothing found for {call.rest!r}.")
+    wanted = parse_query(call.rest).terms
     shown = (one.render(wanted) for one in found)
-    return CommandReply(kind="found", text="\n\n".join(filter(None, (doubt(rest, found), *shown))))
+    return CommandReply(kind="found", text="\n\n".join(filter(None, (doubt(call.rest, found), *shown))))
 
 
-async def _open(session: ChatSession, rest: str) -> CommandReply:
-    return CommandReply(kind="found", text=(await session.expand(rest)).render())
+async def _open(call: _Call) -> CommandReply:
+    return CommandReply(kind="found", text=(await call.session.expand(call.rest)).render())
 
 
-async def _pin(session: ChatSession, rest: str) -> CommandReply:
-    pinned = _pinned(rest)
-    await session.pin(pinned)
+async def _pin(call: _Call) -> CommandReply:
+    pinned = _pinned(call.rest)
+    await call.session.pin(pinned)
     return _text(f"Pinned {reference(pinned) if isinstance(pinned, int) else repr(pinned)}.")
 
 
-async def _unpin(session: ChatSession, rest: str) -> CommandReply:
-    pinned = _pinned(rest)
-    await session.unpin(pinned)
-    return _text(f"Let go of {reference(pinned) if isinstance(pinned, int) else repr(pinned)}.")
+async def _unpin(call: _Call) -> CommandReply:
+    pinned = _pinned(call.rest)
+    await call.session.unpin(pinned)
+    return _text(f"Unpinned {reference(pinned) if isinstance(pinned, int) else repr(pinned)}.")
 
 
 def _pinned(rest: str) -> int | str:
     if not rest:
-        raise InvalidInput("say what: a reference such as m12, or a text")
+        raise InvalidInput("say what to pin or unpin: a reference such as m12, or a text")
     try:
         return parse_reference(rest)
     except InvalidInput:
         return rest
 
 
-async def _context(session: ChatSession, _rest: str) -> CommandReply:
-    meter = session.meter()
+async def _context(call: _Call) -> CommandReply:
+    meter = call.session.meter()
     rows = (f"| {name} | {tokens:,} |" for name, tokens in meter.breakdown.items() if tokens)
     threshold = f"compaction at {meter.threshold:,}" if meter.threshold else "automatic compaction is off"
     head = f"{meter.used:,} of {meter.window:,} tokens ({meter.ratio:.0%}), {threshold}."
     left_out = [
         f"\nThe MCP server {name!r} was left out: {why}. It is started again with the program."
-        for name, why in session.service.server_problems.items()
+        for name, why in call.service.server_problems.items()
     ]
     note = [meter.note] if meter.note else []
     return _text("\n".join([head, "", "| part | tokens |", "|---|--:|", *rows, *note, *left_out]))
 
 
-async def _tasks(session: ChatSession, _rest: str) -> CommandReply:
+async def _tasks(call: _Call) -> CommandReply:
     signs = {"open": " ", "doing": "~", "done": "x"}
-    return _text("\n".join(f"- [{signs[task.state]}] {task.text}" for task in session.tasks) or "No tasks.")
+    return _text(
+        "\n".join(f"- [{signs[task.state]}] {task.text}" for task in call.session.tasks) or "No tasks."
+    )
 
 
-async def _model(session: ChatSession, rest: str) -> CommandReply:
-    if rest:
-        await session.choose_model(rest)
-        return _text(f"You talk to {session.model} now.")
-    choices = await session.service.models(probe=True)
+async def _model(call: _Call) -> CommandReply:
+    if call.rest:
+        await call.session.choose_model(call.rest)
+        return _text(f"The model is {call.session.model} now.")
+    choices = await call.service.models(probe=True)
     rows = (
-        f"- `{choice.name}`{' (now)' if choice.name == session.model else ''}: {choice.label}"
+        f"- `{choice.name}`{' (now)' if choice.name == call.session.model else ''}: {choice.label}"
         for choice in choices
     )
     return _text("\n".join(rows))
 
 
-async def _title(session: ChatSession, rest: str) -> CommandReply:
-    await session.service.rename(session.id, title=rest)
-    return _text(f"The title is {session.title!r} now.")
+async def _title(call: _Call) -> CommandReply:
+    await call.service.rename(call.session.id, title=call.rest)
+    return _text(f"The title is {call.session.title!r} now.")
 
 
-async def _retry(session: ChatSession, _rest: str) -> CommandReply:
-    await session.retry()
+async def _retry(call: _Call) -> CommandReply:
+    await call.session.retry()
     return CommandReply(kind="turn", text="")
 
 
-_RUNS: dict[str, Callable[[ChatSession, str], Awaitable[CommandReply]]] = {
+_RUNS: dict[str, Callable[[_Call], Awaitable[CommandReply]]] = {
     "/help": _help,
     "/compact": _compact,
     "/undo": _undo,

@@ -1,4 +1,4 @@
-"""What a chat is set to, as values."""
+"""Configuration of a chat, as values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ANSWER_SILENCE = 600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandRules:
-    """Whether and which commands the agent may run in the workspace.
+    """Rules for the commands that the agent may run in the workspace.
 
     A rule is a pattern of words: ``git status`` allows ``git status`` and ``git status --short``; ``*`` stands for any
     one word or part of one. A command that a rule of ``deny`` matches is never run. One that ``allow`` matches runs at
@@ -47,7 +47,7 @@ class CommandRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatConfig:
-    """How the conversations of one service are held.
+    """Configuration of one service.
 
     Attributes:
         model: what new conversations talk to, as `ModelChoice.name` has it ("anthropic:claude-haiku-4-5", "offline");
@@ -56,20 +56,20 @@ class ChatConfig:
         mode: when and how to compact.
         window: tokens of the model's window; None goes by the model.
         windows: windows of models by the beginning of their names; they go before the table of known models.
-        reserve: tokens kept for the reply; None takes a share of the window.
-        silence: seconds without a word of the model after which a request is given up; None is `ANSWER_SILENCE`, for
+        reserve: tokens reserved for the reply; None takes a share of the context window.
+        silence: seconds without data from the model after which a request is given up; None is `ANSWER_SILENCE`, for
             summaries as `autocompact.models.http.Patience` has it.
         workspace: the folder that file tools and commands work in and cannot leave; None offers no such tools.
         memory_folder: the folder of the memory files; None offers no ``remember`` and reads none.
         keep_metrics: keep the figures of each compaction with its entry in CONTEXT_ARCHIVE.md.
         skill_folders: folders that hold skills, each a folder with a ``SKILL.md``; of equal names the last one counts.
         mcp_file: a JSON file with ``mcpServers``.
-        commands: whether and which commands may be run.
+        commands: rules for commands of the agent.
         instructions: what the system prompt says besides its own words.
         steps: model calls that one turn may take.
         watch_seconds: how often to look for what other programs added to an open conversation; it reads only what is
             new.
-        idle_sessions: how many conversations stay in memory that nobody looks at and in which nothing goes on.
+        idle_sessions: number of idle conversations kept in memory: nobody listens and nothing runs in them.
         namespace: whose conversations (a tenant).
         extra: further members of each model request, e.g. ``{"reasoning_effort": "low"}``.
     """

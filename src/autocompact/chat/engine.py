@@ -1,14 +1,24 @@
-"""One model and the compactor that keeps its conversations within its window."""
+"""Engines: a model, and the compactor that keeps its conversations within its context window."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from autocompact.chat.config import ANSWER_SILENCE, OFFLINE_WINDOW, ChatConfig
-from autocompact.chat.finding import OFFLINE, Access, ModelChoice, access, choice_of, summariser_of
-from autocompact.chat.late import LateResponder
+from autocompact.chat.lazy_responder import LazyResponder
+from autocompact.chat.model_choices import (
+    OFFLINE,
+    Access,
+    ModelChoice,
+    access,
+    choice_of,
+    offered,
+    probed,
+    summariser_of,
+)
 from autocompact.chat.offline import OfflineResponder
 from autocompact.chat.responder import Responder
 from autocompact.compactor import Compactor, Conversation
@@ -20,9 +30,11 @@ from autocompact.models.offline import OfflineModel
 from autocompact.ports import Clock, Key, Model
 from autocompact.stores.companions import EXAMPLE, is_example
 
+log = logging.getLogger("autocompact")
+
 
 class Engine:
-    """A model with everything around it.
+    """A model and the compactor of its conversations.
 
     Attributes:
         choice: which model.
@@ -35,7 +47,7 @@ class Engine:
         config: how they are held.
         environ: where keys are found.
         clock: what time it is.
-        hear: told of compactions.
+        emit: takes the events of compactions.
 
     Raises:
         InvalidInput: the environment lacks what the model needs.
@@ -50,7 +62,7 @@ class Engine:
         config: ChatConfig,
         environ: Mapping[str, str] | None,
         clock: Clock,
-        hear: Callable[[Event], None],
+        emit: Callable[[Event], None],
     ) -> None:
         self.choice = choice
         found = None if choice.is_offline else access(choice, environ=environ)
@@ -58,7 +70,7 @@ class Engine:
         self._model = found and summariser_of(found, window=config.window, silence=config.silence)
         self._summary_model = _summary_model(config, environ)
         self.responder: Responder = _responder(found, config)
-        self._store, self._clock, self._hear = store, clock, hear
+        self._store, self._clock, self._emit = store, clock, emit
         self.compactor = self._compactor(config.memory_folder)
         self._example: Compactor | None = None
 
@@ -76,23 +88,23 @@ class Engine:
             keep_metrics=config.keep_metrics,
             clock=self._clock,
         )
-        compactor.subscribe(self._hear)
+        compactor.subscribe(self._emit)
         return compactor
 
     async def open(self, conversation_id: str) -> Conversation:
-        """A conversation, kept for this model."""
+        """Open a conversation for this model."""
         key = Key(conversation=conversation_id, namespace=self._config.namespace)
         if await is_example(self._store, key):
             return await self.open_example()
         return await self.compactor.open(conversation_id, namespace=key.namespace)
 
     async def open_example(self) -> Conversation:
-        """The example. It is no memory of the person's: it is never archived."""
+        """Open the example conversation; it is never archived."""
         self._example = self._example or self._compactor(None)
         return await self._example.open(EXAMPLE, namespace=self._config.namespace)
 
     async def aclose(self) -> None:
-        """Give back what the model opened. The store stays open: others use it."""
+        """Close what the model opened. The store stays open: others use it."""
         running = (*self.compactor.tasks, *(self._example.tasks if self._example else ()))
         for task in running:
             task.cancel()
@@ -105,7 +117,7 @@ class Engine:
 def _responder(found: Access | None, config: ChatConfig) -> Responder:
     if found is None:
         return OfflineResponder()
-    return LateResponder(found, extra=config.extra, silence=config.silence or ANSWER_SILENCE)
+    return LazyResponder(found, extra=config.extra, silence=config.silence or ANSWER_SILENCE)
 
 
 def _summary_model(config: ChatConfig, environ: Mapping[str, str] | None) -> Model | None:
@@ -124,3 +136,85 @@ def _summary_model(config: ChatConfig, environ: Mapping[str, str] | None) -> Mod
             raise
         return found
     return summariser_of(access(choice, environ=environ), silence=config.silence)
+
+
+class Engines:
+    """The engines of one service, one for each model that was used.
+
+    Args:
+        store: where conversations are.
+        config: how they are held.
+        environ: where models and keys are found; None is the process's environment, read when it is needed.
+        clock: the time.
+        emit: takes the events of compactions.
+    """
+
+    def __init__(
+        self,
+        store: ConversationStore,
+        *,
+        config: ChatConfig,
+        environ: Mapping[str, str] | None,
+        clock: Clock,
+        emit: Callable[[Event], None],
+    ) -> None:
+        self._store = store
+        self._config = config
+        self._environ = environ
+        self._clock = clock
+        self._emit = emit
+        self._engines: dict[str, Engine] = {}
+
+    async def choices(self, *, probe: bool) -> tuple[ModelChoice, ...]:
+        """The models that can be chosen, see `ChatService.models`."""
+        wanted = (choice_of(self._config.model),) if self._config.model else ()
+        *from_environment, offline = offered(self._environ)
+        local = await probed(self._environ) if probe else ()
+        choices = (*wanted, *from_environment, *local, offline)
+        return tuple({choice.name: choice for choice in choices}.values())
+
+    def get(self, name: str) -> Engine:
+        """The engine of the model ``name``.
+
+        Raises:
+            InvalidInput: there is no such model, its key is missing, or the extra ``chat`` is not installed.
+        """
+        choice = choice_of(name)
+        if choice.name not in self._engines:
+            try:
+                self._engines[choice.name] = Engine(
+                    choice,
+                    store=self._store,
+                    config=self._config,
+                    environ=self._environ,
+                    clock=self._clock,
+                    emit=self._emit,
+                )
+            except ImportError as error:
+                raise InvalidInput(str(error)) from error
+        return self._engines[choice.name]
+
+    def get_or_offline(self, name: str) -> Engine:
+        """The engine of a conversation that used ``name`` last ("" if none was chosen).
+
+        A conversation whose model is not available any more opens with the offline model.
+
+        Raises:
+            InvalidInput: the default model cannot be used.
+        """
+        wanted = name or self._config.model or offered(self._environ)[0].name
+        try:
+            return self.get(wanted)
+        except InvalidInput as error:
+            if not name:
+                raise
+            log.warning(
+                "a conversation's model is not available", extra={"model": name, "reason": str(error)}
+            )
+            return self.get(OFFLINE)
+
+    async def aclose(self) -> None:
+        """Close all engines."""
+        for engine in self._engines.values():
+            await engine.aclose()
+        self._engines.clear()

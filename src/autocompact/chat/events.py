@@ -1,4 +1,4 @@
-"""What happens in a session, as frozen values, to any number of listeners.
+"""Events of a session, as frozen values, for any number of listeners.
 
 The course of a turn:
 
@@ -9,16 +9,19 @@ The course of a turn:
       … again, until an answer calls no tool
     TurnEnded
 
-What deltas said so far belongs to the next `MessageAdded` of role ``assistant``, which takes its place. The events of
-`autocompact.events` come as they are.
+The text of the deltas belongs to the next `MessageAdded` of role ``assistant``, which replaces it. The events of
+`autocompact.events` are passed on unchanged.
+
+Parts of a session emit `SessionEvent`: these events, and two that end at the session itself.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from autocompact.chat.views import Entry, MeterReading, Question, Task, WaitingRequest
+from autocompact.chat.views import Entry, MeterReading, PendingRequest, Question, Task
 from autocompact.events import Event
 
 Outcome: TypeAlias = Literal["finished", "failed", "cancelled"]
@@ -26,14 +29,14 @@ Outcome: TypeAlias = Literal["finished", "failed", "cancelled"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnStarted:
-    """The agent begins to work."""
+    """A turn of the agent started."""
 
     conversation_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnEnded:
-    """The agent has ended; ``message`` says why it failed, and what to do."""
+    """A turn of the agent ended; ``message`` says why it failed, and what to do."""
 
     conversation_id: str
     outcome: Outcome
@@ -42,7 +45,7 @@ class TurnEnded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageAdded:
-    """A message stands in the log."""
+    """A message was appended to the log."""
 
     conversation_id: str
     entry: Entry
@@ -59,7 +62,7 @@ class MessagesReplaced:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextDelta:
-    """More words of the answer."""
+    """More text of the answer."""
 
     conversation_id: str
     text: str
@@ -67,7 +70,7 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReasoningDelta:
-    """More of the model's thinking."""
+    """More of the model's reasoning."""
 
     conversation_id: str
     text: str
@@ -75,14 +78,14 @@ class ReasoningDelta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerRestarted:
-    """What deltas said so far of this answer is void: the model is asked again."""
+    """The deltas of this answer so far are void: the model is asked again."""
 
     conversation_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolStarted:
-    """A tool begins to work; ``arguments`` is JSON, ``index`` the place among the calls of its answer."""
+    """A tool call started; ``arguments`` is JSON, ``index`` the position among the calls of its answer."""
 
     conversation_id: str
     call_id: str
@@ -93,7 +96,7 @@ class ToolStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolFinished:
-    """A tool has ended after ``seconds``; ``index`` is the place among the calls of its answer."""
+    """A tool call ended after ``seconds``; ``index`` is the position among the calls of its answer."""
 
     conversation_id: str
     call_id: str
@@ -106,7 +109,7 @@ class ToolFinished:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionAsked:
-    """The agent waits for a yes or a no: `ChatSession.answer`."""
+    """The agent asks for permission: answer with `ChatSession.answer`."""
 
     conversation_id: str
     question: Question
@@ -114,7 +117,7 @@ class QuestionAsked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionAnswered:
-    """Somebody answered, or the turn ended without an answer."""
+    """A question was answered, or its turn ended without an answer."""
 
     conversation_id: str
     question_id: str
@@ -123,7 +126,7 @@ class QuestionAnswered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeterChanged:
-    """The context weighs something else now."""
+    """The size of the context changed."""
 
     conversation_id: str
     meter: MeterReading
@@ -131,29 +134,29 @@ class MeterChanged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TasksChanged:
-    """The agent's task list is another one."""
+    """The agent's task list changed."""
 
     conversation_id: str
     tasks: tuple[Task, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WaitingChanged:
-    """Other requests wait for the end of the running turn now."""
+class PendingChanged:
+    """The requests that wait for the end of the running turn changed."""
 
     conversation_id: str
-    waiting: tuple[WaitingRequest, ...]
+    pending: tuple[PendingRequest, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationChanged:
-    """The list of conversations is to be read again: one was made or deleted, or another title, model or turn began.
+    """The list of conversations changed: one was created or deleted, or has another title or model, or a turn began or ended.
 
     Attributes:
         conversation_id: which one.
-        title: of it; "" says nothing of it.
-        model: that answers in it; "" says nothing of it.
-        deleted: it is gone.
+        title: of it; "" if it did not change.
+        model: that answers in it; "" if it did not change.
+        deleted: True if it was deleted.
     """
 
     conversation_id: str
@@ -176,7 +179,23 @@ ChatEvent: TypeAlias = (
     | QuestionAnswered
     | MeterChanged
     | TasksChanged
-    | WaitingChanged
+    | PendingChanged
     | ConversationChanged
     | Event
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextChanged:
+    """The size of the context may have changed; the session answers with `MeterChanged` if anybody listens."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningChanged:
+    """A turn began or ended; the session passes it on to the list of conversations only."""
+
+
+SessionEvent: TypeAlias = ChatEvent | ContextChanged | RunningChanged
+"""Events that parts of a session emit."""
+
+Emit: TypeAlias = Callable[[SessionEvent], None]

@@ -135,7 +135,7 @@ BEFORE: tuple[Message, ...] = (
         "All 13 tests pass. Open: the table of March in `tides.txt` was written with the old offset and must be made anew."
     ),
 )
-"""What the compaction summarises."""
+"""Messages that the compaction summarises."""
 
 AFTER: tuple[Message, ...] = (
     _asked("Which file did I ask you to leave alone? And until when must it be done?"),
@@ -153,4 +153,4 @@ AFTER: tuple[Message, ...] = (
         "You can try this conversation without a model: type `recall summer time`, `/compact`, `/undo` or `/help`."
     ),
 )
-"""What was said since."""
+"""Messages after the compaction."""

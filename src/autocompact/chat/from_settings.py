@@ -1,4 +1,4 @@
-"""What ``settings.json`` means to a chat."""
+"""Configuration of a chat from ``settings.json``."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from autocompact.settings import Settings, memory_folder_of, mode_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChatPlace:
-    """How conversations are held, and where.
+class ChatSetup:
+    """Configuration and database of a chat.
 
     Attributes:
-        config: how.
-        db: the file they are kept in; None is the one in the user's data folder.
+        config: of the service.
+        db: file of the conversations; None is the one in the user's data folder.
     """
 
     config: ChatConfig
     db: Path | None
 
 
-def chat_place(settings: Settings, *, folder: Path, namespace: str = "default") -> ChatPlace:
-    """What ``settings`` say, for a chat that is started in ``folder``.
+def chat_setup(settings: Settings, *, folder: Path, namespace: str = "default") -> ChatSetup:
+    """Configuration of a chat that is started in ``folder``.
 
     Raises:
         InvalidInput: values that do not go together.
@@ -54,7 +54,7 @@ def chat_place(settings: Settings, *, folder: Path, namespace: str = "default") 
         steps=chat.steps,
         namespace=namespace,
     )
-    return ChatPlace(config=config, db=_path(chat.db, folder))
+    return ChatSetup(config=config, db=_path(chat.db, folder))
 
 
 def _path(name: str | None, folder: Path) -> Path | None:

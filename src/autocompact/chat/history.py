@@ -1,30 +1,28 @@
-"""Pages of the history, and what usage was over time."""
+"""Pages of the history, and usage over time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from autocompact.chat.edits import Edits
+from autocompact.chat.session_log import SessionLog
 from autocompact.chat.views import Divider, Entry, HistoryPage, UsagePoint
 from autocompact.compaction.record import Compaction
 from autocompact.core.messages import Message
-
-if TYPE_CHECKING:
-    from autocompact.chat.session import ChatSession
 
 _LEAST_READ, _MOST_READ = 20, 200
 """Messages read at once: the page, and a few more to where it may begin; what is replaced may lie between them."""
 
 
 async def history_page(
-    session: ChatSession, *, before_seq: int | None, limit: int, replaced: bool
+    log: SessionLog, edits: Edits, *, before_seq: int | None, limit: int, replaced: bool
 ) -> HistoryPage:
-    """See `ChatSession.history`."""
-    last = len(session.conversation)
+    """A page of the log, see `ChatSession.history`."""
+    conversation = log.conversation
+    last = len(conversation)
     end = last if before_seq is None else min(before_seq - 1, last)
-    edits = session.edits
-    await edits.reach(end + 1)
+    await edits.load_back_to(end + 1)
     entries: list[Entry] = []
     start = end + 1
     while start > 1 and not _enough(entries, limit):
@@ -34,11 +32,11 @@ async def history_page(
                 break
             start = message.seq
             if message.seq not in edits:
-                entries.append(session.entry(message))
+                entries.append(log.entry(message))
             elif replaced:
-                entries.append(replace(session.entry(message), standing="replaced"))
+                entries.append(replace(log.entry(message), visibility="replaced"))
     dividers = _dividers(
-        await session.compactions(), active=session.conversation.active_id, first=start, last=end
+        await conversation.records.all(), active=conversation.active_id, first=start, last=end
     )
     return HistoryPage(
         entries=tuple(reversed(entries)),
@@ -49,7 +47,7 @@ async def history_page(
 
 
 def _enough(entries: Sequence[Entry], limit: int) -> bool:
-    """Whether the page is full, and does not begin with the result of a call that it does not show."""
+    """True if the page is full and does not begin with the result of a call that it does not show."""
     return len(entries) >= max(1, limit) and entries[-1].message.role != "tool"
 
 
@@ -62,7 +60,7 @@ def _dividers(records: Sequence[Compaction], *, active: str, first: int, last: i
         begin = before.through_seq + 1 if before else 1
         divider = Divider(
             record=record,
-            in_force=record.id == active,
+            active=record.id == active,
             left=(begin, record.through_seq) if record.through_seq >= begin else None,
         )
         if first <= divider.after_seq <= last:
@@ -70,7 +68,7 @@ def _dividers(records: Sequence[Compaction], *, active: str, first: int, last: i
 
 
 def usage_points(messages: Iterable[Message]) -> tuple[UsagePoint, ...]:
-    """What the provider reported for each answer."""
+    """The usage that the provider reported for each answer."""
     return tuple(
         UsagePoint(
             seq=message.seq,

@@ -14,12 +14,11 @@ import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from html import escape
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 from urllib.parse import urlsplit
 
-if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
-    from markdown_it.token import Token
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 Highlight: TypeAlias = Callable[[str, str], str]
 """Code and the name of its language to HTML, escaped and coloured; "" where the language is not known."""
@@ -56,7 +55,7 @@ def safe_html(
 
 
 def safe_link(url: str) -> bool:
-    """Whether a link to ``url`` is shown as one."""
+    """True if ``url`` may become a link."""
     if min(url, default=" ") <= " ":
         return False
     try:
@@ -74,8 +73,6 @@ def reference_link(name: str) -> str:
 
 @cache
 def _parser() -> MarkdownIt:
-    from markdown_it import MarkdownIt
-
     return MarkdownIt("commonmark", {"html": False, "maxNesting": _NESTING}).enable(
         ["table", "strikethrough"]
     )

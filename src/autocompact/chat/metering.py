@@ -1,4 +1,4 @@
-"""The meter's figures, from the engine."""
+"""Meter readings, from the engine's figures."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _NAMES: dict[Role, str] = {
 
 
 def read_meter(conversation: Conversation, *, system: str) -> MeterReading:
-    """How full the context is.
+    """Measure the size of the context.
 
     Args:
-        conversation: whose.
+        conversation: the conversation.
         system: the system prompt that its requests carry.
     """
     shared, reading = conversation.shared, conversation.usage()
@@ -59,7 +59,7 @@ def _tokens(conversation: Conversation, message: Message) -> int:
 
 
 def _note(conversation: Conversation) -> str:
-    """Why nothing happens although the threshold is reached, or why it is another one than was asked for."""
+    """Why nothing is compacted at the threshold, or why the threshold differs from the configured one."""
     shared = conversation.shared
     if said := fixed_note(shared.budget, policy=shared.mode.policy, fixed=conversation.fixed):
         return said

@@ -1,7 +1,7 @@
-"""What a chat keeps beside the log: title, model, tasks, what waits to be said, how turns failed, how long tools took.
+"""Notes: what a chat keeps beside the log (model, tasks, pending requests, failures of turns, run times of tools).
 
-It lies in the same store, as an append-only log of its own in a namespace that no conversation uses, so that every
-store can keep it, several programs can write it, and a search never finds it.
+They are an append-only log of their own in the same store, in a namespace that no conversation uses: every store can
+keep them, several programs can write them, and a search never finds them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Self, TypeAlias
 
 import msgspec
 
-from autocompact.chat.views import Cut, Task, TaskState, WaitingRequest
+from autocompact.chat.views import Cut, PendingRequest, Task, TaskState
 from autocompact.core.messages import Message, text_message
 from autocompact.errors import Conflict, StoreCorrupt
 from autocompact.ports import Key, Store
@@ -31,40 +31,40 @@ class Titled(_Note, frozen=True, tag="title"):
 
 
 class Chosen(_Note, frozen=True, tag="model"):
-    """The conversation talks to another model from now on."""
+    """Another model was chosen for the conversation."""
 
     model: str
 
 
 class CutShort(_Note, frozen=True, tag="cut"):
-    """Message ``seq`` is half an answer."""
+    """Message ``seq`` is an incomplete answer."""
 
     seq: int
     why: Cut
 
 
 class Failed(_Note, frozen=True, tag="failed"):
-    """A turn ended after message ``seq`` without an answer, and this is why; "" once it is asked again."""
+    """A turn ended after message ``seq`` without an answer; ``message`` says why, "" after a retry."""
 
     seq: int
     message: str
 
 
 class Queued(_Note, frozen=True, tag="queued"):
-    """A request waits for the end of the running turn."""
+    """A request became pending."""
 
     id: str
     text: str
 
 
 class Unqueued(_Note, frozen=True, tag="unqueued"):
-    """It waits no more: it was sent, or withdrawn."""
+    """A pending request was sent or withdrawn."""
 
     id: str
 
 
 class Took(_Note, frozen=True, tag="took"):
-    """The tool took so long whose result message ``seq`` holds."""
+    """Run time of the tool whose result is message ``seq``."""
 
     seq: int
     seconds: float
@@ -78,7 +78,7 @@ class TaskItem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tasked(_Note, frozen=True, tag="tasks"):
-    """The task list is this one."""
+    """The task list was replaced."""
 
     tasks: tuple[TaskItem, ...]
 
@@ -87,7 +87,7 @@ Note: TypeAlias = Titled | Chosen | CutShort | Failed | Queued | Unqueued | Took
 
 
 class Notes:
-    """The notes on one conversation, folded."""
+    """The notes on one conversation, folded; the attributes are the current state."""
 
     def __init__(self, store: Store, key: Key) -> None:
         self._store = store
@@ -97,7 +97,7 @@ class Notes:
         self.model = ""
         self.cuts: dict[int, Cut] = {}
         self.failures: dict[int, str] = {}
-        self.waiting: tuple[WaitingRequest, ...] = ()
+        self.pending: tuple[PendingRequest, ...] = ()
         self.seconds: dict[int, float] = {}
         self.tasks: tuple[Task, ...] = ()
 
@@ -113,13 +113,13 @@ class Notes:
         return notes
 
     async def catch_up(self) -> None:
-        """Take over what other programs noted meanwhile."""
+        """Fold in the notes that other programs added."""
         for message in await self._store.read(self._key, from_seq=self._last + 1):
             self._fold(_decoded(message, self._key))
             self._last = message.seq
 
     async def add(self, *notes: Note) -> None:
-        """Note something, all or nothing; durable when this returns.
+        """Append notes, all or none; durable when this returns.
 
         Raises:
             StoreError: it could not be stored.
@@ -151,9 +151,9 @@ class Notes:
             case Failed():
                 self.failures[note.seq] = note.message
             case Queued():
-                self.waiting = (*self.waiting, WaitingRequest(id=note.id, text=note.text))
+                self.pending = (*self.pending, PendingRequest(id=note.id, text=note.text))
             case Unqueued():
-                self.waiting = tuple(each for each in self.waiting if each.id != note.id)
+                self.pending = tuple(each for each in self.pending if each.id != note.id)
             case Took():
                 self.seconds[note.seq] = note.seconds
             case Tasked():

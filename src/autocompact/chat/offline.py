@@ -1,8 +1,8 @@
-"""What answers where there is no model: it uses tools as it is told to, and quotes what is stored. It says so.
+"""Offline responder: answers without a model, by tool calls and quotes, and says so.
 
-A request that begins with one of the words below becomes a tool call; anything else is searched for in the
-conversation and the memory files. What the tools gave is shown, word for word, with its references. The same request
-in the same conversation gets the same answer.
+A request that begins with one of the words below becomes a tool call; any other is searched for in the conversation
+and the memory files. Tool results are shown verbatim, with their references. The same request in the same conversation
+gets the same answer.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from autocompact.chat.finding import OFFLINE
-from autocompact.chat.responder import Asked, Delta, Piece, Reply
+from autocompact.chat.model_choices import OFFLINE
+from autocompact.chat.responder import Delta, ModelRequest, Piece, Reply
 from autocompact.chat.tools import Toolbox
 from autocompact.core.messages import Message, Text, ToolCall
 from autocompact.recall import Found, Recall
@@ -29,7 +29,7 @@ _WORDS = re.compile(r"\S+\s*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Order:
-    """A request that is a tool call: its first word, the tool, the argument that the rest becomes."""
+    """A request that becomes a tool call: its first word, the tool, the argument that takes the rest."""
 
     word: str
     tool: str
@@ -54,23 +54,23 @@ _ORDERS = (
 class OfflineResponder:
     """Implements `autocompact.chat.responder.Responder` without a model."""
 
-    async def answer(self, asked: Asked) -> AsyncGenerator[Piece]:
+    async def answer(self, request: ModelRequest) -> AsyncGenerator[Piece]:
         """See `Responder.answer`."""
-        request, after = _last_request(asked.messages)
+        said, after = _last_request(request.messages)
         call = (
             None
-            if request is None or any(message.results for message in after)
-            else _call(request, asked.toolbox)
+            if said is None or any(message.results for message in after)
+            else _call(said, request.toolbox)
         )
         if call is not None:
             yield Reply(message=Message(seq=0, role="assistant", parts=(call,), model=OFFLINE))
             return
-        if request is None:
-            text = _usage(asked.toolbox)
+        if said is None:
+            text = _usage(request.toolbox)
         elif after:
-            text = _told(after)
+            text = _tool_results(after)
         else:
-            text = await _quoted(request, asked)
+            text = await _quoted(said, request)
         text = f"{LABEL}\n\n{text}"
         for word in _WORDS.findall(text):
             yield Delta(kind="text", text=word)
@@ -81,7 +81,7 @@ class OfflineResponder:
 
 
 def _last_request(messages: Sequence[Message]) -> tuple[Message | None, list[Message]]:
-    """The person's last words, and what came after them."""
+    """The last request of the person, and the messages after it."""
     after: list[Message] = []
     for message in reversed(messages):
         if message.is_request:
@@ -90,19 +90,19 @@ def _last_request(messages: Sequence[Message]) -> tuple[Message | None, list[Mes
     return None, []
 
 
-def _call(request: Message, toolbox: Toolbox) -> ToolCall | None:
-    """The tool that a request asks for; None if it is a question."""
-    first, _, rest = request.text.strip().partition(" ")
+def _call(said: Message, toolbox: Toolbox) -> ToolCall | None:
+    """The tool call that a request asks for; None if it is a question."""
+    first, _, rest = said.text.strip().partition(" ")
     for order in _ORDERS:
         if first.lower() == order.word and order.tool in toolbox and (rest.strip() or order.alone):
             given = {order.argument: rest.strip()} if rest.strip() and order.argument else {}
             arguments = msgspec.json.encode(given).decode()
-            return ToolCall(id=f"offline-{request.seq}", name=order.tool, arguments=arguments)
+            return ToolCall(id=f"offline-{said.seq}", name=order.tool, arguments=arguments)
     return None
 
 
-def _told(after: Sequence[Message]) -> str:
-    """What the tools gave."""
+def _tool_results(after: Sequence[Message]) -> str:
+    """The results of the tools, as Markdown."""
     names = {call.id: call.name for message in after for call in message.calls}
     results = (result for message in after for result in message.results)
     return "\n\n".join(
@@ -110,23 +110,21 @@ def _told(after: Sequence[Message]) -> str:
     )
 
 
-async def _quoted(request: Message, asked: Asked) -> str:
-    """What was said, or stands in the memory files, on the words of a question."""
-    found = await asked.recall.search(request.text, SEARCHED, scope="conversation")
-    quotes = [_quote(one) for one in found if await _counts(one, request=request, recall=asked.recall)][
-        :RESULTS
-    ]
+async def _quoted(said: Message, request: ModelRequest) -> str:
+    """Quotes from the conversation and the memory files that match the question."""
+    found = await request.recall.search(said.text, SEARCHED, scope="conversation")
+    quotes = [_quote(one) for one in found if await _counts(one, said=said, recall=request.recall)][:RESULTS]
     if quotes:
         return "\n\n".join(["This is what the conversation and the memory files hold on it:", *quotes])
-    return f"Nothing that was said here, and no memory file, holds these words. {_usage(asked.toolbox)}"
+    return f"Nothing that was said here, and no memory file, holds these words. {_usage(request.toolbox)}"
 
 
-async def _counts(found: Found, *, request: Message, recall: Recall) -> bool:
-    """Whether a result says something, and does not only repeat the question or an earlier answer of this kind."""
+async def _counts(found: Found, *, said: Message, recall: Recall) -> bool:
+    """False if a result only repeats the question or an earlier offline answer."""
     if found.source == "tool call" or found.source.startswith("tool output of memory_"):
         return False
     if found.source == "the user":
-        return request.text.strip() not in found.excerpt
+        return said.text.strip() not in found.excerpt
     return found.source != "the assistant" or LABEL not in (await recall.expand(found.reference)).text
 
 

@@ -21,10 +21,10 @@ from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
-from autocompact.chat.finding import Access
+from autocompact.chat.model_choices import Access
 
 _CONNECTING = Timeout(None, connect=5.0)
-"""How long to wait for an answer is not the SDK's to say: it would ask again, and wait as long once more."""
+"""Timeouts of the SDK, for connecting only: with one for answers it would retry, and wait as long again."""
 
 Close: TypeAlias = Callable[[], Awaitable[None]]
 

@@ -27,7 +27,7 @@ without having been asked to."""
 
 @dataclass(slots=True)
 class _Seen:
-    """A file as it was read last."""
+    """A file as last read."""
 
     stamp: tuple[int, int]
     text: str
@@ -45,7 +45,7 @@ class MemoryFiles:
         return "" if self.folder is None else self._read(self.folder / name)
 
     def documents(self) -> Sequence[tuple[str, str]]:
-        """All of them, for searches: names and texts. Backups and what autocompact hides are none."""
+        """Names and texts of all memory files, for searches; backups and hidden files are left out."""
         if self.folder is None or not self.folder.is_dir():
             return ()
         names = sorted(path.relative_to(self.folder) for path in self.folder.rglob("*.md") if path.is_file())

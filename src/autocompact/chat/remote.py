@@ -1,4 +1,4 @@
-"""What answers over the network: pydantic-ai's model layer, one streamed request at a time.
+"""Remote responder: one streamed request at a time, through pydantic-ai's model layer.
 
 To be imported only where the extra ``chat`` is installed.
 """
@@ -28,8 +28,8 @@ from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
-from autocompact.chat.finding import Access
-from autocompact.chat.responder import Asked, Delta, Piece, Reply
+from autocompact.chat.model_choices import Access
+from autocompact.chat.responder import Delta, ModelRequest, Piece, Reply
 from autocompact.chat.tools import Tool
 from autocompact.chat.translation import from_pydantic, system_text, to_pydantic
 from autocompact.core.messages import Dialect
@@ -42,7 +42,7 @@ _STOPPED: Mapping[str, Literal["length", "refused"]] = {"length": "length", "con
 T = TypeVar("T")
 
 _NO_KEY = "none"
-"""The SDKs demand a key; servers of one's own ask for none."""
+"""Key for servers that ask for none: the SDKs demand one."""
 
 
 class RemoteResponder:
@@ -51,7 +51,7 @@ class RemoteResponder:
     Args:
         found: where the model is.
         extra: further members of each request.
-        silence: seconds without a word after which a request is given up, tries that the SDK makes anew included.
+        silence: seconds without data after which a request is given up, retries of the SDK included.
     """
 
     def __init__(self, found: Access, *, extra: Mapping[str, object], silence: float) -> None:
@@ -63,15 +63,15 @@ class RemoteResponder:
         self._extra = dict(extra)
         self._silence = silence
 
-    async def answer(self, asked: Asked) -> AsyncGenerator[Piece]:
+    async def answer(self, request: ModelRequest) -> AsyncGenerator[Piece]:
         """See `Responder.answer`."""
-        system, rest = system_text(asked.system, asked.messages)
+        system, rest = system_text(request.system, request.messages)
         messages = to_pydantic(rest, dialect=self._dialect, model=self._name, provider=self._model.system)
         parameters = ModelRequestParameters(
-            function_tools=[_definition(tool) for tool in asked.toolbox.tools],
+            function_tools=[_definition(tool) for tool in request.toolbox.tools],
             instruction_parts=[InstructionPart(system)] if system else None,
         )
-        settings = _settings(asked, self._dialect)
+        settings = _settings(request, self._dialect)
         if self._extra:
             settings["extra_body"] = self._extra
         requesting = model_request_stream(
@@ -93,7 +93,7 @@ class RemoteResponder:
         yield Reply(message=message, stopped=_STOPPED.get(response.finish_reason or "stop", ""))
 
     async def _patiently(self, waiting: Awaitable[T]) -> T:
-        """What is waited for.
+        """The result of ``waiting``.
 
         Raises:
             ModelUnavailable: it did not come in time.
@@ -128,7 +128,7 @@ class RemoteResponder:
 
 
 def _model(found: Access) -> tuple[AnyModel, Callable[[], Awaitable[None]]]:
-    """The model, and what closes its connections. Only the SDK that it needs is loaded: each takes a second."""
+    """The model, and the function that closes it. Only the SDK that it needs is imported: each takes a second."""
     key = found.api_key or _NO_KEY
     if found.choice.provider == "anthropic":
         from autocompact.chat.anthropic_client import anthropic_model
@@ -139,13 +139,13 @@ def _model(found: Access) -> tuple[AnyModel, Callable[[], Awaitable[None]]]:
     return openai_model(found, key=key)
 
 
-def _settings(asked: Asked, dialect: Dialect) -> ModelSettings:
+def _settings(request: ModelRequest, dialect: Dialect) -> ModelSettings:
     if dialect != "openai_responses":
-        return ModelSettings(max_tokens=asked.max_tokens, cache=True)
+        return ModelSettings(max_tokens=request.max_tokens, cache=True)
     from pydantic_ai.models.openai import OpenAIResponsesModelSettings
 
     # nothing stays with the provider: reasoning travels sealed in the request
-    return OpenAIResponsesModelSettings(max_tokens=asked.max_tokens, openai_store=False)
+    return OpenAIResponsesModelSettings(max_tokens=request.max_tokens, openai_store=False)
 
 
 def _definition(tool: Tool) -> ToolDefinition:
@@ -172,7 +172,7 @@ def _delta(event: ModelResponseStreamEvent) -> Delta | None:
 
 
 def _body(body: object) -> bytes:
-    """An error's body as it was sent, as far as the SDK kept it: OpenAI's leaves out what is around ``error``."""
+    """The body of an error response, as far as the SDK keeps it: OpenAI's drops what is around ``error``."""
     try:
         encoded = msgspec.json.encode(body)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""The seam between a turn and what answers in it: a model over the network, or the offline one."""
+"""Responder: the seam between a turn and the model that answers in it, over the network or offline."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from autocompact.recall import Recall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ModelRequest:
     """A request to the model.
 
     Attributes:
         system: the system prompt.
         messages: the context, valid.
-        toolbox: what may be called.
-        recall: searches what was said and the memory files.
-        max_tokens: of the answer.
+        toolbox: the tools.
+        recall: searches the conversation and the memory files.
+        max_tokens: limit of the answer.
     """
 
     system: str
@@ -32,7 +32,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delta:
-    """More of the answer, as it comes."""
+    """A piece of the streamed answer."""
 
     kind: Literal["text", "reasoning"]
     text: str
@@ -40,12 +40,12 @@ class Delta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """The answer when it has ended.
+    """The complete answer.
 
     Attributes:
-        message: of role ``assistant``, without a ``seq``; without parts if the model said nothing.
-        stopped: "" if the model ended it by itself, "length" if the tokens that it may take did, "refused" if a filter
-            of the provider did.
+        message: of role ``assistant``, without a ``seq``; without parts if the answer was empty.
+        stopped: why it ended: "" normally, "length" at the token limit of an answer, "refused" by a content filter of
+            the provider.
     """
 
     message: Message
@@ -53,20 +53,20 @@ class Reply:
 
 
 Piece: TypeAlias = Delta | Reply
-"""Deltas, and at the end the reply."""
+"""Deltas, then the reply."""
 
 
 class Responder(Protocol):
-    """Something that answers."""
+    """Answers requests of turns."""
 
-    def answer(self, asked: Asked) -> AsyncGenerator[Piece]:
-        """The answer to a request; the last piece is the `Reply`.
+    def answer(self, request: ModelRequest) -> AsyncGenerator[Piece]:
+        """Stream the answer to ``request``; the last piece is the `Reply`.
 
         Raises:
-            ModelError: and its kinds, saying what the provider said.
+            ModelError: or a subclass; the message has what the provider said.
         """
         ...
 
     async def aclose(self) -> None:
-        """Give back what it opened."""
+        """Close its connections."""
         ...

@@ -1,12 +1,11 @@
-"""The conversations of one person (or tenant) and what answers in them. One instance per process."""
+"""The service: the conversations of one person (or tenant). One instance per process."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import uuid
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -14,22 +13,13 @@ from typing import Self
 
 from autocompact.chat import events, example
 from autocompact.chat.config import ChatConfig
-from autocompact.chat.engine import Engine
-from autocompact.chat.finding import OFFLINE, ModelChoice, choice_of, offered, probed
-from autocompact.chat.held import HeldSessions
-from autocompact.chat.notes import Notes
-from autocompact.chat.prompt import MemoryFiles, system_prompt
-from autocompact.chat.running import recover_dead
+from autocompact.chat.engine import Engines
+from autocompact.chat.model_choices import OFFLINE, ModelChoice
+from autocompact.chat.request_prefix import Toolkit
 from autocompact.chat.session import UNTITLED, ChatSession
+from autocompact.chat.session_cache import SessionCache
+from autocompact.chat.session_context import ServiceContext
 from autocompact.chat.titles import Titles
-from autocompact.chat.tools import Tool
-from autocompact.chat.tools.command import command_tool
-from autocompact.chat.tools.files import file_tools
-from autocompact.chat.tools.mcp import McpServers
-from autocompact.chat.tools.memory import memory_tools, remember_tool
-from autocompact.chat.tools.search import search_tool
-from autocompact.chat.tools.skills import find_skills, skill_tool
-from autocompact.chat.tools.workspace import Workspace
 from autocompact.chat.views import ConversationLine
 from autocompact.compactor.compactor import ConversationStore
 from autocompact.compactor.deletion import Traces, delete_conversation, find_traces
@@ -44,7 +34,7 @@ from autocompact.memory.erasing import Subject
 from autocompact.memory_files.erasing import erase_entries
 from autocompact.ports import NO_MESSAGES, Clock, ConversationInfo, Index, Key, SystemClock
 from autocompact.recall import RESULTS, Found, Recall
-from autocompact.stores.companions import companions, hidden_names, notes_key
+from autocompact.stores.companions import companions, hidden_names
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.stores.sqlite_index import SqliteIndex
 
@@ -61,7 +51,11 @@ class ChatService:
         index: finds messages in it.
         config: how conversations are held.
         environ: where models and keys are found; None is the process's environment, read when it is needed.
-        clock: what time it is.
+        clock: the time.
+
+    Attributes:
+        store: keeps the conversations.
+        sessions: the sessions in memory.
     """
 
     def __init__(
@@ -73,19 +67,23 @@ class ChatService:
         environ: Mapping[str, str] | None = None,
         clock: Clock | None = None,
     ) -> None:
+        config, clock = config or ChatConfig(), clock or SystemClock()
         self.store = store
-        self.index = index
-        self.config = config or ChatConfig()
-        self.clock = clock or SystemClock()
-        self.holder = uuid.uuid4().hex
-        self.memory = MemoryFiles(self.config.memory_folder)
-        self._environ = environ
-        self._servers = McpServers(self.config.mcp_file)
-        self._engines: dict[str, Engine] = {}
-        self.sessions = HeldSessions(idle=self.config.idle_sessions)
+        self.sessions = SessionCache(idle=config.idle_sessions)
+        self._config = config
+        self._clock = clock
+        self._shared = ServiceContext(
+            store=store,
+            index=index,
+            config=config,
+            clock=clock,
+            holder=uuid.uuid4().hex,
+            engines=Engines(store, config=config, environ=environ, clock=clock, emit=self._route),
+            toolkit=Toolkit(config, clock),
+        )
         self._unsaid: dict[str, None] = {}
         self._opening: dict[str, asyncio.Task[ChatSession]] = {}
-        self._titles = Titles(store, self.config.namespace)
+        self._titles = Titles(store, config.namespace)
         self._listeners: list[Callable[[events.ConversationChanged], None]] = []
         self._watching: asyncio.Task[None] | None = None
         self._clearing: asyncio.Task[None] | None = None
@@ -93,7 +91,7 @@ class ChatService:
     # Conversations
 
     async def conversations(self) -> tuple[ConversationLine, ...]:
-        """All of them, the last used first; new ones without a message at the beginning."""
+        """All conversations: new ones without a message first, then the last used first."""
         await self._titles.catch_up()
         stored = await self._stored()
         lines = [
@@ -111,13 +109,13 @@ class ChatService:
         return (*self._new_ones(), *lines)
 
     async def _stored(self) -> tuple[ConversationInfo, ...]:
-        stored = await self.store.conversations(self.config.namespace)
+        stored = await self.store.conversations(self._config.namespace)
         for info in stored:
             self._unsaid.pop(info.key.conversation, None)
         return tuple(stored)
 
     def _new_ones(self) -> Iterator[ConversationLine]:
-        now = self.clock.now()
+        now = self._clock.now()
         for id in reversed(self._unsaid):
             title = self._titles.titles.get(id) or UNTITLED
             yield ConversationLine(id=id, title=title, messages=0, created=now, updated=now)
@@ -127,8 +125,8 @@ class ChatService:
         return session is not None and session.running
 
     async def create(self, title: str = "") -> ChatSession:
-        """A new conversation. It is stored with its first message."""
-        day = self.clock.now()[:10]
+        """Create a conversation. It is stored with its first message."""
+        day = self._clock.now()[:10]
         session = await self._opened(f"{day}-{uuid.uuid4().hex[:8]}")
         self._unsaid[session.id] = None
         if title.strip():
@@ -136,9 +134,9 @@ class ChatService:
         return session
 
     async def open(self, id: str) -> ChatSession:
-        """The session of a conversation, the same one for everybody who has it at the same time.
+        """The session of a conversation; everybody who has it open gets the same one.
 
-        Those that nobody uses, the last used ones aside, are let go, and read from the store when they are opened next.
+        Idle sessions beyond `ChatConfig.idle_sessions` are evicted, and loaded from the store when they are opened next.
 
         Raises:
             InvalidInput: there is none of that id.
@@ -146,13 +144,17 @@ class ChatService:
         first_words = ""
         session = self.sessions.get(id)
         if session is not None:
-            await session.catch_up()
+            await self._catch_up(session)
         if self.sessions.get(id) is None and id not in self._opening:
             first_words = await self._check(id)
         return await self._opened(id, first_words=first_words)
 
     async def _check(self, id: str) -> str:
-        """The first words of a conversation that there is."""
+        """The first words of a conversation.
+
+        Raises:
+            InvalidInput: it does not exist.
+        """
         known = {info.key.conversation: info.title for info in await self._stored()}
         if id not in known and id not in self._unsaid and self.sessions.get(id) is None:
             raise InvalidInput(f"there is no conversation {id!r}: it was deleted, or never was")
@@ -170,37 +172,41 @@ class ChatService:
         return await asyncio.shield(task)
 
     async def _load(self, id: str, *, first_words: str) -> ChatSession:
-        key = self._key(id)
         await self._titles.catch_up()
-        notes = await Notes.load(self.store, notes_key(key))
-        engine = self._engine_or_offline(notes.model)
-        session = ChatSession(
-            self,
-            await engine.open(id),
-            engine=engine,
-            notes=notes,
-            hidden=await hidden_names(self.store, key.namespace),
+        session = await ChatSession.load(
+            self._shared,
+            self._key(id),
             title=self._titles.titles.get(id) or first_words,
+            on_used=self.sessions.used,
+            on_change=self._notify,
         )
-        await recover_dead(session)
         self.sessions.add(session)
         if self._watching is None:
             self._watching = asyncio.create_task(self._watch())
         return session
 
     async def _watch(self) -> None:
-        """Notice what other programs do in the conversations that are held here."""
+        """Follow other programs in the conversations that are in memory."""
         while True:
-            await asyncio.sleep(self.config.watch_seconds)
-            self.sessions.let_go()
+            await asyncio.sleep(self._config.watch_seconds)
+            self.sessions.evict()
             await self._look()
 
     async def _look(self) -> None:
-        for session in self.sessions.held:
+        for session in self.sessions.kept:
             try:
-                await session.catch_up()
+                await self._catch_up(session)
             except Exception:  # the others go on being watched
                 log.exception("a conversation could not be watched", extra={"conversation": session.id})
+
+    async def _catch_up(self, session: ChatSession) -> None:
+        """Follow other programs in one conversation; one that they deleted is forgotten here too."""
+        if await session.catch_up():
+            return
+        await session.aclose()
+        for companion in companions(session.key):
+            await self.store.delete(companion)
+        self._forget(session.id)
 
     async def rename(self, id: str, *, title: str) -> None:
         """Give a conversation a title.
@@ -213,10 +219,13 @@ class ChatService:
             raise InvalidInput(f"a title has 1 to {LONGEST_TITLE} characters, this one has {len(title)}")
         await self._check(id)
         await self._titles.put(id, title)
-        self.tell_changed(id, title=title)
+        if (session := self.sessions.get(id)) is not None:
+            session.set_title(title)
+        else:
+            self._notify(events.ConversationChanged(conversation_id=id, title=title))
 
     async def traces(self, id: str) -> Traces:
-        """What `delete` would remove, and what it leaves: for the question before it.
+        """List what `delete` would remove and what it would leave, for the confirmation before it.
 
         Raises:
             InvalidInput: there is none of that id, or an archive names it in lines that are no entry.
@@ -226,7 +235,7 @@ class ChatService:
         return await find_traces(self.store, self._key(id), folders=self._memory_folders())
 
     async def delete(self, id: str) -> None:
-        """Remove a conversation everywhere, archives included; a running turn is ended.
+        """Delete a conversation everywhere, archives included; a running turn is ended.
 
         Raises:
             InvalidInput: there is none of that id, or an archive names it in lines that are no entry; it is as it was.
@@ -249,39 +258,34 @@ class ChatService:
             self._clearing = asyncio.create_task(self._clear())
 
     def _key(self, id: str) -> Key:
-        return Key(conversation=id, namespace=self.config.namespace)
+        return Key(conversation=id, namespace=self._config.namespace)
 
     def _memory_folders(self) -> tuple[Path, ...]:
-        return () if self.config.memory_folder is None else (self.config.memory_folder,)
+        return () if self._config.memory_folder is None else (self._config.memory_folder,)
 
     def _forget(self, id: str) -> None:
-        """Drop what memory holds of a conversation that is gone, and tell it."""
+        """Drop what memory holds of a deleted conversation, and emit its deletion."""
         session = self.sessions.get(id)
         self.sessions.remove(id)
         self._unsaid.pop(id, None)
         self._titles.titles.pop(id, None)
-        self._tell(events.ConversationChanged(conversation_id=id, deleted=True), session)
-
-    async def forget_deleted(self, session: ChatSession) -> None:
-        """Another program deleted the conversation of ``session``: nothing of it stays here either."""
-        await session.aclose()
-        for companion in companions(session.key):
-            await self.store.delete(companion)
-        self._forget(session.id)
+        if session is not None:
+            session.emit_deleted()
+        self._notify(events.ConversationChanged(conversation_id=id, deleted=True))
 
     async def _clear(self) -> None:
-        """Clear the store's files of what deleted conversations left in unused places."""
+        """Clear remains of deleted conversations from unused pages of the store's files."""
         try:
             await self.store.purge()
         except StoreError as error:  # the next deletion, or the next end of a service, tries again
             log.warning("traces of a deleted conversation may be left in the file", extra=log_data(error))
 
     async def export(self, id: str, *, format: ExportFormat = "markdown") -> bytes:
-        """The whole conversation; compactions change nothing of it.
+        """Export the whole conversation, regardless of compactions.
 
         Args:
             id: of the conversation.
-            format: "markdown" for people, "json" an archive from which nothing is missing (`autocompact import` reads
+            format: "markdown" for people, "json" a complete archive (`autocompact import` reads
                 it), "jsonl", "openai" and "anthropic" messages.
 
         Raises:
@@ -300,36 +304,36 @@ class ChatService:
         return b"".join(render(archive, format))
 
     async def search(self, query: str, *, k: int = RESULTS) -> tuple[Found, ...]:
-        """The likeliest places in all conversations and the memory files; references name the conversation.
+        """Search all conversations and the memory files; references in the results name the conversation.
 
         Raises:
             InvalidInput: an empty query.
         """
-        key = Key(conversation="", namespace=self.config.namespace)
+        key = Key(conversation="", namespace=self._config.namespace)
         recall = Recall(
             self.store,
-            self.index,
+            self._shared.index,
             key=key,
-            documents=self.memory_documents,
+            documents=self._shared.toolkit.documents,
             across=True,
             hidden=await hidden_names(self.store, key.namespace),
         )
         return await recall.search(query, k, scope="all")
 
     async def seed_example(self) -> ChatSession | None:
-        """On the first start, a conversation to look at, with tool calls and a compaction; None if it is not the first.
+        """On the first start, create an example conversation with tool calls and a compaction; None on later starts.
 
-        What older versions archived of it is taken out of the memory folder.
+        Entries about it that older versions archived are removed from the memory folder.
         """
         await self._clean_archive()
         if not await self._titles.is_first_start():
             return None
-        conversation = await self.engine(OFFLINE).open_example()
+        conversation = await self._shared.engines.get(OFFLINE).open_example()
         for message in example.BEFORE:
-            await conversation.append(replace(message, time=self.clock.now()))
+            await conversation.append(replace(message, time=self._clock.now()))
         await conversation.compact(example.FOCUS)
         for message in example.AFTER:
-            await conversation.append(replace(message, time=self.clock.now()))
+            await conversation.append(replace(message, time=self._clock.now()))
         await self._titles.put(example.ID, example.TITLE)
         return await self.open(example.ID)
 
@@ -341,109 +345,33 @@ class ChatService:
             except AutocompactError as error:  # a search leaves them out all the same
                 log.warning("the example could not be taken out of the archive", extra=log_data(error))
 
-    # Models
+    # Models and tools
 
     async def models(self, *, probe: bool = False) -> tuple[ModelChoice, ...]:
-        """What can be talked to, the likeliest first, the offline model last.
+        """The models that can be chosen, the most likely first, the offline model last.
 
         Args:
-            probe: ask this machine too whether an Ollama or a llama.cpp runs on it.
+            probe: also ask this machine for models of Ollama and llama.cpp.
         """
-        wanted = (choice_of(self.config.model),) if self.config.model else ()
-        *from_environment, offline = offered(self._environ)
-        local = await probed(self._environ) if probe else ()
-        choices = (*wanted, *from_environment, *local, offline)
-        return tuple({choice.name: choice for choice in choices}.values())
+        return await self._shared.engines.choices(probe=probe)
 
-    def engine(self, name: str) -> Engine:
-        """The engine of the model called ``name``.
+    def preload(self, model: str) -> None:
+        """Begin to load the packages that ``model`` needs, which takes seconds.
 
         Raises:
-            InvalidInput: there is no such model, its key is missing, or the extra ``chat`` is.
+            InvalidInput: there is no such model, its key is missing, or the extra ``chat`` is not installed.
         """
-        choice = choice_of(name)
-        if choice.name not in self._engines:
-            try:
-                self._engines[choice.name] = Engine(
-                    choice,
-                    store=self.store,
-                    config=self.config,
-                    environ=self._environ,
-                    clock=self.clock,
-                    hear=self._hear,
-                )
-            except ImportError as error:
-                raise InvalidInput(str(error)) from error
-        return self._engines[choice.name]
-
-    def _engine_or_offline(self, name: str) -> Engine:
-        """A conversation whose model is not there any more can be opened all the same."""
-        wanted = name or self.config.model or offered(self._environ)[0].name
-        try:
-            return self.engine(wanted)
-        except InvalidInput as error:
-            if not name:
-                raise
-            log.warning(
-                "a conversation's model is not available", extra={"model": name, "reason": str(error)}
-            )
-            return self.engine(OFFLINE)
-
-    # What sessions use
-
-    def memory_documents(self) -> Sequence[tuple[str, str]]:
-        """The memory files as they are now."""
-        return self.memory.documents()
-
-    def own_tools(self, session: ChatSession) -> list[Tool]:
-        """What the agent may use in ``session``, but for what MCP servers offer."""
-        config = self.config
-        tools = memory_tools(session)
-        memory = (
-            session.conversation.shared.memory_folder
-        )  # None for the example, which writes nothing outside itself
-        if memory is not None:
-            tools.append(remember_tool(memory, self.clock))
-        if config.skill_folders:
-            tools.append(skill_tool(config.skill_folders))
-        if config.workspace is not None:
-            workspace = Workspace(config.workspace, memory=config.memory_folder)
-            tools += (*file_tools(workspace), search_tool(workspace))
-            if config.commands.enabled and os.name == "posix":
-                tools.append(command_tool(config.workspace, config.commands))
-        return tools
-
-    async def served_tools(self) -> tuple[Tool, ...]:
-        """What the MCP servers offer; they are started when this is asked for first.
-
-        Raises:
-            InvalidInput: their configuration cannot be used.
-        """
-        try:
-            return await self._servers.tools()
-        except ImportError as error:
-            raise InvalidInput(str(error)) from error
+        self._shared.engines.get(model)
 
     @property
     def server_problems(self) -> Mapping[str, str]:
         """Why MCP servers were left out, by name."""
-        return self._servers.problems
-
-    def system_prompt(self) -> str:
-        """The system prompt as it is now: the same bytes unless a file changed that it shows."""
-        config = self.config
-        skills = find_skills(config.skill_folders).values()
-        return system_prompt(
-            self.memory,
-            instructions=config.instructions,
-            workspace=config.workspace,
-            skills=[(each.skill.name, each.skill.description) for each in skills],
-        )
+        return self._shared.toolkit.server_problems
 
     # Listening
 
     def listen(self, listener: Callable[[events.ConversationChanged], None]) -> Callable[[], None]:
-        """Call ``listener`` whenever the list of conversations is to be read again; returns what ends that."""
+        """Call ``listener`` whenever the list of conversations changes; returns the function that ends that."""
         self._listeners.append(listener)
 
         def stop() -> None:
@@ -452,37 +380,23 @@ class ChatService:
 
         return stop
 
-    def tell_changed(self, id: str, *, title: str | None = None) -> None:
-        """Title, model or messages of a conversation changed."""
-        session = self.sessions.get(id)
-        if session is not None and title is not None:
-            session.title, session.titled = title, True
-        shown = title if title is not None else session.title if session else ""
-        model = session.model if session else ""
-        self._tell(events.ConversationChanged(conversation_id=id, title=shown, model=model), session)
-
-    def tell_running(self, id: str) -> None:
-        """A turn began or ended in a conversation: the list shows which of them are running."""
-        self._tell(events.ConversationChanged(conversation_id=id), None)
-
-    def _tell(self, event: events.ConversationChanged, session: ChatSession | None) -> None:
-        if session is not None:
-            session.tell(event)
+    def _notify(self, event: events.ConversationChanged) -> None:
         for listener in tuple(self._listeners):
             try:
                 listener(event)
             except Exception:
                 log.exception("a listener failed", extra={"event": type(event).__name__})
 
-    def _hear(self, event: Event) -> None:
+    def _route(self, event: Event) -> None:
+        """Pass an event of an engine on to the session of its conversation."""
         session = self.sessions.get(event.conversation_id)
         if session is not None:
-            session.hear(event)
+            session.relay(event)
 
     # The end
 
     async def aclose(self) -> None:
-        """End running turns (their half answers stay, marked as interrupted) and give back what models opened."""
+        """End running turns (their half answers are kept, marked as interrupted); close engines and MCP servers."""
         if self._watching is not None:
             self._watching.cancel()
             await asyncio.wait([self._watching])
@@ -491,10 +405,8 @@ class ChatService:
         for session in self.sessions.known:
             await session.aclose()
         self.sessions.clear()
-        for engine in self._engines.values():
-            await engine.aclose()
-        self._engines.clear()
-        await self._servers.aclose()
+        await self._shared.engines.aclose()
+        await self._shared.toolkit.aclose()
 
     async def __aenter__(self) -> Self:
         return self

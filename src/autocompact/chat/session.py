@@ -1,7 +1,10 @@
-"""One conversation in use: what a page, a terminal or a notebook does with it, and what it hears of it.
+"""One conversation in use: what a page, a terminal or a notebook does with it, and the events that it listens to.
 
-There is one session per conversation and process, however many tabs show it. All methods are to be called from one
-event loop. To follow it without a gap: `ChatSession.listen`, then `ChatSession.view`, with no ``await`` between them.
+There is one session per conversation and process, however many tabs show it. Call all methods from one event loop. To
+follow a session without a gap, call `ChatSession.listen`, then `ChatSession.view`, with no ``await`` between them.
+
+The session owns the state: title, listeners, the running turn, and the `SessionContext` that its parts are handed. The
+parts emit events; `ChatSession` applies them to its state and passes them on to the listeners.
 """
 
 from __future__ import annotations
@@ -10,39 +13,42 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Self, TypeAlias
 
-from autocompact.chat import commands, events
+from autocompact.chat import events
 from autocompact.chat.edits import Edits
+from autocompact.chat.engine import Engine
 from autocompact.chat.history import history_page, usage_points
 from autocompact.chat.metering import read_meter
-from autocompact.chat.notes import Chosen, Note, Notes, Tasked, TaskItem
-from autocompact.chat.running import Running, recover_dead
+from autocompact.chat.notes import Chosen, Notes
+from autocompact.chat.pending_requests import PendingRequests
+from autocompact.chat.request_prefix import RequestPrefix
+from autocompact.chat.responder import Responder
+from autocompact.chat.session_context import ServiceContext, SessionContext
+from autocompact.chat.session_log import SessionLog
+from autocompact.chat.task_list import TaskList
 from autocompact.chat.tools import Toolbox
+from autocompact.chat.tools.memory import memory_tools
+from autocompact.chat.turn_runner import TurnRunner
 from autocompact.chat.views import (
     Entry,
     HistoryPage,
     MeterReading,
+    PendingRequest,
     SessionView,
     Task,
     UsagePoint,
-    WaitingRequest,
 )
-from autocompact.chat.waiting import Waiting
 from autocompact.compaction.record import Compaction
-from autocompact.compactor import CompactionResult
+from autocompact.compactor import CompactionResult, Conversation
 from autocompact.compactor.records import Comparison
 from autocompact.core.messages import Message, text_message
 from autocompact.errors import InvalidInput
 from autocompact.events import CompactionCompleted, CompactionStarted, Event
+from autocompact.ports import Key
 from autocompact.recall import RESULTS, Expansion, Found, Recall, Scope
+from autocompact.stores.companions import hidden_names, notes_key
 from autocompact.stores.rules import title_of
-
-if TYPE_CHECKING:
-    from autocompact.chat.engine import Engine
-    from autocompact.chat.responder import Responder
-    from autocompact.chat.service import ChatService
-    from autocompact.compactor import Conversation
 
 Listener: TypeAlias = Callable[[events.ChatEvent], None]
 
@@ -59,275 +65,444 @@ class ChatSession:
 
     Attributes:
         id: of the conversation.
-        service: where it comes from.
-        conversation: the engine's conversation, for what this class does not offer.
-        title: of it.
-        edits: which messages an edit replaced.
-        waiting: what was said while a turn ran, and is sent when that has ended.
-        is_another_at_work: another program may answer here, or have left half an answer.
-        recovering: held while what another program left is taken over.
+        key: likewise, with its namespace.
+        title: of the conversation; `ChatService.rename` sets it.
+        notes: what is kept beside the log.
+        recall: searches what was said and the memory files.
+
+    Args:
+        shared: what all sessions of the service share.
+        conversation: the conversation, opened by ``engine``.
+        engine: of the model that answers.
+        notes: as above.
+        title: "" takes the first words of the first request.
+        hidden: conversations that a search leaves out.
+        on_used: called when somebody uses the session.
+        on_change: takes the events that concern the list of conversations.
     """
 
     def __init__(
         self,
-        service: ChatService,
+        shared: ServiceContext,
         conversation: Conversation,
         *,
         engine: Engine,
         notes: Notes,
         title: str,
-        hidden: frozenset[str] = frozenset(),
+        hidden: frozenset[str],
+        on_used: Callable[[ChatSession], None],
+        on_change: Callable[[events.ConversationChanged], None],
     ) -> None:
+        self.key = conversation.key
         self.id = conversation.key.conversation
-        self.service = service
-        self.conversation = conversation
-        self.engine = engine
+        self.title, self._has_title = title or UNTITLED, bool(title)
         self.notes = notes
-        self.key, self.store, self.clock, self.config = (
-            conversation.key,
-            service.store,
-            service.clock,
-            service.config,
-        )
         self.recall = Recall(
-            service.store,
-            service.index,
+            shared.store,
+            shared.index,
             key=self.key,
-            documents=service.memory_documents,
+            documents=shared.toolkit.documents,
             across=True,
             hidden=hidden,
             compaction=lambda: self.conversation.active,
         )
-        self.toolbox = Toolbox(service.own_tools(self))
-        self._served = False
-        self.system = ""
-        self.title, self.titled = title or UNTITLED, bool(title)
-        self.edits = Edits(self)
-        self.waiting = Waiting(self)
-        self.is_another_at_work = False
-        self.recovering = asyncio.Lock()
-        self._told = len(conversation)
-        self._adding = asyncio.Lock()
-        self._compacting = False
+        self._shared = shared
+        self._on_used, self._on_change = on_used, on_change
         self._listeners: list[Listener] = []
-        self._running = Running(self)
-        self._carry()
+        self._compacting = False
+        self._runner = TurnRunner()
+        self._log = SessionLog(conversation, notes=notes, clock=shared.clock, emit=self._apply)
+        self._pending = PendingRequests(self.id, notes=notes, emit=self._apply)
+        self._tasks = TaskList(self.id, notes=notes, emit=self._apply)
+        # the example writes nothing outside itself: its engine has no memory folder
+        own_tools = shared.toolkit.tools(memory_folder=conversation.shared.memory_folder)
+        self._prefix = RequestPrefix(shared.toolkit, (*memory_tools(self.recall, self._tasks), *own_tools))
+        self._use(conversation, engine)
+        self._prefix.refresh(conversation)
 
-    # Looking
+    @classmethod
+    async def load(
+        cls,
+        shared: ServiceContext,
+        key: Key,
+        *,
+        title: str,
+        on_used: Callable[[ChatSession], None],
+        on_change: Callable[[events.ConversationChanged], None],
+    ) -> Self:
+        """The session of a stored or new conversation; an unfinished turn of a dead program is recovered.
+
+        Raises:
+            InvalidInput: the default model cannot be used.
+            StoreError: the conversation cannot be read.
+        """
+        notes = await Notes.load(shared.store, notes_key(key))
+        engine = shared.engines.get_or_offline(notes.model)
+        session = cls(
+            shared,
+            await engine.open(key.conversation),
+            engine=engine,
+            notes=notes,
+            title=title,
+            hidden=await hidden_names(shared.store, key.namespace),
+            on_used=on_used,
+            on_change=on_change,
+        )
+        await session._runner.recover(session._context)
+        return session
+
+    def _use(self, conversation: Conversation, engine: Engine) -> None:
+        """Hand this conversation and model to the parts from now on."""
+        self._log.conversation = conversation
+        self._edits = Edits(conversation)
+        self._context = SessionContext(
+            key=self.key,
+            conversation=conversation,
+            model=engine.choice,
+            responder=engine.responder,
+            steps=self._shared.config.steps,
+            store=self._shared.store,
+            clock=self._shared.clock,
+            holder=self._shared.holder,
+            log=self._log,
+            notes=self.notes,
+            pending=self._pending,
+            prefix=self._prefix,
+            recall=self.recall,
+            emit=self._apply,
+        )
+
+    # State
+
+    @property
+    def conversation(self) -> Conversation:
+        """The engine's conversation, for what this class does not offer. Another model comes with another one."""
+        return self._context.conversation
 
     @property
     def model(self) -> str:
         """The model that answers, as `ModelChoice.name`."""
-        return self.engine.choice.name
+        return self._context.model.name
 
     @property
     def responder(self) -> Responder:
-        """What answers."""
-        return self.engine.responder
+        """Sends the requests of turns to the model."""
+        return self._context.responder
+
+    @property
+    def system(self) -> str:
+        """System prompt of the next request."""
+        return self._prefix.system
+
+    @property
+    def toolbox(self) -> Toolbox:
+        """Tools of the next request."""
+        return self._prefix.toolbox
 
     @property
     def running(self) -> bool:
-        """Whether a turn is running."""
-        return self._running.turn is not None
+        """True while a turn runs."""
+        return self._runner.turn is not None
 
     @property
     def in_use(self) -> bool:
-        """Whether something goes on in it, or somebody listens: such a session stays in memory."""
+        """True while a turn runs, a compaction is prepared or somebody listens: the session stays in memory."""
         return self.running or bool(self._listeners) or self.conversation.ahead.running
 
     @property
     def tasks(self) -> tuple[Task, ...]:
         """The agent's task list."""
-        return self.notes.tasks
+        return self._tasks.tasks
+
+    @property
+    def pending(self) -> tuple[PendingRequest, ...]:
+        """Requests that wait for the end of the running turn, the next one first."""
+        return self._pending.requests
+
+    def view(self) -> SessionView:
+        """Everything to show now, except the history."""
+        return SessionView(
+            id=self.id,
+            title=self.title,
+            model=self.model,
+            last_seq=len(self.conversation),
+            turn=self._runner.turn.view() if self._runner.turn else None,
+            compacting=self._compacting,
+            meter=self.meter(),
+            tasks=self.tasks,
+            pending=self.pending,
+        )
+
+    def meter(self) -> MeterReading:
+        """The size of the context and of its parts. Compactions start by the same figure."""
+        return read_meter(self.conversation, system=self.system)
+
+    # Events
 
     def listen(self, listener: Listener) -> Callable[[], None]:
         """Call ``listener`` with every event from now on; returns the function that ends that.
 
-        It is called in the event loop, in the order of the events, and must not wait. One that fails is logged and
-        harms nobody.
+        It is called in the event loop, in the order of the events, and must not block. An exception of it is logged,
+        and reaches nobody else.
         """
         self._listeners.append(listener)
-        self.service.sessions.used(self)
+        self._on_used(self)
 
         def stop() -> None:
             if listener in self._listeners:
                 self._listeners.remove(listener)
-                self.service.sessions.used(self)
+                self._on_used(self)
 
         return stop
 
-    def tell(self, event: events.ChatEvent) -> None:
-        """Call every listener; what is shown of compactions follows."""
+    def relay(self, event: Event) -> None:
+        """Pass on an event of the engine about this conversation."""
+        self._apply(event)
+        self._apply(events.ContextChanged())
+
+    def set_title(self, title: str) -> None:
+        """Set the title that is shown; `ChatService.rename` stores one."""
+        self.title, self._has_title = title, True
+        changed = events.ConversationChanged(conversation_id=self.id, title=title, model=self.model)
+        self._notify(changed)
+        self._on_change(changed)
+
+    def emit_deleted(self) -> None:
+        """Tell the listeners that the conversation was deleted."""
+        self._notify(events.ConversationChanged(conversation_id=self.id, deleted=True))
+
+    def _apply(self, event: events.SessionEvent) -> None:
+        """Apply an event of a part to the state, and pass it on."""
         match event:
+            case events.ContextChanged():
+                if self._listeners:
+                    self._notify(events.MeterChanged(conversation_id=self.id, meter=self.meter()))
+                return
+            case events.RunningChanged():
+                self._on_change(events.ConversationChanged(conversation_id=self.id))
+                return
             case CompactionStarted():
                 self._compacting = True
             case CompactionCompleted():
                 self._compacting = False
             case _:
                 pass
+        self._notify(event)
+        if isinstance(event, events.MessageAdded) and not self._has_title:
+            message = event.entry.message
+            if message.is_request:
+                self.set_title(title_of([message]))
+
+    def _notify(self, event: events.ChatEvent) -> None:
         for listener in tuple(self._listeners):
             try:
                 listener(event)
             except Exception:
                 log.exception("a listener failed", extra={"event": type(event).__name__})
 
-    def hear(self, event: Event) -> None:
-        """Pass on what the engine tells of this conversation."""
-        self.tell(event)
-        self.tell_meter()
+    # History
 
-    def tell_meter(self) -> None:
-        """Tell how full the context is now."""
-        if self._listeners:
-            self.tell(events.MeterChanged(conversation_id=self.id, meter=self.meter()))
-
-    def view(self) -> SessionView:
-        """What there is to show now, besides the history."""
-        return SessionView(
-            id=self.id,
-            title=self.title,
-            model=self.model,
-            last_seq=len(self.conversation),
-            turn=self._running.turn.view() if self._running.turn else None,
-            compacting=self._compacting,
-            meter=self.meter(),
-            tasks=self.tasks,
-            waiting=self.waiting.requests,
-        )
-
-    def meter(self) -> MeterReading:
-        """How full the context is, and with what. The figure by which compactions start."""
-        return read_meter(self.conversation, system=self.system)
+    def entry(self, message: Message) -> Entry:
+        """A message with what the notes and the active compaction say about it."""
+        return self._log.entry(message)
 
     async def history(
         self, *, before_seq: int | None = None, limit: int = PAGE, replaced: bool = False
     ) -> HistoryPage:
-        """A page of the whole log, whatever was compacted.
+        """A page of the whole log, regardless of compactions.
 
         Args:
             before_seq: the messages before this one; None for the last ones.
-            limit: messages at most; answered calls are not parted from their results, so there may be a few more.
-            replaced: show messages too that an edit replaced.
+            limit: messages at most; calls are not separated from their results, so there may be a few more.
+            replaced: include messages that an edit replaced.
         """
-        return await history_page(self, before_seq=before_seq, limit=limit, replaced=replaced)
-
-    def entry(self, message: Message) -> Entry:
-        """A message with what the notes and the compaction in force say about it."""
-        conversation, active = self.conversation, self.conversation.active
-        seq = message.seq
-        masked = active is not None and any(mask.seq == seq for mask in active.masks)
-        shown = conversation.shows(seq)
-        return Entry(
-            message=message,
-            standing=("masked" if masked else "sent") if shown else "summarised",
-            cut=self.notes.cuts.get(seq, ""),
-            seconds=self.notes.seconds.get(seq),
-            pinned=seq in conversation.state.pins,
-            failure=self.notes.failures.get(seq, ""),
+        return await history_page(
+            self._log, self._edits, before_seq=before_seq, limit=limit, replaced=replaced
         )
 
     async def usage_over_time(self) -> tuple[UsagePoint, ...]:
-        """What the provider reported for each answer, oldest first."""
+        """The usage that the provider reported for each answer, oldest first."""
         return usage_points(await self.conversation.history())
 
-    # Talking
+    async def search(
+        self, query: str, *, k: int = RESULTS, scope: Scope = "conversation"
+    ) -> tuple[Found, ...]:
+        """The best search results in this conversation (or in all) and the memory files."""
+        return await self.recall.search(query, k, scope=scope)
+
+    async def expand(self, reference: str, *, around: int = 0, offset: int = 0) -> Expansion:
+        """The original text behind a reference such as ``m12``."""
+        return await self.recall.expand(reference, around=around, offset=offset)
+
+    # Turns
 
     async def send(self, text: str) -> Message:
-        """Say something; the agent answers in the background. Returns the message as it stands in the log.
+        """Send a request; the agent answers in the background. Returns the request as stored.
 
         Raises:
-            InvalidInput: it is empty, or a turn is running: `waiting` takes what is to be said after it.
+            InvalidInput: it is empty, or a turn is running: use `send_later` then.
             StoreError: it could not be stored.
         """
-        if not text.strip():
-            raise InvalidInput("there is nothing to send in an empty message")
-        return await self._running.start(text_message(0, "user", text))
+        return await self._start(_request(text))
 
-    async def send_waiting(self, request: WaitingRequest) -> Message:
-        """Say what waited; otherwise as `send`."""
-        return await self._running.start(text_message(0, "user", request.text), waiting=request.id)
+    async def send_later(self, text: str) -> PendingRequest | None:
+        """Send a request as soon as no turn runs; returns None if it was sent at once.
+
+        Raises:
+            InvalidInput: it is empty, or another program answers in this conversation.
+            StoreError: it could not be stored.
+        """
+        request = _request(text)
+        if not self.running and not self.pending:
+            await self._start(request)
+            return None
+        pending = await self._pending.add(text)
+        if not self.running:  # the turn ended while it was stored
+            await self.send_pending()
+        return pending
+
+    async def send_pending(self) -> None:
+        """Send the next pending request now. Does nothing without one.
+
+        Raises:
+            InvalidInput: a turn is running, here or in another program.
+            StoreError: it could not be stored.
+        """
+        if self.pending:
+            request = self.pending[0]
+            await self._start(text_message(0, "user", request.text), pending_id=request.id)
+
+    async def withdraw(self, pending_id: str) -> str:
+        """Remove a pending request; returns its text.
+
+        Raises:
+            InvalidInput: it is not pending any more.
+            StoreError: that could not be stored.
+        """
+        return await self._pending.withdraw(pending_id)
 
     async def edit(self, seq: int, text: str) -> Message:
-        """Say something else in place of the request ``seq``: what came from there on is kept, but not sent any more.
+        """Send ``text`` in place of the request ``seq``: messages from there on are kept, but no longer sent.
 
         Raises:
-            InvalidInput: it is no request of the person, was replaced already, is empty, or a turn is running.
+            InvalidInput: ``seq`` is no request of the person or was replaced already, the text is empty, or a turn is
+                running.
         """
-        if not text.strip():
-            raise InvalidInput("there is nothing to send in an empty message")
+        request = _request(text)
         await self._check_request(seq)
-        return await self._running.start(text_message(0, "user", text), replaces=seq)
+        return await self._start(request, replaces=seq)
 
     async def retry(self) -> None:
-        """Answer the last request once more: a failed or cancelled turn goes on, an answer is replaced by another one.
+        """Answer the last request again: a failed or cancelled turn is continued, an answer is replaced.
 
         Raises:
-            InvalidInput: nothing was asked yet, or a turn is running.
+            InvalidInput: there is no request yet, or a turn is running.
         """
         history = await self.conversation.history(from_seq=max(1, len(self.conversation)))
         last = history[-1] if history else None
         if last is not None and (last.role == "tool" or last.is_request):
-            await self._running.start(None)
+            await self._start(None)
             return
         request = self.conversation.state.request
         if not request:
-            raise InvalidInput("there is nothing to answer yet: say something first")
+            raise InvalidInput("there is nothing to answer yet: send a message first")
         (asked,) = await self.conversation.history(from_seq=request, through_seq=request)
         again = replace(asked, seq=0, usage=None, time="")
-        await self._running.start(again, replaces=request)
+        await self._start(again, replaces=request)
+
+    async def _start(
+        self, request: Message | None, *, replaces: int | None = None, pending_id: str = ""
+    ) -> Message:
+        begun = self._runner.start(self._context, request, replaces=replaces, pending_id=pending_id)
+        self._on_used(self)  # after the start: an idle session may be evicted
+        # whoever is cancelled while waiting does not take the turn with it
+        return await asyncio.shield(begun)
 
     async def _check_request(self, seq: int) -> None:
         found = await self.conversation.history(from_seq=seq, through_seq=seq) if seq >= 1 else ()
         if not found or not found[0].is_request:
-            raise InvalidInput(f"message {seq} is no request of yours: only those can be edited")
-        await self.edits.reach(seq + 1)
-        if seq in self.edits:
+            raise InvalidInput(f"message {seq} is not one of your requests: only those can be edited")
+        await self._edits.load_back_to(seq + 1)
+        if seq in self._edits:
             raise InvalidInput(f"message {seq} was replaced by a later one: edit that")
 
     async def cancel(self) -> None:
-        """Stop the running turn; returns when it has ended. Half an answer stays, marked. Nothing happens without one."""
-        await self._running.cancel("cancelled")
+        """Stop the running turn, and wait until it has ended; half an answer is kept. Does nothing without a turn."""
+        await self._runner.cancel("cancelled")
 
     async def wait(self) -> events.TurnEnded | None:
-        """How the running turn ends, or the last one did; None if there was none."""
-        return await self._running.wait()
+        """Wait for the running turn; returns how it or the last one ended, None if there was none."""
+        return await self._runner.wait()
 
     def answer(self, question_id: str, *, allow: bool) -> None:
         """Answer a `Question` of the agent.
 
         Raises:
-            InvalidInput: it is settled already.
+            InvalidInput: it is not open any more.
         """
-        if self._running.turn is None:
-            raise InvalidInput("that question is settled already")
-        self._running.turn.answer(question_id, allow=allow)
+        if self._runner.turn is None:
+            raise InvalidInput("this question is closed: it was answered, or its turn ended")
+        self._runner.turn.answer(question_id, allow=allow)
 
-    async def command(self, line: str) -> commands.CommandReply:
-        """Carry out a slash command (`autocompact.chat.COMMANDS`); what is wrong with it is the answer."""
-        return await commands.run_command(self, line)
+    async def choose_model(self, name: str) -> None:
+        """Answer with another model from the next turn on.
 
-    # Compacting
+        Raises:
+            InvalidInput: there is no such model, its key is missing, or a turn is running.
+        """
+        self._check_idle()
+        engine = self._shared.engines.get(name)
+        await self.conversation.ahead.settled()
+        conversation = await engine.open(self.id)
+        self._check_idle()  # a turn may have begun meanwhile; it keeps the model it began with
+        self._use(conversation, engine)
+        await self.notes.add(Chosen(model=engine.choice.name))
+        self._prefix.refresh(conversation)
+        self._notify(
+            events.ConversationChanged(conversation_id=self.id, title=self.title, model=engine.choice.name)
+        )
+        self._apply(events.ContextChanged())
+
+    def _check_idle(self) -> None:
+        if self.running:
+            raise InvalidInput(
+                "a turn is running: wait until it ends, or cancel it, before you change the model"
+            )
+
+    # Compactions
+
+    async def prepare_request(self) -> None:
+        """Bring system prompt and tools up to date, as before each request.
+
+        Raises:
+            InvalidInput: the configuration of the MCP servers cannot be used.
+        """
+        await self._prefix.load(self.conversation)
 
     async def compact(self, focus: str = "") -> CompactionResult:
-        """Compact now. A second one while one runs is refused."""
+        """Compact now.
+
+        Raises:
+            CompactionRunning: one is already running.
+        """
         await self.prepare_request()
         result = await self.conversation.compact(focus)
-        self.tell_meter()
+        self._apply(events.ContextChanged())
         return result
 
     async def preview(self, focus: str = "") -> Compaction | None:
-        """The compaction that would be made now; nothing changes. None if there is nothing to gain."""
+        """The compaction that `compact` would make; nothing changes. None if it would not shrink the context."""
         await self.prepare_request()
         return await self.conversation.records.preview(focus)
 
     async def apply(self, record: Compaction, *, summary: str | None = None) -> Compaction:
-        """Put a previewed compaction in force, with another summary where one is given."""
+        """Activate a previewed compaction, with another summary if one is given."""
         records = self.conversation.records
         edited = record if summary is None else records.edited(record, summary)
         return await records.apply(edited)
 
     async def undo(self) -> Compaction | None:
-        """Take the compaction in force back; the one in force now. What was said since stays.
+        """Undo the active compaction; returns the one that is active then. Later messages stay.
 
         Raises:
             InvalidInput: nothing is compacted.
@@ -335,17 +510,17 @@ class ChatSession:
         return await self.conversation.records.undo()
 
     async def restore(self, compaction_id: str) -> Compaction:
-        """Put an earlier or undone compaction in force again."""
+        """Activate an earlier or undone compaction again."""
         record = await self.conversation.records.restore(compaction_id)
-        self.tell_meter()
+        self._apply(events.ContextChanged())
         return record
 
     async def compactions(self) -> tuple[Compaction, ...]:
-        """Every compaction with its receipt, oldest first, undone ones included."""
+        """All compactions with their receipts, oldest first, undone ones included."""
         return await self.conversation.records.all()
 
     async def compare(self, first_id: str, second_id: str) -> Comparison:
-        """What two compactions kept."""
+        """The differences between two compactions."""
         return await self.conversation.records.compare(first_id, second_id)
 
     async def pin(self, pinned: int | str) -> None:
@@ -356,139 +531,44 @@ class ChatSession:
         """
         records = self.conversation.records
         await (records.pin(pinned) if isinstance(pinned, int) else records.note(pinned))
-        self.tell_meter()
+        self._apply(events.ContextChanged())
 
     async def unpin(self, pinned: int | str) -> None:
-        """Let go of it.
+        """Remove a pin.
 
         Raises:
             InvalidInput: it is not pinned.
         """
         await self.conversation.records.unpin(pinned)
-        self.tell_meter()
+        self._apply(events.ContextChanged())
 
-    # Recall
+    # Life
 
-    async def search(
-        self, query: str, *, k: int = RESULTS, scope: Scope = "conversation"
-    ) -> tuple[Found, ...]:
-        """The likeliest places of this conversation (or of all) and the memory files."""
-        return await self.recall.search(query, k, scope=scope)
+    async def catch_up(self) -> bool:
+        """Follow other programs: their messages, and the turn of one that died. Costs O(new).
 
-    async def expand(self, reference: str, *, around: int = 0, offset: int = 0) -> Expansion:
-        """The original behind a reference such as ``m12``."""
-        return await self.recall.expand(reference, around=around, offset=offset)
-
-    # What the turn, the tools and the service use
-
-    async def choose_model(self, name: str) -> None:
-        """Talk to another model from the next turn on.
-
-        Raises:
-            InvalidInput: there is no such model, its key is missing, or a turn is running.
+        Returns:
+            False if one of them deleted the conversation.
         """
-        self._check_idle()
-        engine = self.service.engine(name)
-        await self.conversation.ahead.settled()
-        conversation = await engine.open(self.id)
-        self._check_idle()  # one may have begun meanwhile, and goes on with what it began with
-        self.conversation, self.engine = conversation, engine
-        await self.notes.add(Chosen(model=engine.choice.name))
-        self._carry()
-        self.tell(
-            events.ConversationChanged(conversation_id=self.id, title=self.title, model=engine.choice.name)
-        )
-        self.tell_meter()
-
-    def _check_idle(self) -> None:
         if self.running:
-            raise InvalidInput(
-                "a turn is running: wait for its end, or cancel it, before you change the model"
-            )
-
-    async def catch_up(self) -> None:
-        """Notice what other programs did: new messages, and an answer that they left half. Costs O(new)."""
-        if self.running:
-            return  # it appends after whatever there is
-        if not await self.take_over():
-            await self.service.forget_deleted(self)
-        elif self.is_another_at_work:
-            await recover_dead(self)
-
-    async def take_over(self) -> bool:
-        """Take over what other programs added to the log, and tell it; False if one of them deleted the conversation."""
-        last = len(self.conversation)
-        async with self._adding:
-            found = await self.conversation.history(from_seq=max(1, last))
-            if found and found[-1].seq > last:
-                await self.conversation.sync()
-                self.is_another_at_work = True
-            await self._tell_through(len(self.conversation))
-        return not last or bool(found)  # a log only grows, until it is deleted
-
-    async def prepare_request(self) -> None:
-        """Say what the next request carries besides the messages: system prompt and tools.
-
-        Raises:
-            InvalidInput: the configuration of the MCP servers cannot be used.
-        """
-        if not self._served:
-            served = await self.service.served_tools()
-            self.toolbox, self._served = Toolbox((*self.toolbox.tools, *served)), True
-        self._carry()
-
-    def _carry(self) -> None:
-        self.system = self.service.system_prompt()
-        self.conversation.use_tools(self.toolbox.schemas(), system=self.system)
-
-    async def add(self, message: Message, *, note: Callable[[int], Note] | None = None) -> Message:
-        """Append to the log, and tell it."""
-        stamped = message if message.time else replace(message, time=self.clock.now())
-        async with self._adding:
-            stored = await self.conversation.append(stamped)
-            if note is not None:
-                await self.notes.add(note(stored.seq))
-            await self._tell_through(stored.seq - 1)
-            self._tell_added(stored)
-        self.tell_meter()
-        return stored
-
-    async def _tell_through(self, seq: int) -> None:
-        """Tell what other programs added, up to message ``seq``."""
-        if seq <= self._told:
-            return
-        added = await self.conversation.history(from_seq=self._told + 1, through_seq=seq)
-        await self.notes.catch_up()
-        for message in added:
-            self._tell_added(message)
-        self.tell_meter()
-
-    def _tell_added(self, message: Message) -> None:
-        self._told = message.seq
-        if message.replaces is not None:
-            self.tell(
-                events.MessagesReplaced(
-                    conversation_id=self.id, from_seq=message.replaces, through_seq=message.seq - 1
-                )
-            )
-        self.tell(events.MessageAdded(conversation_id=self.id, entry=self.entry(message)))
-        if message.is_request and not self.titled:
-            self.titled = True
-            self.service.tell_changed(self.id, title=title_of([message]))
-
-    async def set_tasks(self, tasks: tuple[Task, ...]) -> None:
-        """Replace the agent's task list."""
-        await self.notes.add(
-            Tasked(tasks=tuple(TaskItem(text=task.text, state=task.state) for task in tasks))
-        )
-        self.tell(events.TasksChanged(conversation_id=self.id, tasks=tasks))
+            return True  # the turn appends after whatever there is
+        followed = await self._log.follow()
+        if not followed.deleted:
+            await self._runner.recover(self._context, changed=followed.changed)
+        return not followed.deleted
 
     async def aclose(self) -> None:
-        """End a running turn; what it said so far is marked as interrupted. None begins any more."""
-        self._running.closed = True
-        await self._running.cancel("interrupted")
+        """End a running turn, whose half answer is marked as interrupted, and refuse new ones."""
+        self._runner.closed = True
+        await self._runner.cancel("interrupted")
         await self.conversation.ahead.settled()
 
     def reopen(self) -> None:
-        """Turns may begin again: what it was closed for did not happen."""
-        self._running.closed = False
+        """Allow turns again after `aclose`: the conversation could not be deleted."""
+        self._runner.closed = False
+
+
+def _request(text: str) -> Message:
+    if not text.strip():
+        raise InvalidInput("an empty message cannot be sent: write something")
+    return text_message(0, "user", text)

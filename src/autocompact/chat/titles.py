@@ -1,4 +1,4 @@
-"""Titles that the person gave: a log for each conversation, beside it, so that a title goes when its conversation does."""
+"""Titles that the person gave: one log beside each conversation, so that a title is deleted with its conversation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Titles:
         self._is_migrated = False
 
     async def catch_up(self) -> None:
-        """Read what any program changed since the last time.
+        """Read the titles that any program changed since the last call.
 
         Raises:
             StoreError: the store cannot be read.
@@ -70,7 +70,7 @@ class Titles:
         self.titles[id] = title
 
     async def is_first_start(self) -> bool:
-        """Whether nothing was ever kept here; it is not the next time."""
+        """True on the first call for a store in which no conversation was ever kept."""
         await self.catch_up()
         key = Key(conversation=_STARTED, namespace=f"{self._namespace}#chat")
         if await self._store.read(key):
@@ -82,7 +82,7 @@ class Titles:
         return not (self.titles or await self._store.conversations(self._namespace))
 
     async def _migrate(self) -> None:
-        """Take over the one log of all titles that older versions kept, then delete it."""
+        """Convert the single log of titles that older versions kept, then delete it."""
         if self._is_migrated:
             return
         key = Key(conversation="titles", namespace=f"{self._namespace}#chat")

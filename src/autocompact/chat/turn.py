@@ -1,10 +1,10 @@
-"""One turn of the agent: the model is called until its answer calls no tool. Every step is in the log before the next.
+"""One turn of the agent: the model is called until its answer calls no tool. Every step is stored before the next.
 
-Before each model call, also between tool calls, the conversation makes room (`Conversation.attempt`): it compacts
-where that is due, and once more, without a model, if the provider says that the request was too large.
+Before each model call, also between tool calls, the conversation compacts if that is due (`Conversation.attempt`),
+and once more, without a model, if the provider rejects the request as too large.
 
-The loop is our own and not the one of pydantic-ai's agent, whose history is a list in memory that it owns: here the
-log is the history, and each request is folded from it anew. pydantic-ai speaks to the providers and to MCP servers.
+The loop is our own and not the one of pydantic-ai's agent, which owns its history as a list in memory: here the log is
+the history, and each request is folded from it. pydantic-ai is used for the providers' APIs and for MCP servers.
 """
 
 from __future__ import annotations
@@ -14,21 +14,20 @@ import logging
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from autocompact.chat import events
-from autocompact.chat.drafts import Draft
-from autocompact.chat.notes import CutShort, Failed, Note, Took
-from autocompact.chat.responder import Asked, Reply
+from autocompact.chat.notes import CutShort, Took
+from autocompact.chat.responder import ModelRequest, Reply
+from autocompact.chat.session_context import SessionContext
+from autocompact.chat.session_log import result_message
+from autocompact.chat.turn_journal import TurnJournal
 from autocompact.chat.views import Cut, Question, RunningCall, RunningTurn
 from autocompact.compaction.transcript import Context
 from autocompact.compactor.work import finished
 from autocompact.core.messages import Message, Part, Reasoning, Text, ToolCall, ToolResult
 from autocompact.errors import AutocompactError, InvalidInput, ModelError
 from autocompact.ports import Lease, ModelReply
-
-if TYPE_CHECKING:
-    from autocompact.chat.session import ChatSession
 
 _WHY = {
     "": ": try again, or choose another model",
@@ -41,20 +40,24 @@ log = logging.getLogger("autocompact")
 
 
 class Turn:
-    """A turn that runs, or ran. It is started by the session."""
+    """A turn that runs or ran; `TurnRunner` starts it.
 
-    def __init__(self, session: ChatSession) -> None:
-        self._of = session
-        self._draft = Draft(session.store, session.key, clock=session.clock)
+    Args:
+        context: of its session, for the whole turn: no other model can be chosen meanwhile.
+    """
+
+    def __init__(self, context: SessionContext) -> None:
+        self._context = context
+        self._journal = TurnJournal(context.store, context.key, clock=context.clock)
         self._text = ""
         self._reasoning = ""
         self._calls: list[RunningCall] = []
         self._questions: dict[str, tuple[Question, asyncio.Future[bool]]] = {}
         self._why: Cut = "cancelled"
-        self._owed = False
+        self._unstored = False
 
     def view(self) -> RunningTurn:
-        """What is not in the log yet."""
+        """The parts of the turn that are not in the log yet."""
         return RunningTurn(
             text=self._text,
             reasoning=self._reasoning,
@@ -63,15 +66,15 @@ class Turn:
         )
 
     def ends_with(self, why: Cut) -> None:
-        """What a cancellation that comes now is due to."""
+        """Set the reason that a cancellation is noted with."""
         self._why = why
 
     async def run(self, lease: Lease) -> events.TurnEnded:
-        """Work until the model calls no more tools. Does not raise, but for a cancellation, which it has noted."""
-        id = self._of.id
+        """Work until the model calls no more tools. Never raises: failures and cancellations are noted and returned."""
+        id = self._context.id
         try:
-            await self._draft.begin(lease)
-            self._of.tell(events.TurnStarted(conversation_id=id))
+            await self._journal.begin(lease)
+            self._context.emit(events.TurnStarted(conversation_id=id))
             await self._work()
             ended = events.TurnEnded(conversation_id=id, outcome="finished")
         except asyncio.CancelledError:
@@ -85,24 +88,24 @@ class Turn:
         return ended
 
     async def end(self) -> None:
-        """Drop the draft, if what it held is in the log."""
-        if not self._owed:
-            await self._draft.end()
+        """Drop the journal, if everything in it is in the log."""
+        if not self._unstored:
+            await self._journal.end()
 
     async def _failed(self, message: str) -> events.TurnEnded:
         await self._keep_half("failed", failure=message)
-        return events.TurnEnded(conversation_id=self._of.id, outcome="failed", message=message)
+        return events.TurnEnded(conversation_id=self._context.id, outcome="failed", message=message)
 
     async def _keep_half(self, why: Cut, *, failure: str = "") -> None:
-        """Half an answer goes into the log; if that fails, it still stands in the draft."""
+        """Append half an answer to the log; if that fails, the journal still has it."""
         try:
             await finished(self._cut_short(why, failure=failure))
         except AutocompactError:
-            self._owed = True
-            log.exception("half an answer could not be stored", extra={"conversation": self._of.id})
+            self._unstored = True
+            log.exception("half an answer could not be stored", extra={"conversation": self._context.id})
 
     async def _work(self) -> None:
-        steps = self._of.config.steps
+        steps = self._context.steps
         for _ in range(steps):
             message = await self._answer()
             if not message.calls:
@@ -115,71 +118,71 @@ class Turn:
     # The model
 
     async def _answer(self) -> Message:
-        """Ask the model; its answer, as it stands in the log."""
+        """Ask the model; returns its answer as stored."""
         replies: list[tuple[Reply, str]] = []
-        conversation = self._of.conversation
+        conversation = self._context.conversation
 
-        async def call(context: Context) -> ModelReply:
-            in_force = conversation.active_id
-            reply = await self._stream(context)
-            replies.append((reply, in_force))
+        async def call(sent: Context) -> ModelReply:
+            active_id = conversation.active_id
+            reply = await self._stream(sent)
+            replies.append((reply, active_id))
             return ModelReply(text=reply.message.text)
 
-        await self._of.prepare_request()
+        await self._context.prefix.load(conversation)
         await conversation.attempt(call)
-        reply, in_force = replies[-1]
-        if conversation.active_id != in_force:
-            # it was reported for another context than the one that is sent from now on
+        reply, active_id = replies[-1]
+        if conversation.active_id != active_id:
+            # a compaction was activated meanwhile: the reported usage is that of another context
             reply = replace(reply, message=replace(reply.message, usage=None))
         return await finished(self._keep(reply))
 
-    async def _stream(self, context: Context) -> Reply:
-        self._void()
-        of = self._of
-        self._draft.answer(after=len(of.conversation))
-        asked = Asked(
-            system=of.system,
-            messages=context.messages,
-            toolbox=of.toolbox,
-            recall=of.recall,
-            max_tokens=of.conversation.shared.budget.reserve,
+    async def _stream(self, sent: Context) -> Reply:
+        self._discard()
+        context = self._context
+        self._journal.answer(after=len(context.conversation))
+        request = ModelRequest(
+            system=context.prefix.system,
+            messages=sent.messages,
+            toolbox=context.prefix.toolbox,
+            recall=context.recall,
+            max_tokens=context.conversation.shared.budget.reserve,
         )
         reply: Reply | None = None
-        async for piece in of.responder.answer(asked):
+        async for piece in context.responder.answer(request):
             if isinstance(piece, Reply):
                 reply = piece
             else:
                 await self._grow(piece.kind, piece.text)
         if reply is None or not reply.message.parts:
-            raise ModelError(f"{of.model} gave no answer{_WHY[reply.stopped if reply else '']}")
+            raise ModelError(f"{context.model.name} gave no answer{_WHY[reply.stopped if reply else '']}")
         return reply
 
     async def _grow(self, kind: Literal["text", "reasoning"], text: str) -> None:
-        """More of the answer: stored before it is shown, so that a killed program has shown nothing that is lost."""
-        self._draft.add(kind, text)
+        """Take in a delta: stored before it is shown, so that nothing shown is lost if the program is killed."""
+        self._journal.add(kind, text)
         try:
-            if self._draft.is_due:
-                await finished(self._draft.flush())
+            if self._journal.is_due:
+                await finished(self._journal.flush())
         finally:
             self._show(kind, text)
 
     def _show(self, kind: Literal["text", "reasoning"], text: str) -> None:
         if kind == "text":
             self._text += text
-            self._of.tell(events.TextDelta(conversation_id=self._of.id, text=text))
+            self._context.emit(events.TextDelta(conversation_id=self._context.id, text=text))
         else:
             self._reasoning += text
-            self._of.tell(events.ReasoningDelta(conversation_id=self._of.id, text=text))
+            self._context.emit(events.ReasoningDelta(conversation_id=self._context.id, text=text))
 
-    def _void(self) -> None:
+    def _discard(self) -> None:
         if self._text or self._reasoning:
             self._text = self._reasoning = ""
-            self._of.tell(events.AnswerRestarted(conversation_id=self._of.id))
+            self._context.emit(events.AnswerRestarted(conversation_id=self._context.id))
 
     async def _keep(self, reply: Reply) -> Message:
         self._calls = []
         half = reply.stopped == "length"
-        stored = await self._of.add(
+        stored = await self._context.log.append(
             reply.message, note=(lambda seq: CutShort(seq=seq, why="length")) if half else None
         )
         self._text = self._reasoning = ""
@@ -192,12 +195,12 @@ class Turn:
     # Tools
 
     async def _use(self, calls: Sequence[ToolCall]) -> None:
-        """Carry the calls out, all at the same time."""
+        """Run all calls concurrently."""
         kept = [asyncio.Event() for _ in calls]
         try:
             async with asyncio.TaskGroup() as group:
                 for index, call in enumerate(calls):
-                    # Results are paired with calls by their order where an id repeats, so they are kept in that order.
+                    # Where an id repeats, results are paired with calls by order, so they are stored in that order.
                     before = [kept[at] for at in range(index) if calls[at].id == call.id]
                     group.create_task(self._use_one(call, index, before=before, kept=kept[index]))
         except ExceptionGroup as failures:
@@ -206,10 +209,10 @@ class Turn:
     async def _use_one(
         self, call: ToolCall, index: int, *, before: Sequence[asyncio.Event], kept: asyncio.Event
     ) -> None:
-        of, clock = self._of, self._of.clock
-        of.tell(
+        context, clock = self._context, self._context.clock
+        context.emit(
             events.ToolStarted(
-                conversation_id=of.id,
+                conversation_id=context.id,
                 call_id=call.id,
                 name=call.name,
                 arguments=call.arguments,
@@ -217,10 +220,10 @@ class Turn:
             )
         )
         started = clock.monotonic()
-        answered = await of.toolbox.call(call, asking=self.ask)
+        answered = await context.prefix.toolbox.call(call, asking=self.ask)
         seconds = clock.monotonic() - started
         result = ToolResult(call_id=call.id, text=answered.text, is_error=answered.is_error)
-        # A turn that is cut short while this waits keeps what the tool said all the same.
+        # kept before waiting: a turn that is cut short meanwhile still stores this result
         self._calls[index] = replace(self._calls[index], result=result.text, is_error=result.is_error)
         for earlier in before:
             await earlier.wait()
@@ -228,11 +231,11 @@ class Turn:
         kept.set()
 
     async def _keep_result(self, result: ToolResult, index: int, *, seconds: float) -> None:
-        of, call = self._of, self._calls[index]
+        context, call = self._context, self._calls[index]
         self._calls[index] = replace(call, result=result.text, is_error=result.is_error, seconds=seconds)
-        of.tell(
+        context.emit(
             events.ToolFinished(
-                conversation_id=of.id,
+                conversation_id=context.id,
                 call_id=result.call_id,
                 name=call.name,
                 text=result.text,
@@ -241,35 +244,37 @@ class Turn:
                 index=index,
             )
         )
-        await of.add(_result_message(result), note=lambda seq: Took(seq=seq, seconds=seconds))
+        await context.log.append(result_message(result), note=lambda seq: Took(seq=seq, seconds=seconds))
 
     # Questions
 
     async def ask(self, tool: str, text: str) -> bool:
-        """Ask the person whether ``tool`` may do ``text``."""
+        """Ask the person to allow ``text``, which ``tool`` would do; returns the answer."""
         question = Question(id=uuid.uuid4().hex, tool=tool, text=text)
         future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._questions[question.id] = (question, future)
-        self._of.tell(events.QuestionAsked(conversation_id=self._of.id, question=question))
+        self._context.emit(events.QuestionAsked(conversation_id=self._context.id, question=question))
         allowed = False
         try:
             allowed = await future
         finally:
             del self._questions[question.id]
-            self._of.tell(
-                events.QuestionAnswered(conversation_id=self._of.id, question_id=question.id, allowed=allowed)
+            self._context.emit(
+                events.QuestionAnswered(
+                    conversation_id=self._context.id, question_id=question.id, allowed=allowed
+                )
             )
         return allowed
 
     def answer(self, question_id: str, *, allow: bool) -> None:
-        """Settle a question.
+        """Answer a question.
 
         Raises:
-            InvalidInput: nobody asks that any more.
+            InvalidInput: it is not open any more.
         """
         found = self._questions.get(question_id)
         if found is None or found[1].done():
-            raise InvalidInput("that question is settled already")
+            raise InvalidInput("this question is closed: it was answered, or its turn ended")
         found[1].set_result(allow)
 
     # The end
@@ -288,30 +293,12 @@ class Turn:
             if call.seconds is None
         ]
         self._text = self._reasoning = ""
-        await keep_cut(self._of, parts=parts, answers=answers, why=why, failure=failure)
+        context = self._context
+        await context.log.append_partial(
+            parts, answers=answers, why=why, model=context.model.model, failure=failure
+        )
 
 
 def unanswered(id: str) -> ToolResult:
-    """The answer to a call whose tool never ended."""
+    """Result for a call whose tool never ended."""
     return ToolResult(call_id=id, text=UNANSWERED, is_error=True)
-
-
-async def keep_cut(
-    session: ChatSession, *, parts: Sequence[Part], answers: Sequence[ToolResult], why: Cut, failure: str = ""
-) -> None:
-    """Put half an answer, and answers to calls that never ended, into the log; and beside it, why the turn failed."""
-
-    def note(seq: int) -> Note:
-        return CutShort(seq=seq, why=why)
-
-    for answer in answers:
-        await session.add(_result_message(answer), note=note)
-    if parts:
-        model = session.engine.choice.model  # as the provider calls it, and whole answers have it
-        await session.add(Message(seq=0, role="assistant", parts=tuple(parts), model=model), note=note)
-    if failure:
-        await session.notes.add(Failed(seq=len(session.conversation), message=failure))
-
-
-def _result_message(result: ToolResult) -> Message:
-    return Message(seq=0, role="tool", parts=(result,))

@@ -1,4 +1,4 @@
-"""What a user interface shows, as frozen values: lines of the list, pages of history, the meter, a running turn."""
+"""Values that a user interface shows, all frozen: the list of conversations, pages of history, meter, running turn."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Literal, TypeAlias
 from autocompact.compaction.record import Compaction
 from autocompact.core.messages import Message
 
-Standing: TypeAlias = Literal["sent", "summarised", "masked", "replaced"]
-"""Whether the model sees a message as it is, through the summary, with stubs for its tool outputs, or not at all."""
+Visibility: TypeAlias = Literal["sent", "summarised", "masked", "replaced"]
+"""How the model sees a message: as it is, through the summary, with stubs for its tool outputs, or not at all."""
 
 Cut: TypeAlias = Literal["", "cancelled", "failed", "interrupted", "length"]
-"""Why an answer is only half of one: the person stopped it, the provider failed, the program ended, or the tokens that
-an answer may take did."""
+"""Why an answer is incomplete: the person stopped it, the provider failed, the program ended, or the answer reached its
+token limit."""
 
 TaskState: TypeAlias = Literal["open", "doing", "done"]
 
@@ -24,13 +24,13 @@ class ConversationLine:
     """One line of the list of conversations.
 
     Attributes:
-        id: names it; give it to `ChatService.open`.
+        id: for `ChatService.open`.
         title: given by the person, else the first words of the first request, else "New conversation".
         messages: in its log.
         created: ISO 8601 stamp (UTC).
         updated: ISO 8601 stamp (UTC).
-        compacted: whether a compaction is in force.
-        running: whether a turn is running in this process.
+        compacted: True if a compaction is active.
+        running: True while a turn runs in this process.
     """
 
     id: str
@@ -49,15 +49,15 @@ class Entry:
     Attributes:
         message: its parts, ``seq``, role, time, model. Tool results are messages of their own; `ToolResult.call_id`
             says which call they answer.
-        standing: what the model sees of it.
-        cut: why it is only half an answer, "" if it is whole.
-        seconds: how long the tool took whose result it is, None where nobody measured.
+        visibility: what the model sees of it.
+        cut: why the answer is incomplete, "" if it is complete.
+        seconds: run time of the tool whose result it is, None if it was not measured.
         pinned: it stays verbatim through every compaction.
-        failure: why the turn ended after it without an answer, "" if it did not. Asking again takes it away.
+        failure: why the turn ended after it without an answer, "" if it did not; a retry clears it.
     """
 
     message: Message
-    standing: Standing = "sent"
+    visibility: Visibility = "sent"
     cut: Cut = ""
     seconds: float | None = None
     pinned: bool = False
@@ -75,13 +75,12 @@ class Divider:
 
     Attributes:
         record: summary, ledger, receipt, status and what it covers (``from_seq`` to ``through_seq``).
-        in_force: the model is told of everything above through this one.
-        left: numbers of the messages that left the context with it, the first and the last; None if it only showed
-            tool outputs as stubs.
+        active: it is the active compaction: the model sees its summary instead of everything above.
+        left: first and last ``seq`` of the messages that left the context; None if only tool outputs became stubs.
     """
 
     record: Compaction
-    in_force: bool
+    active: bool
     left: tuple[int, int] | None
 
     @property
@@ -99,7 +98,7 @@ class HistoryPage:
         entries: the messages; replaced ones only where asked for.
         dividers: compactions that stand after one of the ``seq`` numbers of this page.
         earlier: give it as ``before_seq`` for the page before, None at the beginning.
-        last_seq: number of messages of the whole log.
+        last_seq: number of messages in the log.
     """
 
     entries: tuple[Entry, ...]
@@ -110,19 +109,19 @@ class HistoryPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeterReading:
-    """How full the context is; all figures in tokens.
+    """The size of the context; all figures in tokens.
 
     Attributes:
-        used: of the next request; meter and trigger go by this one.
+        used: by the next request; meter and trigger use this figure.
         window: of the model.
-        reserve: kept for the reply.
+        reserve: for the reply.
         threshold: at which a compaction takes effect; 0 if nothing is compacted automatically.
         prepare: from which one is prepared; 0 likewise.
-        breakdown: by what fills the context ("system", "tools", "summary", …), by our own count.
-        prepared: a compaction is made ahead and waits for the threshold.
-        preparing: one is being made.
+        breakdown: estimated tokens by part of the context ("system prompt", "tools", "summary", …).
+        prepared: a compaction is prepared, and is activated at the threshold.
+        preparing: a compaction is being prepared in the background.
         reported: of ``used``, what the provider reported; the rest is estimated.
-        note: why nothing is compacted although the threshold is reached, "" else.
+        note: why nothing is compacted although the threshold is reached, "" otherwise.
     """
 
     used: int
@@ -151,12 +150,12 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WaitingRequest:
-    """Something that the person said while a turn was running: it is sent when that has ended.
+class PendingRequest:
+    """A request that was made while a turn ran: it is sent when the turn has ended.
 
     Attributes:
-        id: names it; give it to `autocompact.chat.waiting.Waiting.withdraw`.
-        text: what was said.
+        id: for `ChatSession.withdraw`.
+        text: of the request.
     """
 
     id: str
@@ -165,9 +164,9 @@ class WaitingRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningCall:
-    """A tool call of the running turn. ``seconds`` is None until it has ended, and ``result`` what it answered.
+    """A tool call of the running turn; ``seconds`` is None until it has ended.
 
-    ``index`` is its place among the calls of its answer, since an ``id`` may repeat; None where nobody knows it.
+    ``index`` is its position among the calls of its answer, since an ``id`` may repeat; None if it is unknown.
     """
 
     id: str
@@ -181,12 +180,12 @@ class RunningCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """The agent wants to do something that needs a yes: `ChatSession.answer` gives it.
+    """The agent asks for permission; `ChatSession.answer` answers.
 
     Attributes:
-        id: names it.
-        tool: what would be used.
-        text: what would be done, e.g. the command.
+        id: of the question.
+        tool: that would be used.
+        text: action that would be taken, e.g. the command.
     """
 
     id: str
@@ -196,13 +195,13 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningTurn:
-    """What of a running turn is not in the log yet, and its calls.
+    """The parts of a running turn that are not in the log yet, and its calls.
 
     Attributes:
         text: of the answer so far.
         reasoning: so far.
         calls: tool calls of the last answer.
-        questions: that wait for the person.
+        questions: open ones.
     """
 
     text: str = ""
@@ -213,18 +212,18 @@ class RunningTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionView:
-    """A session at one moment; the events that follow continue it.
+    """Snapshot of a session; the events that follow continue it.
 
     Attributes:
         id: of the conversation.
         title: of it.
         model: that answers, see `ModelChoice.name`.
         last_seq: messages in the log; `ChatSession.history` has them.
-        turn: what is running, None if nothing is.
-        compacting: a compaction is being made on the turn's path or by hand: nothing can be sent now.
+        turn: the running turn, None if none runs.
+        compacting: a compaction is running that a turn or the user waits for: nothing can be sent now.
         meter: how full the context is.
         tasks: the agent's task list.
-        waiting: requests that wait for the end of the running turn, the next one first. With no turn running they
+        pending: requests that wait for the end of the running turn, the next one first. Without a running turn they
             wait for the person: the last turn failed, was cancelled, or ended with the program.
     """
 
@@ -236,7 +235,7 @@ class SessionView:
     compacting: bool
     meter: MeterReading
     tasks: tuple[Task, ...]
-    waiting: tuple[WaitingRequest, ...] = ()
+    pending: tuple[PendingRequest, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,8 +21,8 @@ from autocompact.errors import InvalidInput, ModelError
 
 if TYPE_CHECKING:
     from autocompact.chat import ChatService, ChatSession
-    from autocompact.chat.aside import Aside
-    from autocompact.chat.from_settings import ChatPlace
+    from autocompact.chat.from_settings import ChatSetup
+    from autocompact.chat.loop_thread import LoopThread
 
 _LAST = ""
 MOST_PIPED = 10_000_000
@@ -49,12 +49,12 @@ class Options(TypedDict):
     flag_value=_LAST,
     default=None,
     metavar="[ID]",
-    help="Go on with the conversation ID (or what it begins with), or with the last one.",
+    help="Continue the conversation whose id is or begins with ID, or the last one.",
 )
 @click.option(
     "--model",
     metavar="NAME",
-    help="Who answers: offline, or PROVIDER:MODEL.  [default: what the environment offers]",
+    help="Model: offline, or PROVIDER:MODEL.  [default: what the environment offers]",
 )
 @click.option(
     "--workspace",
@@ -79,32 +79,32 @@ def chat(question: str, *, resume: str | None, **options: Unpack[Options]) -> No
     """
     if resume == STDIN:  # `--resume -` is a question from stdin, not an id
         resume, question = _LAST, STDIN
-    with _service(**options) as (aside, service):
-        session = aside.run(_opened(service, resume=resume, model=options["model"]))
+    with _service(**options) as (loop, service):
+        session = loop.run(_opened(service, resume=resume, model=options["model"]))
         if question or not can_ask():
-            _ask(aside, session, question=_asked(question))
+            _ask(loop, session, question=_asked(question))
         else:
-            session = _talk(aside, service, session=session, resumed=resume is not None)
+            session = _talk(loop, service, session=session, resumed=resume is not None)
         _tell_how_to_resume(session, **options)
 
 
 @contextmanager
-def _service(**options: Unpack[Options]) -> Generator[tuple[Aside, ChatService]]:
+def _service(**options: Unpack[Options]) -> Generator[tuple[LoopThread, ChatService]]:
     """The service, and where it runs."""
     from autocompact.chat import opened
-    from autocompact.chat.aside import Aside
+    from autocompact.chat.loop_thread import LoopThread
 
     place = _place(**options)
     quieted()
-    aside = Aside()
+    loop = LoopThread()
     try:
-        yield aside, aside.hold(opened(place.db, config=place.config))
+        yield loop, loop.hold(opened(place.db, config=place.config))
     finally:
-        aside.close()
+        loop.close()
 
 
-def _place(**options: Unpack[Options]) -> ChatPlace:
-    from autocompact.chat.from_settings import chat_place
+def _place(**options: Unpack[Options]) -> ChatSetup:
+    from autocompact.chat.from_settings import chat_setup
 
     given = {
         "chat.model": ("--model", options["model"]),
@@ -115,7 +115,7 @@ def _place(**options: Unpack[Options]) -> ChatPlace:
     }
     options_given = {path: pair for path, pair in given.items() if pair[1] is not None}
     settings = loaded(options=options_given).settings
-    return chat_place(settings, folder=Path.cwd(), namespace=options["namespace"])
+    return chat_setup(settings, folder=Path.cwd(), namespace=options["namespace"])
 
 
 async def _opened(service: ChatService, *, resume: str | None, model: str | None) -> ChatSession:
@@ -129,12 +129,12 @@ async def _opened(service: ChatService, *, resume: str | None, model: str | None
     return session
 
 
-def _talk(aside: Aside, service: ChatService, *, session: ChatSession, resumed: bool) -> ChatSession:
+def _talk(loop: LoopThread, service: ChatService, *, session: ChatSession, resumed: bool) -> ChatSession:
     """Talk until the person leaves; the conversation that was open then."""
     from autocompact.cli.talk.dialogue import Dialogue
     from autocompact.cli.talk.screen import Screen
 
-    dialogue = Dialogue(aside, service, session=session, screen=Screen(streams=True))
+    dialogue = Dialogue(loop, service, session=session, screen=Screen(streams=True))
     if resumed:
         dialogue.show_history()
     else:
@@ -143,7 +143,7 @@ def _talk(aside: Aside, service: ChatService, *, session: ChatSession, resumed: 
     return dialogue.session
 
 
-def _ask(aside: Aside, session: ChatSession, *, question: str) -> None:
+def _ask(loop: LoopThread, session: ChatSession, *, question: str) -> None:
     """Answer one question: the answer is all that stdout gets.
 
     Raises:
@@ -155,7 +155,7 @@ def _ask(aside: Aside, session: ChatSession, *, question: str) -> None:
 
     streams = sys.stdout.isatty()
     screen = PipeScreen(streams=streams)
-    follower = Follower(aside, session, screen=screen, ask=None)
+    follower = Follower(loop, session, screen=screen, ask=None)
     ended = follower.follow(turn(session, question))
     if follower.interrupted:
         raise KeyboardInterrupt
@@ -181,12 +181,12 @@ def _read() -> str:
         content = sys.stdin.buffer.read(MOST_PIPED + 1)
     if len(content) > MOST_PIPED:
         raise InvalidInput(
-            f"what is piped in is larger than {MOST_PIPED:,} bytes: send less of it, or let the agent read a file"
+            f"the piped input is larger than {MOST_PIPED:,} bytes: send less, or let the agent read a file"
         )
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"the question on stdin is no UTF-8 (byte {error.start:,})") from error
+        raise InvalidInput(f"the question on stdin is not UTF-8 (byte {error.start:,})") from error
 
 
 def _tell_how_to_resume(session: ChatSession, **options: Unpack[Options]) -> None:

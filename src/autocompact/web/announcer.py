@@ -24,7 +24,7 @@ class Announcer:
     def __init__(self) -> None:
         self._html = ui.html("").classes("sr").props("id=announcer role=status aria-live=polite")
 
-    def hear(self, event: ChatEvent) -> None:
+    def announce(self, event: ChatEvent) -> None:
         """Say what a person who does not see the page should know of."""
         words = announced(event)
         if words:
@@ -35,13 +35,13 @@ def announced(event: ChatEvent) -> str:
     """What is said of an event, "" for most."""
     match event:
         case events.TurnStarted():
-            return "The answer is being written."
+            return "The answer has started."
         case events.TurnEnded(outcome="cancelled"):
             return "Stopped."
         case events.MessageAdded() if event.entry.message.role == "assistant":
             return _answer(event.entry.message)
         case events.QuestionAsked():
-            return f"May it use {event.question.tool}? {event.question.text}"
+            return f"Allow {event.question.tool}? {event.question.text}"
         case CompactionStarted():
             return "Compressing context."
         case _:
@@ -51,5 +51,5 @@ def announced(event: ChatEvent) -> str:
 def _answer(message: Message) -> str:
     text = message.text.strip()
     words = f"Answer: {text[:LONGEST]}" if text else ""
-    used = f"It uses {', '.join(call.name for call in message.calls)}." if message.calls else ""
+    used = f"Uses {', '.join(call.name for call in message.calls)}." if message.calls else ""
     return " ".join(filter(None, (words, used)))

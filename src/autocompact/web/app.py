@@ -71,10 +71,10 @@ def page_app(opening: Opening, *, token: str, hosts: frozenset[str] = frozenset(
 
 
 async def _load_model(service: ChatService) -> None:
-    """What a new conversation's model needs, seconds of importing, begins to load before somebody opens the page."""
+    """Begin to import the packages of the default model, which takes seconds, before the page is opened."""
     first, *_ = await service.models()
-    with suppress(AutocompactError):  # whoever opens the page is told
-        service.engine(first.name)
+    with suppress(AutocompactError):  # shown when the page is opened
+        service.preload(first.name)
 
 
 def _exports(app: FastAPI, services: list[ChatService]) -> None:
@@ -98,7 +98,7 @@ def _exports(app: FastAPI, services: list[ChatService]) -> None:
 def _pages(services: list[ChatService]) -> None:
     @ui.page("/", response_timeout=120.0)
     async def first(request: Request, client: Client) -> None:
-        await _shown(client, request, session=await first_conversation(services[0]))
+        await _shown(client, request, service=services[0], session=await first_conversation(services[0]))
 
     @ui.page("/c/{id:path}", response_timeout=120.0)
     async def one(request: Request, client: Client, *, id: str) -> Response | None:
@@ -106,15 +106,15 @@ def _pages(services: list[ChatService]) -> None:
             session = await services[0].open(id)
         except AutocompactError:
             return RedirectResponse("/")
-        await _shown(client, request, session=session)
+        await _shown(client, request, service=services[0], session=session)
         return None
 
 
-async def _shown(client: Client, request: Request, *, session: ChatSession) -> None:
+async def _shown(client: Client, request: Request, *, service: ChatService, session: ChatSession) -> None:
     """Build the page of a conversation."""
     ui.add_head_html(
         '<link rel="stylesheet" href="/page/page.css"><script src="/page/page.js" defer></script>'
     )
     ui.dark_mode({"dark": True, "light": False}.get(request.cookies.get("autocompact_theme", "")))
     client.content.classes(remove="nicegui-content")
-    await Tab(session.service, client).open(session)
+    await Tab(service, client).open(session)

@@ -36,7 +36,7 @@ class Call:
     seconds: float | None = None
     done: bool = False
     seq: int = 0
-    standing: str = "sent"
+    visibility: str = "sent"
 
 
 class ShownCalls:
@@ -88,7 +88,7 @@ class ShownCalls:
             seconds=entry.seconds,
             done=True,
             seq=entry.seq,
-            standing=entry.standing,
+            visibility=entry.visibility,
         )
 
     def answers(self, entry: Entry) -> bool:

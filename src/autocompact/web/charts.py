@@ -60,7 +60,7 @@ def _context_chart(
     marks = "".join(_mark(record, scale) for record in records if record.through_seq)
     threshold = scale.level(reading.threshold, "threshold", label="threshold") if reading.threshold else ""
     words = f"Context over {plural(last_seq, 'message')}: now {reading.used:,} of {reading.window:,} tokens"
-    note = "" if usage else "<p class='note'>No provider reported usage: the line goes by the receipts.</p>"
+    note = "" if usage else "<p class='note'>No provider reported usage: the line follows the receipts.</p>"
     return (
         f'<div class="wide-part" tabindex="0"><svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{words}">'
         f"{scale.level(reading.window, 'window', label='window')}{threshold}{marks}"

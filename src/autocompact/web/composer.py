@@ -1,4 +1,4 @@
-"""Where the person writes. What a keystroke needs happens in the browser (assets/page.js); a line comes here whole."""
+"""The composer: the field that the person writes in. Keystrokes stay in the browser (assets/page.js); whole lines arrive here."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from nicegui.events import GenericEventArguments
 
 from autocompact.chat import COMMANDS
 from autocompact.web.icons import icon
+from autocompact.web.pending_requests import PendingList
 from autocompact.web.tasks import TaskList
-from autocompact.web.waiting import WaitingList
 
 MOST = 950_000
 """Characters of a message, as JSON, that the page sends at most: NiceGUI's end of the websocket takes a million."""
@@ -29,7 +29,7 @@ class Composer:
         send: called with what was written and the message that it replaces (0 if none); False gives it back.
         stop: called when the person wants the turn to end.
         withdraw: takes back what waits.
-        go_on: sends what waits.
+        send_pending: sends what waits.
     """
 
     def __init__(
@@ -38,12 +38,12 @@ class Composer:
         send: Callable[[str, int], Awaitable[bool]],
         stop: Callable[[], Awaitable[None]],
         withdraw: Callable[[str], Awaitable[None]],
-        go_on: Callable[[], Awaitable[None]],
+        send_pending: Callable[[], Awaitable[None]],
     ) -> None:
         self._send = send
         with ui.element("div").classes("composer"):
             self.tasks = TaskList()
-            self.waiting = WaitingList(withdraw=withdraw, go_on=go_on)
+            self.pending = PendingList(withdraw=withdraw, send=send_pending)
             self._compressing = (
                 ui.html(_COMPRESSING, sanitize=False).classes("compressing").props("role=status")
             )
@@ -121,12 +121,12 @@ def _commands() -> str:
 
 _COMPRESSING = f"{icon('wait')}<span>Compressing context…</span>"
 _EDITING = (
-    f"{icon('edit')}<span>You are changing message <b id='edited'></b>. What came after it is kept, but not sent any "
-    f"more.</span><button type='button' class='quiet' id='unedit'>{escape('Cancel')}</button>"
+    f"{icon('edit')}<span>Editing message <b id='edited'></b>. Later messages are kept, but no longer sent."
+    f"</span><button type='button' class='quiet' id='unedit'>{escape('Cancel')}</button>"
 )
 _BESIDE = (
     '<ul id="completions" role="listbox" aria-label="Commands" hidden></ul>'
     f'<p id="toolong" role="alert" hidden>Too long to send: <b id="length"></b> characters, at most {MOST:,} may be sent. '
-    "Put it into a file of the workspace, and name that.</p>"
+    "Save it as a file in the workspace, and refer to that.</p>"
     f'<button type="button" id="to-end" aria-label="To the end" title="To the end" hidden>{icon("down")}</button>'
 )

@@ -22,10 +22,10 @@ Act = Callable[[], Awaitable[None]]
 
 _FORMATS: tuple[tuple[ExportFormat, str], ...] = (
     ("markdown", "Markdown, to read"),
-    ("json", "Archive, from which nothing is missing"),
+    ("json", "Complete archive (JSON)"),
     ("openai", "OpenAI messages"),
     ("anthropic", "Anthropic messages"),
-    ("jsonl", "One message on each line"),
+    ("jsonl", "One message per line (JSON Lines)"),
 )
 
 
@@ -64,9 +64,9 @@ class Dialogs:
     def confirm_delete(self, line: ConversationLine, traces: Traces, *, delete: Act) -> None:
         """Ask before a conversation is deleted; what goes and what stays is said."""
         with self._begin("Delete this conversation?"):
-            ui.html(f"<p><b>{escape(line.title)}</b> goes for good. This cannot be undone.</p>")
-            ui.html(f"<h3>This is removed</h3>{_list(traces.goes)}")
-            ui.html(f"<h3>This stays</h3>{_list(STAYS)}")
+            ui.html(f"<p><b>{escape(line.title)}</b> will be deleted. This cannot be undone.</p>")
+            ui.html(f"<h3>Deleted</h3>{_list(traces.goes)}")
+            ui.html(f"<h3>Kept</h3>{_list(STAYS)}")
             self._buttons("Delete", delete, style="danger")
 
     def rename(self, line: ConversationLine, rename: Callable[[str], Awaitable[None]]) -> None:
@@ -94,7 +94,9 @@ class Dialogs:
     def export(self, line: ConversationLine) -> None:
         """Offer the forms that a conversation can be had in."""
         with self._begin("Export"):
-            ui.html(f"<p><b>{escape(line.title)}</b>: the whole conversation, whatever was compacted.</p>")
+            ui.html(
+                f"<p><b>{escape(line.title)}</b>: the whole conversation, compacted messages included.</p>"
+            )
             with ui.element("ul").classes("formats"):
                 for name, label in _FORMATS:
                     with ui.element("li"), ui.element("a").classes("choice") as link:
@@ -137,7 +139,7 @@ class Dialogs:
         """Show a compaction beside another one."""
         with self._begin("Compare compactions", wide=True):
             if not others:
-                ui.html("<p>There is no other compaction to compare it with yet.</p>")
+                ui.html("<p>There is no other compaction to compare with yet.</p>")
             with ui.element("div").classes("choices").props('role=group aria-label="Compare with"'):
                 buttons = [(other, self._other(other)) for other in others]
             shown = ui.html("").classes("comparison")
@@ -159,7 +161,7 @@ class Dialogs:
 
 _KEYS = (
     "<p class='note'>Keys are read from the environment that the server was started in: ANTHROPIC_API_KEY, "
-    "OPENAI_API_KEY, OPENAI_BASE_URL. An Ollama or a llama.cpp on this computer is found by itself.</p>"
+    "OPENAI_API_KEY, OPENAI_BASE_URL. Ollama and llama.cpp on this computer are found automatically.</p>"
 )
 
 

@@ -44,7 +44,7 @@ class DividerPart:
         """Show what became of it."""
         self.divider = divider
         self._label.content = line_html(divider)
-        self.element.classes(add="in-force" if divider.in_force else "past", remove="in-force past")
+        self.element.classes(add="active" if divider.active else "past", remove="active past")
         if self._sections is not None:
             self._sections.record = divider.record
             self._name_switch()
@@ -80,10 +80,10 @@ class DividerPart:
         return label
 
     def _name_switch(self) -> None:
-        self._switch.content = "Undo" if self.divider.in_force else "Put in force again"
+        self._switch.content = "Undo" if self.divider.active else "Activate again"
 
     async def _switched(self) -> None:
-        await self._do("undo" if self.divider.in_force else "restore")
+        await self._do("undo" if self.divider.active else "restore")
 
     async def _do(self, name: str) -> None:
         await self._act(name, self.divider.record)
@@ -94,11 +94,11 @@ def line_html(divider: Divider) -> str:
     record, receipt = divider.record, divider.record.receipt
     if record.status == "undone":
         state = "compaction, undone"
-    elif divider.in_force:
+    elif divider.active:
         state = "compacted"
     else:
         state = "compacted earlier"
-    what = f"through {reference(record.through_seq)}" if record.through_seq else "outputs of tools only"
+    what = f"through {reference(record.through_seq)}" if record.through_seq else "tool outputs only"
     figures = f"{receipt.tokens_before:,} → {receipt.tokens_after:,} tokens"
     return (
         f"{icon('compress')}<span>{state} {what}</span><span class='figures'>{figures}</span>{icon('down')}"

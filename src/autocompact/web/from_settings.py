@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from autocompact.chat import ChatService, opened
-from autocompact.chat.from_settings import chat_place
+from autocompact.chat.from_settings import chat_setup
 from autocompact.settings import Settings
 from autocompact.web.app import page_app
 from autocompact.web.security import App
@@ -25,7 +25,7 @@ def page_of(settings: Settings, *, secret: bytes, folder: Path | None = None) ->
     Raises:
         InvalidInput: settings that do not go together.
     """
-    place = chat_place(settings, folder=folder or Path.cwd())
+    place = chat_setup(settings, folder=folder or Path.cwd())
 
     @asynccontextmanager
     async def opening() -> AsyncGenerator[ChatService]:

@@ -8,7 +8,7 @@ from html import escape
 
 from nicegui import ui
 
-from autocompact.chat.finding import choice_of
+from autocompact.chat.model_choices import choice_of
 from autocompact.chat.views import SessionView
 from autocompact.web.icons import Icon, icon
 from autocompact.web.meter import Meter

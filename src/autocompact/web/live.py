@@ -1,4 +1,4 @@
-"""What is being written now: the running answer, its thinking, and questions of the agent."""
+"""The running turn: answer and reasoning so far, and questions of the agent."""
 
 from __future__ import annotations
 

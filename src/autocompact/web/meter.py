@@ -52,8 +52,8 @@ def _breakdown(reading: MeterReading, state: str) -> str:
         for n, (name, tokens) in enumerate(parts)
     )
     free = max(0, reading.window - reading.used - reading.reserve)
-    rows += f"<tr><td>kept for the reply</td><td>{reading.reserve:,}</td></tr><tr><td>free</td><td>{free:,}</td></tr>"
-    reported = "The provider reported the total; the parts are our own count." if reading.reported else ""
+    rows += f"<tr><td>reserved for the reply</td><td>{reading.reserve:,}</td></tr><tr><td>free</td><td>{free:,}</td></tr>"
+    reported = "The provider reported the total; the parts are estimates." if reading.reported else ""
     note = "".join(f'<p class="note">{escape(words)}</p>' for words in (reported, reading.note) if words)
     return (
         f'<p class="total"><b>{reading.used:,}</b> of {reading.window:,} tokens</p><div class="stack">{stack}</div>'
@@ -69,9 +69,9 @@ def _threshold_words(reading: MeterReading) -> str:
 
 def _state(reading: MeterReading) -> str:
     if reading.prepared:
-        return "One is prepared and waits for that."
+        return "A compaction is prepared."
     if reading.preparing:
-        return "One is being prepared."
+        return "A compaction is being prepared."
     return ""
 
 

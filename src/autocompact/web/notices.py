@@ -1,4 +1,4 @@
-"""What the page says beside the conversation: replies of commands, and what went wrong."""
+"""Notices: replies of commands and errors, shown beside the conversation."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Notices:
         self._shown[about] = said
 
     def withdraw(self, about: str) -> None:
-        """Take back what was said about something."""
+        """Remove the notice about something."""
         if about in self._shown:
             self._shown.pop(about).delete()
 
     def clear(self) -> None:
-        """Take back all."""
+        """Remove all notices."""
         self._shown.clear()
         self._all.clear()

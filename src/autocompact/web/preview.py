@@ -23,11 +23,11 @@ log = logging.getLogger("autocompact")
 
 
 class Preview:
-    """The dialog. What is put in force is what it shows: the summary is not made twice.
+    """The preview dialog. It activates the very compaction that it shows: the summary is not made twice.
 
     Args:
         session: the conversation that is open now.
-        apply: puts what was looked at in force.
+        apply: activates the previewed compaction.
         jump: goes to a reference.
     """
 
@@ -53,7 +53,7 @@ class Preview:
                     'placeholder="What to concentrate on (optional)"'
                 )
                 self._button("Preview again", self._begin, style="secondary").props("data-again")
-            self._told = ui.html("", sanitize=False).classes("told").props("role=status")
+            self._status = ui.html("", sanitize=False).classes("told").props("role=status")
             self._shown = ui.element("div").on("click", self._clicked, js_handler=ACTION)
             with ui.element("div").classes("acts"):
                 self._go = self._button("Compact now", self._compact, style="primary").props("data-go")
@@ -94,18 +94,18 @@ class Preview:
         self._record = None
         self._shown.clear()
         self._go.props("disabled")
-        self._told.content = f"{icon('wait')}<span>Making a preview…</span>"
+        self._status.content = f"{icon('wait')}<span>Making a preview…</span>"
         try:
             record = await self._session().preview(self._focus)
         except AutocompactError as error:
-            self._told.content = f"<span>{escape(str(error))}</span>"
+            self._status.content = f"<span>{escape(str(error))}</span>"
             return
         except Exception:
             log.exception("a compaction could not be previewed")
-            self._told.content = "<span>There is no preview: the log has the details.</span>"
+            self._status.content = "<span>The preview failed: the server's log has the details.</span>"
             return
         if record is None:
-            self._told.content = "<span>There is nothing to gain: the context is small already.</span>"
+            self._status.content = "<span>There is nothing to compact: the context is already small.</span>"
             return
         await self._show(record)
 
@@ -113,7 +113,7 @@ class Preview:
         active = self._session().conversation.active
         first = active.through_seq + 1 if active else 1
         left = (first, record.through_seq) if record.through_seq >= first else None
-        self._told.content = figures_html(record, left=left)
+        self._status.content = figures_html(record, left=left)
         with self._shown:
             sections = RecordSections(record, left=left, session=self._session())
         self._record = record
@@ -128,7 +128,7 @@ class Preview:
 
 
 def figures_html(record: Compaction, *, left: tuple[int, int] | None) -> str:
-    """What the compaction would do, in one paragraph."""
+    """The effect of the compaction, in one paragraph."""
     receipt = record.receipt
     share = 1 - receipt.tokens_after / receipt.tokens_before if receipt.tokens_before else 0
     kept = f"; {len(record.keep)} of them stay verbatim" if record.keep else ""
@@ -136,6 +136,6 @@ def figures_html(record: Compaction, *, left: tuple[int, int] | None) -> str:
     stubs = f"{plural(len(record.masks), 'tool output')} shown as stubs. " if record.masks else ""
     return (
         f"<p><b>{receipt.tokens_before:,} → {receipt.tokens_after:,} tokens</b> ({share:.0%} less). {leave}{stubs}"
-        f"Of what was found in them {plural(receipt.stated, 'entry is', many='entries are')} stated, {receipt.referenced:,} only referenced, "
-        f"{receipt.missing:,} missing: a search finds them. The messages stay in sight, and you can undo it.</p>"
+        f"Of the ledger, {plural(receipt.stated, 'entry is', many='entries are')} stated in the summary, {receipt.referenced:,} only referenced, "
+        f"{receipt.missing:,} missing (search finds them). The messages stay visible, and you can undo this.</p>"
     )

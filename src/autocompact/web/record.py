@@ -1,4 +1,4 @@
-"""What one compaction did, in sections: its summary, its ledger, its receipt, and the messages that left with it."""
+"""One compaction in sections: summary, ledger, receipt, and the messages that left the context."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from autocompact.core.references import reference
 from autocompact.ledger.entries import Entry, Kind
 from autocompact.web.render import duration
 
-Section: TypeAlias = Literal["Summary", "Ledger", "Receipt", "What left"]
+Section: TypeAlias = Literal["Summary", "Ledger", "Receipt", "Messages"]
 
-_SECTIONS: tuple[Section, ...] = ("Summary", "Ledger", "Receipt", "What left")
+_SECTIONS: tuple[Section, ...] = ("Summary", "Ledger", "Receipt", "Messages")
 _LEFT = 300
-"""Messages that "What left" lists."""
+"""Messages that "Messages" lists."""
 
 _KINDS: dict[Kind, str] = {
     "rule": "Rules",
@@ -42,7 +42,7 @@ class RecordSections:
     """The sections of a compaction, one of them shown; built in the place where it is made.
 
     Args:
-        record: the compaction, in force or only previewed.
+        record: the compaction, active or only previewed.
         left: numbers of the first and the last message that leave with it; None if none does.
         session: whose it is.
         section: that is shown first.
@@ -84,14 +84,14 @@ class RecordSections:
                 content = ledger_html(self.record)
             case "Receipt":
                 content = receipt_html(self.record)
-            case "What left":
+            case "Messages":
                 content = await self._what_left()
         if not self._content.is_deleted:  # it was closed meanwhile
             self._content.content = content
 
     async def _what_left(self) -> str:
         if self._left is None:
-            return "<p>No message left: only outputs of tools are shown to the model as stubs.</p>"
+            return "<p>No message left the context: only tool outputs became stubs.</p>"
         first, through = self._left
         messages = await self._session.conversation.history(
             from_seq=first, through_seq=min(through, first + _LEFT - 1)
@@ -100,15 +100,15 @@ class RecordSections:
 
 
 def summary_html(record: Compaction, *, last_seq: int) -> str:
-    """What the model is told of everything above."""
+    """The summary that the model sees in place of the messages above."""
     if not record.summary:
-        return "<p>There is no summary: only outputs of tools became stubs.</p>"
+        return "<p>There is no summary: only tool outputs became stubs.</p>"
     focus = f"<p class='note'>Focus: {escape(record.focus)}</p>" if record.focus else ""
     return focus + safe_html(record.summary, references=last_seq, bare=True)
 
 
 def ledger_html(record: Compaction) -> str:
-    """What must survive, by kind."""
+    """The entries of the ledger, by kind."""
     groups: dict[Kind, list[Entry]] = {}
     for entry in record.ledger.entries:
         groups.setdefault(entry.kind, []).append(entry)
@@ -130,7 +130,7 @@ def _item(entry: Entry) -> str:
 
 
 def receipt_html(record: Compaction) -> str:
-    """What the compaction did, as a table."""
+    """The receipt as a table."""
     rows = "".join(
         f"<tr><th scope='row'>{name}</th><td>{escape(value)}</td></tr>"
         for name, value in receipt_rows(record.receipt)
@@ -153,7 +153,7 @@ def receipt_rows(receipt: Receipt) -> list[tuple[str, str]]:
             "Checked",
             f"{receipt.stated:,} stated, {receipt.referenced:,} referenced, {receipt.missing:,} missing",
         ),
-        ("Stubs", f"{receipt.masked} outputs of tools" if receipt.masked else ""),
+        ("Stubs", f"{receipt.masked} tool outputs" if receipt.masked else ""),
         ("Rung", receipt.rung),
         ("Summary by", receipt.model),
         ("Cause", receipt.trigger),

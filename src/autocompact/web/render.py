@@ -19,15 +19,15 @@ SHOWN = 12_000
 """Characters of a request, or of a tool's result or arguments, that the history shows at once."""
 
 _CUTS = {
-    "cancelled": "Stopped: this is as far as the answer came.",
-    "failed": "The model failed: this is as far as the answer came.",
-    "interrupted": "Interrupted: the program ended while this was written. Nothing before it is lost.",
-    "length": "Cut: the answer took all the tokens that one may take. Ask it to go on.",
+    "cancelled": "Stopped before the answer was complete.",
+    "failed": "The model failed before the answer was complete.",
+    "interrupted": "Interrupted: the program ended before the answer was complete.",
+    "length": "Cut off: the answer reached its token limit. Ask for the rest.",
 }
-_STANDINGS = {
+_VISIBILITIES = {
     "sent": "",
-    "summarised": "left the context: the model knows it through the summary",
-    "masked": "the model sees a stub in place of the tool's output",
+    "summarised": "no longer in the context: the model sees the summary instead",
+    "masked": "the model sees a stub instead of this tool output",
     "replaced": "replaced: neither sent nor summarised",
 }
 
@@ -48,7 +48,7 @@ def message_html(entry: Entry, *, calls: Mapping[LogPlace, Call], last_seq: int)
     )
     cut = f'<p class="note cut">{icon("stop")}{_CUTS[entry.cut]}</p>' if entry.cut else ""
     return (
-        f'<article class="message {role}{step} {entry.standing}{" pinned" if entry.pinned else ""}" id="m{entry.seq}" '
+        f'<article class="message {role}{step} {entry.visibility}{" pinned" if entry.pinned else ""}" id="m{entry.seq}" '
         f'tabindex="-1" aria-label="{_speaker(role)}, message {entry.seq}">'
         f"{parts}{cut}{_foot(entry, role)}</article>"
     )
@@ -62,7 +62,7 @@ def _role(entry: Entry) -> str:
 
 def _speaker(role: str) -> str:
     names = {"user": "You", "assistant": "Answer", "tool": "Tool", "system": "System"}
-    return names.get(role, "Note of the program")
+    return names.get(role, "Program note")
 
 
 def _part(part: Part, entry: Entry, *, call: Call | None, last_seq: int) -> str:
@@ -75,7 +75,7 @@ def _part(part: Part, entry: Entry, *, call: Call | None, last_seq: int) -> str:
         case ToolCall():
             return call_html(call) if call else ""
         case ToolResult():
-            return output_html(part.text, seq=entry.seq, label="A tool's answer")
+            return output_html(part.text, seq=entry.seq, label="Tool result")
         case Image():
             return f'<p class="chip">{escape(part.media_type or "image")}</p>'
         case Document():
@@ -90,7 +90,7 @@ def own_html(text: str, *, seq: int) -> str:
 
 
 def words_html(text: str, *, last_seq: int) -> str:
-    """What somebody else said, as Markdown."""
+    """Text that the person did not write, as Markdown."""
     return f'<div class="prose">{safe_html(text, references=last_seq, highlight=highlighted)}</div>'
 
 
@@ -98,7 +98,7 @@ def reasoning_html(text: str, *, key: str, running: bool = False) -> str:
     """The model's thinking, folded."""
     if not text.strip():
         return ""
-    label = "Thinking…" if running else "Thought"
+    label = "Thinking…" if running else "Reasoning"
     return (
         f'<details class="fold reasoning" data-key="{escape(key)}"><summary>{icon("down")}<span>{label}</span></summary>'
         f'<div class="prose">{safe_html(text)}</div></details>'
@@ -109,7 +109,7 @@ def call_html(call: Call) -> str:
     """A tool call and what came of it, folded."""
     state, word = _state(call)
     place = f' id="m{call.seq}"' if call.seq else ""
-    note = _STANDINGS[call.standing] if call.standing == "masked" else ""
+    note = _VISIBILITIES[call.visibility] if call.visibility == "masked" else ""
     masked = f'<p class="note">{escape(note)}</p>' if note else ""
     result = output_html(call.result, seq=call.seq, label="Result") if call.done else ""
     return (
@@ -138,7 +138,7 @@ def output_html(text: str, *, seq: int, label: str, most: int | None = SHOWN) ->
 
 
 def _more(text: str, *, seq: int, most: int | None) -> str:
-    """What is not shown of a text, and the way to it; "" if all of it is."""
+    """A note that the text was shortened, with a button that shows all of it; "" if it was not."""
     if most is None or len(text) <= most:
         return ""
     button = f'<button type="button" class="quiet" data-action="whole" data-seq="{seq}">Show all</button>'
@@ -155,8 +155,8 @@ def _foot(entry: Entry, role: str) -> str:
         facts.append(
             f'<time datetime="{escape(entry.message.time)}">{escape(entry.message.time[11:16])}</time>'
         )
-    if entry.standing != "sent":
-        facts.append(_STANDINGS[entry.standing])
+    if entry.visibility != "sent":
+        facts.append(_VISIBILITIES[entry.visibility])
     if entry.pinned:
         facts.append("pinned")
     buttons = "".join(_buttons(entry, role))
@@ -167,13 +167,13 @@ def _buttons(entry: Entry, role: str) -> list[str]:
     button = partial(_button, seq=entry.seq)
     whole = not entry.message.is_request or len(entry.message.text) <= SHOWN
     buttons = [button("copy", "copy", label="Copy")] if entry.message.text and whole else []
-    if entry.standing == "replaced":
+    if entry.visibility == "replaced":
         return buttons
     if role == "user":
         buttons.append(button("edit", "edit", label="Edit and ask again"))
     if role == "assistant" and not entry.message.calls:
         buttons.append(button("retry", "retry", label="Answer again"))
-    pin = ("unpin", "Let go of the pin") if entry.pinned else ("pin", "Keep through compactions")
+    pin = ("unpin", "Unpin") if entry.pinned else ("pin", "Keep through compactions")
     return [*buttons, button(pin[0], "pin", label=pin[1])]
 
 
@@ -185,8 +185,8 @@ def _button(action: str, shown: Icon, *, label: str, seq: int) -> str:
 
 
 def question_html(question: Question) -> str:
-    """What the agent wants a yes for."""
-    return f'<p class="ask">May it use <b>{escape(question.tool)}</b>?</p><pre tabindex="0">{escape(question.text)}</pre>'
+    """A question of the agent."""
+    return f'<p class="ask">Allow <b>{escape(question.tool)}</b>?</p><pre tabindex="0">{escape(question.text)}</pre>'
 
 
 def brief(arguments: str) -> str:

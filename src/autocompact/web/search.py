@@ -40,7 +40,7 @@ class Search:
                 ui.html(icon("search"), sanitize=False, tag="span")
                 self._field = ui.element("input").props(
                     'type=search id=query autofocus autocomplete=off aria-label="Search" '
-                    'placeholder="What was said, done or read?"'
+                    'placeholder="Search messages, tool outputs and memory files"'
                 )
             with ui.element("div").classes("choices").props('role=group aria-label="Where"'):
                 self._scopes = [

@@ -29,7 +29,7 @@ App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LOCAL_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
 _OPEN = re.compile(r"/(?:c/.*)?|/favicon\.ico|/page/.*|/_nicegui/.*", re.DOTALL)
-"""What needs no cookie: the page itself, and files that are the same for everybody."""
+"""Paths that need no cookie: the page itself, and static files."""
 _PAGE = re.compile(r"/(?:c/.*)?", re.DOTALL)
 
 _HEADERS = (
@@ -140,7 +140,7 @@ class _Page:
 
 
 def _policy(nonce: str, host: str) -> str:
-    """What the page may do. Vue compiles its templates in the browser: that is what 'unsafe-eval' is for."""
+    """The content security policy. Vue compiles its templates in the browser, which needs 'unsafe-eval'."""
     return "; ".join(
         (
             "default-src 'none'",
@@ -168,7 +168,7 @@ def _cookie(headers: dict[str, str], token: str) -> bytes:
 
 
 def _given(headers: dict[str, str]) -> bytes:
-    """What the request's cookie says."""
+    """The value of the request's cookie."""
     wanted = _cookie_name(headers.get("host", ""))
     for pair in headers.get("cookie", "").split(";"):
         name, _, value = pair.strip().partition("=")

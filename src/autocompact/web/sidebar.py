@@ -89,7 +89,7 @@ def list_html(lines: Sequence[ConversationLine], *, current: str, words: str = "
     found = [line for line in lines if wanted in line.title.casefold()]
     items = "".join(_item(line, current=line.id == current) for line in found[:MOST])
     if not found:
-        return f'<li class="note">No title holds {escape(repr(words.strip()))}.</li>'
+        return f'<li class="note">No title contains {escape(repr(words.strip()))}.</li>'
     rest = len(found) - MOST
     more = f'<li class="note">and {rest:,} more: filter to find them</li>' if rest > 0 else ""
     return items + more

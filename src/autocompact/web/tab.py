@@ -15,7 +15,7 @@ from nicegui import Client, ui
 from nicegui.events import GenericEventArguments
 
 from autocompact import events as engine
-from autocompact.chat import ChatService, ChatSession, events
+from autocompact.chat import ChatService, ChatSession, events, run_command
 from autocompact.chat.events import ChatEvent
 from autocompact.chat.views import ConversationLine, Divider
 from autocompact.compaction.record import Compaction
@@ -43,7 +43,7 @@ log = logging.getLogger("autocompact")
 
 
 class Tab:
-    """What one tab shows.
+    """The content of one tab.
 
     Args:
         service: the conversations.
@@ -85,7 +85,7 @@ class Tab:
                 self.announcer = Announcer()
                 thread.on("click", self._clicked, js_handler=ACTION)
                 self.composer = Composer(
-                    send=self._send, stop=self._stop, withdraw=self._withdraw, go_on=self._go_on
+                    send=self._send, stop=self._stop, withdraw=self._withdraw, send_pending=self._send_pending
                 )
         self.client.on_delete(self.close)  # pyright: ignore[reportUnknownMemberType] - it takes functions of any kind
 
@@ -114,12 +114,12 @@ class Tab:
         self.thread.running(view.turn)
         self.live.fail("")
         self.live.show(view.turn, last_seq=self.thread.last_seq)
-        self._shown = self._standing()
+        self._shown = self._visible_state()
         self.notices.clear()
         self.composer.running(on=view.turn is not None)
         self.composer.compressing(on=view.compacting, focus=False)
         self.composer.tasks.show(view.tasks)
-        self._show_waiting()
+        self._show_pending()
         self.head.show(view)
         if view.turn is None:
             self.live.fail(await self._failure())
@@ -135,12 +135,12 @@ class Tab:
             if why := self.session.entry(message).failure:
                 return why
             if message.is_request or message.role == "tool":
-                return "There is no answer to this yet."
+                return "This message has no answer yet."
         return ""
 
-    def _show_waiting(self) -> None:
+    def _show_pending(self) -> None:
         session = self.session
-        self.composer.waiting.show(session.waiting.requests, running=session.running)
+        self.composer.pending.show(session.pending, running=session.running)
 
     def _unlisten(self) -> None:
         for stop in self._stops:
@@ -151,7 +151,7 @@ class Tab:
             self._work = None
 
     def close(self) -> None:
-        """The tab is gone."""
+        """End following the session: the tab was closed."""
         self._closed = True
         self._unlisten()
 
@@ -164,7 +164,7 @@ class Tab:
         await self.open(session, around=around)
         self.client.run_javascript(f"autocompactPage.visit('{page_address(session.id)}')")
 
-    # What happens
+    # Events
 
     async def _follow(self, queue: asyncio.Queue[ChatEvent]) -> None:
         while True:
@@ -188,7 +188,7 @@ class Tab:
         await asyncio.sleep(max(DRAW_SECONDS, 4 * (time() - began)))
 
     async def _apply(self, event: ChatEvent) -> None:  # noqa: C901 - one case for each event
-        self.announcer.hear(event)
+        self.announcer.announce(event)
         match event:
             case events.TextDelta():
                 self.live.grow(text=event.text)
@@ -216,8 +216,8 @@ class Tab:
                 await self._conversation_changed(event)
             case events.TasksChanged():
                 self.composer.tasks.show(event.tasks)
-            case events.WaitingChanged():
-                self._show_waiting()
+            case events.PendingChanged():
+                self._show_pending()
             case events.ToolStarted():
                 pass
             case _:
@@ -226,7 +226,7 @@ class Tab:
     def _turn(self, event: events.TurnStarted | events.TurnEnded) -> None:
         started = isinstance(event, events.TurnStarted)
         self.composer.running(on=started)
-        self._show_waiting()
+        self._show_pending()
         self.live.restart()
         self.live.draw(last_seq=self.thread.last_seq, running=started)
         if isinstance(event, events.TurnEnded) and event.outcome == "failed":
@@ -235,12 +235,12 @@ class Tab:
 
     async def _meter(self, event: events.MeterChanged) -> None:
         self.head.meter.show(event.meter)
-        if self._standing() != self._shown:
-            self._shown = self._standing()
+        if self._visible_state() != self._shown:
+            self._shown = self._visible_state()
             await self.thread.refresh()
 
-    def _standing(self) -> tuple[str, frozenset[int]]:
-        """What decides how messages stand: the compaction in force, and the pins."""
+    def _visible_state(self) -> tuple[str, frozenset[int]]:
+        """The active compaction and the pins: they decide how messages are shown."""
         conversation = self.session.conversation
         return conversation.active_id, frozenset(conversation.state.pins)
 
@@ -262,9 +262,9 @@ class Tab:
                 assert_never(event)
 
     def _completed(self, event: engine.CompactionCompleted) -> None:
-        """What came of a compaction: that it was made, the divider shows."""
+        """Show why a compaction failed; a successful one has a divider."""
         if not event.success:
-            self.say(f"The context was not compressed: {event.message}", about=event.message)
+            self.say(f"The context was not compacted: {event.message}", about=event.message)
 
     async def _conversation_changed(self, event: events.ConversationChanged) -> None:
         if event.deleted and event.conversation_id == self.session.id:
@@ -278,7 +278,7 @@ class Tab:
         self.notices.say(text, kind=kind, about=about, last_seq=self.thread.last_seq)
 
     async def _attempt(self, work: Awaitable[object]) -> bool:
-        """Whether it went well; if not, why is shown."""
+        """Await ``work``; an error is shown, and False returned."""
         try:
             await work
         except AutocompactError as error:
@@ -286,7 +286,7 @@ class Tab:
             return False
         return True
 
-    # What the person does
+    # Actions of the person
 
     async def _send(self, text: str, replaces: int) -> bool:
         self.live.fail("")
@@ -298,19 +298,19 @@ class Tab:
         if text.startswith("/"):
             self._begin(self._command(text))
             return True
-        return await self._attempt(self.session.waiting.add(text))
+        return await self._attempt(self.session.send_later(text))
 
     async def _withdraw(self, id: str) -> None:
         try:
-            self.composer.give_back(await self.session.waiting.withdraw(id))
+            self.composer.give_back(await self.session.withdraw(id))
         except AutocompactError as error:
             self.say(str(error))
 
-    async def _go_on(self) -> None:
-        await self._attempt(self.session.waiting.go_on())
+    async def _send_pending(self) -> None:
+        await self._attempt(self.session.send_pending())
 
     async def _command(self, line: str) -> None:
-        reply = await self.session.command(line)
+        reply = await run_command(line, session=self.session, service=self.service)
         if reply.text:
             self.say(reply.text, kind="error" if reply.kind == "error" else "reply")
 
@@ -356,7 +356,7 @@ class Tab:
         (message,) = await self.session.conversation.history(from_seq=seq, through_seq=seq)
         texts = [(result.text, "Result") for result in message.results] or [(message.text, "Message")]
         shown = "".join(output_html(text, seq=0, label=label, most=None) for text, label in texts)
-        self.dialogs.text(f"The whole of m{seq}", shown)
+        self.dialogs.text(f"Full text of m{seq}", shown)
 
     async def _jump(self, reference: str) -> None:
         """Go to what a reference names: a message here, a message of another conversation, or a memory file."""

@@ -87,7 +87,7 @@ class Thread:
 
     @property
     def at_end(self) -> bool:
-        """Whether the last message of the log is shown."""
+        """True if the last message of the log is shown."""
         return not self._chunks or self._chunks[-1].last >= self.last_seq
 
     # Opening and paging
@@ -269,7 +269,7 @@ class Thread:
         self._mark_ends()
 
     def running(self, turn: RunningTurn | None) -> None:
-        """What the running turn knows of its calls."""
+        """The calls of the running turn."""
         if turn and self.at_end:
             self._draw_calls(self._calls.running(turn.calls))
 
@@ -292,7 +292,7 @@ class Thread:
         )
 
     def _is_folded(self, entry: Entry) -> bool:
-        """Whether a message shows only within the call that it answers."""
+        """True for a message that is shown within the call that it answers."""
         message = entry.message
         return bool(message.results) and not message.text and self._calls.answers(entry)
 

@@ -1,5 +1,5 @@
-"""What the agent can do: tools, and the box that carries their calls out."""
+"""Tools of the agent, and the toolbox that runs their calls."""
 
-from autocompact.chat.tools.box import Asking, Tool, Toolbox, ToolError, tool
+from autocompact.chat.tools.box import AskPermission, Tool, Toolbox, ToolError, tool
 
-__all__ = ["Asking", "Tool", "ToolError", "Toolbox", "tool"]
+__all__ = ["AskPermission", "Tool", "ToolError", "Toolbox", "tool"]

@@ -1,4 +1,4 @@
-"""A tool is a name, a schema and a coroutine; the box finds it by its name, checks the arguments, and never raises."""
+"""Tools (name, schema, coroutine) and the toolbox, which checks the arguments of a call, runs it, and never raises."""
 
 from __future__ import annotations
 
@@ -14,42 +14,42 @@ import msgspec
 from autocompact.core.messages import ToolCall
 from autocompact.errors import AutocompactError
 
-Asking: TypeAlias = Callable[[str, str], Awaitable[bool]]
-"""Asks the person: the tool, what it would do; whether it may."""
+AskPermission: TypeAlias = Callable[[str, str], Awaitable[bool]]
+"""Asks the person for permission, given the tool and what it would do; True allows it."""
 
 LONGEST_NAME = 64
-"""Characters of a tool's name that every provider takes."""
+"""Longest tool name, in characters, that every provider accepts."""
 
 LONGEST_RESULT = 200_000
-"""Characters of a result that go to the model; what a tool caps itself is far smaller."""
+"""Longest result, in characters, that is sent to the model; tools with a limit of their own stay far below."""
 
 log = logging.getLogger("autocompact")
 
 
 class ToolError(Exception):
-    """The tool could not do it: the message goes to the model, so that it can mend its call."""
+    """A tool call failed; the message goes to the model, so that it can correct its call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """Something that the agent can do.
+    """A tool of the agent.
 
     Attributes:
         name: as the model calls it.
         description: when and how to use it.
         parameters: JSON schema of the arguments.
-        run: does it. Raises `ToolError`, or an `AutocompactError`, where it cannot.
+        run: the tool itself. Raises `ToolError` or an `AutocompactError` on failure.
     """
 
     name: str
     description: str
     parameters: Mapping[str, Any]
-    run: Callable[[Mapping[str, Any], Asking], Awaitable[str]]
+    run: Callable[[Mapping[str, Any], AskPermission], Awaitable[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
-    """What a call gave."""
+class ToolOutcome:
+    """The outcome of a tool call."""
 
     text: str
     is_error: bool = False
@@ -58,14 +58,14 @@ class Answered:
 S = TypeVar("S", bound=msgspec.Struct)
 
 
-def tool(name: str, arguments: type[S], *, run: Callable[[S, Asking], Awaitable[str]]) -> Tool:
-    """A tool whose arguments are a struct: its docstring is the description, its fields make the schema."""
+def tool(name: str, arguments: type[S], *, run: Callable[[S, AskPermission], Awaitable[str]]) -> Tool:
+    """A tool whose arguments are a struct: the docstring is the description, the fields are the schema."""
     found = msgspec.json.schema_components([arguments], ref_template="#/$defs/{name}")[1]
     schema = found.pop(arguments.__name__)
     members = ("type", "properties", "required", "additionalProperties")
     parameters = {key: schema[key] for key in members if key in schema} | ({"$defs": found} if found else {})
 
-    async def converted(given: Mapping[str, Any], asking: Asking) -> str:
+    async def converted(given: Mapping[str, Any], asking: AskPermission) -> str:
         try:
             asked = msgspec.convert(given, arguments, strict=False)
         except msgspec.ValidationError as error:
@@ -83,7 +83,7 @@ def tool(name: str, arguments: type[S], *, run: Callable[[S, Asking], Awaitable[
 class Toolbox:
     """The tools of one conversation, in a fixed order: the provider's prompt cache begins with them.
 
-    Of two tools of one name the first keeps it, so no server takes the place of a tool of ours; a later one is called
+    Of two tools with one name the first keeps it, so no server replaces a built-in tool; later ones are renamed
     ``NAME_2`` and so on.
     """
 
@@ -103,7 +103,7 @@ class Toolbox:
         return name in self._tools
 
     def schemas(self) -> bytes | None:
-        """What a request of OpenAI's chat API carries of them, for counting; None if there are none."""
+        """The tools as JSON for OpenAI's chat API, for counting tokens; None if there are none."""
         if self._schemas is None and self._tools:
             listed = [
                 {
@@ -119,8 +119,8 @@ class Toolbox:
             self._schemas = msgspec.json.encode(listed)
         return self._schemas
 
-    async def call(self, call: ToolCall, *, asking: Asking) -> Answered:
-        """Carry ``call`` out; what is wrong with it is the answer."""
+    async def call(self, call: ToolCall, *, asking: AskPermission) -> ToolOutcome:
+        """Run ``call``; an error becomes the outcome."""
         found = self._tools.get(call.name)
         if found is None:
             return _error(f"there is no tool {call.name!r}. There are: {', '.join(self._tools) or 'none'}.")
@@ -135,17 +135,17 @@ class Toolbox:
         except Exception as error:
             log.exception("a tool failed", extra={"tool": call.name})
             return _error(f"{call.name} failed: {type(error).__name__}")
-        return Answered(text=_capped(text))
+        return ToolOutcome(text=_capped(text))
 
 
 def _free(name: str, taken: Container[str]) -> str:
-    """A name that is not taken: this one, or the first with a number behind it."""
+    """``name`` if it is free, else the first free one with a number appended."""
     numbered = (f"{name[: LONGEST_NAME - len(end)]}{end}" for end in map("_{}".format, count(2)))
     return next(each for each in chain([name], numbered) if each not in taken)
 
 
-def _error(text: str) -> Answered:
-    return Answered(text=f"Error: {text}", is_error=True)
+def _error(text: str) -> ToolOutcome:
+    return ToolOutcome(text=f"Error: {text}", is_error=True)
 
 
 def _capped(text: str) -> str:

@@ -20,16 +20,16 @@ from typing import Annotated, BinaryIO, Literal, TypeAlias
 import msgspec
 
 from autocompact.chat.config import CommandRules
-from autocompact.chat.tools.box import Asking, Tool, ToolError, tool
+from autocompact.chat.tools.box import AskPermission, Tool, ToolError, tool
 
 NAME = "run_command"
 DRAIN_SECONDS = 1.0
-"""How long to wait for output that a process left behind in the pipe."""
+"""Seconds to wait for output that a process left in the pipe."""
 
 Verdict: TypeAlias = Literal["run", "ask", "refuse"]
 
 _SHELL = re.compile(r"[;&|<>()`$\r\n\\*?\[\]{}~#!]")
-"""What makes more of a line than the words of one command."""
+"""Shell syntax that makes a line more than one plain command."""
 _SEPARATORS = re.compile(r"[;&|()`\n{}]|\$\(")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _STARTERS = frozenset(
@@ -49,7 +49,7 @@ class CommandArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def verdict(command: str, rules: CommandRules) -> Verdict:
-    """What the rules say of a command.
+    """The decision of the rules on a command.
 
     ``deny`` is looked for in each command of a line, whatever stands around it: assignments before it, programs that
     start others (``env``, ``sudo``, ``sh -c``), options between its words (``git -c a=b push``). A shell has more ways
@@ -73,7 +73,7 @@ def _words(command: str) -> list[str]:
 
 
 def _begins(words: list[str], rule: list[str]) -> bool:
-    """Whether the command begins with the words of the rule; ``./git`` is not ``git``."""
+    """True if the command begins with the words of the rule; ``./git`` is not ``git``."""
     return (
         bool(rule)
         and len(words) >= len(rule)
@@ -105,7 +105,7 @@ def _started_by(words: list[str]) -> list[str]:
 
 
 def _holds(words: list[str], rule: list[str]) -> bool:
-    """Whether the command is the rule's program, by whatever path, and the rule's further words follow in order."""
+    """True if the command runs the rule's program, by any path, and has the rule's further words in order."""
     if not words or not rule or not fnmatchcase(_program(words[0], rule[0]), rule[0]):
         return False
     rest = iter(words[1:])
@@ -119,7 +119,7 @@ def _program(word: str, pattern: str) -> str:
 def command_tool(folder: Path, rules: CommandRules) -> Tool:
     """``run_command`` in ``folder``."""
 
-    async def run(asked: CommandArguments, asking: Asking) -> str:
+    async def run(asked: CommandArguments, asking: AskPermission) -> str:
         match verdict(asked.command, rules):
             case "refuse":
                 raise ToolError(

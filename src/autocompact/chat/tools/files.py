@@ -9,7 +9,7 @@ from typing import Annotated, TypeVar
 
 import msgspec
 
-from autocompact.chat.tools.box import Asking, Tool, ToolError, tool
+from autocompact.chat.tools.box import AskPermission, Tool, ToolError, tool
 from autocompact.chat.tools.workspace import Workspace
 from autocompact.core.plurals import plural
 
@@ -65,10 +65,10 @@ def file_tools(workspace: Workspace) -> list[Tool]:
     ]
 
 
-def threaded(work: Callable[[A], str]) -> Callable[[A, Asking], asyncio.Future[str]]:
-    """What a tool runs whose work blocks."""
+def threaded(work: Callable[[A], str]) -> Callable[[A, AskPermission], asyncio.Future[str]]:
+    """Make blocking work the ``run`` of a tool: it is done in a thread."""
 
-    def run(asked: A, _asking: Asking) -> asyncio.Future[str]:
+    def run(asked: A, _asking: AskPermission) -> asyncio.Future[str]:
         return asyncio.ensure_future(asyncio.to_thread(work, asked))
 
     return run
@@ -97,7 +97,7 @@ def _described(kind: str, size: int) -> str:
 
 
 def matches(path: str, pattern: str) -> bool:
-    """Whether a path, or its last name where the pattern has no slash, matches; ``**/`` may stand for no folder."""
+    """True if the path matches (its last name, if the pattern has no slash); ``**/`` also matches no folder."""
     if "/" not in pattern:
         return fnmatch(path.rpartition("/")[2], pattern)
     return fnmatch(path, pattern) or fnmatch(path, pattern.replace("**/", ""))

@@ -11,27 +11,30 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, Protocol, Self
 
 from autocompact.chat.loading import LOADING
-from autocompact.chat.tools.box import LONGEST_NAME, Asking, Tool, ToolError
-from autocompact.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from pydantic_ai.mcp import MCPToolset
-
-_NO_NAME = re.compile(r"[^a-zA-Z0-9_-]")
-"""What no provider takes in the name of a tool."""
+from autocompact.chat.tools.box import Tool
 
 START_SECONDS = 30.0
-"""How long a server has to answer at the beginning."""
+"""Seconds that a server has to start."""
 
 log = logging.getLogger("autocompact")
+
+
+class Server(Protocol):
+    """An MCP server: started when it is entered, ended when it is left."""
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(self, *error: Any) -> None: ...
+
+    async def tools(self) -> list[Tool]:
+        """Its tools."""
+        ...
 
 
 class McpServers:
@@ -83,25 +86,15 @@ class McpServers:
             started.set_exception(error)
             started.exception()  # whoever asked may have gone
 
-    async def _entered(self, name: str, server: MCPToolset[None], *, stack: AsyncExitStack) -> list[Tool]:
+    async def _entered(self, name: str, server: Server, *, stack: AsyncExitStack) -> list[Tool]:
         try:
             async with asyncio.timeout(START_SECONDS):
                 await stack.enter_async_context(server)
-                listed = await server.list_tools()
+                return await server.tools()
         except Exception as error:
             log.exception("an MCP server was left out", extra={"server": name})
             self.problems[name] = str(error) or type(error).__name__
             return []
-        return [
-            _tool(
-                server,
-                prefix=name,
-                name=each.name,
-                description=each.description or "",
-                parameters=each.input_schema,
-            )
-            for each in listed
-        ]
 
     async def aclose(self) -> None:
         """End the servers."""
@@ -110,59 +103,15 @@ class McpServers:
             await asyncio.wait([self._task])
 
 
-def _load() -> None:
-    with LOADING:
-        import_module("pydantic_ai.mcp")
-
-
-async def _servers(file: Path) -> dict[str, MCPToolset[None]]:
+async def _servers(file: Path) -> Mapping[str, Server]:
     try:
-        await asyncio.to_thread(_load)
+        load: Callable[[Path], Mapping[str, Server]] = await asyncio.to_thread(_import_client)
     except ImportError as error:
         raise ImportError('MCP servers need further packages: pip install "autocompact[chat]"') from error
-    from pydantic_ai.mcp import MCPToolset, load_mcp_toolsets
-
-    try:
-        toolsets = load_mcp_toolsets(file)
-    except (OSError, ValueError) as error:
-        raise InvalidInput(f"{str(file)!r} cannot be used as a list of MCP servers: {error}") from error
-    found: dict[str, MCPToolset[None]] = {}
-    for toolset in toolsets:
-        inner = getattr(toolset, "wrapped", toolset)
-        if isinstance(inner, MCPToolset):
-            found[str(inner.id)] = inner
-    return found
+    return load(file)
 
 
-def _tool(
-    server: MCPToolset[None], *, prefix: str, name: str, description: str, parameters: Mapping[str, Any]
-) -> Tool:
-    async def run(given: Mapping[str, Any], _asking: Asking) -> str:
-        from pydantic_ai.exceptions import ModelRetry, ToolFailed
-
-        try:
-            result = await server.direct_call_tool(name, dict(given))
-        except (ModelRetry, ToolFailed) as error:
-            raise ToolError(str(error)) from error
-        return _shown(result)
-
-    return Tool(
-        name=_NO_NAME.sub("_", f"{prefix}_{name}")[:LONGEST_NAME],
-        description=description,
-        parameters=parameters,
-        run=run,
-    )
-
-
-def _shown(result: Any) -> str:
-    """What a server answered, as text; pictures and sounds are named."""
-    import msgspec
-    from pydantic_ai.messages import BinaryContent
-
-    if isinstance(result, str):
-        return result
-    if isinstance(result, BinaryContent):
-        return f"[{result.media_type}, {len(result.data):,} bytes, not shown]"
-    if isinstance(result, list):
-        return "\n".join(map(_shown, cast("list[Any]", result)))
-    return msgspec.json.encode(result).decode()
+def _import_client() -> Callable[[Path], Mapping[str, Server]]:
+    with LOADING:
+        from autocompact.chat.tools.mcp_client import load_servers
+    return load_servers

@@ -1,22 +1,21 @@
-"""What the agent remembers: search and expansion of everything said, notes in the memory files, the task list."""
+"""Memory tools: search and expansion of the conversation, notes in the memory files, the task list."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import Annotated, Any, get_args
 
 import msgspec
 
-from autocompact.chat.tools.box import Asking, Tool, ToolError, tool
+from autocompact.chat.task_list import TaskList
+from autocompact.chat.tools.box import AskPermission, Tool, ToolError, tool
 from autocompact.chat.views import Task, TaskState
 from autocompact.core.plurals import plural
 from autocompact.ports import Clock
+from autocompact.recall import Recall
 from autocompact.upkeep.observing import observe
-
-if TYPE_CHECKING:
-    from autocompact.chat.session import ChatSession
 
 MOST_TASKS = 100
 _SIGNS: Mapping[TaskState, str] = {"open": " ", "doing": "~", "done": "x"}
@@ -50,7 +49,7 @@ class RememberArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 def remember_tool(folder: Path, clock: Clock) -> Tool:
     """``remember``: an observation in the memory folder, or the confirmation of one."""
 
-    async def run(asked: RememberArguments, _asking: Asking) -> str:
+    async def run(asked: RememberArguments, _asking: AskPermission) -> str:
         observed = await asyncio.to_thread(observe, folder, asked.text, clock=clock)
         confirmed = f" (confirmed {plural(observed.confirmations, 'time')})" if observed.confirmations else ""
         return f"Stands in {observed.file}: {observed.text}{confirmed}"
@@ -58,23 +57,22 @@ def remember_tool(folder: Path, clock: Clock) -> Tool:
     return tool("remember", RememberArguments, run=run)
 
 
-def memory_tools(session: ChatSession) -> list[Tool]:
+def memory_tools(recall: Recall, task_list: TaskList) -> list[Tool]:
     """``memory_search``, ``memory_expand`` and ``tasks``."""
 
-    async def tasks(asked: TasksArguments, _asking: Asking) -> str:
+    async def tasks(asked: TasksArguments, _asking: AskPermission) -> str:
         if asked.tasks is not None:
-            await session.set_tasks(tuple(Task(text=each.text, state=each.state) for each in asked.tasks))
-        return (
-            "\n".join(f"[{_SIGNS[task.state]}] {task.text}" for task in session.tasks) or "The list is empty."
-        )
+            await task_list.replace(tuple(Task(text=each.text, state=each.state) for each in asked.tasks))
+        lines = (f"[{_SIGNS[task.state]}] {task.text}" for task in task_list.tasks)
+        return "\n".join(lines) or "The list is empty."
 
-    recalling = (_recall_tool(session, schema) for schema in session.recall.tools("anthropic"))
+    recalling = (_recall_tool(recall, schema) for schema in recall.tools("anthropic"))
     return [*recalling, tool("tasks", TasksArguments, run=tasks)]
 
 
-def _recall_tool(session: ChatSession, schema: Mapping[str, Any]) -> Tool:
-    async def run(given: Mapping[str, Any], _asking: Asking) -> str:
-        answer = await session.recall.call(schema["name"], given)
+def _recall_tool(recall: Recall, schema: Mapping[str, Any]) -> Tool:
+    async def run(given: Mapping[str, Any], _asking: AskPermission) -> str:
+        answer = await recall.call(schema["name"], given)
         if answer.startswith("Error: "):
             raise ToolError(answer.removeprefix("Error: "))
         return answer

@@ -18,7 +18,7 @@ from autocompact.chat.tools.files import matches, text_of, threaded
 from autocompact.chat.tools.workspace import Workspace
 
 SECONDS = 10.0
-"""How long one search may take."""
+"""Seconds that one search may take."""
 MOST_MATCHES = 100
 SEARCHED_FILES = 20_000
 SEARCHED_BYTES = 2_000_000

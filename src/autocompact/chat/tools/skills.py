@@ -10,7 +10,7 @@ from typing import Annotated
 
 import msgspec
 
-from autocompact.chat.tools.box import Asking, Tool, ToolError, tool
+from autocompact.chat.tools.box import AskPermission, Tool, ToolError, tool
 from autocompact.errors import InvalidInput
 from autocompact.ledger.prompts import Skill
 from autocompact.skills import load_skill
@@ -54,7 +54,7 @@ def find_skills(folders: Sequence[Path]) -> dict[str, InstalledSkill]:
 def skill_tool(folders: Sequence[Path]) -> Tool:
     """``read_skill``; the folders are looked at again at each call."""
 
-    async def run(asked: SkillArguments, _asking: Asking) -> str:
+    async def run(asked: SkillArguments, _asking: AskPermission) -> str:
         found = find_skills(folders)
         if asked.name not in found:
             raise ToolError(f"there is no skill {asked.name!r}. There are: {', '.join(found) or 'none'}.")

@@ -216,7 +216,7 @@ class Workspace:
         return names
 
     def entries(self, path: str) -> list[Item]:
-        """What is in a folder, by name.
+        """The entries of a folder, by name.
 
         Raises:
             ToolError: it is no folder in the workspace.

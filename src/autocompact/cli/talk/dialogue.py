@@ -1,6 +1,6 @@
 """A conversation at the terminal: a line is read, carried out, and what happens meanwhile is shown.
 
-The service runs in a thread of its own (`autocompact.chat.aside.Aside`); everything that the person sees or types is in
+The service runs in a thread of its own (`autocompact.chat.loop_thread.LoopThread`); everything that the person sees or types is in
 the main thread, where Ctrl-C arrives. Between the two is a queue of events.
 """
 
@@ -15,10 +15,10 @@ from typing import TypeVar
 
 import click
 
-from autocompact.chat import COMMANDS, ChatService, ChatSession, CommandReply
-from autocompact.chat.aside import Aside
+from autocompact.chat import COMMANDS, ChatService, ChatSession, CommandReply, run_command
 from autocompact.chat.commands import Command
 from autocompact.chat.events import QuestionAsked, TurnEnded
+from autocompact.chat.loop_thread import LoopThread
 from autocompact.chat.views import Question
 from autocompact.cli.shelf import traces_text, visible
 from autocompact.cli.talk import words
@@ -31,19 +31,19 @@ from autocompact.files import replace_file
 T = TypeVar("T")
 
 TICK = 0.12
-"""Seconds between two pictures of what is waited for."""
+"""Seconds between two frames of the waiting line."""
 SHOWN = 12
 """Messages of the history that are shown when a conversation is opened."""
 REMEMBERED = 500
 """Requests of a conversation that the arrow keys go back to,"""
 LOOKED_AT = 5_000
-"""among so many of its last messages."""
+"""among this many of its last messages."""
 
 OWN_COMMANDS = (
-    Command(name="/edit", arguments="[m12] TEXT", help="Say something else in place of a request."),
+    Command(name="/edit", arguments="[m12] TEXT", help="Send another text in place of a request."),
     Command(name="/list", arguments="", help="Show the conversations."),
     Command(name="/new", arguments="", help="Begin a new conversation."),
-    Command(name="/resume", arguments="[ID]", help="Go on with another conversation, or the last one."),
+    Command(name="/resume", arguments="[ID]", help="Continue another conversation, or the last one."),
     Command(name="/export", arguments="[FILE]", help="Write this conversation as Markdown, or as FILE.json."),
     Command(
         name="/delete",
@@ -54,30 +54,35 @@ OWN_COMMANDS = (
 )
 _HINT = (
     "Tab completes commands. Alt+Enter, or a backslash before Enter, begins a new line; a pasted text is one message. A "
-    "line that begins with a space is no command. Ctrl-C stops an answer, Ctrl-D leaves."
+    "line that begins with a space is not a command. Ctrl-C stops an answer, Ctrl-D leaves."
 )
 
 
 class Follower:
-    """Lets work run in the service's thread, and shows what is heard meanwhile.
+    """Runs work in the service's thread, and shows the events meanwhile.
 
     Args:
-        aside: where the service runs.
-        session: whose events are heard.
+        loop: thread that the service runs in.
+        session: whose events are shown.
         screen: shows them.
         ask: puts a question to the person; None says no to all.
     """
 
     def __init__(
-        self, aside: Aside, session: ChatSession, *, screen: Screen, ask: Callable[[Question], bool] | None
+        self,
+        loop: LoopThread,
+        session: ChatSession,
+        *,
+        screen: Screen,
+        ask: Callable[[Question], bool] | None,
     ) -> None:
-        self._aside = aside
+        self._loop = loop
         self._session = session
         self._screen = screen
         self._ask = ask
         self._heard: queue.SimpleQueue[object] = queue.SimpleQueue()
         self.interrupted = False
-        self.leave = aside.call(partial(session.listen, self._heard.put))
+        self.leave = loop.call(partial(session.listen, self._heard.put))
 
     def follow(self, work: Coroutine[object, object, T]) -> T:
         """The result of ``work``. Ctrl-C stops what runs; a second one while it stops is raised.
@@ -86,7 +91,7 @@ class Follower:
             CancelledError: it was stopped.
         """
         self.interrupted = False
-        future = self._aside.start(work)
+        future = self._loop.start(work)
         done = object()
         future.add_done_callback(lambda _: self._heard.put(done))
         event: object = None
@@ -119,7 +124,7 @@ class Follower:
                 f"Not allowed, since nobody can be asked: {words.line(question.text, most=200)}"
             )
         try:
-            self._aside.call(partial(self._session.answer, question.id, allow=allow))
+            self._loop.call(partial(self._session.answer, question.id, allow=allow))
         except InvalidInput as error:
             self._screen.tell(visible(str(error)))
 
@@ -128,7 +133,7 @@ class Follower:
             raise KeyboardInterrupt
         self.interrupted = True
         if self._session.running:
-            self._aside.start(self._session.cancel())
+            self._loop.start(self._session.cancel())
         else:
             future.cancel()
 
@@ -143,18 +148,20 @@ class Dialogue:
     """The person at the terminal, and one conversation after the other.
 
     Args:
-        aside: where the service runs.
+        loop: thread that the service runs in.
         service: it.
         session: the conversation to begin with.
         screen: shows what happens.
     """
 
-    def __init__(self, aside: Aside, service: ChatService, *, session: ChatSession, screen: Screen) -> None:
-        self._aside = aside
+    def __init__(
+        self, loop: LoopThread, service: ChatService, *, session: ChatSession, screen: Screen
+    ) -> None:
+        self._loop = loop
         self._service = service
         self._screen = screen
         self._keyboard = Keyboard(self._completions)
-        self._models = [choice.name for choice in aside.run(service.models())]
+        self._models = [choice.name for choice in loop.run(service.models())]
         self._own: dict[str, Callable[[str], None]] = {
             "/help": self._help,
             "/edit": self._edit,
@@ -169,18 +176,18 @@ class Dialogue:
 
     def _attach(self, session: ChatSession) -> None:
         self.session = session
-        self._follower = Follower(self._aside, session, screen=self._screen, ask=self._allow)
-        requests = self._aside.run(_requests(session))
+        self._follower = Follower(self._loop, session, screen=self._screen, ask=self._allow)
+        requests = self._loop.run(_requests(session))
         self._keyboard.remember(requests[-REMEMBERED:])
 
     def _change(self, session: ChatSession) -> None:
-        self._aside.call(self._follower.leave)
+        self._loop.call(self._follower.leave)
         self._attach(session)
         self.show_history()
 
     def show_history(self) -> None:
         """The last messages of the conversation, with the compactions between them."""
-        page = self._aside.run(self.session.history(limit=SHOWN))
+        page = self._loop.run(self.session.history(limit=SHOWN))
         for each in words.history_lines(page):
             self._screen.tell(each)
 
@@ -208,7 +215,7 @@ class Dialogue:
         return None if read.strip() in ("/quit", "/exit") else read
 
     def _prompt(self) -> str:
-        return words.prompt(self.session.model, self._aside.call(self.session.meter))
+        return words.prompt(self.session.model, self._loop.call(self.session.meter))
 
     def _obey(self, read: str) -> None:
         name, _, rest = read.rstrip().partition(" ")
@@ -227,7 +234,7 @@ class Dialogue:
 
     def _command(self, read: str) -> None:
         self._screen.compaction = ""
-        reply = self._follower.follow(self.session.command(read))
+        reply = self._follower.follow(run_command(read, session=self.session, service=self._service))
         if reply.kind == "turn":
             self._follower.follow(self.session.wait())
         elif reply.text not in self._screen.compaction:
@@ -257,22 +264,22 @@ class Dialogue:
         self._follower.follow(_edited(self.session, seq=seq, text=text))
 
     def _list(self, _rest: str) -> None:
-        lines = self._aside.run(self._service.conversations())
+        lines = self._loop.run(self._service.conversations())
         for each in words.conversation_lines(lines, current=self.session.id):
             self._screen.tell(each)
 
     def _new(self, _rest: str) -> None:
-        self._change(self._aside.run(self._service.create()))
+        self._change(self._loop.run(self._service.create()))
 
     def _resume(self, rest: str) -> None:
-        self._change(self._aside.run(resumed(self._service, rest, but=self.session.id)))
+        self._change(self._loop.run(resumed(self._service, rest, but=self.session.id)))
 
     def _export(self, rest: str) -> None:
         path = Path(rest or f"{self.session.id}.md").expanduser()
         if path.exists():
             raise InvalidInput(f"{path} exists: name another file")
         form = "json" if path.suffix == ".json" else "markdown"
-        content = self._aside.run(self._service.export(self.session.id, format=form))
+        content = self._loop.run(self._service.export(self.session.id, format=form))
         try:
             replace_file(path, content)
         except OSError as error:
@@ -280,19 +287,19 @@ class Dialogue:
         self._screen.tell(f"written to {path}")
 
     def _delete(self, rest: str) -> None:
-        lines = self._aside.run(self._service.conversations())
+        lines = self._loop.run(self._service.conversations())
         found = [each.id for each in lines if each.id == (rest or self.session.id)]
         if not found:
             raise InvalidInput(f"there is no conversation {rest!r}: /list shows them; give the whole id")
-        self._screen.tell(traces_text(self._aside.run(self._service.traces(found[0]))))
+        self._screen.tell(traces_text(self._loop.run(self._service.traces(found[0]))))
         if not self._agreed("Delete it? This cannot be undone. [y/N] "):
             return
         if found[0] == self.session.id:
-            gone, session = self.session, self._aside.run(self._service.create())
+            gone, session = self.session, self._loop.run(self._service.create())
             self._change(session)
-            self._aside.run(self._service.delete(gone.id))
+            self._loop.run(self._service.delete(gone.id))
         else:
-            self._aside.run(self._service.delete(found[0]))
+            self._loop.run(self._service.delete(found[0]))
         self._screen.tell("Deleted. A new conversation begins." if not rest else "Deleted.")
 
     def _agreed(self, asked: str) -> bool:
@@ -302,7 +309,7 @@ class Dialogue:
             return False
 
     def _completions(self, typed: str) -> list[str]:
-        """What the line may become: a command, a model, a conversation."""
+        """Completions of the line: commands, models, conversations."""
         name, space, rest = typed.partition(" ")
         if not space:
             return [each.name for each in (*COMMANDS, *OWN_COMMANDS) if typed and each.name.startswith(typed)]
@@ -310,7 +317,7 @@ class Dialogue:
         if name == "/model":
             names = self._models
         elif name in ("/resume", "/delete"):
-            names = [each.id for each in self._aside.run(self._service.conversations())]
+            names = [each.id for each in self._loop.run(self._service.conversations())]
         return [f"{name} {each}" for each in names if each.startswith(rest)]
 
 

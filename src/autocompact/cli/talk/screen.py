@@ -139,7 +139,7 @@ class Screen:
     @show.register
     def _restarted(self, _event: events.AnswerRestarted) -> None:
         self._reasoning = ""
-        self.tell(click.style("[void: the model is asked again]", fg="yellow"))
+        self.tell(click.style("[discarded: the model is asked again]", fg="yellow"))
 
     @show.register
     def _added(self, event: events.MessageAdded) -> None:

@@ -1,4 +1,4 @@
-"""What the terminal shows of a chat, as lines. All that a model, a tool or a person wrote goes through `visible`."""
+"""Lines that the terminal shows of a chat. All text of a model, a tool or a person goes through `visible`."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _LONGEST_ARGUMENTS, _LONGEST_MODEL = 60, 24
 _RULE = re.compile(r"\|?(\s*:?-+:?\s*\|)+\s*")
 _CELL = re.compile(r"(?<!\\)\|")
 _CUTS = {
-    "cancelled": "cancelled: what there is of the answer is kept",
-    "failed": "it failed here: what there is of the answer is kept; /retry asks again",
-    "interrupted": "interrupted here: the program ended; /retry goes on",
-    "length": "cut: the answer took all the tokens that one may take; ask it to go on",
+    "cancelled": "cancelled: the partial answer is kept",
+    "failed": "failed: the partial answer is kept; /retry asks again",
+    "interrupted": "interrupted: the program ended; /retry continues",
+    "length": "cut off: the answer reached its token limit; ask for the rest",
 }
 
 
@@ -58,7 +58,7 @@ def tool_line(name: str, arguments: str, *, seconds: float | None, text: str | N
 
 def thought_line(reasoning: str) -> str:
     """Reasoning, folded."""
-    return click.style(f"  (thought: {plural(len(reasoning.split()), 'word')})", dim=True)
+    return click.style(f"  (reasoning: {plural(len(reasoning.split()), 'word')})", dim=True)
 
 
 def compacted_line(receipt: Receipt, *, what: str = "compacted") -> str:
@@ -79,11 +79,11 @@ def divider_line(divider: Divider) -> str:
     if divider.left is not None:
         first, last = divider.left
         covers = f"{reference(first)} to {reference(last)}"
-    return compacted_line(record.receipt, what=f"{_standing(record, in_force=divider.in_force)}: {covers}")
+    return compacted_line(record.receipt, what=f"{_status(record, active=divider.active)}: {covers}")
 
 
-def _standing(record: Compaction, *, in_force: bool) -> str:
-    return "compacted" if in_force or record.status == "active" else f"compaction {record.status}"
+def _status(record: Compaction, *, active: bool) -> str:
+    return "compacted" if active or record.status == "active" else f"compaction {record.status}"
 
 
 def _rule(text: str) -> str:
@@ -152,7 +152,7 @@ def conversation_lines(lines: Iterable[ConversationLine], *, current: str) -> It
 
 
 def last_text(messages: Sequence[Message]) -> str:
-    """What the last answer says."""
+    """The text of the last answer."""
     return next((each.text for each in reversed(messages) if each.role == "assistant"), "")
 
 
@@ -160,7 +160,7 @@ def last_text(messages: Sequence[Message]) -> str:
 
 
 def answer(markdown: str) -> str:
-    """What a model said: its Markdown painted where that can be shown, else as it was written."""
+    """An answer of a model: its Markdown painted on a terminal with colours, else as written."""
     text = visible(markdown)
     return painted(text).rstrip("\n") if is_styled(sys.stderr) else text
 

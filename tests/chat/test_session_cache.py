@@ -13,8 +13,8 @@ import pytest
 
 from autocompact.chat import ChatConfig, ChatService, ChatSession
 from autocompact.chat.events import MessageAdded
-from autocompact.chat.notes import Queued
-from autocompact.chat.views import HistoryPage, SessionView, Task
+from autocompact.chat.notes import Queued, Tasked, TaskItem
+from autocompact.chat.views import HistoryPage, SessionView
 from autocompact.core.messages import Message, text_message
 from autocompact.errors import InvalidInput
 from autocompact.ports import Key
@@ -33,12 +33,12 @@ async def shown(session: ChatSession) -> tuple[SessionView, HistoryPage]:
     return session.view(), await session.history()
 
 
-async def noted(session: ChatSession) -> None:
+async def noted(service: ChatService, session: ChatSession) -> None:
     """Something of everything that is kept beside the log."""
     await session.pin(1)
-    await session.set_tasks((Task(text="count on", state="doing"),))
+    await session.notes.add(Tasked(tasks=(TaskItem(text="count on", state="doing"),)))
     await session.notes.add(Queued(id="waiting", text="And the next one?"))
-    await session.service.rename(session.id, title="Numbers")
+    await service.rename(session.id, title="Numbers")
 
 
 async def test_of_many_conversations_few_stay_in_memory_and_each_comes_back_as_it_was(
@@ -56,15 +56,15 @@ async def test_of_many_conversations_few_stay_in_memory_and_each_comes_back_as_i
         for number, name in enumerate(names):
             session = await service.open(name)
             if number % 50 == 0:
-                await noted(session)
+                await noted(service, session)
                 noted_ones[name] = await session.history()
             before[name] = session.view()
             known.append(ref(session))
-            assert len(service.sessions.held) <= OFFLINE.idle_sessions
+            assert len(service.sessions.kept) <= OFFLINE.idle_sessions
         session = None
         gc.collect()
         assert sum(each() is not None for each in known) == OFFLINE.idle_sessions
-        assert [session.id for session in service.sessions.held] == names[-OFFLINE.idle_sessions :]
+        assert [session.id for session in service.sessions.kept] == names[-OFFLINE.idle_sessions :]
 
         for name in names:
             session = await service.open(name)
@@ -108,7 +108,7 @@ async def test_the_watch_reads_only_the_conversations_that_are_held(tmp_path: Pa
         stop = looked_at.listen(lambda _: None)
         for _ in range(10):
             await service.create()
-        held = frozenset(session.id for session in service.sessions.held)
+        held = frozenset(session.id for session in service.sessions.kept)
         assert len(held) == 4
         assert looked_at.id in held
         await store.rounds(held)  # one that had begun before has ended then
@@ -124,7 +124,7 @@ async def test_who_has_a_session_that_was_let_go_has_the_one_that_others_open(tm
         session = await service.create()
         await asked(session, "hello")
         await service.create()
-        assert session not in service.sessions.held
+        assert session not in service.sessions.kept
 
         assert await service.open(session.id) is session
         heard = Heard(session)
@@ -151,7 +151,7 @@ async def test_a_turn_goes_on_whose_session_nobody_holds(tmp_path: Path) -> None
         assert session is weak()
         await session.wait()
         del session
-        service.sessions.let_go()
+        service.sessions.evict()
         gc.collect()
         assert weak() is None
         history = await (await service.open(id)).history()
@@ -173,12 +173,12 @@ async def test_who_listens_hears_what_other_programs_say_until_the_end_of_listen
         del session
         await service.create()
         gc.collect()
-        await (await other.open(id)).add(text_message(0, "user", "from elsewhere"))
+        await (await other.open(id)).conversation.append(text_message(0, "user", "from elsewhere"))
         await said.wait()
 
         stop()
         del stop
-        assert service.sessions.held == ()
+        assert service.sessions.kept == ()
         while weak() is not None:  # a round of the watch may be reading it
             await asyncio.sleep(0)
             gc.collect()
@@ -210,7 +210,7 @@ async def test_a_deleted_conversation_does_not_come_back_when_its_last_listener_
         await service.delete(session.id)
         stop()
 
-        assert service.sessions.held == ()
+        assert service.sessions.kept == ()
         with pytest.raises(InvalidInput, match="there is no conversation"):
             await service.open(session.id)
 

@@ -22,7 +22,7 @@ async def main(path, model):
             print(error)
             return
         print(session.model)
-        responder = session.engine.responder
+        responder = session.responder
         await asyncio.wrap_future(responder._loaded)
         print(*sorted({"anthropic", "openai", "pydantic_ai"} & sys.modules.keys()))
 """
@@ -68,8 +68,8 @@ KEYS = {"OPENAI_API_KEY": "sk-of-the-tests", "ANTHROPIC_API_KEY": "sk-of-the-tes
 async def main(folder):
     config = ChatConfig(model="openai:gpt-5-mini", mcp_file=folder / "mcp.json")
     async with opened(folder / "chats.db", config=config, environ=KEYS) as service:
-        engines = [service.engine(name) for name in ("openai:gpt-5-mini", "anthropic:claude-haiku-4-5")]
-        print(await service.served_tools())
+        engines = [service._shared.engines.get(name) for name in ("openai:gpt-5-mini", "anthropic:claude-haiku-4-5")]
+        print(await service._shared.toolkit.served_tools())
         for engine in engines:
             await asyncio.wrap_future(engine.responder._loaded)
 
@@ -107,13 +107,13 @@ async def leave(path, model):
 def test_a_model_that_is_loaded_after_its_end_is_closed() -> None:
     program = """
 import asyncio, threading
-from autocompact.chat.finding import access, choice_of
-from autocompact.chat.late import LateResponder
+from autocompact.chat.model_choices import access, choice_of
+from autocompact.chat.lazy_responder import LazyResponder
 from autocompact.chat.loading import LOADING
 
 async def leave():
     with LOADING:
-        responder = LateResponder(
+        responder = LazyResponder(
             access(choice_of("openai:gpt-5-mini"), environ={"OPENAI_API_KEY": "sk-of-the-tests"}),
             extra={},
             silence=1,

@@ -1,4 +1,4 @@
-"""Which models there are to talk to: by the environment, by what runs on this machine, and the offline one."""
+"""Model choices: what the environment offers, what runs on this machine, and the offline model."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ Provider: TypeAlias = Literal[
 LLAMACPP_URL = "http://127.0.0.1:8080"
 OFFLINE = "offline"
 PROBE_SECONDS = 0.5
-"""How long a server on this machine has to answer."""
+"""Seconds that a server on this machine has to answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelChoice:
-    """A model that can be talked to.
+    """A model that can be chosen.
 
     Attributes:
         name: what `ChatSession.choose_model` takes: ``offline``, or the provider, a colon and the model.
@@ -47,7 +47,7 @@ class ModelChoice:
 
     @property
     def is_offline(self) -> bool:
-        """Whether no model answers, but what the conversation and the memory hold."""
+        """True for the offline model, which only quotes the conversation and the memory files."""
         return self.provider == "offline"
 
 
@@ -58,7 +58,7 @@ OFFLINE_CHOICE = ModelChoice(
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Access:
-    """Where a model is and how it is reached. It has no readable form: it holds a key."""
+    """Address and key of a model; has no repr, so that the key is never shown."""
 
     choice: ModelChoice
     base_url: str
@@ -66,10 +66,10 @@ class Access:
 
 
 def choice_of(name: str) -> ModelChoice:
-    """The choice that ``name`` says. Models of Anthropic and OpenAI are known by their names alone.
+    """Parse the name of a model; models of Anthropic and OpenAI need no provider.
 
     Raises:
-        InvalidInput: it names no provider that there is.
+        InvalidInput: it names no known provider.
     """
     if name == OFFLINE:
         return OFFLINE_CHOICE
@@ -89,9 +89,9 @@ def choice_of(name: str) -> ModelChoice:
 
 
 def offered(environ: Mapping[str, str] | None = None) -> tuple[ModelChoice, ...]:
-    """What the environment offers, the likeliest first; the offline model always comes last.
+    """The models that the environment offers, the most likely first; the offline model is always last.
 
-    ``AUTOCOMPACT_MODEL`` names the model, in place of a small one of the provider.
+    ``AUTOCOMPACT_MODEL`` names the model; without it a small one of the provider is offered.
     """
     given = os.environ if environ is None else environ
     wanted = given.get("AUTOCOMPACT_MODEL", "")
@@ -153,7 +153,7 @@ def _local_url(provider: Literal["ollama", "llamacpp"], environ: Mapping[str, st
 
 
 def access(choice: ModelChoice, *, environ: Mapping[str, str] | None = None) -> Access:
-    """How to reach ``choice``, with the keys of the environment.
+    """Address and key of ``choice``, from the environment.
 
     Raises:
         InvalidInput: the environment lacks what it needs.
@@ -175,7 +175,7 @@ def access(choice: ModelChoice, *, environ: Mapping[str, str] | None = None) -> 
         case "ollama" | "llamacpp":
             return Access(choice=choice, base_url=_local_url(choice.provider, given), api_key="")
         case "offline":
-            raise InvalidInput("the offline model is not reached anywhere")
+            raise InvalidInput("the offline model has no address")
 
 
 def _keyed(choice: ModelChoice, environ: Mapping[str, str], *, key: str, url: str) -> Access:
@@ -186,7 +186,7 @@ def _keyed(choice: ModelChoice, environ: Mapping[str, str], *, key: str, url: st
 
 
 def summariser_of(found: Access, *, window: int | None = None, silence: float | None = None) -> Model:
-    """The model as the engine asks it for summaries and counts.
+    """The model as a port of the engine, for summaries and token counts.
 
     Args:
         found: where it is.

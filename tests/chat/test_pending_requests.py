@@ -40,10 +40,10 @@ async def test_requests_made_during_a_turn_wait_for_its_end_and_are_answered_in_
     async with FakeProvider(held) as provider, chatting(tmp_path, provider, config=CONFIG) as service:
         session = await service.create()
         events = Heard(session)
-        at_once = await session.waiting.add("One")
+        at_once = await session.send_later("One")
         first = await held.asked()
-        two, three = await session.waiting.add("Two"), await session.waiting.add("Three")
-        shown = [each.text for each in session.view().waiting]
+        two, three = await session.send_later("Two"), await session.send_later("Three")
+        shown = [each.text for each in session.view().pending]
         before = await texts(session)
         for go in (first, None, None):
             ended = asyncio.create_task(heard(session, is_end))
@@ -57,7 +57,7 @@ async def test_requests_made_during_a_turn_wait_for_its_end_and_are_answered_in_
     assert shown == ["Two", "Three"]
     assert before == ["One"]
     assert log == ["One", "Answer to 'One'.", "Two", "Answer to 'Two'.", "Three", "Answer to 'Three'."]
-    assert [len(event.waiting) for event in events.of(chat.WaitingChanged)] == [1, 2, 1, 0]
+    assert [len(event.pending) for event in events.of(chat.PendingChanged)] == [1, 2, 1, 0]
 
 
 async def test_a_withdrawn_request_is_never_sent(tmp_path: Path) -> None:
@@ -66,11 +66,11 @@ async def test_a_withdrawn_request_is_never_sent(tmp_path: Path) -> None:
         session = await service.create()
         await session.send("One")
         first = await held.asked()
-        two = await session.waiting.add("Two")
+        two = await session.send_later("Two")
         assert two is not None
-        given_back = await session.waiting.withdraw(two.id)
-        with pytest.raises(InvalidInput, match="does not wait any more"):
-            await session.waiting.withdraw(two.id)
+        given_back = await session.withdraw(two.id)
+        with pytest.raises(InvalidInput, match="is not waiting any more"):
+            await session.withdraw(two.id)
         first.set()
         await session.wait()
         log, running = await texts(session), session.running
@@ -86,10 +86,10 @@ async def test_after_a_cancellation_what_waits_is_sent_when_the_person_says_so(t
         session = await service.create()
         await session.send("One")
         await held.asked()
-        await session.waiting.add("Two")
+        await session.send_later("Two")
         await session.cancel()
-        waiting, running = session.view().waiting, session.running
-        await session.waiting.go_on()
+        waiting, running = session.view().pending, session.running
+        await session.send_pending()
         (await held.asked()).set()
         await session.wait()
         log = await texts(session)
@@ -97,7 +97,7 @@ async def test_after_a_cancellation_what_waits_is_sent_when_the_person_says_so(t
     assert [each.text for each in waiting] == ["Two"]
     assert not running
     assert log == ["One", "Two", "Answer to 'Two'."]
-    assert not session.view().waiting
+    assert not session.view().pending
 
 
 async def test_what_waits_outlives_the_program(tmp_path: Path) -> None:
@@ -107,11 +107,11 @@ async def test_what_waits_outlives_the_program(tmp_path: Path) -> None:
             session = await service.create()
             await session.send("One")
             await held.asked()
-            await session.waiting.add("Two")
+            await session.send_later("Two")
         async with chatting(tmp_path, provider, config=CONFIG) as service:
             again = await service.open(session.id)
-            waiting, running = again.view().waiting, again.running
-            await again.waiting.go_on()
+            waiting, running = again.view().pending, again.running
+            await again.send_pending()
             (await held.asked()).set()
             await again.wait()
             log = await texts(again)
@@ -124,9 +124,9 @@ async def test_what_waits_outlives_the_program(tmp_path: Path) -> None:
 async def test_nothing_empty_waits(tmp_path: Path) -> None:
     async with chatting(tmp_path, config=ChatConfig(model="offline")) as service:
         session = await service.create()
-        with pytest.raises(InvalidInput, match="nothing to send"):
-            await session.waiting.add(" \n")
-        await session.waiting.go_on()
+        with pytest.raises(InvalidInput, match="empty message cannot be sent"):
+            await session.send_later(" \n")
+        await session.send_pending()
         assert not session.running
 
 

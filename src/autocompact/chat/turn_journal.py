@@ -1,8 +1,8 @@
-"""What a running turn has said so far, kept so that the end of the program loses none of it.
+"""Journal of a running turn: the deltas of its answer are stored, so that a crash loses none of them.
 
-The pieces lie in a log of their own, in a namespace that no conversation uses. Each says after which message it
-stands: once that answer is in the conversation's log, its pieces are of no use any more. The log goes when the turn
-ends. If it is still there when a conversation is opened, and nobody works on it, the program ended in the midst.
+The journal is a log of its own, in a namespace that no conversation uses. Each entry names the message that it
+follows: once the whole answer is in the conversation's log, its entries are obsolete. The journal is deleted when the
+turn ends. If it is there when a conversation is opened, and no program works on it, the turn is unfinished.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from autocompact.ports import Clock, Key, Lease, Store
 from autocompact.stores.companions import draft_key, turn_key
 
 FLUSH_SECONDS = 0.5
-"""How much of a stream may be lost with the program, in time,"""
+"""Seconds of a stream that a crash may lose,"""
 FLUSH_CHARACTERS = 400
-"""and in characters. The first words of an answer are stored at once."""
+"""and characters of it. The first delta of an answer is stored at once."""
 
 
 class Worker(msgspec.Struct, frozen=True, kw_only=True):
-    """Who runs a turn.
+    """The process that runs a turn.
 
     Attributes:
         host: name of the machine, or of the container.
         pid: of the process.
-        began: when that process began, in the words of the system, "" where it does not say: numbers are used again.
+        began: boot id and start tick of the process, "" where the system has none: pids are reused.
         holder: of the lease.
         fence: of the lease.
     """
@@ -53,7 +53,7 @@ class Worker(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_dead(self) -> bool:
-        """Whether the process surely is gone. What runs elsewhere, only its lease tells."""
+        """True if the process is known to have ended; of one on another host only its lease tells."""
         if self.host != socket.gethostname() or sys.platform == "win32":
             return False  # on Windows a process cannot be asked without harm
         if self.began:
@@ -78,13 +78,13 @@ def _began(pid: int) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Left:
-    """What a turn left behind that did not end.
+class UnfinishedTurn:
+    """A turn that did not end.
 
     Attributes:
-        parts: of the half answer that belongs after the last message; empty if there is none.
-        lease: under which it ran.
-        dead: its process is known to have ended.
+        parts: half an answer, to be appended after the last message; empty if there is none.
+        lease: that the turn ran under; None if the journal does not say.
+        dead: True if its process is known to have ended.
     """
 
     parts: tuple[Part, ...]
@@ -92,8 +92,8 @@ class Left:
     dead: bool
 
 
-class Draft:
-    """The draft of one running turn."""
+class TurnJournal:
+    """The journal of one running turn."""
 
     def __init__(self, store: Store, key: Key, *, clock: Clock) -> None:
         self._store = store
@@ -105,26 +105,26 @@ class Draft:
         self._flushed = 0.0
 
     async def begin(self, lease: Lease) -> None:
-        """Say who works. What an earlier turn left behind must be gone."""
+        """Write down which process works. The journal of an earlier turn must have been deleted."""
         worker = msgspec.json.encode(Worker.here(lease)).decode()
         await self._append(text_message(0, "system", worker, synthetic=True))
 
     def answer(self, *, after: int) -> None:
-        """What comes now belongs after message ``after``, and nothing that came before does."""
+        """Begin an answer that follows message ``after``; deltas that were not flushed are dropped."""
         self._after, self._new, self._flushed = after, {"reasoning": "", "text": ""}, -FLUSH_SECONDS
 
     def add(self, kind: Literal["text", "reasoning"], text: str) -> None:
-        """More of the answer, to be stored with the next `flush`."""
+        """Add a delta, to be stored with the next `flush`."""
         self._new[kind] += text
 
     @property
     def is_due(self) -> bool:
-        """Whether so much is new, or so much time has passed, that it is to be stored."""
+        """True if enough text is new, or enough time has passed, for a `flush`."""
         waited = self._clock.monotonic() - self._flushed
         return waited >= FLUSH_SECONDS or sum(map(len, self._new.values())) >= FLUSH_CHARACTERS
 
     async def flush(self) -> None:
-        """Store what is new."""
+        """Store the new deltas."""
         new, self._new = self._new, {"reasoning": "", "text": ""}
         self._flushed = self._clock.monotonic()
         parts = _parts(new["reasoning"], new["text"])
@@ -143,7 +143,7 @@ class Draft:
         self._last += 1
 
     async def end(self) -> None:
-        """The turn is over: nothing of it needs to be kept beside the log."""
+        """Delete the journal."""
         await self._store.delete(self._key)
 
 
@@ -156,8 +156,8 @@ def _parts(reasoning: str, text: str) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-async def left_behind(store: Store, key: Key, *, last_seq: int) -> Left | None:
-    """What of a turn that did not end stands beside the log; None if the last one did end."""
+async def find_unfinished(store: Store, key: Key, *, last_seq: int) -> UnfinishedTurn | None:
+    """The unfinished turn of a conversation whose last message is ``last_seq``; None if there is none."""
     drafted = await store.read(draft_key(key))
     if not drafted:
         return None
@@ -168,7 +168,7 @@ async def left_behind(store: Store, key: Key, *, last_seq: int) -> Left | None:
         "".join(part.text for message in mine for part in message.parts if isinstance(part, Text)),
     )
     lease = worker and Lease(key=turn_key(key), holder=worker.holder, fence=worker.fence)
-    return Left(parts=parts, lease=lease, dead=worker is not None and worker.is_dead)
+    return UnfinishedTurn(parts=parts, lease=lease, dead=worker is not None and worker.is_dead)
 
 
 def _worker(message: Message) -> Worker | None:

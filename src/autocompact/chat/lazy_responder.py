@@ -1,4 +1,4 @@
-"""A model whose packages are loaded while the person types: seconds of importing that nobody has to wait for."""
+"""Lazy responder: the packages of a model, which take seconds to import, are loaded in the background."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from contextlib import aclosing, suppress
 from functools import partial
 from importlib.util import find_spec
 
-from autocompact.chat.finding import Access
 from autocompact.chat.loading import LOADING
-from autocompact.chat.responder import Asked, Piece, Responder
+from autocompact.chat.model_choices import Access
+from autocompact.chat.responder import ModelRequest, Piece, Responder
 
 MISSING = 'talking to models needs further packages: pip install "autocompact[chat]"'
 
 
-class LateResponder:
+class LazyResponder:
     """Implements `autocompact.chat.responder.Responder`: loads `autocompact.chat.remote` in a thread, from now on.
 
     Args:
@@ -42,14 +42,14 @@ class LateResponder:
         )
         loading.start()
 
-    async def answer(self, asked: Asked) -> AsyncGenerator[Piece]:
+    async def answer(self, request: ModelRequest) -> AsyncGenerator[Piece]:
         """See `Responder.answer`.
 
         Raises:
             ImportError: one of the packages cannot be loaded.
         """
         responder = await asyncio.shield(asyncio.wrap_future(self._loaded))
-        async with aclosing(responder.answer(asked)) as pieces:
+        async with aclosing(responder.answer(request)) as pieces:
             async for piece in pieces:
                 yield piece
 

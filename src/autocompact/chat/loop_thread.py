@@ -1,6 +1,6 @@
-"""An event loop in a thread of its own: for programs that wait for a person while the chat goes on.
+"""Loop thread: an event loop in a thread of its own, for programs that block while the chat continues.
 
-A terminal waits for a line, a notebook's cell for its end; compactions are prepared and answers arrive meanwhile.
+A terminal waits for a line, a notebook for the end of a cell; meanwhile answers arrive and compactions are prepared.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-class Aside:
-    """The loop and its thread. Give it back with `close`; it does not keep the program from ending."""
+class LoopThread:
+    """An event loop and its thread; release it with `close`. It does not keep the program from ending."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -25,11 +25,11 @@ class Aside:
         self._held: list[tuple[asyncio.Event, Future[None]]] = []
 
     def start(self, work: Coroutine[object, object, T]) -> Future[T]:
-        """Let ``work`` run; cancelling the future cancels it."""
+        """Run ``work`` in the loop; cancelling the future cancels it."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def run(self, work: Coroutine[object, object, T]) -> T:
-        """Wait for the result of ``work``; what interrupts the waiting (Ctrl-C) cancels it."""
+        """Run ``work`` and wait for its result; Ctrl-C while waiting cancels it."""
         future = self.start(work)
         try:
             return future.result()
@@ -38,7 +38,7 @@ class Aside:
             raise
 
     def call(self, function: Callable[[], T]) -> T:
-        """The result of ``function``, called in the loop."""
+        """Call ``function`` in the loop; returns its result."""
 
         async def work() -> T:
             return function()
@@ -46,7 +46,7 @@ class Aside:
         return self.run(work())
 
     def hold(self, context: AbstractAsyncContextManager[T]) -> T:
-        """Enter ``context``; it is left, in the same task, when this is closed."""
+        """Enter ``context``; `close` leaves it, in the same task."""
         entered: Future[T] = Future()
         leave = asyncio.Event()
 
@@ -62,9 +62,9 @@ class Aside:
         return value
 
     def close(self) -> None:
-        """Leave what is held, the last first, then end the loop. Calling it again does nothing.
+        """Leave the entered contexts, the last first, then end the loop. Calling it again does nothing.
 
-        Ctrl-C ends the waiting, and with it whatever still runs.
+        Ctrl-C while waiting cancels whatever still runs.
         """
         if self._loop.is_closed():
             return
@@ -84,7 +84,7 @@ class Aside:
 
 
 def _pass_on(done: Future[None], entered: Future[T]) -> None:
-    """Why nothing was entered."""
+    """Pass on why a context was not entered."""
     if not entered.done():
         error = None if done.cancelled() else done.exception()
         entered.set_exception(error or RuntimeError("it ended before it began"))
