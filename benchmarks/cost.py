@@ -328,7 +328,7 @@ async def by_gateway(
 
 async def settle(conversation: Conversation) -> None:
     """Wait for what is prepared: the model takes longer for its reply."""
-    await conversation.ahead.settled()
+    await conversation.background.wait_idle()
 
 
 def _row(session: Session, *, own: Bill, bill: Bill, price: Price, write: float) -> str:

@@ -68,8 +68,8 @@ async def die_at(path: str, what: str, step: str) -> None:
         case "compact":
             await conversation.compact()
         case "prepare":
-            conversation.ahead.start(conversation.asked_for())
-            await conversation.ahead.settled()
+            conversation.preparation.start(conversation.manual_goal())
+            await conversation.background.wait_idle()
         case "undo":
             await conversation.records.undo()
         case _:

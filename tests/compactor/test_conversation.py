@@ -218,14 +218,14 @@ async def test_a_compaction_is_prepared_ahead_and_swapped_in_at_the_threshold_wi
     heard: list[Event] = []
     conversation.shared.subscribe(heard.append)
     number = 0
-    while conversation.ahead.prepared is None:
+    while conversation.prepared is None:
         await step(conversation, number)
         await conversation.ready()
-        await conversation.ahead.settled()
+        await conversation.background.wait_idle()
         number += 1
     assert conversation.active is None
     assert any(isinstance(event, CompactionPrepared) for event in heard)
-    prepared, asked = conversation.ahead.prepared, len(model.requests)
+    prepared, asked = conversation.prepared, len(model.requests)
     while conversation.active is None:
         await step(conversation, number)
         await conversation.ready()
@@ -243,12 +243,12 @@ async def test_a_prepared_compaction_is_thrown_away_if_the_history_it_covers_cha
     heard: list[Event] = []
     conversation.shared.subscribe(heard.append)
     number = 0
-    while conversation.ahead.prepared is None:
+    while conversation.prepared is None:
         await step(conversation, number)
         await conversation.ready()
-        await conversation.ahead.settled()
+        await conversation.background.wait_idle()
         number += 1
-    prepared = conversation.ahead.prepared
+    prepared = conversation.prepared
     edited = Message(seq=0, role="user", parts=(Text(text="Start over."),), replaces=3)
     await conversation.append(edited)
     await work(conversation, 40, start=100)
@@ -397,10 +397,10 @@ async def test_a_compaction_with_a_model_does_not_begin_because_the_cache_is_col
         warm = conversation.should_compact()
         clock.advance(301)
         early = conversation.should_compact()
-        while conversation.ahead.prepared is None and with_model:
+        while conversation.prepared is None and with_model:
             await step(conversation, number)
             await conversation.ready()
-            await conversation.ahead.settled()
+            await conversation.background.wait_idle()
             number += 1
         clock.advance(301)
         decisions[with_model] = [warm, early, conversation.should_compact()]
@@ -455,10 +455,10 @@ async def test_what_is_prepared_leaves_less_verbatim_where_what_is_still_to_come
         shared.rates = rates
         conversation = await shared.open("invoices")
         number = 0
-        while conversation.ahead.prepared is None:
+        while conversation.prepared is None:
             await step(conversation, number)
             await conversation.ready()
-            await conversation.ahead.settled()
+            await conversation.background.wait_idle()
             number += 1
-        left.append(conversation.ahead.prepared.receipt.tokens_after)
+        left.append(conversation.prepared.receipt.tokens_after)
     assert left[0] < left[1] * 0.9

@@ -109,7 +109,7 @@ class Histories(RuleBasedStateMachine):
             result = await work
             for conversation in (getattr(self, "one", None), getattr(self, "other", None)):
                 if conversation is not None:
-                    await conversation.ahead.settled()
+                    await conversation.background.wait_idle()
             return result
 
         return self.loop.run_until_complete(settled())

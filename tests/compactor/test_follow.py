@@ -413,14 +413,14 @@ def test_whatever_happens_to_the_list_the_log_is_equal_to_it_and_the_context_is_
             await _beside(beside, conversation)
             if beside == "another process":
                 conversation = await opened(caller.store, mode=chosen)
-        await conversation.ahead.settled()
+        await conversation.background.wait_idle()
         await caller.store.aclose()
 
     asyncio.run(run())
 
 
 async def _beside(what: str, conversation: Conversation) -> None:
-    await conversation.ahead.settled()
+    await conversation.background.wait_idle()
     match what:
         case "undo":
             try:

@@ -88,9 +88,9 @@ async def test_what_was_prepared_to_mask_messages_that_were_lost_meanwhile_is_th
             await work(conversation, 24, start=5)
             goal = conversation.goal(0, trigger="prepared")
             target = conversation.cost().tokens * 3 // 4
-            conversation.ahead.start(replace(goal, target=target, limit=target + 500, tail_tokens=500))
-            await conversation.ahead.settled()
+            conversation.preparation.start(replace(goal, target=target, limit=target + 500, tail_tokens=500))
+            await conversation.background.wait_idle()
             assert conversation.context().messages[-1].text == "Other 59."
-            assert conversation.ahead.prepared is None
+            assert conversation.prepared is None
             assert conversation.state.breaker.failures == 0
             assert await conversation.records.all() == ()

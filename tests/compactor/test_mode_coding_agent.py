@@ -205,7 +205,7 @@ async def test_the_last_request_outlives_many_hand_offs_in_one_tool_loop() -> No
         records = await conversation.records.all()
         assert len(records) >= 3
         assert all(record.summary.count(f"Last request from user was: {REQUEST}") == 1 for record in records)
-        again = await conversation.shared.open("task")
+        again = await Conversation.load(conversation.shared, conversation.key)
         await step(again, 90)
         assert (await again.compact()).summary.count(REQUEST) >= 1
         await again.say("Now the totals.")

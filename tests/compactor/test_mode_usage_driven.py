@@ -128,13 +128,13 @@ async def test_after_a_restart_the_reported_tokens_still_count() -> None:
         await conversation.say("It goes to the team in charge. " * 200, role="assistant")
         await conversation.say("Another ticket.")
         await conversation.say("Done.", role="assistant", usage=Usage(prompt=2_000, completion=10))
-        again = await conversation.shared.open("tickets")
+        again = await Conversation.load(conversation.shared, conversation.key)
         assert again.usage() == conversation.usage()
         assert again.should_compact()
         again.use_tools(b'[{"name":"look_up"}]')
         assert again.usage().used == 2_010
         assert (await again.compact()).success
-        later = await conversation.shared.open("tickets")
+        later = await Conversation.load(conversation.shared, conversation.key)
         later.use_tools(b'[{"name":"look_up"}]')
         assert later.usage() == again.usage()
         assert not later.should_compact()

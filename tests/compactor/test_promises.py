@@ -91,7 +91,7 @@ async def test_what_is_prepared_with_a_model_that_raises_anything_counts_as_a_fa
     await work(conversation, 24)
     for _ in range(6):
         await conversation.ready()
-        await conversation.ahead.settled()
+        await conversation.background.wait_idle()
     assert len(model.requests) == 3
     assert conversation.state.breaker.is_open
 
@@ -207,13 +207,13 @@ async def test_a_compactor_that_was_replaced_holds_no_finished_task() -> None:
     old, new = (compactor(model=TalkingModel(), mode=MODE, window=8_000, store=store) for _ in range(2))
     conversation = await old.open("task")
     number = 0
-    while not conversation.ahead.running:
+    while not conversation.background.running:
         await step(conversation, number)
         await conversation.ready()
         number += 1
     (task,) = (weakref.ref(each) for each in old.tasks)
     conversation.shared = new
-    await conversation.ahead.settled()
+    await conversation.background.wait_idle()
     gc.collect()
     assert task() is None
     assert not old.tasks
@@ -227,5 +227,5 @@ async def test_a_long_life_holds_no_task_behind() -> None:
         await step(conversation, number)
         await conversation.ready()
         assert len(shared.tasks) <= 1
-    await conversation.ahead.settled()
+    await conversation.background.wait_idle()
     assert not shared.tasks

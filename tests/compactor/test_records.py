@@ -55,7 +55,7 @@ async def test_what_was_undone_is_not_compacted_again_before_the_context_has_gro
     assert conversation.usage().used >= threshold
     await conversation.ready()
     assert conversation.active is None
-    again = await conversation.shared.open("task")
+    again = await Conversation.load(conversation.shared, conversation.key)
     await again.ready()
     assert again.active is None
     while again.usage().used < threshold * 1.06 + 20:
@@ -96,7 +96,9 @@ async def test_a_compaction_whose_history_was_edited_cannot_be_restored_and_noth
     with pytest.raises(InvalidInput, match="edited since"):
         await conversation.records.restore("c1")
     assert tuple(conversation.context().messages) == before
-    assert tuple((await conversation.shared.open("task")).context().messages) == before
+    assert (
+        tuple((await Conversation.load(conversation.shared, conversation.key)).context().messages) == before
+    )
 
 
 async def test_undo_while_one_is_made_is_refused_and_after_another_program_compacted_too() -> None:
@@ -176,16 +178,16 @@ async def test_a_fork_goes_its_own_way_with_its_pins() -> None:
     await conversation.records.pin(2)
     await conversation.records.note("The boss is Ada.")
     await conversation.compact()
-    fork = await conversation.records.fork("what if")
+    fork = await conversation.fork("what if")
     assert tuple(fork.context().messages) == tuple(conversation.context().messages)
     assert (fork.state.pins, fork.state.notes) == ((2,), ("The boss is Ada.",))
     await fork.say("Elsewhere.")
     assert len(conversation) == len(fork) - 1
-    early = await conversation.records.fork("early", through_seq=4)
+    early = await conversation.fork("early", through_seq=4)
     assert early.active is None
     assert [message.seq for message in early.context().messages] == [1, 2, 3, 4]
     with pytest.raises(InvalidInput, match="exists already"):
-        await conversation.records.fork("early")
+        await conversation.fork("early")
 
 
 async def test_pins_and_notes_outlive_every_compaction_and_a_restart() -> None:
@@ -195,7 +197,7 @@ async def test_pins_and_notes_outlive_every_compaction_and_a_restart() -> None:
     for start in (20, 40, 60):
         await work(conversation, 8, start=start)
         assert (await conversation.compact()).success
-        again = await conversation.shared.open("task")
+        again = await Conversation.load(conversation.shared, conversation.key)
         shown = [message.text for message in again.context().messages]
         assert "Please round item 0 as well." in shown
         assert any("- The boss is Ada." in text for text in shown)
@@ -213,7 +215,7 @@ async def test_a_message_pinned_after_it_was_folded_comes_back_with_its_step() -
     folded = next(m for m in await conversation.history(from_seq=5) if m.results)
     assert not conversation.shows(folded.seq)
     await conversation.records.pin(folded.seq)
-    for held in (conversation, await conversation.shared.open("task")):
+    for held in (conversation, await Conversation.load(conversation.shared, conversation.key)):
         results = [result for message in held.context().messages for result in message.results]
         assert folded.results[0] in results
         assert problems(list(held.context().messages)) == []

@@ -97,7 +97,7 @@ async def lived(
         except AutocompactError as error:
             given_out.append(str(error))
         given_out.append((conversation.active_id, conversation.state.breaker))
-    await conversation.ahead.settled()
+    await conversation.background.wait_idle()
     given_out += [
         (record.id, record.parent, record.status, record.through_seq, record.keep, record.summary)
         for record in await conversation.records.all()
@@ -205,9 +205,9 @@ async def test_what_is_prepared_is_made_of_the_log_as_it_was_when_it_began() -> 
         await step(conversation, number + 100)
         began = len(conversation)
         await conversation.ready()
-        if conversation.ahead.running:
+        if conversation.background.running:
             break
     await step(conversation, 500)
-    await conversation.ahead.settled()
-    assert conversation.ahead.prepared is not None
-    assert conversation.ahead.prepared.through_seq <= began
+    await conversation.background.wait_idle()
+    assert conversation.prepared is not None
+    assert conversation.prepared.through_seq <= began

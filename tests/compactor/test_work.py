@@ -92,11 +92,11 @@ async def test_a_prepared_compaction_that_would_not_make_enough_room_is_thrown_a
     conversation = await compactor(model=TalkingModel(), mode=mode, window=8_000).open("task")
     heard: list[Event] = []
     conversation.shared.subscribe(heard.append)
-    while conversation.ahead.prepared is None:
+    while conversation.prepared is None:
         await step(conversation, len(conversation))
         await conversation.ready()
-        await conversation.ahead.settled()
-    prepared = conversation.ahead.prepared
+        await conversation.background.wait_idle()
+    prepared = conversation.prepared
     await conversation.append(Message(seq=0, role="assistant", parts=(Text(text="word " * 7_500),)))
     context = await conversation.ready()
     assert CompactionDiscarded(conversation_id="task", compaction_id=prepared.id) in heard

@@ -136,7 +136,7 @@ async def test_words_of_an_unknown_role_are_a_note_with_that_role_and_never_the_
             "[This message was stored with the role 'robot', which no API knows.]\n\nBeep.",
         ]
         assert conversation.state.request == 1
-        fork = await conversation.records.fork("copy")
+        fork = await conversation.fork("copy")
         assert fork.context().messages == conversation.context().messages
 
 

@@ -12,12 +12,11 @@ from autocompact.chat.late import LateResponder
 from autocompact.chat.offline import OfflineResponder
 from autocompact.chat.responder import Responder
 from autocompact.compactor import Compactor, Conversation
-from autocompact.compactor.compactor import ConversationStore
 from autocompact.errors import InvalidInput
 from autocompact.events import Event
 from autocompact.models.environment import model_from_environment
 from autocompact.models.offline import OfflineModel
-from autocompact.ports import Clock, Key, Model
+from autocompact.ports import Clock, ConversationStore, Key, Model
 from autocompact.stores.companions import EXAMPLE, is_example
 
 

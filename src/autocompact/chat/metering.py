@@ -33,8 +33,8 @@ def read_meter(conversation: Conversation, *, system: str) -> MeterReading:
         threshold=policy.threshold(budget, fixed=fixed) if automatic else 0,
         prepare=policy.prepare_tokens(budget, fixed=fixed) if automatic and shared.mode.background else 0,
         breakdown=_breakdown(conversation, system=system),
-        prepared=conversation.ahead.prepared is not None,
-        preparing=conversation.ahead.running,
+        prepared=conversation.prepared is not None,
+        preparing=conversation.background.running,
         reported=reading.reported,
         note=_note(conversation),
     )

@@ -31,7 +31,6 @@ from autocompact.chat.tools.search import search_tool
 from autocompact.chat.tools.skills import find_skills, skill_tool
 from autocompact.chat.tools.workspace import Workspace
 from autocompact.chat.views import ConversationLine
-from autocompact.compactor.compactor import ConversationStore
 from autocompact.compactor.deletion import Traces, delete_conversation, find_traces
 from autocompact.core.redaction import redact
 from autocompact.errors import AutocompactError, InvalidInput, StoreError, log_data
@@ -42,7 +41,7 @@ from autocompact.library.outgoing import ExportFormat, render
 from autocompact.library.place import database_path
 from autocompact.memory.erasing import Subject
 from autocompact.memory_files.erasing import erase_entries
-from autocompact.ports import NO_MESSAGES, Clock, ConversationInfo, Index, Key, SystemClock
+from autocompact.ports import NO_MESSAGES, Clock, ConversationInfo, ConversationStore, Index, Key, SystemClock
 from autocompact.recall import RESULTS, Found, Recall
 from autocompact.stores.companions import companions, hidden_names, notes_key
 from autocompact.stores.sqlite import SqliteStore

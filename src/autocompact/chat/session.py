@@ -133,7 +133,7 @@ class ChatSession:
     @property
     def in_use(self) -> bool:
         """Whether something goes on in it, or somebody listens: such a session stays in memory."""
-        return self.running or bool(self._listeners) or self.conversation.ahead.running
+        return self.running or bool(self._listeners) or self.conversation.background.running
 
     @property
     def tasks(self) -> tuple[Task, ...]:
@@ -389,7 +389,7 @@ class ChatSession:
         """
         self._check_idle()
         engine = self.service.engine(name)
-        await self.conversation.ahead.settled()
+        await self.conversation.background.wait_idle()
         conversation = await engine.open(self.id)
         self._check_idle()  # one may have begun meanwhile, and goes on with what it began with
         self.conversation, self.engine = conversation, engine
@@ -487,7 +487,7 @@ class ChatSession:
         """End a running turn; what it said so far is marked as interrupted. None begins any more."""
         self._running.closed = True
         await self._running.cancel("interrupted")
-        await self.conversation.ahead.settled()
+        await self.conversation.background.wait_idle()
 
     def reopen(self) -> None:
         """Turns may begin again: what it was closed for did not happen."""

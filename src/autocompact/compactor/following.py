@@ -14,12 +14,20 @@ import asyncio
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
+from autocompact.compactor.replica import TRIES, Replica
 from autocompact.core.messages import Dialect, Message, Usage
 from autocompact.core.usage import Load
-from autocompact.wire import Renderer, render_message
+from autocompact.core.validity import check_message
+from autocompact.errors import Conflict
+from autocompact.off_loop import off_loop_if
+from autocompact.wire import Renderer, check_raw, render_message
 from autocompact.wire.canonical import says_the_same
 from autocompact.wire.items import Items
+
+LARGE_JSON = 100_000
+"""Bytes of messages that are parsed on the loop at most, which takes 1 ms."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,22 +102,26 @@ def change(followed: Followed, raws: Sequence[bytes]) -> Change:
 
 
 class Following:
-    """What `Conversation.follow` keeps from call to call.
+    """Makes the log equal to the list that a caller brings, and keeps what the next call needs.
+
+    Args:
+        replica: the conversation's log and state.
 
     Attributes:
         lock: held while a list is taken over.
         followed: the log as the list that came last; None if it is not known.
-        rewritten: `Conversation.rewritten` when that was so.
+        rewrites: of the conversation's state when that was so.
         dialect: of that list.
         renderer: renders the contexts in that dialect.
         sent: the request that came of it last; None before the first one.
         usage: what was reported for that request, until the list brings the reply.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, replica: Replica) -> None:
+        self._replica = replica
         self.lock = asyncio.Lock()
         self.followed: Followed | None = None
-        self.rewritten = 0
+        self.rewrites = 0
         self.dialect: Dialect = "openai_chat"
         self.renderer = Renderer(self.dialect)
         self.sent: Load | None = None
@@ -120,7 +132,37 @@ class Following:
         if dialect != self.dialect:
             self.dialect, self.renderer, self.followed = dialect, Renderer(dialect), None
 
-    def added(self, items: Items, todo: Change) -> tuple[Message, ...]:
+    async def take_over(self, items: Items) -> Followed:
+        """The log once it is equal to ``items``.
+
+        Raises:
+            InvalidRequest: one of them is not what the API describes.
+            Conflict: others write to it all the time.
+        """
+        replica, tries = self._replica, TRIES
+        while True:
+            followed = self.followed
+            if followed is None or (followed.end, self.rewrites) != (len(replica), replica.state.rewrites):
+                followed = Followed.of(await replica.history(), dialect=items.dialect)
+            todo = change(followed, items.raws)
+            large = sum(map(len, items.raws[todo.start :])) > LARGE_JSON
+            new = await off_loop_if(large, partial(self._added, items, todo))
+            for message in new:
+                check_message(message)
+            try:
+                await replica.extend(new, after=followed.end, check=check_raw)
+            except Conflict:
+                tries -= 1
+                if not tries:
+                    raise
+                await replica.sync()
+                self.followed = None
+            else:
+                self.followed = todo.followed(followed, items.raws)
+                self.rewrites = replica.state.rewrites
+                return self.followed
+
+    def _added(self, items: Items, todo: Change) -> tuple[Message, ...]:
         """The messages to append; the first reply among them brings the usage that was reported for it.
 
         Raises:

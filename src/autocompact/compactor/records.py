@@ -1,33 +1,24 @@
-"""What can be done with the compactions of a conversation: look before, undo, go back, compare, branch off."""
+"""What can be done with the compactions of a conversation: look before, undo, go back, compare, pin."""
 
 from __future__ import annotations
 
 import difflib
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-import msgspec
-
+from autocompact.compaction.ladder import Goal
 from autocompact.compaction.pins import kept_steps, with_pins
 from autocompact.compaction.receipts import weigh
 from autocompact.compaction.record import Compaction
-from autocompact.compaction.transcript import Transcript
-from autocompact.compactor.state import EngineState, Settled
+from autocompact.compactor.execution import Execution
+from autocompact.compactor.replica import Replica
+from autocompact.compactor.state import EngineState
 from autocompact.compactor.work import finished
 from autocompact.core.redaction import redact
 from autocompact.errors import Conflict, InvalidInput
 from autocompact.events import CompactionUndone
 from autocompact.ledger.entries import Entry
-from autocompact.ports import NO_MESSAGES, Key
-from autocompact.stores.fork import copy_conversation
-
-if TYPE_CHECKING:
-    from autocompact.compactor.conversation import Conversation
-
-
-log = logging.getLogger("autocompact")
+from autocompact.ports import NO_MESSAGES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,14 +39,22 @@ class Comparison:
 
 
 class Records:
-    """The compactions of one conversation."""
+    """The compactions of one conversation.
 
-    def __init__(self, conversation: Conversation) -> None:
-        self._of = conversation
+    Args:
+        replica: the conversation's log and state.
+        execution: makes compactions and activates them.
+        manual_goal: what a compaction that the user asks for has to reach, with a focus.
+    """
+
+    def __init__(self, replica: Replica, *, execution: Execution, manual_goal: Callable[[str], Goal]) -> None:
+        self._replica = replica
+        self._execution = execution
+        self._manual_goal = manual_goal
 
     async def all(self) -> tuple[Compaction, ...]:
         """Every record, oldest first, undone ones included: nothing is ever removed (audit)."""
-        return await self._of.shared.store.compactions(self._of.key)
+        return await self._replica.shared.store.compactions(self._replica.key)
 
     async def get(self, compaction_id: str) -> Compaction:
         """One record.
@@ -69,22 +68,21 @@ class Records:
                 return record
         known = ", ".join(record.id for record in records) or "none"
         raise InvalidInput(
-            f"no compaction {compaction_id!r} in {self._of.key.conversation!r}; there are: {known}"
+            f"no compaction {compaction_id!r} in {self._replica.key.conversation!r}; there are: {known}"
         )
 
     async def preview(self, focus: str = "") -> Compaction | None:
         """The compaction that would be made now; nothing is stored, nothing changes. None if there is nothing to gain.
 
-        `edited` changes its summary, `apply` puts it in force.
+        `edited` changes its summary, `apply` activates it.
 
         Raises:
             ModelError: the model did not answer.
             IncompressibleContext: what must stay does not fit.
             Conflict: messages it was made from were lost meanwhile, and others are in their place.
         """
-        execution = self._of.execution
-        plan = execution.plan(self._of.asked_for(focus), model_free=False, must_fit=False)
-        record = await execution.make(plan)
+        plan = self._execution.plan(self._manual_goal(focus), model_free=False, must_fit=False)
+        record = await self._execution.make(plan)
         return record and replace(record, status="prepared")
 
     def edited(self, record: Compaction, summary: str) -> Compaction:
@@ -99,20 +97,21 @@ class Records:
         return self._weighed(replace(record, summary=redact(summary.strip())))
 
     def _weighed(self, record: Compaction) -> Compaction:
-        of = self._of
-        if not of.admits(record):
+        replica = self._replica
+        if not replica.admits(record):
             raise Conflict("the history changed since this compaction was made: make it again")
-        return weigh(record, of.transcript, before=of.cost(), overhead=of.meter.overhead)
+        overhead = replica.state.meter.overhead
+        return weigh(record, replica.transcript, before=replica.cost(), overhead=overhead)
 
     async def apply(self, record: Compaction) -> Compaction:
-        """Put a previewed or edited record in force; returns it as it is stored.
+        """Activate a previewed or edited record; returns it as it is stored.
 
         Raises:
             InvalidInput: the context would not become smaller.
             Conflict: the history it covers changed since.
             CompactionRunning: one is being made.
         """
-        of = self._of
+        replica = self._replica
 
         async def weighed() -> Compaction:
             fresh = self._weighed(record)
@@ -124,73 +123,57 @@ class Records:
                 )
             return replace(
                 fresh,
-                id=of.execution.next_id(),
-                receipt=replace(receipt, time=receipt.time or of.shared.clock.now()),
+                id=replica.next_id(),
+                receipt=replace(receipt, time=receipt.time or replica.shared.clock.now()),
             )
 
-        applied = await of.execution.carry_out(weighed, trigger="manual")
-        return applied or record  # what `weighed` makes is never nothing
+        applied = await self._execution.carry_out(weighed, trigger="manual")
+        return applied or record  # `weighed` never returns None
 
     async def undo(self) -> Compaction | None:
-        """Take the compaction in force back; what was said since stays. Returns the one in force now.
+        """Take the active compaction back; what was said since stays. Returns the one that is active now.
 
         Raises:
             InvalidInput: nothing is compacted.
             CompactionRunning: one is being made.
             Conflict: another program compacted meanwhile.
         """
-        of = self._of
-        async with of.execution.leased() as lease:
-            active = of.active
+        replica, name = self._replica, self._replica.key.conversation
+        async with self._execution.leased() as lease:
+            active = replica.active
             if active is None:
-                raise InvalidInput(f"nothing to undo: no compaction is in force in {of.key.conversation!r}")
+                raise InvalidInput(f"nothing to undo: no compaction is active in {name!r}")
             earlier = await self.get(active.parent) if active.parent else None
-            whole = await self._whole()
+            whole = await replica.whole_log()
             if earlier is not None:
-                earlier = with_pins(earlier, of.state.pins, log=whole) if whole.admits(earlier) else None
-            await finished(self._switch(earlier, changed=replace(active, status="undone"), fence=lease.fence))
-        of.shared.subscribers.tell(
+                earlier = with_pins(earlier, replica.state.pins, log=whole) if whole.admits(earlier) else None
+            undone = replace(active, status="undone")
+            await finished(replica.switch(earlier, changed=undone, fence=lease.fence))
+        replica.shared.subscribers.emit(
             CompactionUndone(
-                conversation_id=of.key.conversation,
+                conversation_id=name,
                 compaction_id=active.id,
                 restored_id=earlier.id if earlier else None,
             )
         )
-        return of.active
+        return replica.active
 
     async def restore(self, compaction_id: str) -> Compaction:
-        """Put an earlier (or undone) compaction in force again.
+        """Activate an earlier (or undone) compaction again.
 
         Raises:
             InvalidInput: there is none of that id, or the history it covers was edited since.
             CompactionRunning: one is being made.
             Conflict: another program compacted meanwhile.
         """
-        async with self._of.execution.leased() as lease:
+        async with self._execution.leased() as lease:
             record = await self.get(compaction_id)
-            whole = await self._whole()
+            whole = await self._replica.whole_log()
             if not whole.admits(record):
                 raise InvalidInput(f"compaction {compaction_id!r} covers messages that were edited since")
-            record = with_pins(record, self._of.state.pins, log=whole)
-            await finished(self._switch(record, changed=None, fence=lease.fence))
+            record = with_pins(record, self._replica.state.pins, log=whole)
+            await finished(self._replica.switch(record, fence=lease.fence))
         return record
-
-    async def _whole(self) -> Transcript:
-        """The log from its first message on."""
-        return Transcript(await self._of.history(), counter=self._of.shared.counter)
-
-    async def _switch(self, record: Compaction | None, *, changed: Compaction | None, fence: int) -> None:
-        of, store = self._of, self._of.shared.store
-        records = [item for item in (changed, record and replace(record, status="active")) if item]
-        active = record.id if record else None
-        async with of.changing:
-            await store.commit(
-                of.key, records=records, active=active, expected=of.active_id or None, fence=fence
-            )
-            await of.take_over(await store.load(of.key))
-            settled = Settled(context=of.active_id, last_seq=len(of), cost=of.cost())
-            of.state = msgspec.structs.replace(of.state, settled=settled)
-            await store.commit(of.key, active=active, expected=active, fence=fence, state=of.state.encode())
 
     async def compare(self, first_id: str, second_id: str) -> Comparison:
         """What two compactions kept.
@@ -216,28 +199,15 @@ class Records:
         Raises:
             InvalidInput: there is no such message, or the pins would take more than a quarter of the window.
         """
-        of = self._of
-        await of.sync()
-        if not 1 <= seq <= len(of):
-            raise InvalidInput(f"no message {seq}: the conversation has 1..{len(of)}")
-        log = await self._whole()
-        if log.is_replaced(seq):
+        replica = self._replica
+        await replica.sync()
+        if not 1 <= seq <= len(replica):
+            raise InvalidInput(f"no message {seq}: the conversation has 1..{len(replica)}")
+        whole = await replica.whole_log()
+        if whole.is_replaced(seq):
             raise InvalidInput(f"message {seq} was replaced by a later one: pin that")
-        await self._remember(lambda state: _changed(state, pins=(*state.pins, seq)), grows=True)
-        await self._bring_back(log, seq)
-
-    async def _bring_back(self, log: Transcript, seq: int) -> None:
-        """A message that was folded before it was pinned comes back into the context, with its step."""
-        of = self._of
-        async with of.changing:
-            active = of.active
-            if active is None or of.shows(seq) or seq > active.through_seq:
-                return
-            record = with_pins(active, [seq], log=log)
-            await of.shared.store.commit(
-                of.key, records=[record], active=active.id, expected=active.id, fence=0
-            )
-            await of.take_over(await of.shared.store.load(of.key))
+        await self._store(lambda stored: stored.pinned(seq), grows=True)
+        await replica.bring_back(seq, whole=whole)
 
     async def note(self, text: str) -> None:
         """Keep ``text`` verbatim in every later summary.
@@ -247,80 +217,48 @@ class Records:
         """
         if not text.strip():
             raise InvalidInput("there is nothing to pin in an empty text")
-        await self._remember(lambda state: _changed(state, notes=(*state.notes, text.strip())), grows=True)
+        await self._store(lambda stored: stored.noted(text.strip()), grows=True)
 
     async def unpin(self, pinned: int | str) -> None:
-        """Let go of a pinned message or text.
+        """Release a pinned message or text.
 
         Raises:
             InvalidInput: it is not pinned.
         """
-        await self._of.sync()
-        state = self._of.state
+        await self._replica.sync()
+        state = self._replica.state
         if pinned not in state.pins and pinned not in state.notes:
             raise InvalidInput(f"{pinned!r} is not pinned; pinned are: {[*state.pins, *state.notes]}")
+        await self._store(lambda stored: stored.unpinned(pinned))
 
-        def without(state: EngineState) -> EngineState:
-            return _changed(
-                state,
-                pins=tuple(seq for seq in state.pins if seq != pinned),
-                notes=tuple(note for note in state.notes if note != pinned),
-            )
+    async def keep(self, pins: tuple[int, ...], *, notes: tuple[str, ...]) -> None:
+        """Pin these messages and texts in place of what is pinned now."""
+        await self._store(lambda stored: stored.with_pins(pins, notes=notes))
 
-        await self._remember(without)
-
-    async def _remember(self, change: Callable[[EngineState], EngineState], *, grows: bool = False) -> None:
+    async def _store(self, change: Callable[[EngineState], EngineState], *, grows: bool = False) -> None:
         """Store what is pinned.
 
-        Nothing guards the state but the compaction in force, so it is looked at again until it says what it should:
+        Nothing guards the state but the active compaction, so it is looked at again until it says what it should:
         another program may have written over it.
         """
-        of, store = self._of, self._of.shared.store
-        await of.sync()
-        while (state := change(of.state)) != of.state or not await self._is_stored(state):
+        replica = self._replica
+        await replica.sync()
+        while (stored := change(replica.state.stored)) != replica.state.stored or not await self._is_stored(
+            stored
+        ):
             if grows:
-                await self._check_budget(state)
-            expected = of.active_id or None
-            try:
-                await store.commit(of.key, active=expected, expected=expected, fence=0, state=state.encode())
-            except Conflict:
-                log.info("another program was faster", extra={"conversation": of.key.conversation})
-            await of.sync()
+                await self._check_budget(stored)
+            await replica.store_pins(stored)
 
-    async def _is_stored(self, state: EngineState) -> bool:
-        stored = EngineState.decode((await self._of.shared.store.load(self._of.key, after=NO_MESSAGES)).state)
-        return (stored.pins, stored.notes) == (state.pins, state.notes)
+    async def _is_stored(self, wanted: EngineState) -> bool:
+        store, key = self._replica.shared.store, self._replica.key
+        stored = EngineState.decode((await store.load(key, after=NO_MESSAGES)).state)
+        return (stored.pins, stored.notes) == (wanted.pins, wanted.notes)
 
-    async def _check_budget(self, state: EngineState) -> None:
-        of = self._of
-        counter, limit = of.shared.counter, of.shared.budget.limit // 4
-        log = await self._whole()
-        tokens = kept_steps(log, state.pins).tokens(log)
-        tokens += sum(counter.count(note) for note in state.notes)
+    async def _check_budget(self, wanted: EngineState) -> None:
+        counter, limit = self._replica.shared.counter, self._replica.shared.budget.limit // 4
+        whole = await self._replica.whole_log()
+        tokens = kept_steps(whole, wanted.pins).tokens(whole)
+        tokens += sum(counter.count(note) for note in wanted.notes)
         if tokens > limit:
             raise InvalidInput(f"the pins would take {tokens:,} tokens, at most {limit:,} may be pinned")
-
-    async def fork(self, conversation_id: str, *, through_seq: int | None = None) -> Conversation:
-        """A new conversation with the same log up to ``through_seq`` (default: all), and its compaction if that fits.
-
-        Raises:
-            InvalidInput: the name is taken.
-        """
-        source = self._of
-        target = Key(conversation=conversation_id, namespace=source.key.namespace)
-        await copy_conversation(source.shared.store, source.key, target=target, through_seq=through_seq)
-        fork = await source.shared.open(conversation_id, namespace=source.key.namespace)
-        pins = tuple(seq for seq in source.state.pins if seq <= len(fork))
-        await fork.records._remember(lambda state: _changed(state, pins=pins, notes=source.state.notes))
-        return fork
-
-
-def _changed(
-    state: EngineState, *, pins: tuple[int, ...] | None = None, notes: tuple[str, ...] | None = None
-) -> EngineState:
-    """The state with other pins, each once."""
-    return msgspec.structs.replace(
-        state,
-        pins=state.pins if pins is None else tuple(sorted(set(pins))),
-        notes=state.notes if notes is None else tuple(dict.fromkeys(notes)),
-    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import re
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -34,6 +35,7 @@ LEASE_SECONDS = LONGEST_SECONDS
 
 CHANGED = "the history changed while it was compacted; the result was thrown away"
 
+_NUMBER = re.compile(r"c(\d+)")
 _FIRST_LOOK, _LATER_LOOK = 0.02, 0.5
 
 log = logging.getLogger("autocompact")
@@ -59,6 +61,12 @@ def numbered(messages: Iterable[Message], *, after: int) -> tuple[Message, ...]:
         message if message.seq == seq else replace(message, seq=seq, places=())
         for seq, message in enumerate(messages, after + 1)
     )
+
+
+def number_of(record: Compaction) -> int:
+    """The number in a record's id ("c3"); 0 where a program of another kind named it."""
+    match = _NUMBER.fullmatch(record.id)
+    return int(match[1]) if match else 0
 
 
 @contextlib.asynccontextmanager
@@ -97,7 +105,7 @@ async def _acquired(
         try:
             lease = await asyncio.shield(asking)
         except asyncio.CancelledError:
-            await finished(_given_back(leases, asking))
+            await finished(_release_when_given(leases, asking))
             raise
         if lease is not None:
             return lease
@@ -109,19 +117,19 @@ async def _acquired(
         waited, pause = waited + pause, min(2 * pause, _LATER_LOOK)
 
 
-async def _given_back(leases: Leases, asking: asyncio.Future[Lease | None]) -> None:
+async def _release_when_given(leases: Leases, asking: asyncio.Future[Lease | None]) -> None:
     with contextlib.suppress(StoreError):
         if (lease := await asking) is not None:
             await leases.release(lease)
 
 
 async def _released(leases: Leases, lease: Lease, *, heart: asyncio.Task[None]) -> None:
-    """Wait for the last beat, so that none comes after; a lease that cannot be given back expires."""
+    """Wait for the last beat, so that none comes after; a lease that cannot be released expires."""
     await asyncio.wait([heart])
     try:
         await leases.release(lease)
     except StoreError as error:
-        log.warning("a lease could not be given back", extra=log_data(error))
+        log.warning("a lease could not be released", extra=log_data(error))
 
 
 async def _beat(leases: Leases, lease: Lease, *, seconds: float) -> None:
@@ -139,9 +147,9 @@ class CompactionResult:
     """How a compaction ended.
 
     Attributes:
-        success: whether another context is in force now.
+        success: True if another context is active now.
         message: a sentence for a person.
-        summary: the summary in force, "" if there is none.
+        summary: the active summary, "" if there is none.
         record: the compaction, None if nothing was done.
         error: what went wrong, None if nothing did.
     """
@@ -159,13 +167,13 @@ class Work:
 
     Attributes:
         log: a copy.
-        active: the compaction in force.
+        active: the active compaction.
         context: the context of ``log`` under ``active``.
         goal: what to reach.
         summariser: who is asked for the summary; None makes it offline.
         must_fit: the next request would not fit: if the model fails, the offline summary has to do.
         request: ``seq`` of the user's last request where the context does not show it; 0 where it does.
-        rewritten: the conversation's when the copy was made, see `Conversation.check_same_log`.
+        rewrites: of the state when the copy was made, see `Replica.check_same_log`.
     """
 
     log: Transcript
@@ -175,7 +183,7 @@ class Work:
     summariser: Summariser | None
     must_fit: bool
     request: int = 0
-    rewritten: int = 0
+    rewrites: int = 0
 
     async def run(self) -> Compaction | None:
         """The record to commit, None if there is nothing to gain.

@@ -298,7 +298,7 @@ class Library:
         conversation = await self._conversation(info.key, counter=counter)
         record, before = conversation.active, conversation.context().cost.tokens
         if record is None:
-            raise InvalidInput(f"nothing to undo: no compaction is in force in {info.key.conversation!r}")
+            raise InvalidInput(f"nothing to undo: no compaction is active in {info.key.conversation!r}")
         restored = await conversation.records.undo()
         after = conversation.context().cost.tokens
         return Undone(

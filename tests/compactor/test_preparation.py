@@ -35,10 +35,10 @@ MODE = replace(DEFAULT, policy=Policy(tail_tokens=0))
 async def prepared(conversation: Conversation) -> int:
     """Work until one is prepared; how many steps that took."""
     number = 0
-    while conversation.ahead.prepared is None:
+    while conversation.prepared is None:
         await step(conversation, number)
         await conversation.ready()
-        await conversation.ahead.settled()
+        await conversation.background.wait_idle()
         number += 1
     return number
 
@@ -63,7 +63,7 @@ async def test_after_a_restart_what_was_prepared_is_swapped_in_without_asking_ag
         number = await prepared(conversation)
     async with shared() as second:
         again = await second.open("task")
-        assert again.ahead.prepared == conversation.ahead.prepared
+        assert again.prepared == conversation.prepared
         await until_swapped(again, number)
         assert again.active_id == "c1"
         assert len(model.requests) == 1
@@ -91,8 +91,8 @@ async def test_what_does_not_fit_any_more_is_thrown_away_at_once_also_if_another
         case _:
             await other.records.undo()
     await conversation.sync()
-    assert conversation.ahead.prepared is None
-    assert not conversation.ahead.busy
+    assert conversation.prepared is None
+    assert not conversation.preparation.busy
 
 
 @pytest.mark.requirement("E4")
@@ -106,7 +106,7 @@ async def test_nobody_waits_for_it_below_the_threshold_and_at_the_threshold_ever
         await step(conversation, number)
         number += 1
     await model.asked.wait()
-    assert conversation.ahead.running
+    assert conversation.background.running
     assert not (await conversation.compact()).success  # by hand: refused, not queued
     asyncio.get_running_loop().call_later(0, model.go_on.set)
     context = await conversation.ready()
@@ -127,7 +127,7 @@ async def test_a_preparation_that_fails_is_silent_but_counts_and_gains_nothing_t
     with caplog.at_level(logging.WARNING, logger="autocompact"):
         for _ in range(6):
             await conversation.ready()
-            await conversation.ahead.settled()
+            await conversation.background.wait_idle()
     assert "a compaction could not be prepared" in caplog.messages
     assert len(model.requests) == 3
     assert heard == [BreakerOpened(conversation_id="task", reason="overloaded")]
@@ -140,7 +140,7 @@ async def test_where_nothing_can_be_gained_the_model_is_not_asked_turn_after_tur
     await conversation.say("ok", role="assistant")
     for _ in range(8):
         await conversation.ready()
-        await conversation.ahead.settled()
+        await conversation.background.wait_idle()
     assert len(model.requests) <= 3
     assert conversation.active is None
 
@@ -158,8 +158,8 @@ async def test_closing_ends_what_runs_in_the_background() -> None:
         conversation = await shared.open("task")
         await work(conversation, 24)
         await conversation.ready()
-        assert conversation.ahead.running
-    assert not conversation.ahead.running
+        assert conversation.background.running
+    assert not conversation.background.running
     assert await store.acquire(conversation.key, holder="next", seconds=1) is not None
 
 
