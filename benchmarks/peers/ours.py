@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from autocompact.compaction.cuts import legal_cuts, tail_cut
-from autocompact.compaction.ladder import RULES, Goal, climb_offline
+from autocompact.compaction.goal import Goal
+from autocompact.compaction.ladder import RULES, climb_offline
 from autocompact.compaction.record import Compaction
 from autocompact.compaction.transcript import Transcript, View
 from autocompact.core.budget import Budget, Compact, Policy, State, decide

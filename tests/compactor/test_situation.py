@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from msgspec.structs import replace as changed
+
 from autocompact.compaction.modes import DEFAULT
 from autocompact.compactor.situation import Situation
 from autocompact.compactor.state import ConversationState, EngineState, Settled
@@ -17,14 +19,16 @@ MODEL = "claude-sonnet-4-5"
 
 
 def situation(tokens: int, *, state: ConversationState | None = None, idle: float | None = None) -> Situation:
+    state, cost = state or ConversationState(), Cost(tokens=tokens)
     return Situation(
-        state=state or ConversationState(),
+        state=state,
         mode=replace(DEFAULT, background=True),
         budget=Budget(window=100_000, reserve=10_000),
         rates=None,
         model=MODEL,
         context="",
-        cost=Cost(tokens=tokens),
+        cost=cost,
+        used=state.meter.used(cost, load=Load(tokens=tokens, model=MODEL)),
         prompt_tokens=0,
         busy=False,
         waits=True,
@@ -39,8 +43,8 @@ def test_a_context_is_left_alone_then_prepared_for_then_compacted_as_it_grows() 
 
 def test_nothing_is_prepared_while_something_is_or_where_the_mode_says_so() -> None:
     ripe = next(one for one in map(situation, range(1_000, 80_000, 500)) if isinstance(one.decide(), Prepare))
-    assert isinstance(replace(ripe, busy=True).decide(), Continue)
-    assert isinstance(replace(ripe, mode=replace(ripe.mode, background=False)).decide(), Continue)
+    assert isinstance(changed(ripe, busy=True).decide(), Continue)
+    assert isinstance(changed(ripe, mode=replace(ripe.mode, background=False)).decide(), Continue)
 
 
 def test_what_a_provider_reported_decides_and_not_our_estimate() -> None:
@@ -69,13 +73,13 @@ def test_the_cache_is_cold_once_it_expired_and_only_where_the_policy_uses_that()
     rates = cache_rates(MODEL)
     assert rates is not None
     eager = replace(DEFAULT, policy=replace(DEFAULT.policy, cold=0.5))
-    warm = replace(situation(1_000, idle=rates.seconds), rates=rates, mode=eager)
+    warm = changed(situation(1_000, idle=rates.seconds), rates=rates, mode=eager)
     assert not warm.is_cold
-    assert replace(warm, idle_seconds=rates.seconds + 1).is_cold
-    assert not replace(warm, idle_seconds=None).is_cold
-    assert not replace(warm, idle_seconds=rates.seconds + 1, rates=None).is_cold
+    assert changed(warm, idle_seconds=rates.seconds + 1).is_cold
+    assert not changed(warm, idle_seconds=None).is_cold
+    assert not changed(warm, idle_seconds=rates.seconds + 1, rates=None).is_cold
     hour = ConversationState().with_hour_cache(True)
-    assert not replace(warm, idle_seconds=rates.seconds + 1, state=hour).is_cold
+    assert not changed(warm, idle_seconds=rates.seconds + 1, state=hour).is_cold
 
 
 def test_growth_is_measured_from_where_the_last_compaction_left_the_context() -> None:

@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
-from autocompact.compaction.ladder import Goal
+from autocompact.compaction.goal import Goal
 from autocompact.compaction.record import Compaction, Trigger
 from autocompact.compaction.transcript import Context, Transcript
 from autocompact.compactor.accepted import check_name
@@ -54,6 +54,8 @@ from autocompact.wire.json import check as check_json
 
 SMALLER = 0.75
 """Share of a request that was refused as too large, or of the limit, that the next one may take."""
+
+_NO_PINS = frozenset[int]()
 
 log = logging.getLogger("autocompact")
 
@@ -375,7 +377,7 @@ class Conversation:
         """What decisions are made from, as it is now."""
         replica = self._replica
         state, shared = replica.state, replica.shared
-        sent_at = state.sent_at
+        sent_at, cost = state.sent_at, replica.cost()
         return Situation(
             state=state,
             mode=shared.mode,
@@ -383,12 +385,13 @@ class Conversation:
             rates=shared.rates,
             model=shared.model_name,
             context=replica.active_id,
-            cost=replica.cost(),
+            cost=cost,
+            used=replica.used_by(cost),
             prompt_tokens=replica.prompt_tokens,
             busy=self.preparation.busy,
             waits=state.prepared is None and shared.has_summary_model,
             idle_seconds=None if sent_at is None else shared.clock.monotonic() - sent_at,
-            pins=frozenset(filter(replica.shows, state.pins)),
+            pins=frozenset(filter(replica.shows, state.pins)) if state.pins else _NO_PINS,
         )
 
     def should_compact(self) -> bool:

@@ -12,7 +12,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
-from autocompact.compaction.ladder import LAST_REQUEST, Goal
+from autocompact.compaction.goal import Goal
+from autocompact.compaction.ladder import LAST_REQUEST
 from autocompact.compaction.record import Compaction, Trigger
 from autocompact.compactor.archiving import archive
 from autocompact.compactor.background import Background

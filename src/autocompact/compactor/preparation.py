@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 
-from autocompact.compaction.ladder import Goal
+from autocompact.compaction.goal import Goal
 from autocompact.compaction.receipts import weigh
 from autocompact.compaction.record import Compaction
 from autocompact.compactor.background import Background

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from autocompact.compaction.ladder import Goal
+from autocompact.compaction.goal import Goal
 from autocompact.compaction.pins import kept_steps, with_pins
 from autocompact.compaction.receipts import weigh
 from autocompact.compaction.record import Compaction

@@ -78,7 +78,8 @@ class Replica:
     @property
     def active_id(self) -> str:
         """Its id, "" if there is none."""
-        return self.active.id if self.active else ""
+        active = self._view.compaction
+        return active.id if active else ""
 
     def context(self, *, closed: bool = False) -> Context:
         """What the model is sent now. See `autocompact.compaction.transcript.View.context`."""
@@ -86,7 +87,7 @@ class Replica:
 
     def cost(self) -> Cost:
         """What the next request weighs by our own count, overhead included."""
-        return self.context().cost + self.state.meter.overhead
+        return self._view.context().cost + self._state.meter.overhead
 
     def load(self) -> Load:
         """The next request, as the meter reads it."""
@@ -94,7 +95,12 @@ class Replica:
 
     def used(self) -> Cost:
         """What the next request takes: tokens as metered, bytes and images by our own count. O(new)."""
-        return self.state.meter.used(self.cost(), load=self.load())
+        return self.used_by(self.cost())
+
+    def used_by(self, cost: Cost) -> Cost:
+        """`used` for a caller that has the `cost` at hand."""
+        load = Load(tokens=cost.tokens, context=self.active_id, model=self.shared.model_name)
+        return self._state.meter.used(cost, load=load)
 
     @property
     def prompt_tokens(self) -> int:

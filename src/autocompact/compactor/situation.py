@@ -6,9 +6,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from autocompact.compaction.ladder import Goal
+import msgspec
+
+from autocompact.compaction.goal import Goal
 from autocompact.compaction.modes import Mode
 from autocompact.compaction.pricing import Pace, Step, growth_that_pays
 from autocompact.compaction.record import Trigger
@@ -17,14 +19,12 @@ from autocompact.core.budget import Budget, Decision, Prepare, State, decide
 from autocompact.core.prices import CacheRates
 from autocompact.core.redaction import redact
 from autocompact.core.tokens import Cost
-from autocompact.core.usage import Load
 
 NO_COST = Cost()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Situation:
-    """One conversation before its next request.
+class Situation(msgspec.Struct, frozen=True, kw_only=True):
+    """One conversation before its next request. A msgspec struct for its speed alone, as `ConversationState`.
 
     Attributes:
         state: what is known beside the log.
@@ -34,6 +34,7 @@ class Situation:
         model: the conversation's model.
         context: id of the active compaction, "" if there is none.
         cost: what the next request weighs by our own count, overhead included.
+        used: what it takes: tokens as metered, bytes and images by our own count.
         prompt_tokens: of the system prompt in the log, by our own count.
         busy: a compaction is prepared, or being prepared.
         waits: a compaction that begins now would wait for a model.
@@ -48,17 +49,12 @@ class Situation:
     model: str
     context: str
     cost: Cost
+    used: Cost
     prompt_tokens: int
     busy: bool
     waits: bool
     idle_seconds: float | None
     pins: frozenset[int] = frozenset()
-
-    @property
-    def used(self) -> Cost:
-        """What the next request takes: tokens as metered, bytes and images by our own count."""
-        load = Load(tokens=self.cost.tokens, context=self.context, model=self.model)
-        return self.state.meter.used(self.cost, load=load)
 
     @property
     def fixed(self) -> int:
@@ -79,16 +75,16 @@ class Situation:
         Args:
             more: what would come to the context, for asking beforehand; its tokens metered.
         """
-        used = self.used
         state = State(
-            after=self._settled(used),
+            after=self._settled,
             prepared=self.busy or not self.mode.background,
             breaker=self.state.breaker,
             fixed=self.fixed,
             cold=not self.waits and self.is_cold,
             pays_from=self._pays_from,
         )
-        return decide(used + more, self.budget, policy=self.mode.policy, state=state)
+        used = self.used if more is NO_COST else self.used + more
+        return decide(used, self.budget, policy=self.mode.policy, state=state)
 
     def goal(self, target: int, *, trigger: Trigger, summarise: bool = False) -> Goal:
         """What a compaction has to reach, in our own count.
@@ -157,7 +153,8 @@ class Situation:
         rates = self.rates
         return rates.for_an_hour if rates is not None and rates.marked and self.state.hour_cache else rates
 
-    def _settled(self, used: Cost) -> Cost | None:
+    @property
+    def _settled(self) -> Cost | None:
         """What the context weighed after the last compaction or undo, in the tokens that ``used`` is in.
 
         Growth is measured by our own count, which no report moves, and then calibrated.
@@ -166,7 +163,7 @@ class Situation:
         if settled is None:
             return None
         grown = self._to_metered(self.cost.tokens - settled.cost.tokens)
-        return replace(settled.cost, tokens=used.tokens - grown)
+        return replace(settled.cost, tokens=self.used.tokens - grown)
 
     @property
     def _pays_from(self) -> int:

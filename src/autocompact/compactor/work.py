@@ -10,7 +10,8 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from autocompact.compaction.ladder import Climb, Goal, SummaryReply, SummaryRequest, climb
+from autocompact.compaction.goal import Goal
+from autocompact.compaction.ladder import SummaryNeeded, SummaryReply, SummaryRequest, finish, plan
 from autocompact.compaction.record import Compaction
 from autocompact.compaction.transcript import Context, Transcript
 from autocompact.compactor.summariser import Summariser
@@ -192,12 +193,11 @@ class Work:
             ModelError: the model did not answer, or with nothing of use, and nothing forces us to go on without.
             IncompressibleContext: what must stay does not fit.
         """
-        climbing = climb(self.log, self.goal, active=self.active, context=self.context)
-        asked = await asyncio.to_thread(_advance, climbing)
-        while isinstance(asked, SummaryRequest):
-            reply = await self._reply(asked)
-            asked = await asyncio.to_thread(_advance, climbing, lambda reply=reply: climbing.send(reply))
-        return asked
+        planned = await asyncio.to_thread(plan, self.log, self.goal, active=self.active, context=self.context)
+        if not isinstance(planned, SummaryNeeded):
+            return planned
+        reply = await self._reply(planned.request)
+        return await asyncio.to_thread(finish, planned, reply)
 
     async def _reply(self, request: SummaryRequest) -> SummaryReply | None:
         if self.summariser is None:
@@ -212,13 +212,3 @@ class Work:
         if reply.problem and not self.must_fit:
             raise ModelUnavailable(f"the summary of {name!r} is of no use: {reply.problem}")
         return reply
-
-
-def _advance(
-    climbing: Climb, step: Callable[[], SummaryRequest] | None = None
-) -> SummaryRequest | Compaction | None:
-    """One step of the generator; its end is its value, since no StopIteration can leave a thread."""
-    try:
-        return next(climbing) if step is None else step()
-    except StopIteration as end:
-        return end.value
