@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Final, TypeAlias
+from typing import Final
 
 from autocompact.compaction.cuts import DEFAULT, LogOrder, Rule, Unseen, legal_cuts, tail_cut
 from autocompact.compaction.goal import Goal
@@ -109,10 +109,6 @@ class SummaryReply:
     notes: tuple[Redacted, ...] = ()
 
 
-Step: TypeAlias = tuple[Rung, int, int]
-"""A rung, and the tokens that it leaves to the tail and to the summary."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryNeeded:
     """A compaction that needs a summary to go on: hand the reply to `finish`.
@@ -120,15 +116,11 @@ class SummaryNeeded:
     Attributes:
         request: what to ask a model.
         attempt: the compaction so far.
-        head: what the first summary that is tried stands for.
-        steps: to try, the one of ``head`` first.
         best: what masks alone can do; None if that is nothing.
     """
 
     request: SummaryRequest
     attempt: _Attempt
-    head: _Head
-    steps: tuple[Step, ...]
     best: Compaction | None
 
 
@@ -156,12 +148,11 @@ def plan(
         return best
     if attempt.rests():
         return attempt.request_cut_only()
-    steps = tuple(_steps(goal))
-    for index, (rung, tail_tokens, summary_tokens) in enumerate(steps):
-        if (head := attempt.head_for(rung, tail_tokens)) is not None:
-            request = attempt.request(head, summary_tokens)
-            return SummaryNeeded(request=request, attempt=attempt, head=head, steps=steps[index:], best=best)
-    return attempt.floor(None, best)
+    first = next(attempt.tries(), None)
+    if first is None:
+        return attempt.floor(None, best)
+    _, head, summary_tokens = first
+    return SummaryNeeded(request=attempt.request(head, summary_tokens), attempt=attempt, best=best)
 
 
 def finish(needed: SummaryNeeded, reply: SummaryReply | None) -> Compaction | None:
@@ -175,10 +166,7 @@ def finish(needed: SummaryNeeded, reply: SummaryReply | None) -> Compaction | No
         IncompressibleContext: even the floor is larger than the limit.
     """
     attempt, best = needed.attempt, needed.best
-    for index, (rung, tail_tokens, summary_tokens) in enumerate(needed.steps):
-        head = attempt.head_for(rung, tail_tokens) if index else needed.head
-        if head is None:
-            continue  # a later step leaves less verbatim
+    for rung, head, summary_tokens in attempt.tries():
         candidate = attempt.summarised(rung, head, reply=reply, tokens=summary_tokens)
         best = attempt.smaller(candidate, best)
         if best is candidate and attempt.fits(candidate, tokens=attempt.target):
@@ -196,7 +184,8 @@ def climb_offline(log: Transcript, goal: Goal, *, active: Compaction | None = No
     return answer(plan(log, goal, active=active), None)
 
 
-def _steps(goal: Goal) -> Iterator[Step]:
+def _steps(goal: Goal) -> Iterator[tuple[Rung, int, int]]:
+    """The rungs with a summary: each with the tokens of its tail and of the summary."""
     yield "summarise", goal.tail_tokens, goal.summary_tokens
     for share in (2, 4, 8):
         yield "tighten", goal.tail_tokens // share, max(SMALLEST_LEDGER, goal.summary_tokens // share)
@@ -235,6 +224,7 @@ class _Attempt:
         self.unseen = self._cuts(self.rules)[-1]
         extra = max(0, sum(self.tokens[self.unseen :]) - goal.tail_tokens)
         self.target = min(goal.limit, goal.target + extra)
+        self._heads: dict[tuple[Rung, int], _Head | None] = {}
         self._ledgers: dict[int, Ledger] = {}
         self._resent_rules: dict[int, frozenset[Entry]] = {}
         self._instructions: dict[int, Instructions] = {}
@@ -486,10 +476,18 @@ class _Attempt:
         texts = (_spoken(part) for message in self.context.messages for part in message.parts)
         return (self._previous, *texts)
 
-    def head_for(self, rung: Rung, tail_tokens: int) -> _Head | None:
-        """What a summary would stand for on this rung; None if that is nothing new, or would not do."""
-        head = self.head(tail_tokens)
-        return None if head is None or (tail_tokens and not self._may_reach(rung, head)) else head
+    def tries(self) -> Iterator[tuple[Rung, _Head, int]]:
+        """The steps that may do, each with what its summary stands for and the tokens of that.
+
+        A step is left out that folds nothing new, or whose tail alone exceeds the target: a later one leaves less.
+        """
+        for rung, tail_tokens, tokens in _steps(self.goal):
+            if (rung, tail_tokens) not in self._heads:
+                head = self.head(tail_tokens)
+                does = head is not None and (not tail_tokens or self._may_reach(rung, head))
+                self._heads[rung, tail_tokens] = head if does else None
+            if (found := self._heads[rung, tail_tokens]) is not None:
+                yield rung, found, tokens
 
     def _may_reach(self, rung: Rung, head: _Head) -> bool:
         """True if what this step leaves verbatim is below the target: the cheap question before the summary."""
