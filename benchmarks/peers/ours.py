@@ -41,7 +41,7 @@ def message(said: Said) -> Message:
 
 
 class Turns:
-    """What `autocompact.compactor.Conversation` does in a turn, without its store."""
+    """What `autocompact.engine.Conversation` does in a turn, without its store."""
 
     def __init__(self, said: Sequence[Said], count: Count, *, budget: Budget = UNLIMITED) -> None:
         self.budget, self.policy = budget, Policy(prepare=1.0)

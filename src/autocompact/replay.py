@@ -23,11 +23,11 @@ from typing import TypeAlias
 from autocompact.compaction.record import Compaction
 from autocompact.compaction.repair import problems
 from autocompact.compaction.transcript import Transcript, View
-from autocompact.compactor import Compactor, Conversation
-from autocompact.compactor.shared import Shared
 from autocompact.core.messages import Message
 from autocompact.core.tokens import message_cost
 from autocompact.core.windows import window_for
+from autocompact.engine import Compactor, Conversation
+from autocompact.engine.shared import Shared
 from autocompact.errors import IncompressibleContext, InvalidInput
 from autocompact.events import BreakerOpened, CompactionCompleted, Event
 from autocompact.sessions import Session

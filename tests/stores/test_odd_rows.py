@@ -9,9 +9,9 @@ from typing import Any, cast
 import pytest
 
 from autocompact.compaction.repair import problems
-from autocompact.compactor import Compactor
 from autocompact.core.messages import Message, Opaque, Text, ToolCall, Usage, text_message
 from autocompact.core.tokens import Estimator
+from autocompact.engine import Compactor
 from autocompact.errors import InvalidInput
 from autocompact.library import opened
 from autocompact.library.archive import read_archive, write_archive

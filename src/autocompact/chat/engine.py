@@ -11,7 +11,7 @@ from autocompact.chat.finding import OFFLINE, Access, ModelChoice, access, choic
 from autocompact.chat.late import LateResponder
 from autocompact.chat.offline import OfflineResponder
 from autocompact.chat.responder import Responder
-from autocompact.compactor import Compactor, Conversation
+from autocompact.engine import Compactor, Conversation
 from autocompact.errors import InvalidInput
 from autocompact.events import Event
 from autocompact.models.environment import model_from_environment

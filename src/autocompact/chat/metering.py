@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from autocompact.chat.views import MeterReading
-from autocompact.compactor import Conversation
 from autocompact.core.budget import Compact, fixed_note
 from autocompact.core.messages import Message, Role
 from autocompact.core.tokens import message_cost
+from autocompact.engine import Conversation
 
 _NAMES: dict[Role, str] = {
     "system": "system prompt",

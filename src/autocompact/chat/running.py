@@ -14,8 +14,8 @@ from autocompact.chat.events import TurnEnded
 from autocompact.chat.notes import Failed, Unqueued
 from autocompact.chat.turn import Turn, keep_cut, unanswered
 from autocompact.chat.views import Cut
-from autocompact.compactor.work import leased
 from autocompact.core.messages import Message, text_message
+from autocompact.engine.work import leased
 from autocompact.errors import AutocompactError, CompactionRunning, InvalidInput
 from autocompact.ports import Lease
 from autocompact.stores.companions import draft_key, turn_key

@@ -31,8 +31,8 @@ from autocompact.chat.tools.search import search_tool
 from autocompact.chat.tools.skills import find_skills, skill_tool
 from autocompact.chat.tools.workspace import Workspace
 from autocompact.chat.views import ConversationLine
-from autocompact.compactor.deletion import Traces, delete_conversation, find_traces
 from autocompact.core.redaction import redact
+from autocompact.engine.deletion import Traces, delete_conversation, find_traces
 from autocompact.errors import AutocompactError, InvalidInput, StoreError, log_data
 from autocompact.events import Event
 from autocompact.files import make_folder

@@ -30,9 +30,9 @@ from autocompact.chat.views import (
 )
 from autocompact.chat.waiting import Waiting
 from autocompact.compaction.record import Compaction
-from autocompact.compactor import CompactionResult
-from autocompact.compactor.records import Comparison
 from autocompact.core.messages import Message, text_message
+from autocompact.engine import CompactionResult
+from autocompact.engine.records import Comparison
 from autocompact.errors import InvalidInput
 from autocompact.events import CompactionCompleted, CompactionStarted, Event
 from autocompact.recall import RESULTS, Expansion, Found, Recall, Scope
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from autocompact.chat.engine import Engine
     from autocompact.chat.responder import Responder
     from autocompact.chat.service import ChatService
-    from autocompact.compactor import Conversation
+    from autocompact.engine import Conversation
 
 Listener: TypeAlias = Callable[[events.ChatEvent], None]
 

@@ -22,8 +22,8 @@ from autocompact.chat.notes import CutShort, Failed, Note, Took
 from autocompact.chat.responder import Asked, Reply
 from autocompact.chat.views import Cut, Question, RunningCall, RunningTurn
 from autocompact.compaction.transcript import Context
-from autocompact.compactor.work import finished
 from autocompact.core.messages import Message, Part, Reasoning, Text, ToolCall, ToolResult
+from autocompact.engine.work import finished
 from autocompact.errors import AutocompactError, InvalidInput, ModelError
 from autocompact.ports import Lease, ModelReply
 

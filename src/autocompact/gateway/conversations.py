@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from weakref import WeakValueDictionary
 
-from autocompact.compactor import Compactor, Conversation
 from autocompact.core.messages import Message
+from autocompact.engine import Compactor, Conversation
 from autocompact.errors import Conflict, StoreUnavailable
 from autocompact.gateway.chain import Known, chain, common, seed
 from autocompact.gateway.native import holds_compaction

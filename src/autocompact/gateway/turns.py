@@ -11,12 +11,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from autocompact.compactor import Compactor, Conversation
 from autocompact.core.budget import Budget, fixed_note
 from autocompact.core.lookup import WITH_TOOLS, Lookup
 from autocompact.core.messages import Dialect, Usage
 from autocompact.core.usage import MARGIN, Load
 from autocompact.core.windows import DEFAULT_WINDOW, budget_for, window_for
+from autocompact.engine import Compactor, Conversation
 from autocompact.errors import Conflict, IncompressibleContext, log_data
 from autocompact.gateway.config import Config
 from autocompact.gateway.conversations import Conversations, Incoming, Kept

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from autocompact.compaction.ladder import SummaryReply, SummaryRequest
 from autocompact.compaction.modes import DEFAULT, Mode
-from autocompact.compactor.summariser import Summariser
 from autocompact.core.redacted import EMPTY
 from autocompact.core.redaction import redact
 from autocompact.core.tokens import Counter
 from autocompact.core.windows import DEFAULT_WINDOW, window_for
+from autocompact.engine.summariser import Summariser
 from autocompact.errors import InvalidInput, ModelError, ModelUnavailable
 from autocompact.ports import Clock, Model
 from autocompact.recorded.compacting import Compacted, Options, finish_session, plan_session
