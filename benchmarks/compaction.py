@@ -24,7 +24,8 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import TypeVar
 
-from autocompact.compaction.ladder import Goal, climb_offline
+from autocompact.compaction.goal import Goal
+from autocompact.compaction.ladder import climb_offline
 from autocompact.compaction.masking import mask_old_results
 from autocompact.compaction.record import Compaction
 from autocompact.compaction.transcript import Transcript, view

@@ -37,11 +37,11 @@ from pathlib import Path
 from msgspec import json
 
 from autocompact.compaction.modes import Mode
-from autocompact.compactor import Conversation
 from autocompact.core.messages import Message, Text, ToolCall, ToolResult, Usage, text_message
 from autocompact.core.prices import CacheRates, Price, cache_rates, price_for
 from autocompact.core.tokens import message_cost
 from autocompact.core.windows import budget_for
+from autocompact.engine import Conversation
 from autocompact.gateway.config import Config
 from autocompact.gateway.memory_tools import offered_tools
 from autocompact.gateway.turns import NamedCompactor
@@ -328,7 +328,7 @@ async def by_gateway(
 
 async def settle(conversation: Conversation) -> None:
     """Wait for what is prepared: the model takes longer for its reply."""
-    await conversation.ahead.settled()
+    await conversation.background.wait_idle()
 
 
 def _row(session: Session, *, own: Bill, bill: Bill, price: Price, write: float) -> str:

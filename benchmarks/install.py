@@ -20,7 +20,7 @@ from benchmarks.speed import reason, verdict
 HERE = Path(__file__).parent
 VENV = HERE / ".venvs" / "install"
 TIMES = 11
-PROGRAMS = ("import autocompact", "import autocompact.compactor", "import autocompact.cli")
+PROGRAMS = ("import autocompact", "import autocompact.engine", "import autocompact.cli")
 
 
 def site_packages(python: Path) -> Path:

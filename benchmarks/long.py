@@ -21,8 +21,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from autocompact.compactor import Compactor
 from autocompact.core.messages import Message, Text, ToolCall, ToolResult, text_message
+from autocompact.engine import Compactor
 from autocompact.ports import Key
 from autocompact.stores.sqlite import SqliteStore
 from benchmarks.gateway import before_others

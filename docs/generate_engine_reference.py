@@ -18,8 +18,8 @@ import msgspec
 
 from autocompact.compaction.modes import MODES, Mode
 from autocompact.compaction.record import Placement, Receipt
-from autocompact.compactor import Compactor
 from autocompact.core.budget import HIGHEST_RATIO, LOWEST_RATIO, PRESETS, Policy
+from autocompact.engine import Compactor
 from autocompact.events import Event
 from autocompact.ledger.prompts import BUILT_IN
 from autocompact.settings import Setting, all_settings, made_schema

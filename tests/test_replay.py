@@ -11,16 +11,15 @@ import pytest
 
 from autocompact.compaction.modes import DEFAULT, MODES, Mode
 from autocompact.compaction.record import Compaction, Mask
-from autocompact.compactor import Compactor
-from autocompact.compactor.compactor import ConversationStore
 from autocompact.core.budget import Policy
 from autocompact.core.messages import Message, Usage, text_message
 from autocompact.core.redaction import redact
 from autocompact.core.tokens import Estimator, message_cost
+from autocompact.engine import Compactor
 from autocompact.errors import InvalidInput
 from autocompact.events import CompactionCompleted, Event
 from autocompact.models.openai_compatible import OpenAICompatible
-from autocompact.ports import Key, Model
+from autocompact.ports import ConversationStore, Key, Model
 from autocompact.replay import Compacted, Failed, Refused, Step, Totals, believable, replay
 from autocompact.sessions import Session, read_session
 from autocompact.stores.memory import MemoryStore

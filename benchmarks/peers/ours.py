@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from autocompact.compaction.cuts import legal_cuts, tail_cut
-from autocompact.compaction.ladder import RULES, Goal, climb_offline
+from autocompact.compaction.goal import Goal
+from autocompact.compaction.ladder import RULES, climb_offline
 from autocompact.compaction.record import Compaction
 from autocompact.compaction.transcript import Transcript, View
 from autocompact.core.budget import Budget, Compact, Policy, State, decide
@@ -40,7 +41,7 @@ def message(said: Said) -> Message:
 
 
 class Turns:
-    """What `autocompact.compactor.Conversation` does in a turn, without its store."""
+    """What `autocompact.engine.Conversation` does in a turn, without its store."""
 
     def __init__(self, said: Sequence[Said], count: Count, *, budget: Budget = UNLIMITED) -> None:
         self.budget, self.policy = budget, Policy(prepare=1.0)

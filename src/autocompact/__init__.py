@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from autocompact.compaction.modes import MODES, Mode
-    from autocompact.compactor import Compactor, Conversation
     from autocompact.core.budget import Policy
     from autocompact.core.messages import Message
+    from autocompact.engine import Compactor, Conversation
     from autocompact.errors import AutocompactError
     from autocompact.models.anthropic import Anthropic
     from autocompact.models.openai_compatible import OpenAICompatible
@@ -44,8 +44,8 @@ _WHERE = {
     "MODES": "compaction.modes",
     "Anthropic": "models.anthropic",
     "AutocompactError": "errors",
-    "Compactor": "compactor",
-    "Conversation": "compactor",
+    "Compactor": "engine",
+    "Conversation": "engine",
     "MemoryStore": "stores.memory",
     "Message": "core.messages",
     "Mode": "compaction.modes",

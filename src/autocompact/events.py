@@ -1,4 +1,4 @@
-"""What happened, as frozen values; `Subscribers` tells it to whoever wants to know."""
+"""What happened, as frozen values; `Subscribers` notifies whoever wants to know."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Subscribers:
 
         return unsubscribe
 
-    def tell(self, event: Event) -> None:
+    def emit(self, event: Event) -> None:
         """Call every subscriber, in the order they came."""
         for subscriber in tuple(self._subscribers):
             try:

@@ -33,7 +33,7 @@ from autocompact.chat.markdown import safe_html
 from autocompact.chat.views import HistoryPage, MeterReading
 from autocompact.compaction.modes import USAGE_DRIVEN, Mode
 from autocompact.compaction.record import Compaction, Receipt
-from autocompact.compactor import CompactionResult
+from autocompact.engine import CompactionResult
 from autocompact.errors import AutocompactError, InvalidInput, ModelError
 from autocompact.events import CompactionCompleted, CompactionStarted
 

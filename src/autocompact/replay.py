@@ -23,10 +23,11 @@ from typing import TypeAlias
 from autocompact.compaction.record import Compaction
 from autocompact.compaction.repair import problems
 from autocompact.compaction.transcript import Transcript, View
-from autocompact.compactor import Compactor, Conversation
 from autocompact.core.messages import Message
 from autocompact.core.tokens import message_cost
 from autocompact.core.windows import window_for
+from autocompact.engine import Compactor, Conversation
+from autocompact.engine.shared import Shared
 from autocompact.errors import IncompressibleContext, InvalidInput
 from autocompact.events import BreakerOpened, CompactionCompleted, Event
 from autocompact.sessions import Session
@@ -166,7 +167,7 @@ class _Replay:
         self._whole.transcript.append(stored)
         self._before = message.role
         self._add(turns=int(message.is_request), messages=1)
-        await self._of.ahead.settled()
+        await self._of.background.wait_idle()
 
     async def _request(self) -> AsyncIterator[Step]:
         self._add(requests=1)
@@ -205,9 +206,8 @@ class _Replay:
 
     def _without(self) -> int:
         """What the meter would say if nothing had been compacted."""
-        meter = self._of.meter
-        load = replace(meter.load(), tokens=self._whole.context().cost.tokens)
-        return meter.gauge.read(load).used
+        load = replace(self._of.next_load(), tokens=self._whole.context().cost.tokens)
+        return self._of.meter.read(load).used
 
     def _add(self, **more: int) -> None:
         self.totals = replace(
@@ -220,13 +220,13 @@ class _Replay:
         )
 
 
-def believable(session: Session, compactor: Compactor) -> int:
+def believable(session: Session, shared: Shared) -> int:
     """The last message whose reported usage belongs to the replayed context; 0 if none does.
 
     The recording program's first compaction ends it. If the first report exceeds what was said until then by more
     than `MOST_UNSEEN` of the window, the file begins in the midst of a session, and nothing of it is used.
     """
-    window = compactor.budget.window
+    window = shared.budget.window
     if window < (window_for(session.model) or 0):
         return 0
     made = [max((record.through_seq, *(mask.seq for mask in record.masks))) for record in session.compactions]
@@ -236,5 +236,5 @@ def believable(session: Session, compactor: Compactor) -> int:
             if message.usage.prompt - said > MOST_UNSEEN * window:
                 return 0
             break
-        said += message_cost(message, compactor.counter).tokens
+        said += message_cost(message, shared.counter).tokens
     return min(made, default=len(session.messages))

@@ -9,8 +9,8 @@ import pytest
 
 from autocompact.chat import ChatConfig, ChatService, ChatSession, opened
 from autocompact.chat import events as chat
-from autocompact.compactor import Compactor
-from autocompact.compactor.deletion import delete_conversation, find_traces
+from autocompact.engine import Compactor
+from autocompact.engine.deletion import delete_conversation, find_traces
 from autocompact.errors import Conflict, InvalidInput, StoreUnavailable
 from autocompact.ports import Key
 from autocompact.stores.sqlite import SqliteStore

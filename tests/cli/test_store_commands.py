@@ -370,7 +370,7 @@ def test_a_conversation_without_compactions_says_so(shelf: Shelf) -> None:
     shelf.told("import", OPENAI)
     assert shelf.told("compactions", "chat-openai") == "Nothing was compacted in chat-openai."
     assert shelf.json("compactions", "chat-openai")["compactions"] == []
-    assert "nothing to undo: no compaction is in force in 'chat-openai'" in shelf.refused("undo", "chat")
+    assert "nothing to undo: no compaction is active in 'chat-openai'" in shelf.refused("undo", "chat")
 
 
 # In and out ---------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import pytest
 
-from autocompact.chat.aside import Aside
+from autocompact.chat.loop_thread import LoopThread
 from autocompact.cli.upkeep import main
 from autocompact.testing import FakeProvider, Recorded
 from tests.cli.program import CODING, Ended, Program, environment
@@ -293,14 +293,14 @@ def test_the_summary_model_judges_what_may_be_the_same(
     day = datetime.now(UTC).date()
     (folder / "OBSERVATIONS.md").write_text(f"- {day}: Use UTC everywhere\n- {day}: Everywhere, use UTC\n")
     monkeypatch.setenv("AUTOCOMPACT_COMPACTION_SUMMARY_MODEL", "any")
-    aside = Aside()
+    loop = LoopThread()
     try:
         provider = FakeProvider([reply])
-        aside.hold(provider)
+        loop.hold(provider)
         monkeypatch.setenv("OPENAI_BASE_URL", provider.base_url)
         done = compress("--dir", folder, "--observations")
     finally:
-        aside.close()
+        loop.close()
     assert said in done.err
     assert len(provider.requests) == 1
     assert ("same?" in done.err) == isinstance(reply, Recorded)

@@ -133,7 +133,7 @@ def test_the_tail_is_the_largest_that_fits(
     elif not prefer:
         assert index == fitting[0]
     else:
-        assert index == fitting[0] or messages[index].is_request or index == len(messages)
+        assert index in (fitting[0], len(messages)) or messages[index].is_request
         assert 2 * sum(tokens[index:]) >= sum(tokens[fitting[0] :])
 
 

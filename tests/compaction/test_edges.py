@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from autocompact.compaction.ladder import Goal, SummaryReply, answer, climb
+from autocompact.compaction.goal import Goal
+from autocompact.compaction.ladder import SummaryReply, answer, plan
 from autocompact.compaction.modes import DEFAULT, at_preset
 from autocompact.compaction.transcript import Transcript
 from autocompact.core.figures import check_windows
@@ -132,7 +133,7 @@ def test_a_false_reference_is_found_beside_pictures_and_calls() -> None:
     )
     goal = Goal(limit=10_000, target=2_000, summary_tokens=400, tail_tokens=0, first_rung="summarise")
     reply = SummaryReply(text=redact("Valve 3 of the pump leaks, as m999 says."), model="m")
-    record = answer(climb(log, goal), reply)
+    record = answer(plan(log, goal), reply)
     assert record is not None
     assert "m999 (no such message)" in record.summary
 

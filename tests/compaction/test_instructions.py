@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from autocompact.compaction.goal import Goal
 from autocompact.compaction.instructions import find_instructions
-from autocompact.compaction.ladder import Goal, climb_offline
+from autocompact.compaction.ladder import climb_offline
 from autocompact.compaction.record import Compaction, Mask, Standing
 from autocompact.compaction.transcript import Transcript, view
 from autocompact.core.messages import Message, Opaque, Role, Text, ToolCall, ToolResult, text_message

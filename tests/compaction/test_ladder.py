@@ -7,7 +7,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from autocompact.compaction.cuts import LogOrder
-from autocompact.compaction.ladder import Goal, SummaryReply, SummaryRequest, answer, climb, climb_offline
+from autocompact.compaction.goal import Goal
+from autocompact.compaction.ladder import SummaryNeeded, SummaryReply, answer, climb_offline, finish, plan
 from autocompact.compaction.pricing import Pace
 from autocompact.compaction.record import Compaction, Rung
 from autocompact.compaction.repair import problems
@@ -123,7 +124,7 @@ def test_a_context_that_the_caller_has_folded_gives_the_same_compactions():
     log, active = log_of(work(60)), None
     for target in (3_000, 900):  # the second one has masks of the first
         goal = replace(GOAL, target=target)
-        given = answer(climb(log, goal, active=active, context=view(log, active)), None)
+        given = answer(plan(log, goal, active=active, context=view(log, active)), None)
         assert given is not None
         assert given == climb_offline(log, goal, active=active)
         active = given
@@ -256,10 +257,8 @@ def test_unseen_results_too_large_for_the_window_are_cut_and_stay_the_answers_to
 
 def test_a_first_result_that_is_too_large_is_cut_with_nothing_summarised():
     log = log_of(with_unseen(work(1)[:2], "\n".join(LINE.format(n=i) for i in range(400))))
-    climbing = climb(log, replace(GOAL, limit=4_000))
-    with pytest.raises(StopIteration) as end:  # no model is asked: there is nothing to summarise
-        next(climbing)
-    record = end.value.value
+    record = plan(log, replace(GOAL, limit=4_000))
+    assert isinstance(record, Compaction)  # no model is asked: there is nothing to summarise
     assert record.summary == ""
     assert record.receipt.tokens_after <= 4_000
     assert view(log, record).messages[:3] == tuple(log[seq] for seq in (1, 2, 3))
@@ -300,12 +299,12 @@ def test_a_pinned_result_keeps_its_call_and_its_group():
 @pytest.mark.requirement("E1")
 def test_a_models_summary_is_asked_for_once_verified_and_repaired():
     log = log_of(work(60))
-    climbing = climb(log, replace(GOAL, target=1_200, focus="tax"))
-    request = next(climbing)
-    assert isinstance(request, SummaryRequest)
+    needed = plan(log, replace(GOAL, target=1_200, focus="tax"))
+    assert isinstance(needed, SummaryNeeded)
+    request = needed.request
     assert request.messages[0] is log[1]
     assert request.focus == "tax"
-    record = answer(climb(log, GOAL), SummaryReply(text=redact("Items were rounded."), model="m-1", cost=0.5))
+    record = answer(plan(log, GOAL), SummaryReply(text=redact("Items were rounded."), model="m-1", cost=0.5))
     assert record is not None
     assert record.summary.startswith("Items were rounded.")
     assert len(record.summary) > 200
@@ -317,19 +316,29 @@ def test_a_models_summary_is_asked_for_once_verified_and_repaired():
     assert receipt.stated + receipt.referenced + receipt.missing == len(record.ledger.entries)
 
 
+def test_the_same_plan_is_finished_with_one_reply_or_another():
+    log = log_of(work(60))
+    needed = plan(log, GOAL)
+    assert isinstance(needed, SummaryNeeded)
+    reply = SummaryReply(text=redact("Items were rounded."), model="m-1")
+    offline = finish(needed, None)
+    assert offline == finish(needed, None) == climb_offline(log, GOAL)
+    assert finish(needed, reply) == answer(plan(log, GOAL), reply) != offline
+
+
 def test_a_model_is_asked_about_the_head_that_can_reach_the_target_not_about_a_smaller_one():
     log = log_of(work(60))
     goal = replace(GOAL, first_rung="summarise", tail_tokens=8_000, summary_tokens=300)
-    request = next(climb(log, goal))
-    assert request is not None
-    rest = sum(log.cost(seq).tokens for seq in range(request.messages[-1].seq + 1, len(log) + 1))
+    needed = plan(log, goal)
+    assert isinstance(needed, SummaryNeeded)
+    rest = sum(log.cost(seq).tokens for seq in range(needed.request.messages[-1].seq + 1, len(log) + 1))
     assert GOAL.target < rest <= goal.tail_tokens // 2  # old outputs of a smaller tail become stubs
 
 
 def test_without_a_usable_reply_the_offline_summary_serves_and_the_receipt_says_why():
     log = log_of(work(60))
     record = answer(
-        climb(log, GOAL), SummaryReply(text=redact(""), model="m-1", problem=redact("the model refused"))
+        plan(log, GOAL), SummaryReply(text=redact(""), model="m-1", problem=redact("the model refused"))
     )
     assert record is not None
     assert record.receipt.model == "offline"
@@ -453,7 +462,7 @@ def test_what_a_models_summary_makes_room_for_and_names_that_never_were_are_note
     told = [f"Step {n}: module {n} of the parser was read whole and left as it is." for n in range(40)]
     words = "\n".join([*told, *told, "We ran it with --never-was."])
     goal = replace(GOAL, tail_tokens=0, first_rung="summarise")
-    record = answer(climb(log, goal), SummaryReply(text=redact(words), model="m"))
+    record = answer(plan(log, goal), SummaryReply(text=redact(words), model="m"))
     assert record is not None
     notes = "\n".join(record.receipt.notes)
     assert "names in the summary that stand nowhere in the conversation: --never-was" in notes

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from autocompact.compaction.ladder import LAST_REQUEST, Goal, SummaryReply, answer, climb, climb_offline
+from autocompact.compaction.goal import Goal
+from autocompact.compaction.ladder import LAST_REQUEST, SummaryReply, answer, climb_offline, plan
 from autocompact.compaction.long_request import LEAST_REQUEST, cut_request
 from autocompact.compaction.record import Compaction
 from autocompact.compaction.transcript import view
@@ -123,7 +124,7 @@ def test_the_last_request_stands_once(inline: bool, reply: SummaryReply | None) 
     messages = ends_with(said("user", request), said("assistant", "I will."))
     for last in (messages, ends_with(said("user", request))):
         goal = replace(GOAL, tail_tokens=0, inline_request=inline, first_rung="summarise")
-        record = answer(climb(log_of(last), goal), reply)
+        record = answer(plan(log_of(last), goal), reply)
         assert record is not None
         assert whole_text(record, last).count(request) == 1
 
@@ -140,7 +141,7 @@ def test_a_longer_summary_than_the_cap_is_shortened_by_sentences_and_noted() -> 
     )
     goal = replace(GOAL, summary_tokens=512, cap_tokens=512, tail_tokens=0, first_rung="summarise")
     record = answer(
-        climb(log_of(work(60)), goal), SummaryReply(text=redact(sentences), model="m", notes=(redact("odd"),))
+        plan(log_of(work(60)), goal), SummaryReply(text=redact(sentences), model="m", notes=(redact("odd"),))
     )
     assert record is not None
     assert COUNTER.count(record.summary) <= 512
@@ -150,7 +151,7 @@ def test_a_longer_summary_than_the_cap_is_shortened_by_sentences_and_noted() -> 
         part.startswith("Item ") and part.endswith("it.")
         for part in record.summary.split("\n\n")[0].split("\n")
     )
-    short = answer(climb(log_of(work(60)), goal), SummaryReply(text=redact("All was rounded."), model="m"))
+    short = answer(plan(log_of(work(60)), goal), SummaryReply(text=redact("All was rounded."), model="m"))
     assert short is not None
     assert short.receipt.notes == ()
 
@@ -162,7 +163,7 @@ def test_references_to_messages_that_do_not_exist_go_and_are_noted() -> None:
         [*work(60)[:-1], replace(said("user", "Use the m9001 machine from now on."), seq=len(work(60)))]
     )
     goal = replace(GOAL, tail_tokens=0, first_rung="summarise")
-    record = answer(climb(log, goal), SummaryReply(text=redact(text), model="m"))
+    record = answer(plan(log, goal), SummaryReply(text=redact(text), model="m"))
     assert record is not None
     assert (
         'Rounded in tax3.py [m5] and again. See m4711 (no such message) and memory_expand("m4712") (no such message); '

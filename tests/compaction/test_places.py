@@ -9,7 +9,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from autocompact.compaction.ladder import Goal, climb_offline
+from autocompact.compaction.goal import Goal
+from autocompact.compaction.ladder import climb_offline
 from autocompact.compaction.masking import mask_old_results
 from autocompact.compaction.pins import kept_steps, with_pins
 from autocompact.compaction.record import Compaction, Mask

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autocompact.compaction.ladder import Goal, SummaryReply, answer, climb
+from autocompact.compaction.goal import Goal
+from autocompact.compaction.ladder import SummaryReply, answer, plan
 from autocompact.compaction.transcript import Transcript
 from autocompact.core.chunks import document
 from autocompact.core.messages import Document, Message, Part, Reasoning, Text, ToolCall, ToolResult
@@ -109,7 +110,7 @@ def test_no_record_and_no_document_holds_a_planted_secret(
     )  # fmt: skip
     reply = SummaryReply(text=redact(f"The key is:\n{secret}\nand it works."), model="m") if quoted else None
 
-    record = answer(climb(log, goal), reply)
+    record = answer(plan(log, goal), reply)
     told = [*document(list(log.live()), output_tokens=100, counter=COUNTER), title_of(log.live())]
 
     assert record is not None

@@ -6,9 +6,9 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from autocompact.compactor.compactor import ConversationStore
 from autocompact.gateway import Config, Gateway
 from autocompact.gateway.server import running
+from autocompact.ports import ConversationStore
 from autocompact.stores.memory import MemoryStore
 from autocompact.testing import FakeProvider
 

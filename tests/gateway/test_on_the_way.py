@@ -12,12 +12,12 @@ from typing import Any
 import aiohttp
 import pytest
 
-from autocompact.compactor.compactor import ConversationStore
 from autocompact.core.budget import Compact, Refuse
 from autocompact.core.messages import Usage
 from autocompact.gateway import Config
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.turns import Turn, Turns
+from autocompact.ports import ConversationStore
 from autocompact.stores.memory import MemoryStore
 from autocompact.testing import FakeProvider
 from autocompact.wire import parse_request

@@ -10,8 +10,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from autocompact.compactor import Compactor
 from autocompact.core.messages import Dialect
+from autocompact.engine import Compactor
 from autocompact.errors import InvalidInput, StoreUnavailable
 from autocompact.gateway.provider_checks import ADDED_TOKENS
 from autocompact.stores.doctor import examine

@@ -10,14 +10,13 @@ from typing import Any
 import aiohttp
 import pytest
 
-from autocompact.compactor.compactor import ConversationStore
 from autocompact.gateway import AccessToken, Config, Gateway
 from autocompact.gateway.conversations import Conversations
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.namespaces import namespace_of_token
 from autocompact.gateway.retention import INTERVAL_SECONDS, Retention
 from autocompact.gateway.server import running
-from autocompact.ports import Key
+from autocompact.ports import ConversationStore, Key
 from autocompact.stores.connection import Connection
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.sqlite import SqliteStore

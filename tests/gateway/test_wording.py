@@ -13,8 +13,8 @@ from typing import Any
 import anthropic
 import pytest
 
-from autocompact.compactor.compactor import ConversationStore
 from autocompact.gateway.config import LOCAL_HOSTS
+from autocompact.ports import ConversationStore
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.memory_index import MemoryIndex
 from autocompact.stores.sqlite import SqliteStore

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autocompact.compaction.ladder import Goal, climb_offline
+from autocompact.compaction.goal import Goal
+from autocompact.compaction.ladder import climb_offline
 from autocompact.compaction.transcript import Transcript, view
 from autocompact.core.messages import Message, Text, ToolCall, ToolResult, text_message
 from autocompact.core.redaction import redact

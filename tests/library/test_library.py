@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from autocompact.compactor import Compactor
 from autocompact.core.messages import Message, text_message
 from autocompact.core.tokens import Estimator
+from autocompact.engine import Compactor
 from autocompact.errors import InvalidInput, StoreCorrupt, StoreUnavailable, UnreadableSession
 from autocompact.library import Incoming, Library, opened, read_incoming
 from autocompact.library.archive import Archive, write_archive

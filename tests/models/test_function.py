@@ -13,7 +13,7 @@ from autocompact.core.tokens import Estimator
 from autocompact.errors import ModelError, ModelUnavailable
 from autocompact.models.function import FunctionModel
 from autocompact.ports import ModelReply
-from tests.compactor.support import SUMMARY, work
+from tests.engine.support import SUMMARY, work
 
 pytestmark = pytest.mark.anyio
 ASKED = (text_message(1, "system", "You are careful."), text_message(2, "user", "What is the total?"))

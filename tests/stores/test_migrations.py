@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from autocompact.compactor import Compactor
 from autocompact.core.messages import Message, ToolCall, ToolResult, text_message
 from autocompact.core.tokens import Estimator
+from autocompact.engine import Compactor
 from autocompact.errors import StoreError
 from autocompact.ports import Key
 from autocompact.stores.connection import Connection

@@ -9,9 +9,9 @@ from typing import Any, cast
 import pytest
 
 from autocompact.compaction.repair import problems
-from autocompact.compactor import Compactor
 from autocompact.core.messages import Message, Opaque, Text, ToolCall, Usage, text_message
 from autocompact.core.tokens import Estimator
+from autocompact.engine import Compactor
 from autocompact.errors import InvalidInput
 from autocompact.library import opened
 from autocompact.library.archive import read_archive, write_archive
@@ -136,7 +136,7 @@ async def test_words_of_an_unknown_role_are_a_note_with_that_role_and_never_the_
             "[This message was stored with the role 'robot', which no API knows.]\n\nBeep.",
         ]
         assert conversation.state.request == 1
-        fork = await conversation.records.fork("copy")
+        fork = await conversation.fork("copy")
         assert fork.context().messages == conversation.context().messages
 
 

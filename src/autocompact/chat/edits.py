@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from autocompact.compactor import Conversation
 from autocompact.core.messages import Message
+from autocompact.engine import Conversation
 
 _READ = 500
 """Messages read at once."""

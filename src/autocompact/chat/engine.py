@@ -21,13 +21,12 @@ from autocompact.chat.model_choices import (
 )
 from autocompact.chat.offline import OfflineResponder
 from autocompact.chat.responder import Responder
-from autocompact.compactor import Compactor, Conversation
-from autocompact.compactor.compactor import ConversationStore
+from autocompact.engine import Compactor, Conversation
 from autocompact.errors import InvalidInput
 from autocompact.events import Event
 from autocompact.models.environment import FAMILIES, model_from_environment
 from autocompact.models.offline import OfflineModel
-from autocompact.ports import Clock, Key, Model
+from autocompact.ports import Clock, ConversationStore, Key, Model
 from autocompact.stores.companions import EXAMPLE, is_example
 
 log = logging.getLogger("autocompact")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from autocompact.chat.views import MeterReading
-from autocompact.compactor import Conversation
 from autocompact.core.budget import Compact, fixed_note
 from autocompact.core.messages import Message, Role
 from autocompact.core.tokens import message_cost
+from autocompact.engine import Conversation
 
 _NAMES: dict[Role, str] = {
     "system": "system prompt",
@@ -33,8 +33,8 @@ def read_meter(conversation: Conversation, *, system: str) -> MeterReading:
         threshold=policy.threshold(budget, fixed=fixed) if automatic else 0,
         prepare=policy.prepare_tokens(budget, fixed=fixed) if automatic and shared.mode.background else 0,
         breakdown=_breakdown(conversation, system=system),
-        prepared=conversation.ahead.prepared is not None,
-        preparing=conversation.ahead.running,
+        prepared=conversation.prepared is not None,
+        preparing=conversation.background.running,
         reported=reading.reported,
         note=_note(conversation),
     )

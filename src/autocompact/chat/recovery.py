@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from autocompact.chat.session_context import SessionContext
 from autocompact.chat.turn import unanswered
 from autocompact.chat.turn_journal import find_unfinished
-from autocompact.compactor.work import leased
+from autocompact.engine.work import leased
 from autocompact.errors import CompactionRunning, InvalidInput
 from autocompact.ports import Lease
 from autocompact.stores.companions import draft_key, turn_key

@@ -16,7 +16,7 @@ from autocompact.chat.tools.memory import remember_tool
 from autocompact.chat.tools.search import search_tool
 from autocompact.chat.tools.skills import find_skills, skill_tool
 from autocompact.chat.tools.workspace import Workspace
-from autocompact.compactor import Conversation
+from autocompact.engine import Conversation
 from autocompact.errors import InvalidInput
 from autocompact.ports import Clock
 

@@ -21,9 +21,8 @@ from autocompact.chat.session_cache import SessionCache
 from autocompact.chat.session_context import ServiceContext
 from autocompact.chat.titles import Titles
 from autocompact.chat.views import ConversationLine
-from autocompact.compactor.compactor import ConversationStore
-from autocompact.compactor.deletion import Traces, delete_conversation, find_traces
 from autocompact.core.redaction import redact
+from autocompact.engine.deletion import Traces, delete_conversation, find_traces
 from autocompact.errors import AutocompactError, InvalidInput, StoreError, log_data
 from autocompact.events import Event
 from autocompact.files import make_folder
@@ -32,7 +31,7 @@ from autocompact.library.outgoing import ExportFormat, render
 from autocompact.library.place import database_path
 from autocompact.memory.erasing import Subject
 from autocompact.memory_files.erasing import erase_entries
-from autocompact.ports import NO_MESSAGES, Clock, ConversationInfo, Index, Key, SystemClock
+from autocompact.ports import NO_MESSAGES, Clock, ConversationInfo, ConversationStore, Index, Key, SystemClock
 from autocompact.recall import RESULTS, Found, Recall
 from autocompact.stores.companions import companions, hidden_names
 from autocompact.stores.sqlite import SqliteStore

@@ -40,9 +40,9 @@ from autocompact.chat.views import (
     UsagePoint,
 )
 from autocompact.compaction.record import Compaction
-from autocompact.compactor import CompactionResult, Conversation
-from autocompact.compactor.records import Comparison
 from autocompact.core.messages import Message, text_message
+from autocompact.engine import CompactionResult, Conversation
+from autocompact.engine.records import Comparison
 from autocompact.errors import InvalidInput
 from autocompact.events import CompactionCompleted, CompactionStarted, Event
 from autocompact.ports import Key
@@ -207,7 +207,7 @@ class ChatSession:
     @property
     def in_use(self) -> bool:
         """True while a turn runs, a compaction is prepared or somebody listens: the session stays in memory."""
-        return self.running or bool(self._listeners) or self.conversation.ahead.running
+        return self.running or bool(self._listeners) or self.conversation.background.running
 
     @property
     def tasks(self) -> tuple[Task, ...]:
@@ -452,7 +452,7 @@ class ChatSession:
         """
         self._check_idle()
         engine = self._shared.engines.get(name)
-        await self.conversation.ahead.settled()
+        await self.conversation.background.wait_idle()
         conversation = await engine.open(self.id)
         self._check_idle()  # a turn may have begun meanwhile; it keeps the model it began with
         self._use(conversation, engine)
@@ -561,7 +561,7 @@ class ChatSession:
         """End a running turn, whose half answer is marked as interrupted, and refuse new ones."""
         self._runner.closed = True
         await self._runner.cancel("interrupted")
-        await self.conversation.ahead.settled()
+        await self.conversation.background.wait_idle()
 
     def reopen(self) -> None:
         """Allow turns again after `aclose`: the conversation could not be deleted."""

@@ -17,7 +17,7 @@ from autocompact.chat.pending_requests import PendingRequests
 from autocompact.chat.request_prefix import RequestPrefix, Toolkit
 from autocompact.chat.responder import Responder
 from autocompact.chat.session_log import SessionLog
-from autocompact.compactor import Conversation
+from autocompact.engine import Conversation
 from autocompact.ports import Clock, ConversationStore, Index, Key
 from autocompact.recall import Recall
 

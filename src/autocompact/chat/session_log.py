@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from autocompact.chat.events import ContextChanged, Emit, MessageAdded, MessagesReplaced
 from autocompact.chat.notes import CutShort, Failed, Note, Notes
 from autocompact.chat.views import Cut, Entry
-from autocompact.compactor import Conversation
 from autocompact.core.messages import Message, Part, ToolResult
+from autocompact.engine import Conversation
 from autocompact.ports import Clock
 
 

@@ -24,8 +24,8 @@ from autocompact.chat.session_log import result_message
 from autocompact.chat.turn_journal import TurnJournal
 from autocompact.chat.views import Cut, Question, RunningCall, RunningTurn
 from autocompact.compaction.transcript import Context
-from autocompact.compactor.work import finished
 from autocompact.core.messages import Message, Part, Reasoning, Text, ToolCall, ToolResult
+from autocompact.engine.work import finished
 from autocompact.errors import AutocompactError, InvalidInput, ModelError
 from autocompact.ports import Lease, ModelReply
 

@@ -23,7 +23,7 @@ from autocompact.errors import InvalidInput
 
 if TYPE_CHECKING:
     from autocompact.compaction.modes import Mode
-    from autocompact.compactor import Compactor
+    from autocompact.engine import Compactor
     from autocompact.ports import Model
     from autocompact.replay import Step
     from autocompact.sessions import Session
@@ -95,7 +95,7 @@ def _asked(options: Options) -> Asked:
 
 
 def _compactor(session: Session, options: Settings, *, model: Model | None) -> Compactor:
-    from autocompact.compactor import Compactor
+    from autocompact.engine import Compactor
     from autocompact.stores.memory import MemoryStore
     from autocompact.stores.sqlite import SqliteStore
     from autocompact.stores.sqlite_index import SqliteIndexer

@@ -13,7 +13,6 @@ from autocompact.cli.charts import bar
 from autocompact.cli.terminal import visible
 from autocompact.compaction.record import Compaction, Receipt
 from autocompact.compaction.transcript import Context
-from autocompact.compactor.deletion import STAYS, Traces
 from autocompact.core.excerpts import marked
 from autocompact.core.messages import (
     Document,
@@ -29,6 +28,7 @@ from autocompact.core.messages import (
 from autocompact.core.plurals import plural
 from autocompact.core.references import reference
 from autocompact.core.search import parse_query
+from autocompact.engine.deletion import STAYS, Traces
 from autocompact.library import Excerpt, Restored, TakenIn, Undone
 from autocompact.library.archive import encode, message_document
 from autocompact.ports import ConversationInfo

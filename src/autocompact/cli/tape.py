@@ -10,9 +10,9 @@ import click
 import msgspec
 
 from autocompact.cli.terminal import visible
-from autocompact.compactor import Compactor
 from autocompact.core.plurals import plural
 from autocompact.core.references import reference
+from autocompact.engine import Compactor
 from autocompact.replay import Compacted, Failed, Invalid, Place, Refused, Step, Totals, believable
 from autocompact.sessions import LABELS, Session
 

@@ -11,25 +11,26 @@ if it fits the target and is strictly smaller than the context before. The first
 cost more than a summary would, counting what the provider's cache must write again and the requests that follow
 (`autocompact.compaction.pricing`): those are skipped.
 
-`climb` decides and does no I/O: where it needs a summary it yields a `SummaryRequest` and is sent a `SummaryReply`,
-or None for "make it without a model". It asks at most once.
+Nothing here does I/O. `plan` goes as far as it can without a summary: it returns the record, or `SummaryNeeded` with the
+question to a model. `finish` goes on from there with the answer, or with None for "make it without a model".
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Final, TypeAlias
+from typing import Final
 
 from autocompact.compaction.cuts import DEFAULT, LogOrder, Rule, Unseen, legal_cuts, tail_cut
+from autocompact.compaction.goal import Goal
 from autocompact.compaction.instructions import Instructions, find_instructions
 from autocompact.compaction.long_request import LEAST_REQUEST, CutRequest, cut_request
 from autocompact.compaction.masking import cut_results, mask_old_results, merged_masks
 from autocompact.compaction.pins import Kept, kept_steps
-from autocompact.compaction.pricing import Pace, masks_pay
+from autocompact.compaction.pricing import masks_pay
 from autocompact.compaction.receipts import weigh
-from autocompact.compaction.record import Compaction, Mask, Placement, Receipt, Rung, Standing, Trigger
+from autocompact.compaction.record import Compaction, Mask, Receipt, Rung, Standing
 from autocompact.compaction.transcript import Context, Transcript, located_masks, masked, view
 from autocompact.core.language import WORDS
 from autocompact.core.messages import Document, Message, Part, Reasoning, Text, ToolCall, ToolResult
@@ -74,59 +75,6 @@ LAST_REQUEST: Final = "Last request from user was: "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Goal:
-    """What a compaction has to reach.
-
-    Attributes:
-        limit: tokens that the context may take at most, overhead included (window less output reserve).
-        target: tokens that it should take, at most the limit; a step that only fits the limit is taken when none fits
-            the target.
-        summary_tokens: size of summary plus ledger.
-        cap_tokens: of a model's summary; a longer one is shortened by sentences. 0 if nothing but ``summary_tokens``
-            limits it.
-        request_tokens: of the last request; a longer one is shown by its beginning and end. 0 if it stays whole.
-        tail_tokens: recent messages that stay verbatim, and at least the results that the model has not seen yet, which
-            may exceed the target; 0 folds everything but a request that nobody answered.
-        max_bytes: of the request on the wire; 0 if nothing limits it.
-        max_images: in the request; 0 if nothing limits them.
-        overhead: what the request holds besides the messages (tool schemas, a system prompt outside of the log).
-        pins: messages (``seq``) that must stay verbatim.
-        notes: texts that must stand in the summary verbatim, whatever its budget.
-        placement: where the summary goes.
-        focus: what the summary should concentrate on.
-        first_rung: the step to begin with; a person who asks for a compaction wants at least a summary.
-        inline_request: the last request stands inside the summary message instead of after it (the coding
-            agent's form: system prompt plus one user message).
-        request: the last request where an earlier compaction put it inside its summary message, so that the
-            context does not show it any more. It stands inside of this summary as well.
-        trigger: why it runs, for the receipt.
-        pace: the requests that follow, by which steps are priced; None takes the first step that reaches the target.
-    """
-
-    limit: int
-    target: int
-    summary_tokens: int
-    tail_tokens: int
-    cap_tokens: int = 0
-    request_tokens: int = 0
-    max_bytes: int = 0
-    max_images: int = 0
-    overhead: Cost = field(default_factory=Cost)
-    pins: frozenset[int] = frozenset()
-    notes: tuple[Redacted, ...] = ()
-    placement: Placement = "user"
-    focus: Redacted = EMPTY
-    first_rung: Rung = "mask"
-    inline_request: bool = False
-    request: Message | None = None
-    trigger: Trigger = "threshold"
-    pace: Pace | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "target", min(self.target, self.limit))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryRequest:
     """Asks for the summary of ``messages``: a prefix of the live context, so a provider's cache can serve it.
 
@@ -161,22 +109,35 @@ class SummaryReply:
     notes: tuple[Redacted, ...] = ()
 
 
-Climb: TypeAlias = Generator[SummaryRequest, SummaryReply | None, Compaction | None]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryNeeded:
+    """A compaction that needs a summary to go on: hand the reply to `finish`.
+
+    Attributes:
+        request: what to ask a model.
+        attempt: the compaction so far.
+        best: what masks alone can do; None if that is nothing.
+    """
+
+    request: SummaryRequest
+    attempt: _Attempt
+    best: Compaction | None
 
 
-def climb(
+def plan(
     log: Transcript, goal: Goal, *, active: Compaction | None = None, context: Context | None = None
-) -> Climb:
-    """Compact ``log``, which is shown under ``active`` so far.
+) -> Compaction | SummaryNeeded | None:
+    """Compact ``log``, which is shown under ``active`` so far, as far as that goes without a summary.
 
     Args:
-        log: the conversation.
+        log: the conversation; it must not grow until the compaction is finished.
         goal: what to reach.
         active: the compaction that the context is folded with.
         context: `view(log, active)`, where the caller has it: to fold a long log takes a second.
 
-    Returns (as the generator's value):
-        the record to activate, or None if there is nothing to gain: all fits the tail, or no step would shrink it.
+    Returns:
+        The record to activate, what is needed to make one, or None if there is nothing to gain: all fits the tail, or
+        no step would shrink it.
 
     Raises:
         IncompressibleContext: even the floor is larger than the limit.
@@ -187,15 +148,25 @@ def climb(
         return best
     if attempt.rests():
         return attempt.request_cut_only()
-    reply: SummaryReply | None = None
-    asked = False
-    for rung, tail_tokens, summary_tokens in _steps(goal):
-        head = attempt.head(tail_tokens)
-        if head is None or (tail_tokens and not attempt.may_reach(rung, head)):
-            continue  # a later step leaves less verbatim
-        if not asked:
-            reply = yield attempt.request(head, summary_tokens)
-            asked = True
+    first = next(attempt.tries(), None)
+    if first is None:
+        return attempt.floor(None, best)
+    _, head, summary_tokens = first
+    return SummaryNeeded(request=attempt.request(head, summary_tokens), attempt=attempt, best=best)
+
+
+def finish(needed: SummaryNeeded, reply: SummaryReply | None) -> Compaction | None:
+    """The record of a compaction that needed a summary; None if no step would shrink the context.
+
+    Args:
+        needed: what `plan` returned.
+        reply: the summary; None has it made without a model.
+
+    Raises:
+        IncompressibleContext: even the floor is larger than the limit.
+    """
+    attempt, best = needed.attempt, needed.best
+    for rung, head, summary_tokens in attempt.tries():
         candidate = attempt.summarised(rung, head, reply=reply, tokens=summary_tokens)
         best = attempt.smaller(candidate, best)
         if best is candidate and attempt.fits(candidate, tokens=attempt.target):
@@ -203,22 +174,18 @@ def climb(
     return attempt.floor(reply, best)
 
 
+def answer(planned: Compaction | SummaryNeeded | None, reply: SummaryReply | None) -> Compaction | None:
+    """The record of what `plan` returned, with ``reply`` as the summary where one is needed."""
+    return finish(planned, reply) if isinstance(planned, SummaryNeeded) else planned
+
+
 def climb_offline(log: Transcript, goal: Goal, *, active: Compaction | None = None) -> Compaction | None:
-    """`climb` with no model: every summary is the extractive one."""
-    return answer(climb(log, goal, active=active), None)
-
-
-def answer(climbing: Climb, reply: SummaryReply | None) -> Compaction | None:
-    """Run ``climbing`` to its end, with ``reply`` as the summary."""
-    try:
-        next(climbing)
-        climbing.send(reply)
-    except StopIteration as end:
-        return end.value
-    raise RuntimeError("a climb asks once")  # pragma: no cover - climb() keeps this
+    """`plan` and `finish` with no model: every summary is the extractive one."""
+    return answer(plan(log, goal, active=active), None)
 
 
 def _steps(goal: Goal) -> Iterator[tuple[Rung, int, int]]:
+    """The rungs with a summary: each with the tokens of its tail and of the summary."""
     yield "summarise", goal.tail_tokens, goal.summary_tokens
     for share in (2, 4, 8):
         yield "tighten", goal.tail_tokens // share, max(SMALLEST_LEDGER, goal.summary_tokens // share)
@@ -236,7 +203,7 @@ class _Head:
 
 
 class _Attempt:
-    """What the steps of one climb share: the context before, its weights, and the ledger of each head."""
+    """What the steps of one compaction share: the context before, its weights, and the ledger of each head."""
 
     def __init__(
         self, log: Transcript, goal: Goal, *, active: Compaction | None, context: Context | None = None
@@ -257,6 +224,7 @@ class _Attempt:
         self.unseen = self._cuts(self.rules)[-1]
         extra = max(0, sum(self.tokens[self.unseen :]) - goal.tail_tokens)
         self.target = min(goal.limit, goal.target + extra)
+        self._heads: dict[tuple[Rung, int], _Head | None] = {}
         self._ledgers: dict[int, Ledger] = {}
         self._resent_rules: dict[int, frozenset[Entry]] = {}
         self._instructions: dict[int, Instructions] = {}
@@ -508,8 +476,21 @@ class _Attempt:
         texts = (_spoken(part) for message in self.context.messages for part in message.parts)
         return (self._previous, *texts)
 
-    def may_reach(self, rung: Rung, head: _Head) -> bool:
-        """Whether what this step leaves verbatim is below the target: the cheap question before the summary."""
+    def tries(self) -> Iterator[tuple[Rung, _Head, int]]:
+        """The steps that may do, each with what its summary stands for and the tokens of that.
+
+        A step is left out that folds nothing new, or whose tail alone exceeds the target: a later one leaves less.
+        """
+        for rung, tail_tokens, tokens in _steps(self.goal):
+            if (rung, tail_tokens) not in self._heads:
+                head = self.head(tail_tokens)
+                does = head is not None and (not tail_tokens or self._may_reach(rung, head))
+                self._heads[rung, tail_tokens] = head if does else None
+            if (found := self._heads[rung, tail_tokens]) is not None:
+                yield rung, found, tokens
+
+    def _may_reach(self, rung: Rung, head: _Head) -> bool:
+        """True if what this step leaves verbatim is below the target: the cheap question before the summary."""
         masks = self._tail_masks(rung, head)
         bare = self._shape(rung, through_seq=head.through_seq, summary=EMPTY, ledger=Ledger(), masks=masks)
         return _within(view(self.log, bare).cost + self.goal.overhead, self.goal, tokens=self.target)
@@ -571,7 +552,7 @@ class _Attempt:
         raise IncompressibleContext(self._fixed(everything), limit=self.goal.limit)
 
     def _with_shorter_request(self, head: _Head | None) -> _Attempt | None:
-        """The same climb with the last request cut, if the model has seen it and it is what does not fit."""
+        """The same attempt with the last request cut, if the model has seen it and it is what does not fit."""
         last, messages = self.last_request, self.context.messages
         answered = any(m.role == "assistant" and last is not None and m.seq > last.seq for m in messages)
         if last is None or self.goal.request_tokens or not answered:

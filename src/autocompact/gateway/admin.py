@@ -16,9 +16,9 @@ from starlette.datastructures import QueryParams
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from autocompact import compactor
 from autocompact.compaction.record import Compaction
 from autocompact.core.references import parse_reference
+from autocompact.engine import Conversation
 from autocompact.errors import AutocompactError, CompactionRunning, Conflict, InvalidInput, StoreError
 from autocompact.gateway import endpoints as told
 from autocompact.gateway.config import Config
@@ -249,7 +249,7 @@ class Administration:
             raise Refused(Refusal(status=404, message=f"you have no conversation {asked.conversation!r}"))
         return asked.key
 
-    async def _opened(self, asked: Asked) -> compactor.Conversation:
+    async def _opened(self, asked: Asked) -> Conversation:
         key = await self._known(asked)
         kept = self._conversations.in_memory(key)
         if kept is not None:

@@ -12,7 +12,6 @@ from typing import Any, Protocol
 
 import aiohttp
 
-from autocompact.compactor.compactor import ConversationStore
 from autocompact.gateway.admin import Administration
 from autocompact.gateway.client import CLIENT, Client
 from autocompact.gateway.config import Config
@@ -37,7 +36,7 @@ from autocompact.gateway.sharing import check_body, check_path
 from autocompact.gateway.turns import Turns
 from autocompact.gateway.upstream import Upstream
 from autocompact.off_loop import off_loop
-from autocompact.ports import Clock, Model
+from autocompact.ports import Clock, ConversationStore, Model
 from autocompact.vocabulary import default_counter
 
 _NO_METHOD = 405

@@ -15,14 +15,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from weakref import WeakValueDictionary
 
-from autocompact.compactor import Compactor, Conversation
-from autocompact.compactor.compactor import ConversationStore
 from autocompact.core.messages import Message
+from autocompact.engine import Compactor, Conversation
 from autocompact.errors import Conflict, StoreUnavailable
 from autocompact.gateway.chain import Known, chain, common, seed
 from autocompact.gateway.native import holds_compaction
 from autocompact.off_loop import LARGE_BODY, off_loop_if
-from autocompact.ports import NO_MESSAGES, Key
+from autocompact.ports import NO_MESSAGES, ConversationStore, Key
 from autocompact.stores.fork import copy_conversation
 from autocompact.wire import EarlierRequest, Renderer, Request
 from autocompact.wire.canonical import without_marks
@@ -285,7 +284,7 @@ class Conversations:
         if kept is None:
             return await self.store.delete(key)
         async with kept.lock:
-            await kept.conversation.ahead.settled()
+            await kept.conversation.background.wait_idle()
             self._forget(kept)
             return await self.store.delete(key)
 
@@ -299,7 +298,7 @@ class Conversations:
         kept = self.in_memory(key)
         if kept is None:
             return await self.store.expire(key, before=before)
-        if kept.lock.locked() or kept.conversation.ahead.running:
+        if kept.lock.locked() or kept.conversation.background.running:
             return False
         async with kept.lock:
             expired = await self.store.expire(key, before=before)

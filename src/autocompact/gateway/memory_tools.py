@@ -16,10 +16,10 @@ from functools import cache, cached_property
 import msgspec
 from msgspec import Raw
 
-from autocompact.compactor import Conversation
 from autocompact.core.excerpts import page
 from autocompact.core.messages import Dialect, Message, ToolCall
 from autocompact.core.tokens import Counter
+from autocompact.engine import Conversation
 from autocompact.errors import AutocompactError, log_data
 from autocompact.gateway.members import items_of, object_of, parts_of
 from autocompact.gateway.metrics import Metrics

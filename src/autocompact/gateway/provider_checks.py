@@ -22,12 +22,12 @@ from typing import TypeAlias, TypeVar
 import aiohttp
 
 from autocompact.compaction.record import Compaction, Receipt
-from autocompact.compactor import Compactor, Conversation
 from autocompact.core.lookup import Lookup
 from autocompact.core.messages import Message, Text, ToolResult
 from autocompact.core.redacted import EMPTY, edited, filled
 from autocompact.core.redaction import Redacted, redact
 from autocompact.core.tokens import Counter
+from autocompact.engine import Compactor, Conversation
 from autocompact.errors import InvalidRequest, log_data
 from autocompact.gateway.conversations import Conversations, Incoming, Kept
 from autocompact.gateway.exchange import Header

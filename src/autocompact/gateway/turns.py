@@ -11,14 +11,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from autocompact.compaction.ladder import Goal
-from autocompact.compactor import Compactor, Conversation
-from autocompact.compactor.compactor import ConversationStore
 from autocompact.core.budget import Budget, fixed_note
 from autocompact.core.lookup import WITH_TOOLS, Lookup
 from autocompact.core.messages import Dialect, Usage
 from autocompact.core.usage import MARGIN, Load
 from autocompact.core.windows import DEFAULT_WINDOW, budget_for, window_for
+from autocompact.engine import Compactor, Conversation
 from autocompact.errors import Conflict, IncompressibleContext, log_data
 from autocompact.gateway.config import Config
 from autocompact.gateway.conversations import Conversations, Incoming, Kept
@@ -33,7 +31,7 @@ from autocompact.gateway.memory_tools import (
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.native import is_managed
 from autocompact.models.overflow import Overflow
-from autocompact.ports import Clock, Key, Model
+from autocompact.ports import Clock, ConversationStore, Key, Model
 from autocompact.stores.behind import WriteBehind
 from autocompact.stores.memory import MemoryStore
 from autocompact.vocabulary import default_counter
@@ -246,7 +244,7 @@ class Turns:
             return
         self.conversations.learn(turn.kept, turn.incoming)
         if usage is not None and turn.load is not None:
-            turn.kept.conversation.meter.report(usage, sent=turn.load)
+            turn.kept.conversation.report(usage, sent=turn.load)
 
     def _surely_fits(self, request: Request, compactor: Compactor, *, namespace: str) -> bool:
         """Whether the request is too small to be kept: no text has more tokens than bytes."""
@@ -285,15 +283,13 @@ class Turns:
         searches = self._searches(request, client=client)
         async with self._held(incoming, compactor=compactor, searches=searches) as kept:
             conversation = kept.conversation
-            await conversation.ahead.settled()
+            await conversation.background.wait_idle()
             as_it_is = self._turn(kept, incoming, action="retried")
             if len(as_it_is.body) <= _share(overflow) * len(sent):
                 return as_it_is  # what was sent was not the context
             try:
                 with self._counted(conversation):
-                    await conversation.execution.run(
-                        lambda: _smaller(conversation, overflow), model_free=True, must_fit=True
-                    )
+                    await conversation.shrink(_share(overflow))
             except IncompressibleContext:
                 return None
             turn = self._turn(kept, incoming, action="retried")
@@ -399,7 +395,7 @@ class Turns:
             action=action if body is not request.raw else "forwarded",
             kept=kept,
             incoming=incoming,
-            load=conversation.meter.load(),
+            load=conversation.next_load(),
             used=conversation.usage().used,
             warning=_warning(kept),
             memory=memory,
@@ -496,8 +492,3 @@ def _share(overflow: Overflow) -> float:
     if overflow.limit and overflow.requested:
         return min(_RETRIED_SHARE, 0.9 * overflow.limit / overflow.requested)
     return _RETRIED_SHARE
-
-
-def _smaller(conversation: Conversation, overflow: Overflow) -> Goal:
-    limit = int(min(conversation.shared.budget.limit, conversation.cost().tokens) * _share(overflow))
-    return replace(conversation.goal(0, trigger="overflow"), limit=limit, target=limit * 2 // 3)

@@ -19,9 +19,9 @@ from typing import Any, TypeAlias, cast
 import msgspec
 
 from autocompact.compaction.record import Compaction
-from autocompact.compactor.state import EngineState
 from autocompact.core import messages as core
 from autocompact.core.plurals import plural
+from autocompact.engine.state import EngineState
 from autocompact.errors import StoreCorrupt, UnreadableSession
 from autocompact.sessions.jsonl import BOM
 

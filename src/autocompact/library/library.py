@@ -11,11 +11,11 @@ from typing import Literal, TypeAlias
 
 from autocompact.compaction.record import Compaction
 from autocompact.compaction.transcript import Context
-from autocompact.compactor import Compactor, Conversation
-from autocompact.compactor.deletion import Traces, delete_conversation, find_traces
 from autocompact.core.messages import Message
 from autocompact.core.references import parse_reference, reference
 from autocompact.core.tokens import Counter
+from autocompact.engine import Compactor, Conversation
+from autocompact.engine.deletion import Traces, delete_conversation, find_traces
 from autocompact.errors import InvalidInput, StoreUnavailable
 from autocompact.files import make_folder
 from autocompact.library.archive import Archive
@@ -298,7 +298,7 @@ class Library:
         conversation = await self._conversation(info.key, counter=counter)
         record, before = conversation.active, conversation.context().cost.tokens
         if record is None:
-            raise InvalidInput(f"nothing to undo: no compaction is in force in {info.key.conversation!r}")
+            raise InvalidInput(f"nothing to undo: no compaction is active in {info.key.conversation!r}")
         restored = await conversation.records.undo()
         after = conversation.context().cost.tokens
         return Undone(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from autocompact.compaction.ladder import SummaryReply, SummaryRequest
 from autocompact.compaction.modes import DEFAULT, Mode
-from autocompact.compactor.summariser import Summariser
 from autocompact.core.redacted import EMPTY
 from autocompact.core.redaction import redact
 from autocompact.core.tokens import Counter
 from autocompact.core.windows import DEFAULT_WINDOW, window_for
+from autocompact.engine.summariser import Summariser
 from autocompact.errors import InvalidInput, ModelError, ModelUnavailable
 from autocompact.ports import Clock, Model
-from autocompact.recorded.compacting import Compacted, Options, compacting
+from autocompact.recorded.compacting import Compacted, Options, finish_session, plan_session
 from autocompact.sessions import Session
 from autocompact.skills import load_skill
 
@@ -49,7 +49,7 @@ async def compact_with(
     """
     if options.summary is not None:
         raise InvalidInput("a summary is given: leave it out, or the model")
-    steps = compacting(session, options, counter=counter, clock=clock)
+    plan = plan_session(session, options, counter=counter, clock=clock)
     summariser = Summariser(
         model=model,
         skill=load_skill(mode.skill),
@@ -60,12 +60,8 @@ async def compact_with(
         output_tokens=mode.output_tokens,
         decisions=redact(decisions),
     )
-    try:
-        request = next(steps)
-        steps.send(await _reply(summariser, request, fallback=fallback))
-    except StopIteration as end:
-        return end.value
-    raise RuntimeError("a climb asks once")  # pragma: no cover - climb() keeps this
+    reply = None if plan.request is None else await _reply(summariser, plan.request, fallback=fallback)
+    return finish_session(plan, reply, clock=clock)
 
 
 async def _reply(summariser: Summariser, request: SummaryRequest, *, fallback: bool) -> SummaryReply:

@@ -9,10 +9,18 @@ found in the originals of those earlier compactions as well.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
-from autocompact.compaction.ladder import SMALLEST_LEDGER, Climb, Goal, SummaryReply, SummaryRequest, climb
+from autocompact.compaction.goal import Goal
+from autocompact.compaction.ladder import (
+    SMALLEST_LEDGER,
+    SummaryNeeded,
+    SummaryReply,
+    SummaryRequest,
+    answer,
+    plan,
+)
 from autocompact.compaction.long_request import LEAST_REQUEST
 from autocompact.compaction.record import Compaction, Receipt
 from autocompact.compaction.transcript import Context, Transcript, view
@@ -135,8 +143,34 @@ class Compacted:
         return [text for message in self.after.messages for text in _words(message)]
 
 
-Compacting: TypeAlias = Generator[SummaryRequest, SummaryReply | None, Compacted]
-"""Asks for at most one summary; None has it made offline."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A session that is compacted but for the summary; `finish_session` does the rest.
+
+    Attributes:
+        session: what was read.
+        then: its log and its own last compaction.
+        goal: what the compaction has to reach.
+        window: tokens of the model's window.
+        before: the context before.
+        ending: tokens that the end of a context takes: "Understood." after a tool result.
+        planned: what the ladder came to without a summary.
+        started: seconds of the monotonic clock.
+    """
+
+    session: Session
+    then: Moment
+    goal: Goal
+    window: int
+    before: Context
+    ending: int
+    planned: Compaction | SummaryNeeded | None
+    started: float
+
+    @property
+    def request(self) -> SummaryRequest | None:
+        """What to ask a model; None if no summary is needed."""
+        return self.planned.request if isinstance(self.planned, SummaryNeeded) else None
 
 
 def compact_session(session: Session, options: Options, *, counter: Counter, clock: Clock) -> Compacted:
@@ -148,42 +182,63 @@ def compact_session(session: Session, options: Options, *, counter: Counter, clo
         IncompressibleContext: what must stay is larger than ``to``, or than the window leaves.
     """
     given = _given(options)
-    steps = compacting(session, options, counter=counter, clock=clock)
-    try:
-        next(steps)
-        steps.send(given)
-    except StopIteration as end:
-        return end.value
-    raise RuntimeError("a climb asks once")  # pragma: no cover - climb() keeps this
+    return finish_session(plan_session(session, options, counter=counter, clock=clock), given, clock=clock)
 
 
-def compacting(session: Session, options: Options, *, counter: Counter, clock: Clock) -> Compacting:
-    """Compact ``session`` with a summary from whoever is asked.
+def plan_session(session: Session, options: Options, *, counter: Counter, clock: Clock) -> Plan:
+    """Compact ``session`` as far as that goes without a summary.
 
     Raises:
         InvalidInput: there is no message ``through``, none of a pin's number, or the window has no room for ``to``.
         IncompressibleContext: what must stay is larger than ``to``, or than the window leaves.
     """
-    start = clock.monotonic()
+    started = clock.monotonic()
     then = moment(session, through=options.through, counter=counter)
     before = view(then.log, then.active, closed=True)
     budget = budget_for(session.model, window=options.window)
     options = _within_window(options, budget, model=session.model)
     goal = _goal(options, before, log=then.log, budget=budget)
-    record = None
+    planned, ending = None, 0
     if options.asks_for_summary or before.cost.tokens > goal.target:
-        record = yield from _climbed(goal, then)
+        ending = before.cost.tokens - view(then.log, then.active).cost.tokens
+        planned = _planned(goal, then, before=before, ending=ending)
+    return Plan(
+        session=session,
+        then=then,
+        goal=goal,
+        window=budget.window,
+        before=before,
+        ending=ending,
+        planned=planned,
+        started=started,
+    )
+
+
+def finish_session(made: Plan, reply: SummaryReply | None, *, clock: Clock) -> Compacted:
+    """The session, compacted with ``reply`` as the summary where one is needed; None has it made without a model.
+
+    Args:
+        made: what `plan_session` returned.
+        reply: the summary.
+        clock: for the receipt.
+
+    Raises:
+        IncompressibleContext: what must stay is larger than ``to``, or than the window leaves.
+    """
+    then, before = made.then, made.before
+    with _with_ending(made.goal, made.ending):
+        record = answer(made.planned, reply)
     after = view(then.log, record, closed=True) if record else before
-    receipt = _receipt(record, before, after=after, counter=counter)
-    receipt = replace(receipt, seconds=clock.monotonic() - start, time=clock.now())
+    receipt = _receipt(record, before, after=after, counter=then.log.counter)
+    receipt = replace(receipt, seconds=clock.monotonic() - made.started, time=clock.now())
     if record is not None:
         record = replace(record, receipt=receipt, parent=then.active.id if then.active else "")
         after = replace(after, compaction=record)
     return Compacted(
-        session=session,
+        session=made.session,
         log=then.log,
-        goal=goal,
-        window=budget.window,
+        goal=made.goal,
+        window=made.window,
         before=before,
         after=after,
         record=record,
@@ -289,30 +344,26 @@ def _fixed(options: Options, before: Context, *, log: Transcript) -> int:
     return FRAME_TOKENS + words + sum(message_cost(message, log.counter).tokens for message in fixed)
 
 
-def _climbed(goal: Goal, then: Moment) -> Climb:
-    """The record, made with room for what closes a context: "Understood." after a tool result."""
-    context, closed = view(then.log, then.active), view(then.log, then.active, closed=True)
-    closing = closed.cost.tokens - context.cost.tokens
-    smaller = replace(goal, limit=goal.limit - closing, target=goal.target - closing)
-    if goal.first_rung == "mask" and (masked := _masked(smaller, then, total=closed.cost.tokens)):
-        return masked
+def _planned(goal: Goal, then: Moment, *, before: Context, ending: int) -> Compaction | SummaryNeeded | None:
+    """What the ladder comes to, with room for what closes a context."""
+    smaller = replace(goal, limit=goal.limit - ending, target=goal.target - ending)
+    if goal.first_rung == "mask":
+        # masks alone are tried with a tail of the usual size: without a target the newest outputs stay, too
+        newest = min(TAIL_TOKENS, before.cost.tokens // TAIL_PART, goal.tail_tokens)
+        masked = plan(then.log, replace(smaller, tail_tokens=newest), active=then.active)
+        if isinstance(masked, Compaction):
+            return masked
+    with _with_ending(goal, ending):
+        return plan(then.log, replace(smaller, first_rung="summarise"), active=then.active)
+
+
+@contextmanager
+def _with_ending(goal: Goal, ending: int) -> Generator[None]:
+    """Add the end of the context to the figures of a refusal."""
     try:
-        return (yield from climb(then.log, replace(smaller, first_rung="summarise"), active=then.active))
+        yield
     except IncompressibleContext as error:
-        breakdown = {**error.breakdown, "the end": closing}
-        raise IncompressibleContext(breakdown, limit=goal.limit) from error
-
-
-def _masked(goal: Goal, then: Moment, *, total: int) -> Compaction | None:
-    """The record that only masks old tool outputs, if that is enough; the newest stay, as much as without a target."""
-    newest = min(TAIL_TOKENS, total // TAIL_PART, goal.tail_tokens)
-    climbing = climb(then.log, replace(goal, tail_tokens=newest), active=then.active)
-    try:
-        next(climbing)
-    except StopIteration as end:
-        return end.value
-    climbing.close()
-    return None
+        raise IncompressibleContext({**error.breakdown, "the end": ending}, limit=goal.limit) from error
 
 
 def _number(pin: str) -> int | None:

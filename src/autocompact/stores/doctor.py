@@ -26,7 +26,7 @@ from autocompact.stores.connection import Connection, Cursor
 from autocompact.stores.encoding import decode_message, decode_record
 from autocompact.stores.queries import migrations, schema
 from autocompact.stores.rows import place, row_range
-from autocompact.stores.sqlite_file import check_file, errors
+from autocompact.stores.sqlite_file import check_file, errors, open_writer, transaction
 
 CHECKSUMS_SINCE = 5
 """Schema version from which rows have checksums."""
@@ -516,8 +516,6 @@ def seal(path: Path, *, batch: int = 500) -> int:
     Raises:
         StoreError: the file cannot be written; messages of earlier batches have theirs.
     """
-    from autocompact.stores.sqlite_file import open_writer, transaction
-
     sealed = 0
     with errors(path), closing(open_writer(path, busy_seconds=5.0)) as connection:
         after = 0

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
 
 from autocompact.core.messages import Message
 from autocompact.ports import Key
 from autocompact.stores.connection import Connection
+
+T = TypeVar("T")
+
+
+class SqliteReader(Protocol):
+    """Runs reads on a store's file. `SqliteStore` implements it; an index is handed it, and knows no store."""
+
+    async def reading(self, work: Callable[[Connection], T]) -> T:
+        """The result of ``work`` on the file as it is now, in the reader's thread."""
+        ...
 
 
 class SqliteIndexer(Protocol):

@@ -27,6 +27,7 @@ from autocompact.stores.leases import expiry, is_held
 from autocompact.stores.rows import LAST_SEQ
 from autocompact.stores.rules import check_commit, check_end, check_numbers, title_of, unknown_record
 from autocompact.stores.sqlite_file import errors, open_reader, open_writer, rewrite, transaction
+from autocompact.stores.sqlite_index import SqliteIndexer as SearchIndexer
 from autocompact.stores.sqlite_tables import Tables
 from autocompact.stores.stamps import milliseconds
 
@@ -69,7 +70,7 @@ class SqliteStore:
             )
         self.path = Path(path).absolute()
         self._clock = clock or SystemClock()
-        self._indexer = _search_indexer() if indexer == "search" else indexer
+        self._indexer = SearchIndexer() if indexer == "search" else indexer
         self._failpoint = failpoint
         self._busy_seconds = busy_seconds
         self._owed: set[int] = set()  # leases that are done with and could not be given back
@@ -366,13 +367,6 @@ class SqliteStore:
 
         await self._writer.run(release)
         self._owed.discard(lease.fence)
-
-
-def _search_indexer() -> SqliteIndexer:
-    # The index reads through this store, so it is the one that imports the other.
-    from autocompact.stores import sqlite_index
-
-    return sqlite_index.SqliteIndexer()
 
 
 def _nothing(_: Connection) -> None:

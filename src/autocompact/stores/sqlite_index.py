@@ -41,9 +41,9 @@ from autocompact.core.search import (
 from autocompact.errors import StoreCorrupt
 from autocompact.ports import Hit, Key
 from autocompact.stores.connection import Connection, Cursor, Value
+from autocompact.stores.indexing import SqliteReader
 from autocompact.stores.queries import queries
 from autocompact.stores.rows import place, row_id, row_range
-from autocompact.stores.sqlite import SqliteStore
 
 BUDGET = 1_500
 """Places that are read for the rare terms together, and for each common one: about a millisecond each time. Reading
@@ -105,7 +105,7 @@ class SqliteIndexer:
 class SqliteIndex:
     """Implements `Index` on the file of a store that was opened with `SqliteIndexer`."""
 
-    def __init__(self, store: SqliteStore) -> None:
+    def __init__(self, store: SqliteReader) -> None:
         self._store = store
 
     async def search(

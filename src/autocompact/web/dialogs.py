@@ -12,8 +12,8 @@ from nicegui.events import GenericEventArguments
 from autocompact.chat import ModelChoice
 from autocompact.chat.views import ConversationLine
 from autocompact.compaction.record import Compaction
-from autocompact.compactor.deletion import STAYS, Traces
-from autocompact.compactor.records import Comparison
+from autocompact.engine.deletion import STAYS, Traces
+from autocompact.engine.records import Comparison
 from autocompact.ledger.entries import Entry
 from autocompact.library.outgoing import ExportFormat
 from autocompact.web.addresses import export_address

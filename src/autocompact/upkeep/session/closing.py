@@ -9,7 +9,7 @@ from pathlib import Path
 from autocompact.compaction.modes import SESSION_LAYER, Mode
 from autocompact.compaction.record import Compaction
 from autocompact.compaction.transcript import view
-from autocompact.compactor import Compactor
+from autocompact.engine import Compactor
 from autocompact.memory.archive_entries import Archived
 from autocompact.memory.context_archive import ArchiveEntry
 from autocompact.memory.session import tasks_in_summary

@@ -1,0 +1,65 @@
+"""What a compaction has to reach: limits, sizes, and what must stay."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from autocompact.compaction.pricing import Pace
+from autocompact.compaction.record import Placement, Rung, Trigger
+from autocompact.core.messages import Message
+from autocompact.core.redacted import EMPTY
+from autocompact.core.redaction import Redacted
+from autocompact.core.tokens import Cost
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """What a compaction has to reach.
+
+    Attributes:
+        limit: tokens that the context may take at most, overhead included (window less output reserve).
+        target: tokens that it should take, at most the limit; a step that only fits the limit is taken when none fits
+            the target.
+        summary_tokens: size of summary plus ledger.
+        cap_tokens: of a model's summary; a longer one is shortened by sentences. 0 if nothing but ``summary_tokens``
+            limits it.
+        request_tokens: of the last request; a longer one is shown by its beginning and end. 0 if it stays whole.
+        tail_tokens: recent messages that stay verbatim, and at least the results that the model has not seen yet, which
+            may exceed the target; 0 folds everything but a request that nobody answered.
+        max_bytes: of the request on the wire; 0 if nothing limits it.
+        max_images: in the request; 0 if nothing limits them.
+        overhead: what the request holds besides the messages (tool schemas, a system prompt outside of the log).
+        pins: messages (``seq``) that must stay verbatim.
+        notes: texts that must stand in the summary verbatim, whatever its budget.
+        placement: where the summary goes.
+        focus: what the summary should concentrate on.
+        first_rung: the step to begin with; a person who asks for a compaction wants at least a summary.
+        inline_request: the last request stands inside the summary message instead of after it (the coding
+            agent's form: system prompt plus one user message).
+        request: the last request where an earlier compaction put it inside its summary message, so that the
+            context does not show it any more. It stands inside of this summary as well.
+        trigger: why it runs, for the receipt.
+        pace: the requests that follow, by which steps are priced; None takes the first step that reaches the target.
+    """
+
+    limit: int
+    target: int
+    summary_tokens: int
+    tail_tokens: int
+    cap_tokens: int = 0
+    request_tokens: int = 0
+    max_bytes: int = 0
+    max_images: int = 0
+    overhead: Cost = field(default_factory=Cost)
+    pins: frozenset[int] = frozenset()
+    notes: tuple[Redacted, ...] = ()
+    placement: Placement = "user"
+    focus: Redacted = EMPTY
+    first_rung: Rung = "mask"
+    inline_request: bool = False
+    request: Message | None = None
+    trigger: Trigger = "threshold"
+    pace: Pace | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "target", min(self.target, self.limit))

@@ -1,0 +1,65 @@
+"""Opens and deletes the conversations of one application."""
+
+from __future__ import annotations
+
+from autocompact.engine.accepted import check_name
+from autocompact.engine.conversation import Conversation
+from autocompact.engine.deletion import delete_conversation
+from autocompact.engine.shared import Shared
+from autocompact.ports import Key
+
+
+class Compactor(Shared):
+    """Keeps conversations within the window.
+
+    Args:
+        store: where logs and records are kept.
+        model: the conversations' own model, which also makes the summaries; None makes them offline. A function that
+            takes messages and returns text is one too (`autocompact.models.function.FunctionModel`).
+        summary_model: another (cheaper) model for summaries.
+        mode: when and how to compact.
+        window: tokens of the model's window; None goes by what the model says, or by its name.
+        windows: windows of models by the beginning of their names; they go before the table of known models.
+        reserve: tokens kept for the reply; None takes a share of the window.
+        counter: counts tokens; None takes the one that suits the model.
+        memory_folder: where CONTEXT_ARCHIVE.md gets an entry per compaction, and DECISIONS.md is read from.
+        keep_metrics: keep the figures of each compaction with its entry.
+        clock: what time it is.
+
+    With ``async with`` it closes store and models at the end.
+
+    Raises:
+        InvalidInput: a store, model, mode, figure or skill that cannot be used: the message says what one is.
+    """
+
+    async def open(self, conversation_id: str, *, namespace: str = "default") -> Conversation:
+        """The conversation of that name, a new one if there is none.
+
+        Raises:
+            InvalidInput: it is no name, or the compactor was closed.
+            StoreError: it cannot be read.
+        """
+        self.check_open()
+        check_name(conversation_id, of="a conversation")
+        check_name(namespace, of="a namespace")
+        return await Conversation.load(self, Key(conversation=conversation_id, namespace=namespace))
+
+    async def delete(self, conversation_id: str, *, namespace: str = "default") -> bool:
+        """Delete a conversation everywhere: log, compactions, search index, and its entries in memory folders.
+
+        The store's file is written anew without it, which takes time in proportion to all that it holds. What other
+        places have (exports, backups, DONE.md, the model's provider) stays, see `autocompact.engine.deletion.STAYS`.
+
+        Returns:
+            Whether there was one.
+
+        Raises:
+            InvalidInput: CONTEXT_ARCHIVE.md names it in lines that are no entry; nothing was deleted.
+            MemoryInUse: another process is at the memory folder for long.
+            StoreError: the store or an archive cannot be used; delete it again.
+        """
+        folders = () if self.memory_folder is None else (self.memory_folder,)
+        key = Key(conversation=conversation_id, namespace=namespace)
+        existed = await delete_conversation(self.store, key, folders=folders)
+        await self.store.purge()
+        return existed

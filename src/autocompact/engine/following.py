@@ -1,0 +1,199 @@
+"""A conversation that its caller holds as a list: what of the list the log does not have yet.
+
+A framework or a client keeps the messages itself and brings all of them each time. What it brings is the truth: the log
+is made equal to it. Messages that follow are appended; one that was edited, and a list that was cut short or replaced,
+take the place of what they differ from (`Message.replaces`), so that the log keeps both.
+
+Equal means: the same JSON, whatever the order of its members. Marks for the prompt cache, which clients move, and whether
+a lone text is a string or a list of one block do not count (`autocompact.wire.canonical`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from autocompact.core.messages import Dialect, Message, Usage
+from autocompact.core.usage import Load
+from autocompact.core.validity import check_message
+from autocompact.engine.replica import TRIES, Replica
+from autocompact.errors import Conflict
+from autocompact.off_loop import off_loop_if
+from autocompact.wire import Renderer, check_raw, render_message
+from autocompact.wire.canonical import says_the_same
+from autocompact.wire.items import Items
+
+LARGE_JSON = 100_000
+"""Bytes of messages that are parsed on the loop at most, which takes 1 ms."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Followed:
+    """The log as the list that it was made from.
+
+    Attributes:
+        seqs: number of the message that stands for each item.
+        raws: the JSON of each item; b"" for a message that the dialect cannot say as one item.
+        end: ``seq`` of the last message of the log; another one means that others wrote to it.
+    """
+
+    seqs: tuple[int, ...] = ()
+    raws: tuple[bytes, ...] = ()
+    end: int = 0
+
+    @classmethod
+    def of(cls, log: Iterable[Message], *, dialect: Dialect) -> Followed:
+        """What the messages of a whole log stand for."""
+        log = tuple(log)
+        live: list[Message] = []
+        for message in log:
+            if message.replaces is not None:
+                del live[bisect_left(live, message.replaces, key=lambda one: one.seq) :]
+            live.append(message)
+        return cls(
+            seqs=tuple(message.seq for message in live),
+            raws=tuple(_said(message, dialect=dialect) for message in live),
+            end=log[-1].seq if log else 0,
+        )
+
+    def place(self, seq: int) -> int | None:
+        """The index of the item that message ``seq`` stands for; None if there is none."""
+        place = bisect_left(self.seqs, seq)
+        return place if place < len(self.seqs) and self.seqs[place] == seq else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What makes the log equal to a list.
+
+    Attributes:
+        start: items at the beginning of the list that stay as they are; those from here on are appended.
+        replaces: ``seq`` of the message from which on the log is replaced; None if the list goes on from its end.
+    """
+
+    start: int
+    replaces: int | None = None
+
+    def followed(self, before: Followed, raws: Sequence[bytes]) -> Followed:
+        """The log once it was carried out."""
+        new = range(before.end + 1, before.end + 1 + len(raws) - self.start)
+        return Followed(seqs=(*before.seqs[: self.start], *new), raws=tuple(raws), end=before.end + len(new))
+
+
+def change(followed: Followed, raws: Sequence[bytes]) -> Change:
+    """What makes the log equal to the list of these items.
+
+    A list that was only cut short has nothing to append that could take the place of what is gone: its last item is
+    appended once more.
+
+    Args:
+        followed: the log.
+        raws: at least one.
+    """
+    before = followed.raws
+    start = _alike(before, raws)
+    if start == len(before):
+        return Change(start=start)
+    start = min(start, len(raws) - 1)
+    return Change(start=start, replaces=followed.seqs[start])
+
+
+class Following:
+    """Makes the log equal to the list that a caller brings, and keeps what the next call needs.
+
+    Args:
+        replica: the conversation's log and state.
+
+    Attributes:
+        lock: held while a list is taken over.
+        followed: the log as the list that came last; None if it is not known.
+        rewrites: of the conversation's state when that was so.
+        dialect: of that list.
+        renderer: renders the contexts in that dialect.
+        sent: the request that came of it last; None before the first one.
+        usage: what was reported for that request, until the list brings the reply.
+    """
+
+    def __init__(self, replica: Replica) -> None:
+        self._replica = replica
+        self.lock = asyncio.Lock()
+        self.followed: Followed | None = None
+        self.rewrites = 0
+        self.dialect: Dialect = "openai_chat"
+        self.renderer = Renderer(self.dialect)
+        self.sent: Load | None = None
+        self.usage: Usage | None = None
+
+    def use(self, dialect: Dialect) -> None:
+        """Go on in another dialect."""
+        if dialect != self.dialect:
+            self.dialect, self.renderer, self.followed = dialect, Renderer(dialect), None
+
+    async def take_over(self, items: Items) -> Followed:
+        """The log once it is equal to ``items``.
+
+        Raises:
+            InvalidRequest: one of them is not what the API describes.
+            Conflict: others write to it all the time.
+        """
+        replica, tries = self._replica, TRIES
+        while True:
+            followed = self.followed
+            if followed is None or (followed.end, self.rewrites) != (len(replica), replica.state.rewrites):
+                followed = Followed.of(await replica.history(), dialect=items.dialect)
+            todo = change(followed, items.raws)
+            large = sum(map(len, items.raws[todo.start :])) > LARGE_JSON
+            new = await off_loop_if(large, partial(self._added, items, todo))
+            for message in new:
+                check_message(message)
+            try:
+                await replica.extend(new, after=followed.end, check=check_raw)
+            except Conflict:
+                tries -= 1
+                if not tries:
+                    raise
+                await replica.sync()
+                self.followed = None
+            else:
+                self.followed = todo.followed(followed, items.raws)
+                self.rewrites = replica.state.rewrites
+                return self.followed
+
+    def _added(self, items: Items, todo: Change) -> tuple[Message, ...]:
+        """The messages to append; the first reply among them brings the usage that was reported for it.
+
+        Raises:
+            InvalidRequest: one of them is not what the API describes.
+        """
+        new = items.messages(todo.start)
+        if new and todo.replaces is not None:
+            new = (replace(new[0], replaces=todo.replaces), *new[1:])
+        return _with_usage(new, self.usage)
+
+
+def _with_usage(messages: Sequence[Message], usage: Usage | None) -> tuple[Message, ...]:
+    place = next((place for place, message in enumerate(messages) if message.role == "assistant"), None)
+    if usage is None or place is None:
+        return tuple(messages)
+    return (*messages[:place], replace(messages[place], usage=usage), *messages[place + 1 :])
+
+
+def _alike(one: Sequence[bytes], other: Sequence[bytes]) -> int:
+    """How many items two lists have in common at their beginning."""
+    length = min(len(one), len(other))
+    if one[:length] == other[:length]:
+        return length
+    return next(
+        (place for place in range(length) if not (one[place] and says_the_same(one[place], other[place]))),
+        length,
+    )
+
+
+def _said(message: Message, *, dialect: Dialect) -> bytes:
+    try:
+        return render_message(message, dialect=dialect)
+    except ValueError:
+        return b""

@@ -1,0 +1,197 @@
+"""What the conversations of one application share: store, models, mode, budget, clock, listeners.
+
+It knows no conversation. `autocompact.engine.compactor.Compactor` is this and what opens and deletes them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol, Self, runtime_checkable
+
+from autocompact.compaction.modes import DEFAULT, Mode
+from autocompact.core.figures import check_whole, check_windows
+from autocompact.core.messages import Message, text_message
+from autocompact.core.prices import CacheRates, cache_rates
+from autocompact.core.redacted import EMPTY
+from autocompact.core.redaction import Redacted, redact
+from autocompact.core.tokens import Counter
+from autocompact.core.windows import DEFAULT_WINDOW, budget_for, window_for
+from autocompact.engine.accepted import (
+    checked_clock,
+    checked_counter,
+    checked_mode,
+    checked_model,
+    checked_store,
+)
+from autocompact.engine.guarded import GuardedModel
+from autocompact.engine.summariser import Summariser
+from autocompact.errors import InvalidInput, log_data
+from autocompact.events import Subscriber, Subscribers
+from autocompact.models.function import Function
+from autocompact.ports import Behind, Clock, ConversationStore, Model, SystemClock
+from autocompact.skills import load_skill
+from autocompact.vocabulary import default_counter
+
+log = logging.getLogger("autocompact")
+
+
+class Shared:
+    """Holds what conversations share, and closes it. See `Compactor` for the arguments.
+
+    Attributes:
+        store: where logs and records are kept.
+        model: the conversations' own model; None if there is none.
+        mode: when and how to compact.
+        behind: the store, if it takes messages at once and writes them later; else None.
+        budget: tokens of the window, and the reserve for the reply.
+        counter: counts tokens.
+        memory_folder: where CONTEXT_ARCHIVE.md gets an entry per compaction; None for no archive.
+        keep_metrics: keep the figures of each compaction with its entry.
+        clock: what time it is.
+        subscribers: are notified of every event.
+        tasks: what runs in the background.
+        holder: names this object in the leases that it takes.
+    """
+
+    def __init__(
+        self,
+        store: ConversationStore,
+        *,
+        model: Model | Function | None = None,
+        summary_model: Model | Function | None = None,
+        mode: Mode = DEFAULT,
+        window: int | None = None,
+        windows: Mapping[str, int] | None = None,
+        reserve: int | None = None,
+        counter: Counter | None = None,
+        memory_folder: str | Path | None = None,
+        keep_metrics: bool = True,
+        clock: Clock | None = None,
+    ) -> None:
+        self.store = checked_store(store)
+        self.model = checked_model(model, name="model")
+        self.mode = checked_mode(mode)
+        self.behind = store if isinstance(store, Behind) else None
+        name = self.model.name if self.model else ""
+        if windows is not None:
+            check_windows(windows)
+        own = _window_of(self.model, windows) if window is None else window
+        self.budget = budget_for(name, window=own, reserve=reserve, overrides=windows)
+        self.counter = checked_counter(counter) or default_counter(name)
+        self.memory_folder = None if memory_folder is None else Path(memory_folder)
+        self.keep_metrics = keep_metrics
+        self.clock = checked_clock(clock) or SystemClock()
+        self.subscribers = Subscribers()
+        self.tasks: set[asyncio.Task[None]] = set()
+        self.holder = uuid.uuid4().hex
+        self._closed = False
+        self._windows = windows
+        self._summary_model = checked_model(summary_model, name="summary_model")
+        self._skill = load_skill(mode.skill)
+
+    @property
+    def model_name(self) -> str:
+        """The conversations' model, "" if there is none."""
+        return self.model.name if self.model else ""
+
+    @property
+    def has_summary_model(self) -> bool:
+        """True if a model makes the summaries, which takes its time."""
+        return (self._summary_model or self.model) is not None
+
+    @cached_property
+    def rates(self) -> CacheRates | None:
+        """What the prompt cache of the conversations' model costs; None if that is not known."""
+        return cache_rates(self.model_name)
+
+    def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
+        """Call ``subscriber`` with every event; returns the function that ends it."""
+        return self.subscribers.subscribe(subscriber)
+
+    def summariser(self, tools: bytes | None, *, system: str = "") -> Summariser | None:
+        """Who makes summaries; None for offline ones.
+
+        Args:
+            tools: the live request's tool schemas.
+            system: its system prompt, where that stands outside of the log.
+        """
+        model = self._summary_model or self.model
+        if model is None:
+            return None
+        window = _window_of(model, self._windows) or DEFAULT_WINDOW
+        return Summariser(
+            model=GuardedModel(model),
+            skill=self._skill,
+            window=self.budget.window if model is self.model else window,
+            counter=self.counter,
+            live=model is self.model and self.mode.reuse_prefix,
+            cap_tokens=self.mode.cap_tokens,
+            output_tokens=self.mode.output_tokens,
+            tools=tools,
+            outside=self.outside(system),
+            decisions=self._decisions(),
+        )
+
+    def outside(self, system: str) -> tuple[Message, ...]:
+        """A system prompt that stands outside of the log, as the message it is sent as."""
+        return (text_message(0, "system", system),) if system else ()
+
+    def _decisions(self) -> Redacted:
+        path = self.memory_folder / "DECISIONS.md" if self.memory_folder else None
+        try:
+            return redact(path.read_text("utf-8", errors="replace")) if path and path.is_file() else EMPTY
+        except OSError as error:
+            log.warning("DECISIONS.md could not be read", extra=log_data(error))
+            return EMPTY
+
+    def check_open(self) -> None:
+        """Check that it can still be used.
+
+        Raises:
+            InvalidInput: it was closed.
+        """
+        if self._closed:
+            raise InvalidInput(
+                "this compactor was closed: make a new one, and open the conversation with that"
+            )
+
+    async def aclose(self) -> None:
+        """End what runs in the background, then close store and models."""
+        self._closed = True
+        running = tuple(self.tasks)
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        await self.store.aclose()
+        for model in (self.model, self._summary_model):
+            if model is not None:
+                await model.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+def _window_of(model: Model | None, windows: Mapping[str, int] | None) -> int | None:
+    """What is known of a model's window: the caller's table, the model itself, the table of known models."""
+    if model is None:
+        return None
+    own = model.window if isinstance(model, _Bounded) else None
+    if own is not None:
+        check_whole(own, name=f"the window of the model {model.name!r}", least=1)
+    overridden = window_for(model.name, overrides=windows)
+    return overridden if windows and overridden != window_for(model.name) else own or overridden
+
+
+@runtime_checkable
+class _Bounded(Protocol):
+    """A model that says how many tokens it takes."""
+
+    window: int | None

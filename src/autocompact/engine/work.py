@@ -1,0 +1,214 @@
+"""The work of one compaction: under a lease, on a copy of the log, off the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import re
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from autocompact.compaction.goal import Goal
+from autocompact.compaction.ladder import SummaryNeeded, SummaryReply, SummaryRequest, finish, plan
+from autocompact.compaction.record import Compaction
+from autocompact.compaction.transcript import Context, Transcript
+from autocompact.core.messages import Message
+from autocompact.core.redacted import EMPTY
+from autocompact.core.redaction import redact
+from autocompact.engine.summariser import Summariser
+from autocompact.errors import (
+    AutocompactError,
+    CompactionRunning,
+    ModelError,
+    ModelUnavailable,
+    StoreError,
+    log_data,
+)
+from autocompact.ports import Key, Lease, Leases
+from autocompact.stores.leases import LONGEST_SECONDS
+
+T = TypeVar("T")
+
+LEASE_SECONDS = LONGEST_SECONDS
+"""How long a compaction is protected without a sign of life; renewed every third of it."""
+
+CHANGED = "the history changed while it was compacted; the result was thrown away"
+
+_NUMBER = re.compile(r"c(\d+)")
+_FIRST_LOOK, _LATER_LOOK = 0.02, 0.5
+
+log = logging.getLogger("autocompact")
+
+
+async def finished(work: Coroutine[object, object, T]) -> T:
+    """The result of ``work``, which runs to its end also if the caller is cancelled meanwhile.
+
+    So that what is in the store and what is in memory cannot part in the middle of a change.
+    """
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        if not task.done():
+            await asyncio.wait([task])
+        raise
+
+
+def numbered(messages: Iterable[Message], *, after: int) -> tuple[Message, ...]:
+    """The messages with the numbers that follow ``after``."""
+    return tuple(
+        message if message.seq == seq else replace(message, seq=seq, places=())
+        for seq, message in enumerate(messages, after + 1)
+    )
+
+
+def number_of(record: Compaction) -> int:
+    """The number in a record's id ("c3"); 0 where a program of another kind named it."""
+    match = _NUMBER.fullmatch(record.id)
+    return int(match[1]) if match else 0
+
+
+@contextlib.asynccontextmanager
+async def leased(
+    leases: Leases, key: Key, *, holder: str, patience: float = 0.0, seconds: float = LEASE_SECONDS
+) -> AsyncGenerator[Lease]:
+    """The right to compact ``key``, renewed while the block runs.
+
+    Args:
+        leases: who gives it.
+        key: the conversation.
+        holder: who asks.
+        patience: seconds to wait while somebody else has it.
+        seconds: how long it holds without a sign of life.
+
+    Raises:
+        CompactionRunning: somebody else has it.
+    """
+    lease = await _acquired(
+        lambda: leases.acquire(key, holder=holder, seconds=seconds), leases, patience=patience
+    )
+    heart = asyncio.create_task(_beat(leases, lease, seconds=seconds))
+    try:
+        yield lease
+    finally:
+        heart.cancel()
+        await finished(_released(leases, lease, heart=heart))
+
+
+async def _acquired(
+    acquire: Callable[[], Coroutine[object, object, Lease | None]], leases: Leases, *, patience: float
+) -> Lease:
+    waited, pause = 0.0, _FIRST_LOOK
+    while True:
+        asking = asyncio.ensure_future(acquire())
+        try:
+            lease = await asyncio.shield(asking)
+        except asyncio.CancelledError:
+            await finished(_release_when_given(leases, asking))
+            raise
+        if lease is not None:
+            return lease
+        if waited >= patience:
+            raise CompactionRunning(
+                "this conversation is being compacted already: wait for it to end, then try again"
+            )
+        await asyncio.sleep(pause)
+        waited, pause = waited + pause, min(2 * pause, _LATER_LOOK)
+
+
+async def _release_when_given(leases: Leases, asking: asyncio.Future[Lease | None]) -> None:
+    with contextlib.suppress(StoreError):
+        if (lease := await asking) is not None:
+            await leases.release(lease)
+
+
+async def _released(leases: Leases, lease: Lease, *, heart: asyncio.Task[None]) -> None:
+    """Wait for the last beat, so that none comes after; a lease that cannot be released expires."""
+    await asyncio.wait([heart])
+    try:
+        await leases.release(lease)
+    except StoreError as error:
+        log.warning("a lease could not be released", extra=log_data(error))
+
+
+async def _beat(leases: Leases, lease: Lease, *, seconds: float) -> None:
+    while True:
+        await asyncio.sleep(seconds / 3)
+        try:
+            if not await leases.renew(lease, seconds=seconds):
+                return
+        except StoreError as error:
+            log.warning("a lease could not be renewed", extra=log_data(error))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionResult:
+    """How a compaction ended.
+
+    Attributes:
+        success: True if another context is active now.
+        message: a sentence for a person.
+        summary: the active summary, "" if there is none.
+        record: the compaction, None if nothing was done.
+        error: what went wrong, None if nothing did.
+    """
+
+    success: bool
+    message: str
+    summary: str = ""
+    record: Compaction | None = None
+    error: AutocompactError | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """Everything one compaction needs; it reads nothing else, so the conversation can go on meanwhile.
+
+    Attributes:
+        log: a copy.
+        active: the active compaction.
+        context: the context of ``log`` under ``active``.
+        goal: what to reach.
+        summariser: who is asked for the summary; None makes it offline.
+        must_fit: the next request would not fit: if the model fails, the offline summary has to do.
+        request: ``seq`` of the user's last request where the context does not show it; 0 where it does.
+        rewrites: of the state when the copy was made, see `Replica.check_same_log`.
+    """
+
+    log: Transcript
+    active: Compaction | None
+    context: Context
+    goal: Goal
+    summariser: Summariser | None
+    must_fit: bool
+    request: int = 0
+    rewrites: int = 0
+
+    async def run(self) -> Compaction | None:
+        """The record to commit, None if there is nothing to gain.
+
+        Raises:
+            ModelError: the model did not answer, or with nothing of use, and nothing forces us to go on without.
+            IncompressibleContext: what must stay does not fit.
+        """
+        planned = await asyncio.to_thread(plan, self.log, self.goal, active=self.active, context=self.context)
+        if not isinstance(planned, SummaryNeeded):
+            return planned
+        reply = await self._reply(planned.request)
+        return await asyncio.to_thread(finish, planned, reply)
+
+    async def _reply(self, request: SummaryRequest) -> SummaryReply | None:
+        if self.summariser is None:
+            return None
+        name = self.summariser.model.name
+        try:
+            reply = await self.summariser.summarise(request)
+        except ModelError as error:
+            if not self.must_fit:
+                raise
+            return SummaryReply(text=EMPTY, model=name, problem=redact(str(error)))
+        if reply.problem and not self.must_fit:
+            raise ModelUnavailable(f"the summary of {name!r} is of no use: {reply.problem}")
+        return reply
