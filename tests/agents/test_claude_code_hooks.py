@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from autocompact.agents.hook import GIVEN, PENDING, answered
+from autocompact.agents.hook import answered
+from autocompact.agents.hook_files import GIVEN, PENDING
 from autocompact.agents.hook_state import HookState, Receipt
 from autocompact.agents.pinned import pin
 from autocompact.agents.repairing import BLOCK_TOKENS

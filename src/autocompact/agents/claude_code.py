@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
 
-from autocompact.agents.hook import BLIND, GIVEN, GROWN, PENDING
+from autocompact.agents.hook_files import BLIND, GIVEN, GROWN, PENDING
 from autocompact.agents.hook_state import Block, HookState, Prepared, Receipt, size_of
 from autocompact.agents.pinned import pinned_in
 from autocompact.agents.repairing import BLIND_TOKENS, BLOCK_TOKENS, LEAST_REST, block

@@ -19,6 +19,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from autocompact.agents.hook_files import BLIND, GIVEN, GROWN, PENDING
+
 if TYPE_CHECKING:
     from autocompact.agents.claude_code import Hook
 
@@ -26,13 +28,7 @@ WORK = "work"
 """First argument of the process that does what takes longer."""
 
 NO_ARCHIVE, WITH_TOOLS = "--no-archive", "--with-tools"
-GIVEN, PENDING, BLIND = "given.json", "pending.json", "blind.json"
-"""Texts beside a summary: one that was given, one that waits for its turn, one that was made before the summary."""
-
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
-GROWN = 65_536
-"""Bytes by which a transcript may have grown since it was read: notes of the program, not the agent's work."""
-
 TAIL = 262_144
 """Bytes at the end of a transcript in which the summary of its compaction is looked for."""
 
