@@ -1,4 +1,4 @@
-"""A chat for Jupyter notebooks, compacted by what the provider reports: ``pip install "autocompact[notebook]"``.
+"""A chat for Jupyter notebooks, compacted by what the provider reports: the extra ``notebook``.
 
     from autocompact.notebook import Chat
 
@@ -36,6 +36,7 @@ from autocompact.compaction.record import Compaction, Receipt
 from autocompact.engine import CompactionResult
 from autocompact.errors import AutocompactError, InvalidInput, ModelError
 from autocompact.events import CompactionCompleted, CompactionStarted
+from autocompact.extras import install_command
 
 T = TypeVar("T")
 
@@ -46,7 +47,6 @@ _NOTICE = "border-left:3px solid #c80;padding:.3em .8em;margin:.5em 0"
 _SHOWN = 20
 _PAUSE = 0.05
 """Seconds in which what is heard is drawn together."""
-_MISSING = 'a chat in a notebook needs further packages: pip install "autocompact[notebook]"'
 
 
 class Chat:
@@ -216,7 +216,9 @@ def _module(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
-        raise ImportError(_MISSING) from error
+        raise ImportError(
+            f"a chat in a notebook needs further packages: {install_command('notebook')}"
+        ) from error
 
 
 def _needed() -> None:

@@ -104,17 +104,6 @@ async def test_a_key_that_was_given_is_not_printed(home: Path) -> None:
         assert await status(address, {}) == 401
 
 
-async def test_without_the_sdk_it_says_what_to_install(tmp_path: Path) -> None:
-    script = (
-        "import sys; sys.modules['mcp'] = None; from autocompact.cli import main; sys.exit(main(['mcp']))"
-    )
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", script), stderr=asyncio.subprocess.PIPE, env=environment(tmp_path)
-    )
-    said = (await process.communicate())[1].decode()
-    assert (process.returncode, 'pip install "autocompact[mcp]"' in said) == (2, True)
-
-
 async def test_a_port_that_is_taken_is_named(home: Path) -> None:
     async with serving(home) as (address, _):
         port = address.split(":")[2].split("/")[0]

@@ -22,6 +22,7 @@ from autocompact.chat.loop_thread import LoopThread
 from autocompact.chat.offline import LABEL
 from autocompact.chat.views import MeterReading
 from autocompact.errors import InvalidInput, ModelError
+from autocompact.extras import install_command
 from autocompact.notebook import Chat, Shown, meter_html
 from autocompact.testing import FakeProvider, Received
 from examples.make_notebook import NOTEBOOK, notebook
@@ -240,7 +241,5 @@ def test_hostile_words_are_shown_as_words() -> None:
 def test_without_the_extra_the_error_names_it() -> None:
     program = "import sys; sys.modules['ipywidgets'] = None; from autocompact.notebook import Chat; Chat()"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert (
-        'ImportError: a chat in a notebook needs further packages: pip install "autocompact[notebook]"'
-        in (done.stderr)
-    )
+    said = f"ImportError: a chat in a notebook needs further packages: {install_command('notebook')}"
+    assert said in done.stderr

@@ -13,8 +13,7 @@ from importlib.util import find_spec
 from autocompact.chat.loading import LOADING
 from autocompact.chat.model_choices import Access
 from autocompact.chat.responder import ModelRequest, Piece, Responder
-
-MISSING = 'talking to models needs further packages: pip install "autocompact[chat]"'
+from autocompact.extras import install_command
 
 
 class LazyResponder:
@@ -32,7 +31,7 @@ class LazyResponder:
     def __init__(self, found: Access, *, extra: Mapping[str, object], silence: float) -> None:
         sdk = "anthropic" if found.choice.provider == "anthropic" else "openai"
         if find_spec("pydantic_ai") is None or find_spec(sdk) is None:
-            raise ImportError(MISSING)
+            raise ImportError(f"talking to models needs further packages: {install_command('chat')}")
         self._loaded: Future[Responder] = Future()
         # a daemon: a program that is left at once does not wait for it
         loading = threading.Thread(

@@ -9,6 +9,7 @@ import click
 from autocompact.cli.defaults import loaded
 from autocompact.cli.gateway_options import as_settings, gateway_options
 from autocompact.errors import InvalidInput
+from autocompact.extras import install_command
 
 
 @click.command()
@@ -78,6 +79,6 @@ def _installed() -> None:
         import autocompact.gateway as gateway
     except ImportError as error:
         raise InvalidInput(
-            f'the gateway is not installed: pip install "autocompact[gateway]" ({error.name})'
+            f"the gateway is not installed: {install_command('gateway')} ({error.name})"
         ) from error
     del gateway

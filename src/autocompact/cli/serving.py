@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from autocompact.cli.terminal import tell
 from autocompact.errors import InvalidInput
+from autocompact.extras import install_command
 
 if TYPE_CHECKING:
     from autocompact.gateway import Gateway
@@ -138,6 +139,6 @@ def _page(settings: Settings, gateway: Gateway) -> Application | None:
     except ImportError as error:
         if (error.name or "").startswith("autocompact"):
             raise
-        tell(f'For the chat page: pip install "autocompact[chat]" ({error.name} is missing)')
+        tell(f"For the chat page: {install_command('chat')} ({error.name} is missing)")
         return None
     return page_of(settings, secret=gateway.config.namespace_key)

@@ -8,3 +8,13 @@ this computer, or one in our own store. What is given out has no secrets and a b
 - `answers`: what each tool answers.
 - `server`: registers it all with the SDK, and serves it. Needs the extra ``mcp``.
 """
+
+from importlib.util import find_spec
+
+from autocompact.extras import install_command
+
+for _needed in ("mcp", "pydantic"):
+    if find_spec(_needed) is None:
+        raise ImportError(
+            f"for the MCP server: {install_command('mcp')} ({_needed} is missing)", name=_needed
+        )

@@ -10,6 +10,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
+from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ResourceError, ToolError
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS, ToolAnnotations
+from pydantic import Field
 
 from autocompact.core.lookup import WITH_TOOLS
 from autocompact.core.redaction import redact
@@ -17,24 +22,12 @@ from autocompact.core.tokens import Estimator, truncated
 from autocompact.errors import AutocompactError
 from autocompact.ledger.rendering import render
 from autocompact.ledger.summary import frame_beside, offline_summary
+from autocompact.mcp import answers
 from autocompact.mcp.conversations import Conversations
 from autocompact.mcp.tools import MOST_TOKENS, REPAIR_TOKENS, Tools, compactions, context_of
 from autocompact.off_loop import off_loop
 from autocompact.recall import MOST_AROUND, MOST_RESULTS, PAGE_TOKENS, RESULTS
 from autocompact.skills import load_skill
-
-try:
-    from mcp.server import MCPServer
-    from mcp.server.mcpserver.exceptions import ResourceError, ToolError
-    from mcp.shared.exceptions import MCPError
-    from mcp_types import INVALID_PARAMS, ToolAnnotations
-    from pydantic import Field
-except ImportError as error:
-    raise ImportError(
-        f'for the MCP server: pip install "autocompact[mcp]" ({error.name} is missing)', name=error.name
-    ) from error
-
-from autocompact.mcp import answers
 
 INSTRUCTIONS = """\
 What left your context is not lost. memory_search finds it in the record of this session, memory_expand opens a reference \

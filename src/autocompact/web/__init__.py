@@ -9,13 +9,15 @@ Raises:
 
 from __future__ import annotations
 
+from autocompact.extras import install_command
+
 try:
     from autocompact.web.app import page_app
 except ImportError as error:
     if (error.name or "").startswith("autocompact"):
         raise
     raise ImportError(
-        f'the page is not installed: pip install "autocompact[chat,gateway]" ({error.name})', name=error.name
+        f"the page is not installed: {install_command('chat,gateway')} ({error.name})", name=error.name
     ) from error
 
 __all__ = ["page_app"]

@@ -18,6 +18,7 @@ from typing import Any, Protocol, Self
 
 from autocompact.chat.loading import LOADING
 from autocompact.chat.tools.box import Tool
+from autocompact.extras import install_command
 
 START_SECONDS = 30.0
 """Seconds that a server has to start."""
@@ -107,7 +108,7 @@ async def _servers(file: Path) -> Mapping[str, Server]:
     try:
         load: Callable[[Path], Mapping[str, Server]] = await asyncio.to_thread(_import_client)
     except ImportError as error:
-        raise ImportError('MCP servers need further packages: pip install "autocompact[chat]"') from error
+        raise ImportError(f"MCP servers need further packages: {install_command('chat')}") from error
     return load(file)
 
 

@@ -1,0 +1,54 @@
+"""What is said where an extra is missing can be run as it stands."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from autocompact.extras import Origin, command_for, install_command
+from tests.house.source import ROOT
+
+_WHEEL = "https://host/autocompact-0.1.0-py3-none-any.whl"
+
+
+@pytest.mark.parametrize(
+    ("origin", "command"),
+    [
+        ({}, 'pip install "autocompact[chat]"'),
+        ({"url": "file:///srv/my%20code", "dir_info": {}}, 'pip install "/srv/my code[chat]"'),
+        ({"url": "file:///srv/code", "dir_info": {"editable": True}}, 'pip install -e "/srv/code[chat]"'),
+        ({"url": "file:///srv/a.whl", "archive_info": {}}, 'pip install "/srv/a.whl[chat]"'),
+        ({"url": _WHEEL, "archive_info": {}}, f'pip install "autocompact[chat] @ {_WHEEL}"'),
+        (
+            {"url": "https://host/repo", "vcs_info": {"vcs": "git", "commit_id": "1"}},
+            'pip install "autocompact[chat] @ git+https://host/repo"',
+        ),
+    ],
+)
+def test_the_command_installs_from_where_it_was_installed_from(origin: object, command: str) -> None:
+    assert command_for("chat", origin=msgspec.convert(origin, Origin)) == command
+
+
+def test_in_a_checkout_it_is_the_checkout() -> None:
+    *_, what = shlex.split(install_command("chat,gateway"))
+    assert Path(what.removesuffix("[chat,gateway]")).resolve() == ROOT.resolve()
+
+
+@pytest.mark.parametrize(
+    ("missing", "arguments", "extra"),
+    [("starlette", ("serve",), "gateway"), ("mcp", ("mcp",), "mcp"), ("pydantic", ("mcp",), "mcp")],
+)
+def test_a_command_without_its_extra_names_it(missing: str, arguments: tuple[str, ...], extra: str) -> None:
+    program = (
+        f"import sys; sys.modules[{missing!r}] = None; from autocompact.cli import main; "
+        f"sys.exit(main({list(arguments)!r}))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert install_command(extra) in done.stderr
+    assert done.stderr.count("\n") == 1
