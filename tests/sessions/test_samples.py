@@ -12,7 +12,7 @@ import pytest
 
 from autocompact.core.messages import Image, Message, Reasoning, Usage
 from autocompact.errors import UnreadableSession
-from autocompact.sessions import KNOWN, LABELS, Session, read_session
+from autocompact.sessions import KNOWN, LABELS, Format, Session, read_session
 from tests.sessions.samples import (
     CALLS,
     FAILED,
@@ -419,3 +419,73 @@ def test_edit_blocks_of_aider_are_calls_and_what_it_printed_says_whether_they_we
 def test_readme_help_and_guide_name_every_format(document: str) -> None:
     text = (Path(__file__).parents[2] / document).read_text(encoding="utf-8")
     assert [label for label in LABELS.values() if label.split()[0] not in text] == []
+
+
+_USE: dict[str, Any] = {"type": "tool_use", "id": "t1", "name": "run", "input": {}}
+_REPLY: Any = {
+    "id": "msg_1",
+    "type": "message",
+    "role": "assistant",
+    "content": [{"type": "text", "text": "ok"}, _USE],
+}
+_RESULT: Any = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "out"}]}
+_CALL: Any = {"id": "c1", "type": "function", "function": {"name": "run", "arguments": "{}"}}
+_CALLED: list[Any] = [
+    {"role": "user", "content": "fix it"},
+    {"role": "assistant", "content": None, "tool_calls": [_CALL]},
+    {"role": "tool", "tool_call_id": "c1", "content": "out"},
+]
+
+
+@pytest.mark.parametrize(
+    ("document", "format"),
+    [
+        ([{"role": "user", "content": "fix it"}, _REPLY, _RESULT], "anthropic"),
+        ([_CALLED[0], _CALLED[1] | {"type": "message"}, _CALLED[2]], "openai"),
+        ({"sessionId": "s", "messages": _CALLED}, "openai"),
+        ({"working_dir": "/x", "description": "d", "messages": _CALLED}, "openai"),
+        ({"contents": [], "messages": _CALLED}, "openai"),
+        ({"sessionId": "s", "messages": [{"type": "human", "data": {"content": "hi"}}]}, "langchain"),
+    ],
+)
+def test_what_only_looks_like_another_format_keeps_its_own_reader(
+    document: object, format: Format, tmp_path: Path
+) -> None:
+    session = _read(document, tmp_path)
+    assert (session.format, session.skipped) == (format, ())
+    calls = [call.id for message in session.messages for call in message.calls]
+    assert [r.call_id for message in session.messages for r in message.results] == calls
+
+
+def test_chat_lines_with_a_time_are_not_those_of_goose(tmp_path: Path) -> None:
+    made = [
+        {"role": "user", "content": "fix it", "created": 1},
+        {"role": "assistant", "content": "ok", "created": 2},
+    ]
+    assert _read(lines(list[object](made)), tmp_path).format == "openai"
+
+
+@pytest.mark.parametrize("name", ["aider", "cursor"])
+def test_texts_of_windows_are_read_alike(name: str, tmp_path: Path) -> None:
+    content = SAMPLES[name][1]
+    usual = _read(content, tmp_path)
+    assert _read(b"\xef\xbb\xbf" + content.replace(b"\n", b"\r\n"), tmp_path).messages == usual.messages
+
+
+def test_results_of_claude_ai_belong_to_the_calls_that_they_name(tmp_path: Path) -> None:
+    chat = json.loads(SAMPLES["claude.ai"][1])[0]
+    chat["chat_messages"][1]["content"] = [
+        {"type": "tool_use", "id": "t1", "name": "artifacts", "input": {}},
+        {"type": "tool_use", "id": "t2", "name": "web", "input": {}},
+        {"type": "tool_result", "tool_use_id": "t2", "name": "web", "content": "WEB"},
+    ]
+    session = _read(chat, tmp_path)
+    assert [(r.call_id, r.text) for m in session.messages for r in m.results] == [("t2", "WEB")]
+
+
+def test_thinking_that_is_never_closed_stays_text_and_costs_nothing(tmp_path: Path) -> None:
+    history = (
+        "# aider chat started at 2026-03-01 10:00:00\n\n#### go  \n\n"
+        + "<thinking-content-7>\nabc\n" * 20_000
+    )
+    assert _read(history.encode(), tmp_path).messages[-1].text.count("abc") == 20_000

@@ -171,6 +171,7 @@ def _add_checks(server: MCPServer[Any], tools: Tools) -> None:
             Field(description="Its text; by default the last summary that the agent's own compaction made"),
         ] = "",
         transcript: _Where = "",
+        conversation: _Where = "",
         through: Annotated[
             str, Field(description="Reference of the last message that the given summary stands for")
         ] = "",
@@ -182,7 +183,8 @@ def _add_checks(server: MCPServer[Any], tools: Tools) -> None:
         most needed of what is missing, rules first.
         """
         with _told():
-            return await tools.verify(summary, transcript=transcript, through=through, max_tokens=max_tokens)
+            where = transcript or conversation
+            return await tools.verify(summary, transcript=where, through=through, max_tokens=max_tokens)
 
     @server.tool(title="Preview a compaction", annotations=_READS)
     async def compact(

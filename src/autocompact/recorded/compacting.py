@@ -367,7 +367,8 @@ def _with_ending(goal: Goal, ending: int) -> Generator[None]:
 
 
 def _number(pin: str) -> int | None:
-    return int(pin) if pin.isascii() and pin.isdigit() and len(pin) < 19 else None
+    digits = pin.removeprefix("m")  # as every report writes it
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 19 else None
 
 
 def _note(pin: str, log: Transcript) -> Redacted:

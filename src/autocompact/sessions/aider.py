@@ -21,7 +21,7 @@ _START = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)
 _MODEL = re.compile(r"> (?:Main )?[Mm]odel: (\S+) with ")
 _APPLIED = re.compile(r"Applied edit to (.+?) *$", re.MULTILINE)
 _NOT_APPLIED = "aider did not report that this edit was applied"
-_THINKING = re.compile(r"\s*<(thinking-content-\w+)>\n(.*?)\n?</\1>\s*", re.DOTALL)
+_OPENING, _CLOSING = re.compile(r"<(thinking-content-\w+)>\s*$"), re.compile(r"</(thinking-content-\w+)>\s*$")
 _ANSWER = re.compile(r"\((?:Y|y)\)es/\(N\)o")
 """A question of aider's with the answer to it, which it records as typed."""
 _COMMAND = re.compile(r"/(?!(?:ask|code|architect|context)\s+\S)\w[\w-]*(?:\s|$)")
@@ -41,7 +41,9 @@ def matches(text: str) -> bool:
 def read(lines: Iterable[bytes]) -> Session:
     """Read a history from its lines."""
     reader = _Reader()
-    numbered = enumerate((line.decode(errors="replace").rstrip("\r\n") for line in lines), start=1)
+    numbered = enumerate(
+        (line.decode(errors="replace").removeprefix("\ufeff").rstrip("\r\n") for line in lines), start=1
+    )
     for kind, group in groupby(numbered, key=lambda each: _kind(each[1])):
         block = list(group)
         number = next((at for at, line in block if line.strip()), block[0][0])
@@ -105,9 +107,9 @@ class _Reader:
 
     def _reply(self, lines: list[str], *, line: int) -> None:
         kept, edits = _edits(lines)
-        text = "\n".join(kept)
-        parts: list[Part] = [Reasoning(text=thought[2].strip()) for thought in _THINKING.finditer(text)]
-        if said := _THINKING.sub("\n", text).strip():
+        said, thoughts = _thoughts(kept)
+        parts: list[Part] = [Reasoning(text=thought) for thought in thoughts]
+        if said:
             parts.append(Text(text=said))
         for path, old, new in edits:
             self._calls += 1
@@ -122,6 +124,24 @@ def _typed(lines: list[str]) -> list[str]:
     words = [line.removeprefix("####").removeprefix(" ").rstrip() for line in lines]
     groups = groupby(words, key=lambda line: bool(_ANSWER.search(line)))
     return [typed for _, group in groups if (typed := "\n".join(group).strip())]
+
+
+def _thoughts(lines: list[str]) -> tuple[str, list[str]]:
+    """The text without its thinking, and the thinking; a tag that is never closed stays text."""
+    closed = {tag[1]: at for at, line in enumerate(lines) if (tag := _CLOSING.match(line))}
+    kept: list[str] = []
+    thoughts: list[str] = []
+    at = 0
+    while at < len(lines):
+        tag = _OPENING.match(lines[at])
+        end = closed.get(tag[1], 0) if tag else 0
+        if end > at:
+            thoughts.append("\n".join(lines[at + 1 : end]).strip())
+            at = end
+        else:
+            kept.append(lines[at])
+        at += 1
+    return "\n".join(kept).strip(), [thought for thought in thoughts if thought]
 
 
 def _edits(lines: list[str]) -> tuple[list[str], list[tuple[str, str, str]]]:

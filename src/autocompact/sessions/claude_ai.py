@@ -25,6 +25,7 @@ class _Block(msgspec.Struct):
     input: msgspec.Raw = msgspec.Raw(b"{}")
     content: msgspec.Raw = msgspec.Raw(b"")
     is_error: bool | None = None
+    tool_use_id: str | None = None
 
 
 class _Attachment(msgspec.Struct):
@@ -129,7 +130,9 @@ class _Reader:
                 self.log.add("assistant", said, line=1, id=id, time=time)
                 said = []
                 text, failed = _result_text(block.content), bool(block.is_error)
-                result = ToolResult(call_id=waiting.pop(0), text=text, is_error=failed)
+                call = block.tool_use_id if block.tool_use_id in waiting else waiting[0]
+                waiting.remove(call)
+                result = ToolResult(call_id=call, text=text, is_error=failed)
                 self.log.add("tool", [result], line=1, time=time)
             elif block.thinking:
                 said.append(Reasoning(text=block.thinking))

@@ -75,12 +75,18 @@ _objects = msgspec.json.Decoder(list[dict[str, msgspec.Raw]]).decode
 
 
 def matches(fields: Mapping[str, msgspec.Raw]) -> bool:
-    """Whether a document with these fields is a session of Cline: it has messages with a role and a session id."""
+    """Whether a document with these fields is a session of Cline: its messages are as Anthropic has them, under a session id."""
     try:
         messages = _objects(fields.get("messages", b""))
     except msgspec.DecodeError:
         return False
-    return "sessionId" in fields and any(message.keys() >= {"role", "content"} for message in messages[:1])
+    if "sessionId" not in fields or not messages:
+        return False
+    return all(
+        string(message.get("role", b"")) in ("user", "assistant")
+        and message.keys().isdisjoint(("tool_calls", "parts", "toolInvocations"))
+        for message in messages
+    )
 
 
 def read(lines: Iterable[bytes]) -> Session:

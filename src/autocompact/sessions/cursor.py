@@ -20,13 +20,15 @@ def matches(text: str) -> bool:
 
 def read(lines: Iterable[bytes]) -> Session:
     """Read an export from its lines."""
-    text = b"".join(lines).decode(errors="replace").replace("\r\n", "\n")
+    text = b"".join(lines).decode(errors="replace").removeprefix("\ufeff").replace("\r\n", "\n")
     head = _HEAD.match(text.lstrip())
     turns, log = list(_TURN.finditer(text)), Log()
     ends = [*(turn.start() for turn in turns[1:]), len(text)]
+    number, counted = 1, 0
     for turn, end in zip(turns, ends, strict=False):
+        number, counted = number + text.count("\n", counted, turn.end()), turn.end()
         said = text[turn.end() : end].strip().removesuffix("\n---").strip()
         role = "user" if turn["speaker"] == "User" else "assistant"
-        log.add(role, [Text(text=said)] if said else (), line=text.count("\n", 0, turn.end()) + 1)
+        log.add(role, [Text(text=said)] if said else (), line=number)
     title = head["title"] if head else ""
     return Session(format="cursor", messages=tuple(log.messages), lines=tuple(log.lines), title=title)

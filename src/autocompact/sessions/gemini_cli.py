@@ -80,7 +80,7 @@ def matches(fields: Mapping[str, msgspec.Raw]) -> bool:
         messages = _objects(fields.get("messages", b""))
     except msgspec.DecodeError:
         return bytes(fields.get("messages", b"")).startswith(b"[")
-    return not any("role" in message for message in messages)
+    return not any("role" in message or "data" in message for message in messages)
 
 
 def read(lines: Iterable[bytes]) -> Session:

@@ -43,7 +43,7 @@ class ContentPart(msgspec.Struct, rename="camel"):
     """One part of a turn."""
 
     text: str | None = None
-    thought: bool = False
+    thought: bool | None = None
     function_call: _Call | None = None
     function_response: _Answer | None = None
     inline_data: _Data | None = None
@@ -68,6 +68,7 @@ _items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _content = msgspec.json.Decoder(Content).decode
 _request = msgspec.json.Decoder(_Request).decode
 _outcome = msgspec.json.Decoder(_Outcome).decode
+_objects = msgspec.json.Decoder(list[dict[str, msgspec.Raw]]).decode
 _parts = msgspec.json.Decoder(list[dict[str, msgspec.Raw]]).decode
 
 
@@ -150,7 +151,11 @@ def is_content(fields: Mapping[str, msgspec.Raw]) -> bool:
 
 def matches(fields: Mapping[str, msgspec.Raw]) -> bool:
     """Whether an object is a request with ``contents``, or a turn of such a list."""
-    return bytes(fields.get("contents", b"")).startswith(b"[") or is_content(fields)
+    try:
+        turns = _objects(fields.get("contents", b""))
+    except msgspec.DecodeError:
+        return is_content(fields)
+    return any("parts" in turn for turn in turns[:1])
 
 
 def read(lines: Iterable[bytes]) -> Session:

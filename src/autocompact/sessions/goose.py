@@ -72,11 +72,12 @@ _pieces = msgspec.json.Decoder(list[_Piece]).decode
 
 def matches(fields: Mapping[str, msgspec.Raw]) -> bool:
     """Whether an object with these fields is a message of goose, or begins a session of it."""
+    if "messages" in fields or "tool_calls" in fields:
+        return False
     if "working_dir" in fields:
         return not fields.keys().isdisjoint(("conversation", "message_count", "description"))
-    return (
-        string(fields.get("role", b"")) in ("user", "assistant") and {"created", "content"} <= fields.keys()
-    )
+    is_message = string(fields.get("role", b"")) in ("user", "assistant") and "created" in fields
+    return is_message and bytes(fields.get("content", b"")).startswith(b"[")
 
 
 def read(lines: Iterable[bytes]) -> Session:

@@ -124,7 +124,7 @@ def _read_document(content: bytes, *, path: Path) -> Session:
 
 def _text_reader(head: bytes) -> Read | None:
     """The reader of a text that is no JSON, by how it begins."""
-    text = head.removeprefix(BOM).decode(errors="replace")
+    text = head.removeprefix(BOM).decode(errors="replace").replace("\r\n", "\n")
     return next((read for matches, read in TEXTS if matches(text)), None)
 
 

@@ -15,26 +15,32 @@ from autocompact.sessions.building import kind_of, string
 from autocompact.sessions.session import Session, Skipped
 from autocompact.wire.request import parse_message
 
-_ITEMS = frozenset(
-    "message function_call function_call_output reasoning custom_tool_call custom_tool_call_output local_shell_call "
+_ONLY_HERE = frozenset(
+    "function_call function_call_output reasoning custom_tool_call custom_tool_call_output local_shell_call "
     "local_shell_call_output shell_call shell_call_output apply_patch_call apply_patch_call_output computer_call "
     "computer_call_output web_search_call file_search_call code_interpreter_call image_generation_call mcp_call "
     "mcp_list_tools mcp_approval_request mcp_approval_response item_reference compaction".split()
 )
 
+
+class _Block(msgspec.Struct):
+    type: str = ""
+
+
+_blocks = msgspec.json.Decoder(list[_Block]).decode
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 def matches(fields: Mapping[str, msgspec.Raw]) -> bool:
-    """Whether an object is a request or a reply, or an item of one: one that is no chat message as well."""
-    if "input" in fields and "messages" not in fields:
-        raw = bytes(fields["input"])
-        return raw.startswith(b'"') or (raw.startswith(b"[") and _are_items(raw))
+    """Whether an object is a request or a reply."""
     if string(fields.get("object", b"")) == "response":
         return "output" in fields
-    kind = kind_of(fields)
-    return kind in _ITEMS and ("call_id" in fields or "role" in fields or kind == "reasoning")
+    raw = bytes(fields.get("input", b""))
+    if "messages" in fields or not raw:
+        return False
+    is_asked = raw.startswith(b'"') and not fields.keys().isdisjoint(("instructions", "output", "tools"))
+    return is_asked or (raw.startswith(b"[") and _are_items(raw))
 
 
 def is_list(document: bytes) -> bool:
@@ -44,11 +50,21 @@ def is_list(document: bytes) -> bool:
 
 def _are_items(document: bytes) -> bool:
     try:
-        kinds = [(kind_of(fields), fields) for fields in map(_fields, _items(document))]
+        items = [(kind_of(fields), fields) for fields in map(_fields, _items(document))]
     except msgspec.DecodeError:
         return False
-    known = all(kind in _ITEMS or "role" in fields for kind, fields in kinds)
-    return known and any(kind in _ITEMS for kind, _ in kinds)
+    known = all(kind in _ONLY_HERE or "role" in fields for kind, fields in items)
+    return known and any(kind in _ONLY_HERE or _has_typed_text(fields) for kind, fields in items)
+
+
+def _has_typed_text(fields: Mapping[str, msgspec.Raw]) -> bool:
+    """Whether a message's content has blocks as only this API has them: other APIs' replies have ``type`` message, too."""
+    try:
+        return any(
+            block.type in ("input_text", "output_text", "refusal") for block in _blocks(fields["content"])
+        )
+    except (KeyError, msgspec.DecodeError):
+        return False
 
 
 def read(lines: Iterable[bytes]) -> Session:
