@@ -179,8 +179,7 @@ def _add_checks(server: MCPServer[Any], tools: Tools) -> None:
     ) -> answers.Checked:
         """Check a summary against the conversation that it stands for: what it states, only points to, or does not have.
 
-        Without a summary it checks the one that stands in your context since the last compaction. The repair says the
-        most needed of what is missing, rules first.
+        By default the summary in your context since the last compaction. The repair says what is needed most, rules first.
         """
         with _told():
             where = transcript or conversation
