@@ -150,7 +150,7 @@ class _Replay:
     def __init__(self, session: Session, conversation: Conversation) -> None:
         budget = conversation.shared.budget
         self.totals = Totals(limit=budget.limit, window=budget.window)
-        self._of = conversation
+        self._conversation = conversation
         self._whole = View(Transcript(counter=conversation.shared.counter))
         self._believed = believable(session, conversation.shared)
         self._happened: list[Event] = []
@@ -162,28 +162,28 @@ class _Replay:
         if message.role == "assistant" and self._before != "assistant":
             async for step in self._request():
                 yield step
-        believed = message.seq <= self._believed and self._of.active is None
-        stored = await self._of.append(message if believed else replace(message, usage=None))
+        believed = message.seq <= self._believed and self._conversation.active is None
+        stored = await self._conversation.append(message if believed else replace(message, usage=None))
         self._whole.transcript.append(stored)
         self._before = message.role
         self._add(turns=int(message.is_request), messages=1)
-        await self._of.background.wait_idle()
+        await self._conversation.background.wait_idle()
 
     async def _request(self) -> AsyncIterator[Step]:
         self._add(requests=1)
         place = Place(turn=self.totals.turns, request=self.totals.requests, seq=self.totals.messages)
-        used, active, without = self._of.usage().used, self._of.active_id, self._without()
+        used, active, without = self._conversation.usage().used, self._conversation.active_id, self._without()
         self._add(sent_without=without, refused_without=int(without > self.totals.limit))
         self._raise(peak_without=without)
         try:
-            context = await self._of.ready()
+            context = await self._conversation.ready()
         except IncompressibleContext as error:
             self._add(refused=1)
             yield Refused(place=place, reason=str(error))
             return
         for step in self._told(place, active=active, used=used):
             yield step
-        sent = self._of.usage().used
+        sent = self._conversation.usage().used
         self._add(sent=sent)
         self._raise(peak=sent)
         if wrong := problems(context.messages):
@@ -192,10 +192,10 @@ class _Replay:
 
     def _told(self, place: Place, *, active: str, used: int) -> Iterator[Step]:
         """What happened while the context was made ready."""
-        record = self._of.active
+        record = self._conversation.active
         if record is not None and record.id != active:
             self._add(compactions=1)
-            after = self._of.usage().used
+            after = self._conversation.usage().used
             yield Compacted(place=place, record=record, tokens_before=used, tokens_after=after)
         for event in self._happened:
             if isinstance(event, CompactionCompleted) and not event.success:
@@ -206,8 +206,8 @@ class _Replay:
 
     def _without(self) -> int:
         """What the meter would say if nothing had been compacted."""
-        load = replace(self._of.next_load(), tokens=self._whole.context().cost.tokens)
-        return self._of.meter.read(load).used
+        load = replace(self._conversation.next_load(), tokens=self._whole.context().cost.tokens)
+        return self._conversation.meter.read(load).used
 
     def _add(self, **more: int) -> None:
         self.totals = replace(
