@@ -489,3 +489,11 @@ def test_thinking_that_is_never_closed_stays_text_and_costs_nothing(tmp_path: Pa
         + "<thinking-content-7>\nabc\n" * 20_000
     )
     assert _read(history.encode(), tmp_path).messages[-1].text.count("abc") == 20_000
+
+
+def test_lines_that_each_could_be_a_document_are_read_as_lines(tmp_path: Path) -> None:
+    made: list[object] = [{"input": "task.txt", "tools": []}, *_CALLED]
+    session = _read(lines(made), tmp_path)
+    assert session.format == "openai"
+    assert [result.text for message in session.messages for result in message.results] == ["out"]
+    assert len(session.skipped) == 1

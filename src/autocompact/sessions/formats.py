@@ -68,8 +68,9 @@ LABELS: Mapping[Format, str] = {
 
 KNOWN = (
     "sessions of Claude Code, Codex, Copilot CLI, Gemini CLI, OpenCode, pi, Qwen Code, goose, aider, Cline, Cursor, "
-    "Continue, OpenHands, SWE-agent and tau-bench; exports of ChatGPT and Claude.ai; messages for OpenAI (Chat "
-    "Completions, Responses), Anthropic or Gemini, and of LangChain and the Vercel AI SDK, as JSON or JSON lines"
+    "Continue, OpenHands, SWE-agent and tau-bench; exports of ChatGPT and Claude.ai; as JSON, messages for OpenAI (Chat "
+    "Completions, Responses), Anthropic or Gemini, and of LangChain and the Vercel AI SDK; OpenAI's and Anthropic's as "
+    "JSON lines, too"
 )
 """What can be read, in one sentence. SWE-agent and tau-bench keep OpenAI messages."""
 
@@ -158,8 +159,13 @@ TEXTS: tuple[tuple[Callable[[str], bool], Read], ...] = (
 """Texts that are no JSON, by how they begin."""
 
 
-def readers(fields: Fields) -> Iterator[Read]:
-    """Who can read a file of JSON lines with such a line, best first; a document may stand on one line, too."""
-    for reader in (*LINES, *DOCUMENTS, CHAT_LINES):
+def readers(fields: Fields, *, alone: bool = False) -> Iterator[Read]:
+    """Who can read a file with such a line, best first.
+
+    Args:
+        fields: of the line's object.
+        alone: the line is the only one, so it may be a whole document.
+    """
+    for reader in (*LINES, *(DOCUMENTS if alone else ()), CHAT_LINES):
         if reader.matches(fields):
             yield reader.read

@@ -65,7 +65,8 @@ def _says_something(message: Message) -> bool:
 
 
 def _read(file: BinaryIO, *, path: Path) -> Session:
-    first = next((line for line in file if line.removeprefix(BOM).strip()), b"")
+    lines = (line for line in file if line.removeprefix(BOM).strip())
+    first, alone = next(lines, b""), next(lines, None) is None
     if not first:
         raise UnreadableSession(f"{str(path)!r} is empty: choose a session file with content.")
     file.seek(0)
@@ -75,7 +76,7 @@ def _read(file: BinaryIO, *, path: Path) -> Session:
     if (content := _whole(file, first=first)) is not None:
         return _read_document(content, path=path)
     file.seek(0)
-    reader = _reader(file)
+    reader = _reader(file, alone=alone)
     if reader is None:
         file.seek(0)
         raise UnreadableSession(_no_session(path, first, sample=file.read(8192)))
@@ -128,9 +129,10 @@ def _text_reader(head: bytes) -> Read | None:
     return next((read for matches, read in TEXTS if matches(text)), None)
 
 
-def _reader(lines: Iterable[bytes]) -> Read | None:
-    """The reader of the first format that a line belongs to."""
-    return next((read for line in lines for fields in _objects(line) for read in readers(fields)), None)
+def _reader(lines: Iterable[bytes], *, alone: bool) -> Read | None:
+    """The reader of the first format that a line belongs to; ``alone`` says that there is only one line."""
+    found = (fields for line in lines for fields in _objects(line))
+    return next((read for fields in found for read in readers(fields, alone=alone)), None)
 
 
 def _objects(line: bytes) -> Iterator[Fields]:
