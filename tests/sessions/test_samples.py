@@ -497,3 +497,61 @@ def test_lines_that_each_could_be_a_document_are_read_as_lines(tmp_path: Path) -
     assert session.format == "openai"
     assert [result.text for message in session.messages for result in message.results] == ["out"]
     assert len(session.skipped) == 1
+
+
+def test_the_steps_of_one_reply_of_the_vercel_sdk_stay_in_order(tmp_path: Path) -> None:
+    def tool(number: int) -> object:
+        return {
+            "type": "tool-run",
+            "toolCallId": f"c{number}",
+            "state": "output-available",
+            "input": {},
+            "output": "a",
+        }
+
+    def said(text: str) -> object:
+        return {"type": "text", "text": text}
+
+    start: object = {"type": "step-start"}
+    parts = [start, said("look"), tool(1), start, said("again"), tool(2), start, said("the seal")]
+    parts.append({"type": "data-weather", "data": {"t": 1}})
+    made = [
+        {"role": "user", "parts": [said(REQUEST)], "createdAt": STAMP_MS},
+        {"role": "assistant", "parts": parts},
+    ]
+    session = _read(made, tmp_path)
+    assert session.skipped == ()
+    assert [(m.role, m.text) for m in session.messages] == [
+        *(("user", REQUEST), ("assistant", "look"), ("tool", ""), ("assistant", "again"), ("tool", "")),
+        ("assistant", "the seal"),
+    ]
+
+
+def test_calls_that_older_langchain_keeps_as_the_provider_sent_them_are_calls(tmp_path: Path) -> None:
+    made: list[Any] = [
+        {"type": "human", "content": REQUEST},
+        {"type": "ai", "content": "", "tool_calls": [], "additional_kwargs": {"tool_calls": [_CALL]}},
+        {"type": "tool", "content": "out", "tool_call_id": "c1", "status": None},
+    ]
+    session = _read(made, tmp_path)
+    assert [(call.id, call.name) for call in session.messages[1].calls] == [("c1", "run")]
+    assert session.messages[2].results[0].call_id == "c1"
+
+
+def test_turns_as_the_python_sdk_of_gemini_dumps_them_are_read(tmp_path: Path) -> None:
+    asked = {"function_call": {"name": "run", "args": {"text": 'say "function_call": 1'}}, "thought": None}
+    made = [
+        {"role": "user", "parts": [{"text": REQUEST, "thought": None, "function_call": None}]},
+        {"role": "model", "parts": [asked]},
+        {"role": "user", "parts": [{"function_response": {"name": "run", "response": {"output": FOUND}}}]},
+    ]
+    session = _read(made, tmp_path)
+    (call,) = session.messages[1].calls
+    assert json.loads(call.arguments) == {"text": 'say "function_call": 1'}
+    assert [(r.call_id, r.text) for r in session.messages[2].results] == [(call.id, FOUND)]
+
+
+def test_a_conversation_in_which_nothing_was_said_does_not_stand_for_the_others(tmp_path: Path) -> None:
+    (chat,) = json.loads(SAMPLES["claude.ai"][1])
+    empty = chat | {"chat_messages": list[Any](), "updated_at": "2027-01-01T00:00:00Z"}
+    assert _read([chat, empty], tmp_path).messages[0].text == REQUEST

@@ -87,7 +87,7 @@ def read(lines: Iterable[bytes]) -> Session:
     chat, skipped = last_used(
         lines,
         _chat,
-        used=lambda chat: chat.update_time or chat.create_time or 0.0,
+        used=lambda chat: (len(chat.mapping) > 1, chat.update_time or chat.create_time or 0.0),
         title=lambda chat: chat.title or "",
     )
     left = off_branch({id: node.parent for id, node in chat.mapping.items()}, _leaf(chat))

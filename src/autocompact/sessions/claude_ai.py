@@ -68,7 +68,10 @@ def read(lines: Iterable[bytes]) -> Session:
         msgspec.DecodeError: the document as a whole has another shape.
     """
     chat, skipped = last_used(
-        lines, _chat, used=lambda chat: chat.updated_at or "", title=lambda chat: chat.name or ""
+        lines,
+        _chat,
+        used=lambda chat: (bool(chat.chat_messages), chat.updated_at or ""),
+        title=lambda chat: chat.name or "",
     )
     messages: list[_Message] = []
     for index, raw in enumerate(chat.chat_messages):

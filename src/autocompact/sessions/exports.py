@@ -10,7 +10,7 @@ import msgspec
 from autocompact.sessions.session import Skipped
 
 T = TypeVar("T")
-Used = TypeVar("Used", float, str)
+Used = TypeVar("Used", tuple[bool, float], tuple[bool, str])
 
 _items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
@@ -27,7 +27,7 @@ def last_used(
     Args:
         lines: of the document.
         decode: reads a conversation.
-        used: when it was used last, to compare with others.
+        used: whether anything was said in it, and when it was used last: the greatest one is taken.
         title: what it is called.
 
     Raises:

@@ -6,6 +6,7 @@ name that is still open.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -138,6 +139,17 @@ class Turns:
         return ToolResult(call_id=id, text=text, is_error=bool(as_text(outcome.error)))
 
 
+_SNAKE = re.compile(rb'"(function|inline|file|mime)_(call|response|data|type|uri)"(?=\s*:)')
+
+
+def _camel(raw: bytes) -> bytes:
+    """JSON with the members named as the API names them; the Python SDK writes ``function_call``.
+
+    A quote right before the colon ends a name: inside of a string it would stand escaped.
+    """
+    return _SNAKE.sub(lambda found: b'"' + found[1] + found[2].capitalize() + b'"', raw)
+
+
 def is_content(fields: Mapping[str, msgspec.Raw]) -> bool:
     """Whether an object with these fields is a turn: its parts have no ``type``, as those of other APIs do."""
     if string(fields.get("role", b"")) not in ("user", "model", ""):
@@ -179,7 +191,7 @@ def read(lines: Iterable[bytes]) -> Session:
         log.add("system", [Text(text=part.text) for part in parts if part.text], line=1)
     for index, raw in enumerate(request.contents):
         try:
-            turns.add(log, _content(raw), line=1)
+            turns.add(log, _content(_camel(raw)), line=1)
         except msgspec.DecodeError as error:
             skipped.append(Skipped(line=0, reason=f"turn {index} has unexpected content: {error}"))
     return Session(

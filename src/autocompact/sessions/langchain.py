@@ -43,6 +43,22 @@ class _Call(msgspec.Struct):
     id: str | None = None
 
 
+class _Function(msgspec.Struct, frozen=True):
+    name: str = ""
+    arguments: str = "{}"
+
+
+class _OlderCall(msgspec.Struct):
+    id: str | None = None
+    function: _Function = _Function()
+
+
+class _Older(msgspec.Struct):
+    """Where older versions keep what the provider sent."""
+
+    tool_calls: list[_OlderCall] | None = None
+
+
 class _Usage(msgspec.Struct):
     input_tokens: int = 0
     output_tokens: int = 0
@@ -52,8 +68,9 @@ class _Message(msgspec.Struct):
     content: msgspec.Raw = msgspec.Raw(b"")
     id: str | None = None
     tool_calls: list[_Call] | None = None
-    tool_call_id: str = ""
-    status: str = ""
+    tool_call_id: str | None = None
+    status: str | None = None
+    additional_kwargs: _Older | None = None
     usage_metadata: _Usage | None = None
     response_metadata: dict[str, msgspec.Raw] | None = None
 
@@ -136,10 +153,16 @@ def _add(log: Log, message: _Message, *, role: Role) -> None:
         text = "\n".join(part.text for part in parts if isinstance(part, Text))
         media = tuple(part for part in parts if isinstance(part, Image))
         failed = message.status == "error"
-        parts = [ToolResult(call_id=message.tool_call_id, text=text, is_error=failed, media=media)]
+        parts = [ToolResult(call_id=message.tool_call_id or "", text=text, is_error=failed, media=media)]
     parts += [
         ToolCall(id=c.id or "", name=c.name, arguments=as_text(c.args)) for c in message.tool_calls or ()
     ]
+    older = message.additional_kwargs or _Older()
+    if not message.tool_calls:
+        parts += [
+            ToolCall(id=c.id or "", name=c.function.name, arguments=c.function.arguments)
+            for c in older.tool_calls or ()
+        ]
     usage, metadata = message.usage_metadata, message.response_metadata or {}
     model = string(metadata.get("model_name", b"")) or string(metadata.get("model", b""))
     spent = (

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from autocompact.core.messages import Document, Image, Part, Reasoning, Role, Text, ToolCall, ToolResult
-from autocompact.sessions.building import Log, as_text
+from autocompact.sessions.building import Log, as_text, string
 from autocompact.sessions.session import Session, Skipped
 
 _ROLES: Mapping[str, Role] = {"system": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
@@ -43,15 +43,15 @@ class _Part(msgspec.Struct, rename="camel"):
     media_type: str = ""
     mime_type: str = ""
     url: str | None = None
-    data: str | None = None
-    image: str | None = None
+    data: msgspec.Raw = msgspec.Raw(b"")
+    image: msgspec.Raw = msgspec.Raw(b"")
     filename: str | None = None
 
 
 class _Message(msgspec.Struct, rename="camel"):
     role: str
     id: str | None = None
-    created_at: str | None = None
+    created_at: msgspec.Raw = msgspec.Raw(b"")
     content: str | list[_Part] | None = None
     parts: list[_Part] | None = None
     tool_invocations: list[_Invocation] | None = None
@@ -131,20 +131,28 @@ def _add(log: Log, message: _Message) -> None:
     role = _ROLES.get(message.role)
     if role is None:
         raise msgspec.ValidationError(f"role {message.role!r} is none of {', '.join(_ROLES)}")
-    time, id = message.created_at or "", message.id or ""
+    time, id = string(message.created_at), message.id or ""
     pieces = message.parts
     if pieces is None:
         text = message.content
         pieces = [_Part(type="text", text=text)] if isinstance(text, str) else text or []
         pieces += [_Part(tool_invocation=each) for each in message.tool_invocations or ()]
-    said: list[Part] = []
-    results: list[ToolResult] = []
+    for step in _steps(pieces):
+        said = [part for piece in step for part in _said(piece)]
+        log.add("user" if role == "tool" else role, said, line=1, id=id, time=time)
+        for result in (result for piece in step for result in _results(piece)):
+            log.add("tool", [result], line=1, time=time)
+
+
+def _steps(pieces: Iterable[_Part]) -> list[list[_Part]]:
+    """The parts of one UI message by the steps that they were: calls of a step are answered before the next one."""
+    steps: list[list[_Part]] = [[]]
     for piece in pieces:
-        said += _said(piece)
-        results += _results(piece)
-    log.add("user" if role == "tool" else role, said, line=1, id=id, time=time)
-    for result in results:
-        log.add("tool", [result], line=1, time=time)
+        if piece.type == "step-start":
+            steps.append([])
+        else:
+            steps[-1].append(piece)
+    return steps
 
 
 def _said(piece: _Part) -> Iterable[Part]:
@@ -161,7 +169,7 @@ def _said(piece: _Part) -> Iterable[Part]:
             id=piece.tool_call_id, name=name, arguments=as_text(piece.input) or as_text(piece.args) or "{}"
         )
     elif piece.type in ("file", "image"):
-        where = piece.url or piece.data or piece.image or ""
+        where = piece.url or string(piece.data) or string(piece.image)
         kind, is_link = piece.media_type or piece.mime_type, where.startswith(("http:", "https:"))
         data = "" if is_link else where.partition(";base64,")[2] or where
         url = where if is_link else ""
