@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autocompact.core.redaction import RULES
-from autocompact.core.redaction.anchors import Anchors
+from autocompact.core.redaction.anchors import Anchors, is_searched
 from autocompact.core.redaction.rules import Token
 
 OF_THE_RULES = sorted({rule.anchor for rule in RULES if not isinstance(rule, Token)})
@@ -19,9 +19,9 @@ ALL = Anchors(OF_THE_RULES)
 def one_by_one(literals: Sequence[str], lower: bytes) -> Mapping[str, Sequence[int]]:
     """The same, looking at every place for every anchor."""
     found = {
-        each: [at for at in range(len(lower)) if lower.startswith(each.encode(), at)]
+        each: [at for at in range(len(lower)) if lower.startswith(each.encode("latin-1"), at)]
         for each in literals
-        if each.isascii()
+        if is_searched(each)
     }
     return {each: places for each, places in found.items() if places}
 

@@ -221,7 +221,7 @@ MADE = {
     "ledger/deeds.py": 1,
     "ledger/facts.py": 2,
     "ledger/findings.py": 3,
-    "ledger/rendering.py": 1,
+    "ledger/rendering.py": 2,
     "ledger/rules.py": 3,
     "ledger/sightings.py": 1,
     "ledger/step.py": 2,

@@ -9,8 +9,17 @@ from types import FrameType
 import pytest
 
 from autocompact.core.redaction import find_secrets, redact
+from autocompact.core.redaction.outputs import is_basic
+from autocompact.core.redaction.words import is_passphrase
 
 SECRETS = [
+    ("login   password\nbob   kT9xvL2qWz8\n\nmoon   light9\n", "kT9xvL2qWz8"),
+    ("login   password\nbob   kT9xvL2qWz8\nalone\nx   y   z   9\neve   Lq83#vbNw2x\n", "Lq83#vbNw2x"),
+    ('What is the password of the server? It is "moon light 9 pq"', "moon light 9 pq"),
+    ("the password of the router? It's kT9#xvL2q now", "kT9#xvL2q"),
+    ('password = "k|7&dW* z0^)Rq+H{2u Vn>~"', "k|7&dW* z0^)Rq+H{2u Vn>~"),
+    ("secrets:\n  shop: 3f2b8c1e-9d4a-4f6b-8a7c-1e2d3f4a5b6c\n", "3f2b8c1e-9d4a-4f6b-8a7c-1e2d3f4a5b6c"),
+    ('"secrets": {"a": {"b": "kT9xvL2qWz8pQ"}, "c": "Lq83vbNw2xZ7m", ', "Lq83vbNw2xZ7m"),
     ("db_password = moonlight\n", "moonlight"),
     ("# the shop\ndb_user = svc\ndb_password = moonlight\ndb_port = 5432\n", "moonlight"),
     ("TF_VAR_db_password=moonlight terraform apply", "moonlight"),
@@ -148,6 +157,27 @@ def test_what_is_no_value_at_such_a_place_stays(text: str) -> None:
 
 
 @pytest.mark.requirement("E1")
+@pytest.mark.parametrize("value, is_login", [("Ym9iOmtUOXh2TDJx", True), ("Ym9i", False), ("####", False)])
+def test_a_login_in_base64_is_a_name_and_a_password(value: str, is_login: bool) -> None:
+    assert is_basic(value) == is_login
+
+
+@pytest.mark.parametrize(
+    "words, is_phrase",
+    [
+        ("correct horse battery staple", True),
+        ("correct horse user_name staple", False),
+        ("the horse and staple", False),
+    ],
+)
+def test_a_passphrase_is_made_of_words_that_make_no_sentence(words: str, is_phrase: bool) -> None:
+    assert is_passphrase(words) == is_phrase
+
+
+def test_words_that_repeat_are_no_seed_phrase() -> None:
+    assert redact("seed: " + "word " * 12) == "seed: " + "word " * 12
+
+
 def test_a_secret_that_a_search_coloured_in_part_is_replaced_whole() -> None:
     secret = "ghp_" + "rS7rL3jpYz8KhD0Dh8pG" + "pYz8KhD0Dh8pGq4F"
     coloured = f"config:\x1b[01;31m\x1b[K{secret[:9]}\x1b[m\x1b[K{secret[9:]} is it"

@@ -25,17 +25,20 @@ from autocompact.core.redaction.name_table import NAMES
 from autocompact.core.redaction.names import find_named
 from autocompact.core.redaction.private_keys import PRIVATE_KEYS, find_private_keys
 from autocompact.core.redaction.rules import Form, Name, Token
+from autocompact.core.redaction.sections import SECTIONS, find_sections
 from autocompact.core.redaction.spans import Source, Span, merged
-from autocompact.core.redaction.tokens import DISCORD, TOKENS, find_tokens
+from autocompact.core.redaction.tokens import DISCORD, TOKENS, UNKNOWN, find_tokens
 
 __all__ = ["RULES", "Redacted", "Span", "find_secrets", "redact", "redact_parts"]
 
 RULES: tuple[Token | Form | Name, ...] = (
     *TOKENS,
     DISCORD,
+    UNKNOWN,
     *FORMS,
     *COOKIES,
     *SECRETS,
+    *SECTIONS,
     *COLUMNS,
     *NAMES,
     *PRIVATE_KEYS,
@@ -52,6 +55,8 @@ _BREAK = re.compile(r"(?:\x1b|\\(?:u001[bB]|x1[bB]|e|033))\[[0-9;:]{0,20}[mK]|\\
 """What parts a text without being of it: a change of colour, also as a string in code writes it (grep's have a "K"
 behind them), and the end of a line that a command goes on after."""
 
+_CODED = (r"\u001", r"\x1", r"\e[", r"\033[")
+"""How a string in code writes the beginning of a colour: looked for before `_BREAK`, which stops at each backslash."""
 
 _ARGUMENTS = re.compile(
     r"\[\s{0,20}+(?:\\?[\"'][^\"'\\\n]{0,200}\\?[\"']\s{0,3}+,\s{0,20}+){1,40}+\\?[\"'][^\"'\\\n]{0,200}\\?[\"'],?\s{0,20}\]"
@@ -105,7 +110,8 @@ def _spans_of_parts(parts: tuple[str, ...]) -> list[tuple[Span, ...]]:
 def find_secrets(text: str) -> tuple[Span, ...]:
     """The secrets in ``text``, in order, without overlap; colours and line ends in or around one do not hide it."""
     found = _spans(text)
-    breaks = [match.span() for match in _BREAK.finditer(text)]
+    may_break = "\x1b" in text or "\\\n" in text or "\\\r\n" in text or any(each in text for each in _CODED)
+    breaks = [match.span() for match in _BREAK.finditer(text)] if may_break else []
     hidden = [*_without(text, breaks)] if breaks else []
     if '"-' in text or "'-" in text:
         hidden += _of_commands(text)
@@ -152,6 +158,7 @@ def _spans(text: str) -> tuple[Span, ...]:
         *find_forms(source),
         *find_cookies(source),
         *find_kubernetes(source),
+        *find_sections(source),
         *find_columns(source),
         *find_named(source),
     ]

@@ -20,23 +20,23 @@ _COMMON = ' etsarinocl\ndumpfh\tg/-.b"k1w:,y20v4()536x=789_{j}`zq?*+[]\\!%'
 
 
 class Anchors:
-    """The anchors of tables of rules: literals, of which those that are ASCII are searched for.
+    """The anchors of tables of rules: literals, of which those that Latin-1 can write are searched for.
 
     Args:
         literals: in lower case; one may be a part of another.
     """
 
     def __init__(self, literals: Iterable[str]) -> None:
-        ascii_only = sorted({each for each in literals if each.isascii()})
-        pivots = _pivots(ascii_only)
-        chosen = {each: next(pivot for pivot in pivots if pivot in each) for each in ascii_only}
-        groups = {pivot: [each for each in ascii_only if chosen[each] == pivot] for pivot in chosen.values()}
+        searched = sorted({each for each in literals if is_searched(each)})
+        pivots = _pivots(searched)
+        chosen = {each: next(pivot for pivot in pivots if pivot in each) for each in searched}
+        groups = {pivot: [each for each in searched if chosen[each] == pivot] for pivot in chosen.values()}
         branches = (_branch(pivot, group) for pivot, group in groups.items())
-        self._any = re.compile("|".join(branches).encode())
+        self._any = re.compile("|".join(branches).encode("latin-1"))
         # by what is found of an anchor, from its pivot on: the anchors that can stand around this pivot
         self._around = {
-            (end := _from(pivot, anchor)).encode(): tuple(
-                (each, each.encode(), each.index(pivot))
+            (end := _from(pivot, anchor)).encode("latin-1"): tuple(
+                (each, each.encode("latin-1"), each.index(pivot))
                 for each in group
                 if end.startswith(_from(pivot, each)) or _from(pivot, each).startswith(end)
             )
@@ -55,6 +55,11 @@ class Anchors:
                     found.setdefault(anchor, []).append(at - before)
             at += 1
         return found
+
+
+def is_searched(anchor: str) -> bool:
+    """True for an anchor that Latin-1 can write."""
+    return all(ord(character) < 0x100 for character in anchor)
 
 
 def _from(pivot: str, anchor: str) -> str:

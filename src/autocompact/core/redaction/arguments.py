@@ -142,6 +142,31 @@ _CRYPTOGRAPHY = (
     _crypto("decrypt", examples=("decrypt(text, '«<a32>»')",), hexadecimal=False),
 )
 
+_CLIENTS = tuple(
+    form(
+        "API key",
+        anchor,
+        pattern=rf"{re.escape(anchor)}\s{{0,20}}[\"'][\w.@-]{{4,60}}[\"'],\s{{0,20}}[\"'](?P<s>[\w+/=.~-]{{20,200}})[\"']",
+        examples=(
+            f"{anchor}'Q7K2WZ0F9A', '«<h32>')".replace("')", "»')"),
+            f'{anchor}"acme", "«<a32>")'.replace('")', '»")'),
+        ),
+        others=(f"{anchor}'Q7K2WZ0F9A', 'the-name-of-some-index-2')", f"{anchor}id, key)"),
+        accept=lambda value: is_strong(value) or bool(_HEX.fullmatch(value)),
+    )
+    for anchor in (
+        "search(",
+        "client(",
+        "connect(",
+        "init(",
+        "initialize(",
+        "configure(",
+        "setup(",
+        "api(",
+        "sdk(",
+    )
+)
+
 _SOURCES = (
     *(
         form(
@@ -189,4 +214,4 @@ _SOURCES = (
     ),
 )
 
-ARGUMENTS: tuple[Form, ...] = (*_CALLS, *_CRYPTOGRAPHY, *_SOURCES)
+ARGUMENTS: tuple[Form, ...] = (*_CALLS, *_CLIENTS, *_CRYPTOGRAPHY, *_SOURCES)

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+import re
+
 from autocompact.core.redaction.building import form
 from autocompact.core.redaction.rules import Form
-from autocompact.core.redaction.values import has_digit, mixed
+from autocompact.core.redaction.values import has_digit, is_code, mixed
 
 _ONE = r"(?:\d{6,10}|\d{3,5}[ -]\d{3,5}|[a-z0-9]{4,6}(?:-[a-z0-9]{4,6}){1,5}|(?=[a-z]{0,9}\d)[a-z0-9]{8,12})"
 _ITEM = r"(?:[-*•>|]|\d{1,2}[.):\]])?[ \t|]{0,4}[\"'`]?"
+
+_CODE = r"(?:(?-i:[A-Z])-)?(?!(?:19|20)\d\d(?!\d))\d{4,8}[#*]?|\d{2,4}(?:[ -]\d{2,4}){1,3}"
+_IS = r"(?:[ ](?:is|ist|lautet|est|es|è|é):?|[ ]?[:：=]|:[ ]?)[ \n]{1,3}[\"'`*]{0,2}"
+_PURPOSES = (
+    "verification|security|login|log-in|sign-in|one-time|confirmation|authentication|authenticator|access|otp|sms|2fa|mfa|activation|device|user"
+    "|door|gate|alarm|garage|entry|keypad|lock|locker|safe|vault|voicemail|pairing|unlock|disarm|panel|lockbox|room|building|house|invite|reset"
+    "|bestätigungs|sicherheits|einmal|zugangs|anmelde|tür|tor|alarm|garagen|freischalt|verifizierungs|aktivierungs|entsperr|haus|safe|tresor"
+)
+"""What a code is for that is typed in."""
+_ROMANCE = (
+    "v[ée]rification|s[ée]curit[ée]|confirmation|validation|acc[èe]s|d[ée]verrouillage|connexion|l['’]alarme|(?:la )?porte"
+    "|verificaci[óo]n|seguridad|confirmaci[óo]n|acceso|activaci[óo]n|la puerta|la alarma|desbloqueo"
+    "|verifica|sicurezza|conferma|accesso|attivazione|sblocco|verifica[çc][ãa]o|seguran[çc]a|confirma[çc][ãa]o|acesso|ativa[çc][ãa]o"
+)
 
 
 def _is_code(value: str) -> bool:
@@ -32,35 +48,102 @@ CODES: tuple[Form, ...] = (
     ),
     form(
         "one-time code",
-        " code",
-        pattern=r" code(?: for [^\s:]{1,60})?(?:[ ]is:?|[ ]?[:：=])[ \n]{1,3}[\"'`*]{0,2}(?P<s>\d{6,8}|\d{3}[ -]\d{3}|[A-Z0-9]{4,8}-[A-Z0-9]{4,8}|G-\d{6})(?![\w-])",
-        line=r"(?i:(?<!\w)(?:verification|security|login|log-in|sign-in|one-time|confirmation|authentication|authenticator|access|otp|sms|2fa|mfa|passcode|activation|device|user))$",
+        "code",
+        pattern=rf"code(?: (?:for|of|to|on|from|für|zum|zur|pour|para|per) [^\s:.]{{1,60}}(?: [^\s:.]{{1,30}}){{0,3}})?{_IS}(?P<s>{_CODE}|[A-Z0-9]{{4,8}}-[A-Z0-9]{{4,8}})(?![\w-])",
+        line=rf"(?i:(?<!\w)(?:{_PURPOSES})[ -]?|(?<!\w)(?:your|ihr|dein|(?:pin|2fa|mfa|sms|otp|tan)[ -]?)[ ]?)$",
         examples=(
             "Your verification code is «416874».",
             "! First copy your one-time code: «64B6-BEB6»",
             "login code: «481-902»",
+            "Your code is «482913»",
+            "Ihr Bestätigungscode lautet «482913»",
+            "Der Türcode für das Büro ist «4821»",
+            "gate code: «9142»",
+            "the alarm code is «4821#»",
+            "The door code for the lab is «58213».",
         ),
         others=(
             "error code: 500123",
             "Your verification code expires in 10 minutes",
             "country code: 491234567",
             "exit code is 137",
+            "status code 2024",
+            "your code is 2024 lines long",
+            "Fehlercode: 500123",
         ),
+    ),
+    *(
+        form(
+            "one-time code",
+            anchor,
+            pattern=rf"{anchor} (?:(?:de |d['’]|di |do |da |del )?(?:{_ROMANCE})|PIN)(?: (?:de|du|del?|della?|do|da|pour|para|per)(?: l[ae])? [^\s:.]{{1,30}}(?: [^\s:.]{{1,30}}){{0,2}})?{_IS}(?P<s>{_CODE})(?![\w-])",
+            examples=tuple(f"{said} «482913»" for said in sentences),
+            others=(f"{anchor} postal : 482913", f"{anchor} de error: 500123"),
+        )
+        for anchor, sentences in (
+            ("code", ("Votre code de vérification est", "Le code d'accès :", "Le code PIN est")),
+            ("codice", ("Il codice di verifica è", "codice di accesso:")),
+            ("digo", ("Su código de verificación es", "O código de segurança é", "código de acceso:")),
+        )
+    ),
+    form(
+        "one-time code",
+        "code",
+        pattern=r"code(?![\w-])",
+        line=rf"(?i:(?<![\w.-])(?P<s>{_CODE}) (?:is|as|ist|als) (?:your|the|my|ihr|dein)(?: [\w-]{{1,20}}){{0,2}} (?:{_PURPOSES})[ -]?)$",
+        examples=(
+            "«G-482913» is your Google verification code.",
+            "Use «482913» as your login code",
+            "«482 913» is your Acme security code",
+        ),
+        others=("500123 is the error code", "2024 is your verification code"),
+        accept=is_code,
+    ),
+    *(
+        form(
+            "one-time code",
+            anchor,
+            pattern=rf"{re.escape(anchor)}(?:(?<=:)|[^\n:]{{0,120}}?(?:autet|[ ]ist)):?[ ]{{1,3}}(?P<s>{_CODE})(?![\w-])",
+            line=r"(?i:(?<!\w)(?:[a-z]{0,6}-?|i-)?)$",
+            examples=(
+                f"Ihre m{anchor}ür die Zahlung von 1.250,00 EUR lautet «804 517».".replace("anlür", "an für"),
+            )
+            if anchor == "tan f"
+            else (f"Ihre SMS-{anchor} «804517»" if anchor[-1] == ":" else f"Die {anchor}autet «804517»",),
+            others=(f"constant {anchor}", f"die Kos{anchor} 2024"),
+        )
+        for anchor in ("tan f", "tan l", "tan:")
+    ),
+    form(
+        "combination",
+        "combination",
+        pattern=rf"combination(?: (?:for|of|to) [^\s:.]{{1,30}}(?: [^\s:.]{{1,30}}){{0,3}})?{_IS}(?P<s>\d{{1,3}}(?:[ -]\d{{1,3}}){{2,4}}|\d{{4,8}})(?![\w-])",
+        examples=("the safe combination is «34-12-27»", "combination of the safe: «58213»"),
+        others=("a combination is 2 of them", "the combination of both: 12"),
     ),
     form(
         "PIN",
         "pin",
-        pattern=r"pin(?:[ -]?code)?(?: (?!gpio)[\w'-]{1,20}){0,5}?(?: is| ist| lautet| est| es| è|[ ]?[:=])[ ]?[\"'`]?(?P<s>\d{4,12})(?!\w|[.,]\d)",
-        line=r"(?i:(?<![\w-])(?:[\w-]{1,20}[_-])?)$",
-        examples=("the PIN of the safe is «9238»", "sim_pin: «4821»", "PIN: «482177»"),
+        pattern=r"pin(?:[ -]?code)?(?: (?!gpio)[\w'-]{1,20}){0,5}?(?: is| ist| lautet| est| es| è| é|[ ]?(?:[:=：]|は|是|为|コードは|码(?:是|为|：)|은|는))[ ]?[\"'`]?(?P<s>\d{4,12})(?![A-Za-z0-9_]|[.,]\d)",
+        line=r"(?i:(?<![A-Za-z0-9_-])(?:[\w-]{1,20}[_-])?)$",
+        examples=(
+            "the PIN of the safe is «9238»",
+            "sim_pin: «4821»",
+            "PIN: «482177»",
+            "PINは«4821»です",
+            "PIN码是«482913»",
+        ),
         others=("GPIO pin is 4", "pins: 12, 14", "pin: 18", "spin: 1234", "PIN the dependency to 1.2.3"),
     ),
     *(
         form(
             "authenticator seed",
             anchor,
-            pattern=rf"{anchor}(?: (?:key|code))?[\"'`]?(?: is|[ ]?[:=])[ \n]{{0,3}}[\"'`]?(?P<s>[a-z2-7]{{4}}(?:[ -][a-z2-7]{{4}}){{3,12}})(?![\w-])",
-            examples=(f"{anchor}: «x62n lxgq eofa ri5r uwno q7sb fglb wwhf»",),
+            pattern=rf"{anchor}(?: (?:key|code))?[\"'`]?[^\n:=]{{0,60}}?(?: is|[ ]?[:=])[ \n]{{0,3}}[\"'`]?(?P<s>[a-z2-7]{{4}}(?:[ -][a-z2-7]{{4}}){{3,12}})(?![\w-])",
+            examples=(
+                f"{anchor}: «x62n lxgq eofa ri5r uwno q7sb fglb wwhf»",
+                f"enter this {anchor} by hand: «x62n lxgq eofa ri5r uwno q7sb»",
+            ),
             others=(f"{anchor}: this word will stay here",),
             accept=mixed,
         )

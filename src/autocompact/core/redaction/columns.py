@@ -8,7 +8,15 @@ from collections.abc import Iterable, Iterator
 from autocompact.core.redaction.building import given, stated
 from autocompact.core.redaction.rules import Form
 from autocompact.core.redaction.spans import Source, Span
-from autocompact.core.redaction.values import Trust, is_common, is_key, is_reference, mixed, random_looking
+from autocompact.core.redaction.values import (
+    Trust,
+    is_common,
+    is_key,
+    is_password,
+    is_reference,
+    mixed,
+    random_looking,
+)
 
 _PASSWORDS = (
     Form(
@@ -18,6 +26,8 @@ _PASSWORDS = (
         examples=(
             "name,url,username,password\nShop,https://shop.example,bob,«moonlight»\n",
             '"url","username","password","totp"\n"https://x.example","bob","«<a10>, x»",""\n',
+            "id,email,password,created\n4,bob@acme.dev,«Lantern.Harbor27»,2024-11-02\n",
+            "# client    server    secret              IP addresses\nbranch2     *         «<l6>-<l4>x9»      10.8.1.12\n",
             "folder;login_username;login_password\n;bob;«<l6>-<l5>»\n",
             "| user | password |\n|---|---|\n| bob | «<l6>-<l5>» |\n",
             " name | password\n------+----------\n bob  | «<l10>»\n",
@@ -38,6 +48,24 @@ _PASSWORDS = (
         ),
     ),
 )
+_FOREIGN = tuple(
+    Form(
+        kind="password",
+        anchor=anchor,
+        pattern=re.compile(anchor, re.IGNORECASE),
+        examples=(f"login;{name}\nbob;«<a10>x»\n", f"| User | {name} |\n|---|---|\n| bob | «<a10>x» |\n"),
+        others=(f"login;{name}_hash\nbob;<h32>\n",),
+    )
+    for anchor, name in (
+        ("kennwort", "Kennwort"),
+        ("contrase", "contraseña"),
+        ("senha", "senha"),
+        ("wachtwoord", "wachtwoord"),
+        ("mdp", "mdp"),
+        ("clave", "clave"),
+        ("pw", "pw"),
+    )
+)
 _KEYS = tuple(
     Form(
         kind="API key",
@@ -52,7 +80,7 @@ _KEYS = tuple(
     )
     for anchor, name in (("key", "api_key"), ("token", "access_token"), ("secret", "client_secret"))
 )
-COLUMNS: tuple[Form, ...] = (*_PASSWORDS, *_KEYS)
+COLUMNS: tuple[Form, ...] = (*_PASSWORDS, *_FOREIGN, *_KEYS)
 _PASSWORD, _KEY = (rows[0].kind for rows in (_PASSWORDS, _KEYS))
 
 _LINE = 2_000
@@ -79,7 +107,10 @@ _SQL_CELL = re.compile(
     r"[ \t\n]*+(?P<end>[,)])"
 )
 """A cell of SQL: where a backslash escapes nothing, the next form reads it; a bare one may be ``now()``."""
-_NAME = re.compile(r"(?:[\w .-]{0,40}[_ .-])?(?:pass(?:word|wd|wort|phrase)|pwd|secret|totp)", re.IGNORECASE)
+_NAME = re.compile(
+    r"(?:[\w .-]{0,40}[_ .-])?(?:pass(?:word|wd|wort|phrase|code|e)|pwd?|secret|totp|kennwort|contraseñ?a|senha|wachtwoord|mdp|clave|pin|psk|密码|パスワード|пароль)(?:[_ ](?:plain|clear|raw|old|new|hint2?))?",
+    re.IGNORECASE,
+)
 _KEY_NAME = re.compile(
     r"(?:[\w .-]{0,40}[_ .-])?(?:token|(?:api|access|secret|private|signing|encryption|auth|license)[_ -]?key|\w{0,20}secret)",
     re.IGNORECASE,
@@ -88,9 +119,19 @@ _PASS = re.compile(r"(?:\w{0,40}_)?pass", re.IGNORECASE)
 _LOGINS = re.compile(r"user|login|mail|url|uri|host", re.IGNORECASE)
 """What makes a column "pass" one of passwords: beside a title or "fail" it is one of results."""
 
-_OTHERS = re.compile(r"user|name|login|url|uri|site|host|mail|account|title|id$", re.IGNORECASE)
+_OTHERS = re.compile(
+    r"user|name|nutzer|utili|usu[aá]|utente|用户|ユーザ|пользов|server|client|address|login|url|uri|site|host|mail|account|title|id$",
+    re.IGNORECASE,
+)
 """What else such a table has: a list of fields and their types has none of it."""
 _HEAD = re.compile(r"[\w\"' .-]{0,60}(?:[,;\t|][\w\"' .-]{0,60}){1,100}\r?$")
+_ALIGNED = re.compile(
+    r"#?[ \t]{0,4}[\w.@/-]{1,40}(?:[ ]{2,60}[\w.@/-]{1,40}(?:[ ][\w.@/-]{1,40}){0,3}){1,20}[ \t]{0,40}\r?$"
+)
+_ALIGNED_ROW = re.compile(r"(?m:^)[^\n]{1,1000}$", re.MULTILINE)
+_WORDS_OF_CELL = re.compile(r"[^\s#](?:[^\s]|[ ](?![ ]))*(?<![ ])")
+_WORD_OF_CELL = re.compile(r"\S+")
+_LONGEST_TABLE = 8_000
 _RULE = re.compile(r"[ |:+-]{3,2000}\r?\n")
 """The line between names and rows, as Markdown and SQL's shells draw it."""
 _INSERT = re.compile(r"insert[ ]into[ ][\w.\"`\[\]]{1,120}[ ]?\($", re.IGNORECASE)
@@ -123,7 +164,8 @@ def find_columns(source: Source) -> Iterator[Span]:
             start = text.rfind("\n", max(0, at - _LINE), at) + 1
             if start == looked_at or (start == 0 and at >= _LINE):
                 continue
-            looked_at, (spans, done) = start, _of_table(text, start)
+            looked_at = start
+            spans, done = _of_aligned(text, start) or _of_table(text, start)
         yield from spans
 
 
@@ -151,6 +193,33 @@ def _of_table(text: str, start: int) -> tuple[list[Span], int]:
         # a table for readers also has words in such a column
         spans += [each for each in secrets if not drawn or _is_made_up(text[each.start : each.end])]
         at = after
+    return spans, done
+
+
+def _of_aligned(text: str, start: int) -> tuple[list[Span], int] | None:
+    """The secrets of a table whose columns blanks align, as tools print it and files of daemons have it."""
+    end = text.find("\n", start, start + _LINE)
+    if end < 0 or not _ALIGNED.match(text, start, end):
+        return None
+    names = [
+        match.span()
+        for match in _WORDS_OF_CELL.finditer(text, text.find("#", start, start + 4) + 1 or start, end)
+    ]
+    columns = _columns(text, names)
+    if not columns:
+        return None
+    spans: list[Span] = []
+    done = end
+    for line in _ALIGNED_ROW.finditer(text, end + 1, end + _LONGEST_TABLE):
+        if line.start() != done + 1 or not line[0].strip():
+            break
+        done = line.end()
+        for form in (_WORDS_OF_CELL, _WORD_OF_CELL):
+            cells = [match.span() for match in form.finditer(text, *line.span())]
+            if len(cells) == len(names):
+                found = _secrets(text, [(cells[column], kind) for column, kind in columns])
+                spans += [each for each in found if _is_made_up(text[each.start : each.end])]
+                break
     return spans, done
 
 
@@ -213,7 +282,7 @@ def _is_key(value: str) -> bool:
 def _is_password(value: str) -> bool:
     if len(value) < _LEAST or not given(value) or is_common(value):
         return False
-    return bool(_BRACKETED.fullmatch(value)) or not is_reference(value)
+    return bool(_BRACKETED.fullmatch(value)) or is_password(value, Trust.STATED) or not is_reference(value)
 
 
 def _is_made_up(value: str) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from autocompact.core.redaction.arguments import ARGUMENTS
 from autocompact.core.redaction.building import QUOTE, VALUE, dense, form, given, program, stated
 from autocompact.core.redaction.codes import CODES
+from autocompact.core.redaction.outputs import OUTPUTS
 from autocompact.core.redaction.rules import Form
 from autocompact.core.redaction.shapes import SHAPES
 from autocompact.core.redaction.spans import Source, Span
@@ -60,7 +61,7 @@ _HEADERS = (
     form(
         "token",
         "bearer",
-        pattern=r"(?<![A-Za-z])bearer(?:[ \t]{1,3}|%20|\+|:[ \t]?|=)(?P<s>[A-Za-z0-9._~+/=-]{16,})",
+        pattern=r"(?<![A-Za-z])bearer(?:,?[ \t]{1,3}|%20|\+|:[ \t]?|=)(?P<s>[A-Za-z0-9._~+/=-]{16,})",
         examples=("Authorization: Bearer «<a36>»", "Authorization: Bearer «0a1b2c3d4e5f6a7b8c9d»"),
         others=(
             "Authorization: Bearer authentication-is-required-here",
@@ -149,11 +150,22 @@ _COOKIES = (
     ),
 )
 
+_WORD = r"(?<![a-z])(?!(?:the|and|are|for|with|from|was|were|has|have|not|its|which|their|they|these|must|should|when|where|how|why)(?![a-z]))[a-z]{3,8}"
+"""A word of a seed phrase: none of the lists that wallets use has those that join a sentence."""
 _SEED = (
-    r"[\"']?[ \t]{0,3}(?:[:=]|is)[ \t\n]{0,3}[\"'`]?"
-    r"(?P<s>(?:\d{1,2}[.):]?[ ]?)?[a-z]{3,8}(?:(?:[ ]|[ ]?[,\n][ ]?)(?:\d{1,2}[.):]?[ ]?)?[a-z]{3,8}){11,23})(?![a-z])"
+    r"[\"'“]?(?:(?:[ ][^\n:=]{0,100})?[ \t]{0,3}[:=]|[ ](?:is|with))?[ \t\n]{0,4}[\"'`“]?"
+    rf"(?P<s>(?:\d{{1,2}}[.):]?[ ]?)?{_WORD}(?:(?:[ ]|[ ]?[,\n][ ]?)(?:\d{{1,2}}[.):]?[ ]?)?{_WORD}){{11,23}})(?=[\"'`”.,]?[ ]?(?:\n|\\n|$|[\"'`”]))"
 )
-"""Twelve to twenty-four words, also numbered."""
+"""Twelve to twenty-four words, also numbered, up to the end of their line or quotation."""
+_DISTINCT = 10
+"""Different words in a seed phrase at least: of twelve drawn from 2,048 two are seldom the same."""
+
+
+def _is_phrase(words: str) -> bool:
+    return len({word.lower() for word in re.findall(r"[A-Za-z]+", words)}) >= _DISTINCT
+
+
+_TWELVE = "abandon ability able about above absent absorb abstract absurd abuse access accident"
 _PROGRAMS = (
     form(
         "password",
@@ -294,6 +306,18 @@ _PROGRAMS = (
             "mosquitto_pub -h mq -u sensor -P «<l6>-x» -t a/b",
         ),
         others=("xargs -P 4 zip", "mosquitto_pub -h mq -p 1883 -t a/b"),
+    ),
+    *(
+        program(
+            r"snmp(?:walk|get|getnext|bulkwalk|bulkget|set|table|trap|status|df)",
+            f" -{letter.lower()} ",
+            option=rf"[ ]-{letter}[ ]",
+            examples=(
+                f"snmpwalk -v3 -u monitor -a SHA -{letter} '«<l6>+<l4>_77' 10.1.1.2".replace("' 10", "»' 10"),
+            ),
+            others=(f"snmpwalk -v2c -c public -{letter} $PASS h",),
+        )
+        for letter in "AX"
     ),
     program(
         "smbclient|rpcclient|mount",
@@ -443,31 +467,40 @@ _PROGRAMS = (
         examples=("jdbc:oracle:thin:scott/«<a10>»@//db:1521/x",),
         accept=given,
     ),
-    form(
-        "seed phrase",
-        "phrase",
-        pattern=rf"(?<=[a-z_ -])(?:phrase){_SEED}",
-        examples=(
-            "seed phrase: «abandon ability able about above absent absorb abstract absurd abuse access accident»",
-        ),
-    ),
-    form(
-        "seed phrase",
-        " words",
-        pattern=rf" words{_SEED}",
-        line=r"(?i:(?:seed|recovery|backup|mnemonic|wallet|secret))$",
-        examples=(
-            "wallet recovery words:\n«1. abandon 2. ability 3. able 4. about 5. above 6. absent 7. absorb 8. abstract 9. absurd 10. abuse 11. access 12. accident»",
-        ),
-        others=("backup words: see the list",),
-    ),
-    form(
-        "seed phrase",
-        "mnemonic",
-        pattern=rf"mnemonic{_SEED}",
-        examples=(
-            'MNEMONIC="«abandon ability able about above absent absorb abstract absurd abuse access accident»"',
-        ),
+    *(
+        form(
+            "seed phrase",
+            anchor,
+            pattern=rf"{anchor.removesuffix('s')}s?{_SEED}",
+            examples=tuple(f"{said}«{_TWELVE}»" for said in sentences),
+            others=(
+                f"{anchor}: see the list",
+                f"{anchor}: the words that you write here are the ones that you will need for your wallet later",
+                f"{anchor}: {'lorem ipsum dolor ' * 5}",
+            ),
+            accept=_is_phrase,
+        )
+        for anchor, sentences in (
+            (
+                "phrase",
+                (
+                    "seed phrase: ",
+                    "Your recovery phrase is:\n",
+                    '"passphrase": "',
+                    "Secret phrase (write it down):\n\n",
+                ),
+            ),
+            (
+                "words",  # one "word" begins no list, and stands in every text
+                (
+                    "Write down these 12 words in order and never share them:\n\n",
+                    "wallet recovery words:\n1. ".replace("1. ", ""),
+                ),
+            ),
+            ("mnemonic", ('MNEMONIC="', '"mnemonic": "', "mnemonic is ")),
+            ("seed", ("WALLET_SEED=", "seed: ", "wallet seed is ")),
+            ("wallet", ("restore the wallet with ", "wallet:\n  ".replace("  ", ""))),
+        )
     ),
 )
 
@@ -498,6 +531,7 @@ FORMS: tuple[Form, ...] = (
     *_PROGRAMS,
     *STATEMENTS,
     *ARGUMENTS,
+    *OUTPUTS,
 )
 
 

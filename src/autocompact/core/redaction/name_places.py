@@ -24,7 +24,7 @@ OTHER_TAILS = frozenset(
     " press up down code codes board word words frame frames stroke map pad point points bindings binding space".split()
 ) - {"text?", "code", "test", "store"}
 _THE = re.compile(r"(?<![a-z])(?:the|my|your|our|this|that|new)[ ]$", re.IGNORECASE)
-_SECRET_HEAD = re.compile(r"secret|private|encrypt|signing|auth(?!or)")
+_SECRET_HEAD = re.compile(r"secret|priv(?:ate|$)|encrypt|signing|auth(?!or)")
 PREPOSITIONS = frozenset("at by for from in is of on to".split())
 _OTHER_KEYS = tuple(
     "cache primary sort partition public pub foreign idempotency lookup index row object group unique"
@@ -95,8 +95,9 @@ def place_of(text: str, name: Name, *, at: int) -> Place | None:
     after = on[0] if on is not None else ""
     if len(before) == 64 or len(after) == 48:
         return None
-    doubtful = not _goes_on(word[0], after)
-    if doubtful and not (word[0].lower() == "secret" and after.lower() in ("_id", "id", "-id")):
+    goes_on = _goes_on(word[0], after)
+    doubtful = not goes_on or not name.sure
+    if not goes_on and not (word[0].lower() == "secret" and after.lower() in ("_id", "id", "-id")):
         return None
     if not _is_head(name, before, word=word[0], text=text, at=at):
         if not _is_other_key(before, word=word[0], text=text, at=at):
@@ -120,6 +121,8 @@ def _goes_on(word: str, after: str) -> bool:
 
 def _is_head(name: Name, before: str, *, word: str, text: str, at: int) -> bool:
     """True if what stands before the word in its name makes it one: an API key, not a cache key."""
+    if name.accept is not None:
+        return name.head is None or bool(name.head.search(text[max(0, at - 24) : at]))
     head = before.rstrip("_-").lower()
     match word.lower():
         case "key":
@@ -149,7 +152,7 @@ def _ends(before: str, *, words: tuple[str, ...]) -> bool:
 def _is_other_key(before: str, *, word: str, text: str, at: int) -> bool:
     """True for a key of something that no table knows (``routing_key``), or of nothing (``the key is …``)."""
     if word.lower() == "key" and not before:
-        return bool(_THE.search(text, max(0, at - 12), at))
+        return text[at + 3 : at + 4] in ("=", ":", '"', "'") or bool(_THE.search(text, max(0, at - 12), at))
     if word.lower() != "key" or not (before[-1:] in ("_", "-") or (word[0] == "K" and before[-1:].islower())):
         return False
     return not before.lower().rstrip("_-").endswith((*_OTHER_KEYS, *_PUBLIC))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from autocompact.core.redaction.rules import Name
+from autocompact.core.redaction.values import is_code, is_licence, is_session, is_uuid
 
 
 def _name(
@@ -16,6 +18,8 @@ def _name(
     others: tuple[str, ...] = (),
     head: str = "",
     least: int = 0,
+    sure: bool = True,
+    accept: Callable[[str], bool] | None = None,
 ) -> Name:
     return Name(
         kind=kind,
@@ -25,6 +29,8 @@ def _name(
         examples=examples,
         others=others,
         least=least,
+        sure=sure,
+        accept=accept,
     )
 
 
@@ -39,7 +45,9 @@ KEY_HEADS = tuple(
     " des rsa fernet preshared pre-shared data deploy project server security session recovery team org bot merchant"
     " partner openai anthropic stripe sendgrid mailgun mailchimp algolia datadog twilio google maps firebase gemini"
     " groq mistral cohere deepseek pagerduty okta heroku azure aws gcp github gitlab supabase pinecone weather"
-    " setup openweather newrelic posthog segment mixpanel amplitude sentry rapidapi deepl".split()
+    " setup openweather newrelic posthog segment mixpanel amplitude sentry rapidapi deepl instrumentation global tunnel"
+    " vision speech translator cognitive push fcm gcm vapid apns payment gateway smtp mail sms join device enc dek kek cmk"
+    " kms sas jws jwk maxmind infura alchemy etherscan tmdb omdb".split()
 )
 """What stands before "key" in the name of a secret."""
 
@@ -217,7 +225,7 @@ NAMES: tuple[Name, ...] = (
         for anchor, word, names in (
             ("schl", r"schlüssel", ("Der API-Schlüssel ist", "API-Schlüssel:", "Zugriffsschlüssel:")),
             (
-                "cl",
+                "clé",
                 r"(?<![a-z])clé(?: API| secrète| d['’]accès| privée)",
                 ("La clé API est", "clé secrète :"),
             ),
@@ -342,18 +350,20 @@ NAMES: tuple[Name, ...] = (
             "sort_key = <a24>",
         ),
     ),
-    _name(
-        "token",
-        "pat",
-        word=r"pat(?![a-z])",
-        head=r"[_-]$",
-        least=20,
-        examples=("AZURE_DEVOPS_EXT_PAT=«<l52>»", '"azdo_pat": "«<l52>»"', "GH_PAT: «<a40>»"),
-        others=(
-            "file_pat = compile_pattern_number_2024",
-            "url_pat=r'[a-z0-9]{4}-[a-z0-9]{12}-x'",
-            "PAT: see the vault",
-        ),
+    *(
+        _name(
+            "token",
+            f"{sign}pat",
+            word=rf"{sign}pat(?![a-z])",
+            least=20,
+            examples=(f"GH{sign}PAT: «<a40>»", f'"azdo{sign}pat": "«<l52>»"', f"DEVOPS_EXT{sign}PAT=«<l52>»"),
+            others=(
+                f"file{sign}pat = compile_pattern_number_2024",
+                f"url{sign}pat=r'[a-z0-9]{{4}}-[a-z0-9]{{12}}-x'",
+                f"MY{sign}PAT: see the vault",
+            ),
+        )
+        for sign in "_-"
     ),
     _name(
         "credentials",
@@ -366,7 +376,8 @@ NAMES: tuple[Name, ...] = (
     ),
     _foreign("senord", r"senord(?:et)?", "Lösenord: «<a10>»", "Lösenordet är «<a10>»"),
     _foreign("heslo", r"heslo", "heslo: «<a10>»"),
-    _foreign("has", r"has[łl]o", "hasło: «<a10>»", "hasło to «<a10>»"),
+    _foreign("has?o", r"hasło", "hasło: «<a10>»", "hasło to «<a10>»"),  # as `Source.lower` writes it
+    _foreign("haslo", r"haslo", "haslo: «<a10>»"),
     _foreign("salasana", r"salasana(?: on)?", "salasana: «<a10>»", "salasana on: «<a10>»"),
     _foreign(
         "adgangskode",
@@ -382,5 +393,135 @@ NAMES: tuple[Name, ...] = (
         least=12,
         examples=('GIT_CREDENTIALS="«<a32>»"',),
         others=("credentials: include", "credentials: same-origin", "credit: card1234567890abc"),
+    ),
+    *(
+        _name(
+            kind,
+            anchor,
+            word=word,
+            head=head,
+            least=16,
+            examples=tuple(f"{said}«<a32>»" for said in names),
+            others=tuple(f"{said}{value}" for said in names for value in ("the-name-of-an-item", "42")),
+        )
+        for kind, anchor, word, head, names in (
+            (
+                "secret value",
+                "salt",
+                r"salt",
+                r"(?:^|[_.-])$",
+                ("HASHIDS_SALT=", 'salt: "', "session-salt = "),
+            ),
+            ("secret value", "pepper", r"pepper", r"(?:^|[_.-])$", ("PASSWORD_PEPPER=", "pepper: ")),
+            ("secret value", "seed", r"seed", r"(?:^|[_.-])$", ("COOKIE_SEED=", '"master_seed": "')),
+            (
+                "signature",
+                "sig",
+                r"sig(?:nature)?(?:[_-]256)?",
+                r"(?:hook|hub|hmac|request|callback)[_-]$",
+                ("WEBHOOK_SIG=", "hook_signature: "),
+            ),
+            ("token", "jeton", r"jeton(?: d['’]accès)?", "", ("Jeton : ", "Le jeton d'accès est ")),
+            ("secret value", "secreto", r"secreto", "", ("secreto: ", "El secreto es ")),
+            ("secret value", "segreto", r"segreto", "", ("segreto: ", "Il segreto è ")),
+            ("secret value", "segredo", r"segredo", "", ("segredo: ", "O segredo é ")),
+            ("secret value", "geheimnis", r"geheimnis", "", ("Geheimnis: ", "Das Geheimnis ist ")),
+            ("token", "csrf", r"[cx]srf", r"(?:^|[_.-])$", ('"csrf": "',)),
+            (
+                "token",
+                "verifier",
+                r"verifier",
+                r"(?:code|oauth|pkce)[_-]?$",
+                ('"code_verifier": "', "oauth_verifier="),
+            ),
+        )
+    ),
+    *(
+        _name(
+            kind,
+            anchor,
+            word=word,
+            least=16,
+            sure=False,
+            examples=tuple(f"{said}«<a32>»" for said in names),
+            others=tuple(
+                f"{said}{value}" for said in names for value in ("the-name-of-an-item", "an-opaque-value")
+            ),
+        )
+        for kind, anchor, word, names in (
+            ("token", "refresh", r"refresh", ('{"refresh": "',)),
+            ("session id", "session_id", r"session_id", ('"session_id": "',)),
+            ("token", "jwt", r"jwt", ("jwt: ",)),
+            ("credentials", "login", r"login", ("SONAR_LOGIN=",)),
+            ("credentials", "dsn", r"dsn", ("DSN=",)),
+        )
+    ),
+    _name(
+        "session id",
+        'sessionid"',
+        word=r"sessionid",
+        accept=is_session,
+        examples=('{"name":"sessionid","value":"«<l32>»","domain":"x"}', '"sessionid": "«<a32>»"'),
+        others=('"sessionId": "123e4567-e89b-12d3-a456-426614174000"', "sessionid: the_name_of_2_sessions"),
+    ),
+    _name(
+        "secret value",
+        "secret",
+        word=r"secret[ _-]?id",
+        accept=is_uuid,
+        examples=("secret_id    «<h8>-<h4>-4<h3>-a<h3>-<h12>»", "SecretID: «<h8>-<h4>-4<h3>-a<h3>-<h12>»"),
+        others=("secret_id: prod/db-2024", "SecretId=my-secret-1"),
+    ),
+    *(
+        _name(
+            "licence key",
+            anchor,
+            word=word,
+            head=head,
+            accept=is_licence,
+            examples=tuple(f"{said}«<u5>-A1B2C-<u5>-<u5>-<u5>»" for said in names),
+            others=tuple(f"{said}{value}" for said in names for value in ("Apache-2.0", "MIT")),
+        )
+        for anchor, word, head, names in (
+            (
+                "licen",
+                r"licen[sc]e(?:[ _-]?(?:key|code|no|number))?",
+                "",
+                ("LICENSE=", "license_key: ", "licence code: "),
+            ),
+            ("lizenz", r"lizenz(?:schlüssel|code)?", "", ("Lizenz: ", "Lizenzschlüssel: ")),
+            (
+                "key",
+                r"key",
+                r"(?:product|windows|activation|office|steam|cd|registration|upgrade)[ _-]?$",
+                ("product key: ", "Windows key: ", "activation_key="),
+            ),
+            ("serial", r"serial(?:[ _-]?(?:key|number|no))?", "", ("serial: ", "Serial number: ")),
+        )
+    ),
+    *(
+        _name(
+            "one-time code",
+            anchor,
+            word=word,
+            accept=is_code,
+            examples=tuple(f"{said}«482913»" for said in names),
+            others=tuple(f"{said}{value}" for said in names for value in ("2024", "3", "required")),
+        )
+        for anchor, word, names in (
+            ("otp", r"(?<![a-z])t?otp(?:[_-]?(?:code|value))?", ("OTP: ", '"otp":"', "otp_code=")),
+            ("passcode", r"passcode", ("your one-time passcode is ", "passcode: ")),
+            ("验证码", r"验证码", ("您的验证码是 ", "验证码：", "验证码为")),
+            ("校验码", r"校验码", ("校验码：",)),
+            ("動態碼", r"動態碼", ("動態碼：",)),
+            ("認証コード", r"認証コード", ("認証コードは ", "認証コード：")),
+            ("確認コード", r"確認コード", ("確認コードは ",)),
+            ("セキュリティコード", r"セキュリティコード", ("セキュリティコード：",)),
+            ("ワンタイム", r"ワンタイム(?:パスワード|コード)", ("ワンタイムパスワードは",)),
+            ("暗証番号", r"暗証番号", ("暗証番号：", "暗証番号は")),
+            ("인증", r"인증 ?(?:번호|코드)", ("인증번호: ", "인증 코드는 ")),
+            ("од подтверждения", r"(?<=[кК])од подтверждения", ("код подтверждения: ",)),
+            ("개인", r"개인 ?번호", ("개인번호: ",)),
+        )
     ),
 )

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 
+from autocompact.core.redaction.anchors import is_searched
 from autocompact.core.redaction.name_places import OTHER_TAILS, PREPOSITIONS, Place, place_of
 from autocompact.core.redaction.name_table import NAMES
 from autocompact.core.redaction.rules import Name
@@ -22,6 +23,7 @@ from autocompact.core.redaction.values import (
     is_key,
     is_password,
     is_strong,
+    is_tangle,
     is_word_password,
     mixed,
     random_looking,
@@ -33,12 +35,12 @@ from autocompact.core.redaction.words import is_word
 
 _Q = r"(?:\\{0,7}[\"'`]|%22|%27|&quot;|&#3[49];)"
 _COLOUR = r"(?:(?:\x1b|\\u001[bB]|\\x1[bB]|\\e|\\033)\[[0-9;]{0,12}m){0,3}"
-_CLOSED = rf"{_COLOUR}(?P<closed>{_Q})?(?:\*{{2}}|__)?(?:[ ]?\([^()\n]{{1,40}}\)|[ ]\[[^\[\]\n]{{1,40}}\](?=:))?(?:\][ \t]{{0,3}}(?=[=:]))?"
+_CLOSED = rf"{_COLOUR}(?P<closed>{_Q})?(?:\*{{2}}|__)?(?:[ ]?\([^()\n]{{1,40}}\)|[ ]\[[^\[\]\n]{{1,40}}\](?=:))?(?:\][ \t]{{0,3}}(?=[=:])|\}}(?=[ \t]{{0,12}}=))?"
 _TYPE = r"(?:\??:[ \t]?[&*\[A-Za-z][A-Za-z.|<>&' \[\]]{0,40}(?==(?![=>])))?"
 _SIGN = rf"[ \t.]{{0,24}}(?P<sign>=>|<-|[:?+]=|=(?![=>~])|:-|:(?![:=])|：|＝|->|→|%3[DdAa]|\|\||\?\?)(?:[ \t]|\*{{2}}|__){{0,12}}{_COLOUR}[ \t]{{0,4}}"
 _CELL = r"[ \t]{0,24}(?P<cell>[|│┃])[ \t]{1,40}"
 _CALL = rf"(?P<call>\(|[\w\]>:=-]{{0,20}}[\"'`]?\]?\){{1,2}}\.(?:fill|type|send_?keys|press_sequentially|set_?value|enter_?text|input_text)\()[ \t]{{0,3}}(?={_Q})"
-_COMMA = rf"(?P<comma>,|\r?\n[ \t]{{0,40}}-(?=[ ]))[ \t]{{0,3}}(?={_Q})"
+_COMMA = rf"(?P<comma>,|\r?\n[ \t]{{0,40}}-(?=[ ]))[ \t]{{0,24}}(?={_Q})"
 _NUMBER = r"(?:\d{1,6}[→|:\t][ \t]{0,24})?"
 _OTHER = rf"[ \t\n\r,]{{0,40}}{_NUMBER}{_Q}?\w{{1,30}}{_Q}?[ \t]{{0,12}}[:=][ \t]{{0,3}}(?:{_Q}[^\s\"'`]{{0,60}}{_Q}|[\w.-]{{1,40}})[ \t]{{0,3}}(?=[,\r\n])"
 _PAIR = (
@@ -68,20 +70,34 @@ _PROMPT = re.compile(
 )
 _HASHES = re.compile(r"[ ](?:git|hg|grep|ls|find|fd|rg|wc|diff|md5(?:sum)?|\w*sha\w*)[ ]")
 _PRINTED = re.compile(r"[^\n]{0,300}\r?\n")
+_IT_IS = re.compile(
+    r"(?<![\w'])(?:it(?:['’]s|[ ]is|[ ]was)|(?:es|er|sie|das)[ ](?:ist|lautet|war)|c['’](?:est|était)|(?:ahora )?es|adesso è)(?: now| jetzt| still| noch)?[ :]{1,2}"
+    r"(?:(?P<q>[\"“'`„«])(?=[^\n]{5,80}[\"”'`“»])|(?=\S))(?P<value>(?(q)[^\n\"”'`“»]{5,80}|[^\s\"'`“”«»,;]{6,80}(?<![.!?)])))",
+    re.IGNORECASE,
+)
+"""A sentence that goes on from a name: ``the password? It is …``."""
 _RUN = re.compile(r"(?<![\w/.@:+=-])(?P<value>[A-Za-z0-9_+/~-]{20,400}={0,2})(?![\w/.@:-]|[ ]?=)")
 _LABEL = re.compile(r"(\w+)[\"'`\])]*[ \t]{0,8}(?:=>|[:=])[ \t]{0,8}[\"'`(\[{]*$")
 _CONTENTS = frozenset("value default data content plaintext text string secret is here this".split())
-_ELEMENT = re.compile(r"(?:[ \t][^<>\n]{0,120})?(?P<element>>)[ \t\n]{0,40}")
+_ELEMENT = re.compile(
+    r"(?:[ \t][^<>\n]{0,120})?(?P<element>>)[ \t\r\n]{0,40}(?:<(?:value|string|plain_?text|text)(?:[ ][^<>\n]{0,80})?>[ \t\r\n]{0,40})?",
+    re.IGNORECASE,
+)
+_INSIDE = re.compile(r"(?P<value>[^\s<>\"']{4,400})[ \t\r\n]{0,40}(?=</)")
 _ATTRIBUTE = re.compile(r"[\"'](?:[ \t][^<>\n]{0,120})?>[ \t\n]{0,40}(?:<(?:value|string)>[ \t\n]{0,40})?")
 _NAMED_ELEMENT = re.compile(
     r"<(?!input|label|select|button|textarea|form|div|span|meta)[\w:-]{1,40}[ \t][^<>\n]{0,80}?\b(?:name|key|property)=[\"'][\w.-]{0,60}$"
 )
-_PLIST = re.compile(r"</key>[ \t\r\n]{0,40}<string>")
+_PLIST = re.compile(
+    r"</(?:key|name)>[ \t\r\n]{0,40}<(?:string|value|val|text)(?:[ ][^<>\n]{0,80})?>", re.IGNORECASE
+)
 
 _WRAP = r"(?:(?:Secret\w{0,8}|String|str|bytes|b64decode|Buffer\.from|Some|SecureString)\(|[bBfFrRuUN@]{1,2}(?=[\"']))?"
 _QUOTED = re.compile(
     rf"{_WRAP}(?P<q>\"{{3}}|'{{3}}|{_Q})(?P<value>(?:(?!(?P=q))(?:\\[^\s]|[^\x00-\x20]))+)(?P<end>(?P=q)|\\|)"
 )
+_QUOTED_PHRASE = re.compile(rf"(?P<q>{_Q})(?P<value>\w{{3,20}}(?:[ ]\w{{1,20}}){{1,9}})(?P=q)")
+_TANGLE = re.compile(r"(?P<q>[\"'])(?P<value>(?:(?!(?P=q))[^\n]){16,200})(?P=q)")
 _OPEN = {"“": "”", "„": "“", "«": "»", "「": "」", "『": "』", "‘": "’"}
 _BARE = r"\x00-\x20\"'`\\<>,;&|(){}\[\]"
 # Unquoted, a value is first read up to "=" or ":", so that names repeated without end ("token:token:…") cost linear
@@ -109,6 +125,7 @@ _CLAUSE_END = re.compile(r"[\"'`”»*]{0,3}[ \t]{0,4}(?:[.!,;)|]|\r?\n|\\[nr]|$
 _FIELD_START = re.compile(
     r"(?:^|[\n?&;]|\w=[^\s;&]{0,40}[ ]|[ ]--[\w-]{1,30}=|[ ](?:-e|--env|--extra-vars|--build-arg|--set)[ ][\"']?)[\w.-]{0,40}$"
 )
+_FIELDS_BEFORE = re.compile(r"(?<![\w.(,-])[\w.-]{1,30}=[^\s=,;()]{1,40}[ ,]$")
 _FIELD_END = re.compile(r"[\"']?(?:\r?\n|$|[&;]|[ ][\w.-]{1,30}=)|[\"'](?=[\s/>,;)\]}])")
 _OF_SECTION = re.compile(r"(?m:^)\[[\w .:/-]{1,60}\][ \t]*\r?\n(?:[\w#;][^\n()\[\]{}]*\n|[ \t]*\n){0,20}$")
 _SETTING = re.compile(
@@ -117,6 +134,7 @@ _SETTING = re.compile(
 _PUTS = re.compile(
     r"(?m:^)[$#>%❯]?[ \t]*[a-z][\w.-]*[ ](?:[^\n]*[ ])?(?:set|put|add|create|update|write|user|auth)(?![a-z])[^\n]*$|(?m:^)[$#>%❯][ ][a-z][\w.-]*[ ]$"
 )
+_HEX = re.compile(r"[0-9a-fA-F]{32,128}")
 _LINE_END = re.compile(r"[ \t]*\r?(?:\n|$)")
 _NEXT_FIELD = re.compile(r"[ ][\w.-]{1,30}=[^\s=]")
 _COMMAND = re.compile(r"[ ](?!(?:and|or|if|else|for|is|in|when|with)[ ])[a-z][\w./-]{1,40}(?:[ ]|\r?\n|$)")
@@ -138,6 +156,10 @@ class _Value:
     trust: Trust
     word: bool = False
     """It is quoted after "the password is": a word will do."""
+    phrase: bool = False
+    """It is several words with blanks between."""
+    paired: bool = False
+    """It is the value of an element whose key is the name."""
     more: bool = False
     """What follows up to the next blank belongs to it."""
 
@@ -145,7 +167,7 @@ class _Value:
 _ANCHORS = frozenset(name.anchor for name in NAMES)
 _ORDER = tuple(enumerate(NAMES))
 _BY_ANCHOR = {anchor: tuple(row for row in _ORDER if row[1].anchor == anchor) for anchor in _ANCHORS}
-_FOREIGN = tuple(row for row in _ORDER if not row[1].anchor.isascii())
+_FOREIGN = tuple(row for row in _ORDER if not is_searched(row[1].anchor))
 
 
 def find_named(source: Source) -> Iterator[Span]:
@@ -176,14 +198,31 @@ def _accepted(text: str, name: Name, *, place: Place) -> Iterator[_Value]:
     for value in _candidates(text, place):
         if paired and value.trust is Trust.STATED and _OF_USER.match(text, value.start, value.end):
             continue
-        said = text[value.start : value.end]
-        if place.doubtful and not is_strong(said):
-            continue
-        if _is_secret(said, value, least=least) or (not least and _is_stated_word(text, value, place=place)):
+        if value.phrase:
+            fits = (
+                not name.least
+                and name.accept is None
+                and (place.option or is_word(text[value.start : value.end]))
+            )
+        elif name.accept is not None:
+            fits = name.accept(stripped(text[value.start : value.end]))
+        else:
+            fits = _fits(text, value, place=place, least=least)
+        if fits:
             yield value
 
 
+def _fits(text: str, value: _Value, *, place: Place, least: int) -> bool:
+    """True if the value can be a password, or a key of ``least`` characters."""
+    said = text[value.start : value.end]
+    if place.doubtful and not (is_strong(said) or (value.paired and _HEX.fullmatch(said))):
+        return False
+    return _is_secret(said, value, least=least) or (not least and _is_stated_word(text, value, place=place))
+
+
 def _is_secret(text: str, value: _Value, *, least: int) -> bool:
+    if is_tangle(text):
+        return True
     if least:
         return is_key(text, value.trust, least=least)
     return is_password(text, value.trust) or (value.word and is_word_password(text))
@@ -225,13 +264,19 @@ def _is_setting(text: str, value: _Value, *, place: Place) -> bool:
 def _candidates(text: str, place: Place) -> Iterator[_Value]:
     """What may be the value of the name, the longest reading first."""
     if text[place.start - 1 : place.start] in ("<", ":") and (element := _ELEMENT.match(text, place.end)):
-        yield from _bare(text, element.end(), trust=Trust.LITERAL)
+        yield from _inside(text, element.end())
         return
     if (content := _content(text, place)) is not None:
-        yield from _bare(text, content, trust=Trust.LITERAL)
+        yield from _inside(text, content)
     if (between := _BETWEEN.match(text, place.end, place.end + 700)) is not None:
         yield from _after(text, place, between=between)
     yield from _apart(text, place)
+
+
+def _inside(text: str, at: int) -> Iterator[_Value]:
+    """The content of an element that begins at ``at``."""
+    yield from _matched(_INSIDE.match(text, at), Trust.LITERAL)
+    yield from _bare(text, at, trust=Trust.LITERAL)
 
 
 def _apart(text: str, place: Place) -> Iterator[_Value]:
@@ -244,12 +289,23 @@ def _apart(text: str, place: Place) -> Iterator[_Value]:
     listed = printed and _HASHES.search(text, line, place.start)
     if printed and not listed:
         yield from _made_up(_alone(text, printed.end()), text)
+    yield from _it_is(text, place)
     if random_looking(text[place.start : place.end]):  # letters amid a key
         return
     for run in _RUN.finditer(text, place.end, place.end + 160):
         between = text[place.end : run.start()]
         if is_strong(run["value"]) and _leads_on(between) and not (listed and "\n" in between):
             yield _Value(*run.span("value"), Trust.CODE)
+
+
+def _it_is(text: str, place: Place) -> Iterator[_Value]:
+    """What the next sentence says it is."""
+    for said in _IT_IS.finditer(text, place.end, place.end + 240):
+        value = said["value"]
+        if said["q"]:
+            yield _Value(*said.span("value"), Trust.STATED, phrase=" " in value)
+        elif mixed(value) and (has_symbol(value) or random_looking(value)):
+            yield _Value(*said.span("value"), Trust.STATED)
 
 
 def _made_up(values: Iterator[_Value], text: str) -> Iterator[_Value]:
@@ -298,7 +354,8 @@ def _after(text: str, place: Place, *, between: re.Match[str]) -> Iterator[_Valu
         case "cell" | "below":
             yield from _alone(text, at)
         case _:
-            yield from _assigned(text, place, at=at, sign=between["sign"] or "")
+            values = _assigned(text, place, at=at, sign=between["sign"] or "")
+            yield from (replace(value, paired=form == "pair") for value in values)
 
 
 def _linked(text: str, place: Place, *, link: str, at: int) -> Iterator[_Value]:
@@ -325,6 +382,7 @@ def _assigned(text: str, place: Place, *, at: int, sign: str) -> Iterator[_Value
         yield from _matched(_ENCODED.match(text, at), Trust.LINE)
     elif sign not in ("||", "??"):
         trust = Trust.LINE if sign == "=" else Trust.STATED
+        trust = literal if sign == "=" and _is_field(text, place, at=at) else trust
         given = place.option or _GIVEN.search(text, max(0, place.start - 60), place.start)
         trust = literal if place.capitals or given else trust
         if _LINE_START.search(text, max(0, place.start - 40), place.start):
@@ -338,6 +396,11 @@ def _assigned(text: str, place: Place, *, at: int, sign: str) -> Iterator[_Value
             and _PROPERTY.search(text, max(0, place.start - 80), place.start)
         ):
             yield from _bare(text, at, trust=Trust.STATED)
+
+
+def _is_field(text: str, place: Place, *, at: int) -> bool:
+    """True for one of several ``name=value`` on a line, as inventories and connection strings have them."""
+    return text[at - 1] == "=" and bool(_FIELDS_BEFORE.search(text, max(0, place.start - 80), place.start))
 
 
 def _matched(match: re.Match[str] | None, trust: Trust) -> Iterator[_Value]:
@@ -363,7 +426,13 @@ def _quoted(text: str, at: int, *, trust: Trust, word: bool = False) -> Iterator
     groups = _MANY.match(text, at)
     if groups is not None and not word:
         yield _Value(*groups.span("value"), Trust.ENVIRONMENT)
+    phrase = _QUOTED_PHRASE.match(text, at) if trust >= Trust.LITERAL else None
+    if phrase is not None:
+        yield _Value(*phrase.span("value"), trust, phrase=True)
     match = _QUOTED.match(text, at)
+    tangle = _TANGLE.match(text, at) if match is None or not match["end"] else None
+    if tangle is not None and is_tangle(tangle["value"]):
+        yield _Value(*tangle.span("value"), trust)
     if match is None:
         return
     start, end = match.span("value")

@@ -21,14 +21,15 @@ KIND = "private key"
 PRIVATE_KEYS: tuple[Form, ...] = tuple(
     Form(
         kind=KIND,
-        anchor="private",
+        anchor=anchor,
         pattern=re.compile(pattern),
         examples=examples,
         others=others,
     )
-    for pattern, examples, others in (
+    for anchor, pattern, examples, others in (
         (
-            r"-{4,5}[ ]?(?:BEGIN|END)(?:[ +]|%20)(?:[A-Z0-9]{1,20}(?:[ +]|%20)){0,4}PRIVATE(?:[ +]|%20)KEY(?:(?:[ +]|%20)BLOCK)?[ ]?-{4,5}",
+            "private",
+            r"-{4,5}[ ]?(?:BEGIN|END)(?:[ +]|%20)(?:[A-Z0-9]{1,20}(?:[ +]|%20)){0,4}(?:(?:PRIVATE|SECRET)(?:[ +]|%20)KEY(?:(?:[ +]|%20)BLOCK)?|OpenVPN Static key V1)[ ]?-{4,5}",
             (
                 "«-----BEGIN PRIVATE KEY-----\n<b64>\n<b64>\n<b40>\n-----END PRIVATE KEY-----»",
                 "«-----BEGIN OPENSSH PRIVATE KEY-----\n<b70>\n<b70>\n<b9>=\n-----END OPENSSH PRIVATE KEY-----»",
@@ -43,13 +44,29 @@ PRIVATE_KEYS: tuple[Form, ...] = tuple(
             ),
         ),
         (
+            "private",
             r"Private-(?:Lines|MAC|Hash):[ \t]*\d{0,3}",
             ("Private-Lines: 3\n«<b64>\n<b64>\n<b20>»\nPrivate-MAC: <h40>",),
             ("Private-Lines: 3",),
         ),
+        (
+            "static key",
+            "static key",
+            (
+                "«-----BEGIN OpenVPN Static key V1-----\n<h32>\n<h32>\n<h32>\n-----END OpenVPN Static key V1-----»",
+            ),
+            ("a static key",),
+        ),
+        (
+            "secret key",
+            "secret key",
+            ("«-----BEGIN NOISE SECRET KEY-----\n<b64>\n<b64>\n-----END NOISE SECRET KEY-----»",),
+            ("the secret key",),
+        ),
     )
 )
-_MARK, _PUTTY = (form.pattern for form in PRIVATE_KEYS)
+_MARK, _PUTTY = (form.pattern for form in PRIVATE_KEYS[:2])
+_ANCHORS = tuple(dict.fromkeys(form.anchor for form in PRIVATE_KEYS))
 
 _BREAK = re.compile(
     r"\r?\n|\r|(?:\\+r)?\\+n|(?:%0[Dd])?%0[Aa]|(?<=[A-Za-z0-9+/=]{60})[ +](?=[A-Za-z0-9+/=]{16})"
@@ -111,7 +128,7 @@ def _trimmed(text: str, first: _Mark, *, last: _Mark) -> tuple[int, int]:
 
 def _marks(source: Source) -> list[_Mark]:
     found: list[_Mark] = []
-    for at in source.positions("private"):
+    for at in sorted(at for anchor in _ANCHORS for at in source.positions(anchor)):
         putty = _PUTTY.match(source.text, at)
         if putty is not None:
             begins = source.text[at + 8] == "L"

@@ -67,5 +67,7 @@ class Name:
     head: re.Pattern[str] | None = None
     least: int = 0
     """Characters of its values, at least; 0 for a password, which may be short."""
-    prose: bool = False
-    """Also found in sentences."""
+    sure: bool = True
+    """Nothing else has such a name; False: only what is made up beyond doubt is its secret (``refresh``, ``license``)."""
+    accept: Callable[[str], bool] | None = None
+    """What its values look like, where they are neither a password nor a key: a code of six digits."""

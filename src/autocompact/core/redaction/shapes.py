@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from autocompact.core.redaction.building import dense, form, given
 from autocompact.core.redaction.rules import Form
-from autocompact.core.redaction.values import is_strong
-
-_PIECE = re.compile(r"[A-Za-z0-9]{20,}")
 
 
-def _marked(value: str) -> bool:
-    """True for a token behind a beginning that no table knows, but that says what it is: ``acme_live_…``."""
-    return any(is_strong(piece) for piece in _PIECE.findall(value))
+def _are_bytes(value: str) -> bool:
+    """True for numbers of bytes in no order."""
+    numbers = [
+        int(each, 0) if each[:2] in ("0x", "0X") or each.isdecimal() else -1
+        for each in _NUMBER.findall(value)
+    ]
+    changes = {after - before for before, after in pairwise(numbers)}
+    return (
+        max(numbers) > 99
+        and max(numbers) < 256
+        and min(numbers) >= 0
+        and len(set(numbers)) > 8
+        and len(changes) > 6
+    )
 
 
+_NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|\w+")
 SHAPES: tuple[Form, ...] = (
     *(
         form(
@@ -138,11 +148,12 @@ SHAPES: tuple[Form, ...] = (
     form(
         "wallet key",
         "0x",
-        pattern=r"0x(?P<s>[0-9a-f]{64})(?![0-9a-f])",
+        pattern=r"(?P<s>0x[0-9a-f]{64})(?![0-9a-f])",
         line=r"(?i:(?:wallet|private|account|signer|secret|mnemonic)\w{0,20}[\"']?(?:\(|[ ]?[:=]|[ ]is|[ ]--?[\w-]{1,20})[ \[]{0,3}[\"']?)$",
         examples=(
-            "new ethers.Wallet('0x«<h64>', provider)".replace("',", "»',"),
-            "privateKeyToAccount('0x«<h64>')".replace("')", "»')"),
+            "new ethers.Wallet('«0x<h64>', provider)".replace("',", "»',"),
+            'accounts: ["«0x<h64>»"],',
+            "privateKeyToAccount('«0x<h64>')".replace("')", "»')"),
         ),
         others=(
             "tx 0x" + "4e3a3754410177e6937ef1f84bba68ea" * 2,
@@ -179,21 +190,22 @@ SHAPES: tuple[Form, ...] = (
     ),
     *(
         form(
-            "API key",
-            f"{mark}{sign}",
-            pattern=rf"(?<![A-Za-z0-9])(?P<s>{mark}[_.-](?:[A-Za-z0-9]{{1,12}}[_.-])?[A-Za-z0-9_-]{{20,300}})(?![A-Za-z0-9_.-])",
-            examples=(f"acme_«{mark}{sign}<a32>»",),
-            others=(f"acme_{mark}{sign}the_name_of_some_2_things", f"acme_{mark}{sign}9f86d081884c7d659a2"),
-            accept=_marked,
+            "secret value",
+            anchor,
+            pattern=rf"{anchor}\w{{0,20}}(?:[\"']|\[\w{{0,20}}\])?\s{{0,3}}(?::[^\n=\[{{(]{{0,30}})?[:=]\s{{0,3}}[^\n\[{{(=]{{0,40}}(?P<s>[\[{{(]\s*(?:0x)?[0-9a-f]{{1,3}}(?:,\s*(?:0x)?[0-9a-f]{{1,3}}){{15,127}},?\s*[\]}})])",
+            line=r"(?i:(?<!public)(?<!public_)(?<!pub_))$",
+            examples=(
+                f"network_{anchor}: «[114, 27, 203, 8, 91, 166, 44, 239, 12, 180, 77, 3, 158, 221, 65, 130]»",
+                f"static const uint8_t {anchor}_1[16] = «{{0x1f, 0x2a, 0x9c, 0x04, 0x77, 0x10, 0xfe, 0x81, 0x3b, 0x2d, 0x99, 0x0a, 0xc4, 0x61, 0x5e, 0x02}}»;",
+            ),
+            others=(
+                f"{anchor}s = [1, 2, 3]",
+                f"{anchor}_counts: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]",
+                f"{anchor}_order = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17]",
+                f"public_{anchor}: [114, 27, 203, 8, 91, 166, 44, 239, 12, 180, 77, 3, 158, 221, 65, 130]",
+            ),
+            accept=_are_bytes,
         )
-        for mark, signs in (
-            ("live", "_-."),
-            ("prod", "_-."),
-            ("pat", "_-."),
-            ("key", "_-"),
-            ("secret", "_"),
-            ("token", "_"),
-        )
-        for sign in signs
+        for anchor in ("key", "secret", "seed")
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from autocompact.core.redaction.anchors import Anchors, Places
+from autocompact.core.redaction.anchors import Anchors, Places, is_searched
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,12 +37,12 @@ class Source:
 
     @property
     def has_no_anchor(self) -> bool:
-        """True if the text holds no anchor; one that is not ASCII has two letters or more that Latin-1 cannot write."""
+        """True if the text holds no anchor; one that is not Latin-1 has two letters or more that Latin-1 cannot write."""
         return not self.places and b"??" not in self.lower
 
     def positions(self, anchor: str) -> Iterable[int]:
-        """Where ``anchor`` begins; one that is not ASCII is not in ``places``, and is written as it is or not at all."""
-        return self.places.get(anchor, ()) if anchor.isascii() else self._found(anchor)
+        """Where ``anchor`` begins; one that Latin-1 cannot write is not in ``places``, and is written as it is or not at all."""
+        return self.places.get(anchor, ()) if is_searched(anchor) else self._found(anchor)
 
     def _found(self, anchor: str) -> Iterator[int]:
         at = self.text.find(anchor)

@@ -444,44 +444,6 @@ _PROVIDERS = (
 _WORD_END = r"(?=[\"'`]?(?:[.,;!)]|\s*$|\s*[\r\n]|[ ](?:and|on|to|at|for|und|auf|et|y|e)[ ]))"
 
 
-def _list_of_passwords(value: str) -> bool:
-    """True if one of the quoted values is a password; a list of common ones, as tests have, has none."""
-    return any(is_password(each, Trust.LITERAL) and not each.isdecimal() for each in _EACH.findall(value))
-
-
-def _list_of_tokens(value: str) -> bool:
-    return any(dense(each) and random_looking(each) for each in _EACH.findall(value))
-
-
-_EACH = re.compile(r"[\"']([^\"'\n]{1,400})[\"']")
-_LIST = r"[\"']?[ ]?[=:][ ]?\[\s{0,20}(?P<s>[\"'][^\[\]{}]{4,4000}?[\"'])\s{0,20},?\s{0,20}\]"
-
-_LISTS = (
-    form(
-        "password",
-        "passwords",
-        pattern=rf"passwords{_LIST}",
-        examples=('passwords = [«"<a10>", "<a12>"»]', "\"passwords\": [«'<l6>-<l4>'»]"),
-        others=(
-            'passwords = ["123456", "password", "qwerty"]',
-            "passwords = load_lines(x)",
-            "passwords = []",
-        ),
-        accept=_list_of_passwords,
-    ),
-    *(
-        form(
-            "token",
-            anchor,
-            pattern=rf"{anchor}{_LIST}",
-            examples=(f'{anchor} = [«"<a20>", "<a24>"»]',),
-            others=(f'{anchor} = ["<s>", "</s>", "hello"]', f"{anchor}: ['in', 'the', 'beginning']"),
-            accept=_list_of_tokens,
-        )
-        for anchor in ("tokens", "api_keys", "apikeys", "secrets")
-    ),
-)
-
 _SENTENCES = (
     *(
         form(
@@ -713,4 +675,4 @@ _SENTENCES = (
     ),
 )
 
-STATEMENTS: tuple[Form, ...] = (*_COMMANDS, *_LISTS, *_SENTENCES)
+STATEMENTS: tuple[Form, ...] = (*_COMMANDS, *_SENTENCES)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from autocompact.core.redaction.rules import Token
 from autocompact.core.redaction.spans import Source, Span
-from autocompact.core.redaction.values import has_digit, mixed, random_looking
+from autocompact.core.redaction.values import has_digit, is_strong, mixed, random_looking
 
 _W = "[A-Za-z0-9_-]"
 _A = "[A-Za-z0-9]"
@@ -453,6 +453,35 @@ DISCORD = Token(
 """A Discord bot's token has no prefix, but a form of its own: the number of the bot, a time and a signature."""
 _SHORTEST, _LONGEST = 50, 110
 
+UNKNOWN = Token(
+    kind="token",
+    prefixes=(),
+    body=r"[A-Za-z0-9]{20,}",
+    examples=tuple(
+        "acme_sk_<a32> zpka_<a32>_<h8> tok_live_<a24> mk_live_<a24> ek_<a40> fk_prod_<a32> lm_sk_<a32>"
+        " brk_<a40> hcp.<a14>.<a40> acme-key-<a32> lm_pat_<l32> srv-token-<l24>".split()
+    ),
+    others=tuple(
+        "toolu_01<a22> msg_01<a22> resp_<h48> chatcmpl-<a29> cs_test_a1<a58> sha256-<a43> vendor-<h40>.js pk_live_<a40>"
+        " cache-key-<h64> user_<a27> request-id-<a40> test_the_name_of_some_function_that_is_long_2 page-<h32>.chunk.js".split()
+    ),
+)
+"""A token of a provider that the table does not know: short words, of which one says that it is a key, before what is made up."""
+_MARK = re.compile(
+    r"(?:[a-z]{0,6}(?:sk|rk)|ak|ek|mk|lk|nk|uk|dk|tk|at|rt|[a-z]{0,8}(?:key|tok|token|secret|pat|pwd|auth|cred)|sec|live|prod|test|svc|api|bot|admin|service|v\d)$"
+)
+"""A word before a token that says what it is."""
+_PLAIN_MARK = frozenset("test api bot admin service v1 v2 v3 at".split())
+"""Words of which many other names are made, too: behind them small letters alone say nothing."""
+_HEAD = re.compile(r"(?:\w+[.=])?(?P<words>(?:[a-z]{1,10}\d{0,2}[_.-]){1,4}(?:[A-Za-z0-9]{6,19}[_.-])?)$")
+_IDS = frozenset(
+    "toolu msg req request call chatcmpl cmpl resp response rs fc cs pi seti ch in cus sub evt event price file batch run step thread asst vs"
+    " ft org proj project user usr team acct account id uuid sha sha1 sha256 sha384 sha512 md5 h1 nonce rev etag trace span gen conv message item"
+    " page chunk index bundle asset cache pk pub public publishable hash digest checksum build commit image layer node job task workflow"
+    " execution upload blob object version release artifact snapshot ws conn stream prod_id invoice order txn payment charge".split()
+)
+"""Words before the number of a record, a digest or a key that is public."""
+
 
 # The search ------------------------------------------------------------------------------------------------
 
@@ -469,6 +498,9 @@ _ESCAPES = {
     "\\": re.compile(r"[abefnrtv]|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}"),
 }
 _RUN = re.compile(r"[A-Za-z0-9]{12,}")
+_BODY = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{20,}")
+_REST = re.compile(r"[A-Za-z0-9_-]*(?<=[A-Za-z0-9])")
+_HEX = frozenset("0123456789abcdef")
 _FILLED = re.compile(
     r"x{6}|X{6}|EXAMPLE|\*{3}|(?:^|[_-])(?:your|placeholder|example|redacted)(?:$|[_-])|^(.)\1{9}|(?i:1234567890abcdef1234567890|abcdefghijklmnopqrstuv)"
 )
@@ -494,6 +526,11 @@ _FIRST = re.compile(_PREFIXES)
 _WITHIN = re.compile(rf"(?P<before>[_.-]){_PREFIXES}")
 
 
+_FUSED = re.compile(
+    rf"(?<=[a-z0-9])(?:{'|'.join(re.escape(each) for each in _ROWS if len(each) > 3 and each[-1] in '_-')})$"
+)
+
+
 def find_tokens(source: Source) -> Iterator[Span]:
     """The tokens that begin with a prefix of the table."""
     text, done = source.text, 0
@@ -511,13 +548,14 @@ def find_tokens(source: Source) -> Iterator[Span]:
             if span is not None:
                 yield span
                 done = span.end
+        if done <= start and (body := _BODY.search(text, start, end)) is not None:
+            yield from _unknown(text, start, body=body, end=end)
 
 
 def _prefixes(text: str, start: int, *, end: int) -> Iterator[re.Match[str]]:
     """Where a prefix stands in a run: behind an escape, at its beginning, and behind a sign."""
-    escape = _ESCAPES.get(text[start - 1 : start])
-    escaped = escape.match(text, start) if escape is not None else None
-    if escaped is not None and (found := _FIRST.match(text, escaped.end())) is not None:
+    escaped = _after_escape(text, start)
+    if escaped > start and (found := _FIRST.match(text, escaped)) is not None:
         yield found
     if (found := _FIRST.match(text, start)) is not None:
         yield found
@@ -525,6 +563,13 @@ def _prefixes(text: str, start: int, *, end: int) -> Iterator[re.Match[str]]:
     while (found := _WITHIN.search(text, position, end)) is not None:
         yield found
         position = found.start("prefix")
+
+
+def _after_escape(text: str, start: int) -> int:
+    """Where a run begins without what belongs to the escape before it."""
+    escape = _ESCAPES.get(text[start - 1 : start])
+    escaped = escape.match(text, start) if escape is not None else None
+    return escaped.end() if escaped is not None else start
 
 
 def _token_at(text: str, found: re.Match[str], *, failed: dict[str, int]) -> Span | None:
@@ -555,6 +600,29 @@ def _token_at(text: str, found: re.Match[str], *, failed: dict[str, int]) -> Spa
     ):
         return Span(start=start, end=cut.end(), kind=_ROWS[found["prefix"]][0].kind)
     return None
+
+
+def _unknown(text: str, start: int, *, body: re.Match[str], end: int) -> Iterator[Span]:
+    """The token whose words no table knows, from the first of them to its last letter."""
+    head = _HEAD.match(text, _after_escape(text, start), body.start())
+    if head is None or not _is_key_of(head["words"], body[0]):
+        return
+    rest = _REST.match(text, body.end(), end)
+    yield Span(
+        start=head.start("words"), end=rest.end() if rest is not None else body.end(), kind=UNKNOWN.kind
+    )
+
+
+def _is_key_of(words: str, body: str) -> bool:
+    first, *more = re.split(r"[_.-]", words[:-1])
+    if _FILLED.search(body) or not _IDS.isdisjoint((first, *more)):
+        return False
+    if _FUSED.search(words):
+        return False  # the end of another text, and a token that the table knows
+    marks = [word for word in (first, *more) if _MARK.match(word)]
+    if any(word not in _PLAIN_MARK for word in marks) and not set(body) <= _HEX:
+        return mixed(body) and random_looking(body)
+    return is_strong(body) and len(body) >= (20 if marks else 30)
 
 
 def _is_made_up(body: str, *, dense: bool) -> bool:

@@ -32,6 +32,8 @@ def _user_of_url(value: str) -> bool:
     return len(user) >= 20 and mixed(user) and random_looking(user) and not is_placeholder(user)
 
 
+_SCHEME = r"(?P<s>(?:https?(?::|%3A)(?:\\{0,3}/|%2F){2})?"
+"""The beginning of a URL that is a secret as a whole: what is there is known to whoever has it."""
 _URL_END = r"\s/\"'<>`\\"
 _URLS = (
     form(
@@ -80,42 +82,52 @@ _URLS = (
     form(
         "Slack webhook",
         "hooks.slack.com",
-        pattern=r"hooks\.slack\.com(?:\\{0,3}/|%2F)(?:services|workflows|triggers)(?:\\{0,3}/|%2F)(?P<s>[A-Za-z0-9]{8,}(?:\\{0,3}/|%2F)[A-Za-z0-9]{8,}(?:\\{0,3}/|%2F)[A-Za-z0-9]{12,}(?:/[A-Za-z0-9]{8,})?)",
+        pattern=_SCHEME
+        + r"hooks\.slack\.com(?:\\{0,3}/|%2F)(?:services|workflows|triggers)(?:\\{0,3}/|%2F)[A-Za-z0-9]{8,}(?:\\{0,3}/|%2F)[A-Za-z0-9]{8,}(?:\\{0,3}/|%2F)[A-Za-z0-9]{12,}(?:/[A-Za-z0-9]{8,})?)",
+        back=24,
         examples=(
-            r"https:\/\/hooks.slack.com\/services\/«T0<u9>\/B0<u9>\/<a24>»",
-            "https://hooks.slack.com/services/«T0<u9>/B0<u9>/<a24>»",
+            r"«https:\/\/hooks.slack.com\/services\/T0<u9>\/B0<u9>\/<a24>»",
+            "POST «https://hooks.slack.com/services/T0<u9>/B0<u9>/<a24>»",
         ),
         others=(
             "https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX",
             "https://hooks.slack.com/services/",
         ),
-        accept=dense,
+        accept=lambda value: dense(value[-30:]),
     ),
     form(
         "Discord webhook",
         "webhook",
-        pattern=r"(?:(?<=/api/)|(?<=/api\\/))webhooks\\{0,3}/\d{15,22}\\{0,3}/(?P<s>[\w-]{20,})",
+        pattern=_SCHEME
+        + r"[\w.-]{4,60}\\{0,3}/api(?:\\{0,3}/v\d{1,2})?\\{0,3}/webhooks\\{0,3}/\d{15,22}\\{0,3}/[\w-]{20,})",
+        back=90,
+        ahead=200,
         examples=(
-            r"https:\/\/discord.com\/api\/webhooks\/<d18>\/«<w68>»",
-            "https://discord.com/api/webhooks/<d18>/«<w68>»",
-            "https://discordapp.com/api/webhooks/<d18>/«<w68>»",
+            r"«https:\/\/discord.com\/api\/webhooks\/<d18>\/<w68>»",
+            "«https://discord.com/api/webhooks/<d18>/<w68>»",
+            "«https://discordapp.com/api/v10/webhooks/<d18>/<w68>»",
         ),
         others=("https://discord.com/api/webhooks/123456789012345678/",),
     ),
     form(
         "Teams webhook",
         "webhook",
-        pattern=r"webhook\.office\.com\\{0,3}/webhookb?2?\\{0,3}/(?P<s>[\w@-]{30,}\\{0,3}/IncomingWebhook\\{0,3}/[\w-]{20,}(?:\\{0,3}/[\w-]{20,})?)",
+        pattern=_SCHEME
+        + r"(?:[\w-]{1,40}\.)?webhook\.office\.com\\{0,3}/webhookb?2?\\{0,3}/[\w@-]{30,}\\{0,3}/IncomingWebhook\\{0,3}/[\w-]{20,}(?:\\{0,3}/[\w-]{20,})?)",
+        back=70,
+        ahead=300,
         examples=(
-            r"acme.webhook.office.com\/webhookb2\/«<h8>-<h4>-<h4>-<h4>-<h12>@<h32>\/IncomingWebhook\/<h32>\/<h32>»",
-            "https://acme.webhook.office.com/webhookb2/«<h8>-<h4>-<h4>-<h4>-<h12>@<h8>-<h4>-<h4>-<h4>-<h12>/IncomingWebhook/<h32>/<h8>-<h4>-<h4>-<h4>-<h12>»",
+            r"«acme.webhook.office.com\/webhookb2\/<h8>-<h4>-<h4>-<h4>-<h12>@<h32>\/IncomingWebhook\/<h32>\/<h32>»",
+            "«https://acme.webhook.office.com/webhookb2/<h8>-<h4>-<h4>-<h4>-<h12>@<h8>-<h4>-<h4>-<h4>-<h12>/IncomingWebhook/<h32>/<h8>-<h4>-<h4>-<h4>-<h12>»",
         ),
     ),
     form(
         "webhook",
         "/bot/v2/hook/",
-        pattern=r"/bot/v2/hook/(?P<s>[\w-]{16,})",
-        examples=("https://open.feishu.cn/open-apis/bot/v2/hook/«<h8>-<h4>-<h4>-<h4>-<h12>»",),
+        pattern=_SCHEME + r"[\w.-]{4,60}/open-apis/bot/v2/hook/[\w-]{16,})",
+        back=100,
+        ahead=120,
+        examples=("«https://open.feishu.cn/open-apis/bot/v2/hook/<h8>-<h4>-<h4>-<h4>-<h12>»",),
     ),
     form(
         "OpenShift token",
@@ -305,18 +317,11 @@ _MORE = (
         others=("rtmp://a.rtmp.youtube.com/live2/",),
     ),
     form(
-        "token",
-        "/private-",
-        pattern=r"/private-(?P<s>[A-Za-z0-9]{20,64})(?=/)",
-        examples=("https://acme.dev/calendar/private-«<a32>»/basic.ics",),
-        others=("https://acme.dev/private-documentationofeverything/x",),
-        accept=_segment,
-    ),
-    form(
         "webhook",
         "hooks.zapier.com",
-        pattern=rf"hooks\.zapier\.com{_SLASH}hooks{_SLASH}catch{_SLASH}(?P<s>\d{{4,12}}{_SLASH}\w{{5,20}})",
-        examples=("https://hooks.zapier.com/hooks/catch/«<d7>/<l7>»/",),
+        pattern=rf"{_SCHEME}hooks\.zapier\.com{_SLASH}hooks{_SLASH}catch{_SLASH}\d{{4,12}}{_SLASH}\w{{5,20}})",
+        back=24,
+        examples=("«https://hooks.zapier.com/hooks/catch/<d7>/<l7>»/",),
         others=("https://hooks.zapier.com/hooks/catch/",),
     ),
 )

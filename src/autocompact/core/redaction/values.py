@@ -51,9 +51,9 @@ _TALKS_OF = re.compile(
 )
 """Words that a made-up name has and a password seldom."""
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)*[?!]?$")
-_CALL = re.compile(r"[A-Za-z_$][\w$.:>-]*(?:\(.*\)?|\[.*\]|<.*>?)[;,)]*$")
+_CALL = re.compile(r"[A-Za-z_$][\w$.:>-]*(?:\(.*\)|\[.*\]|<.*>|[(<])[;,)]*$")
 _TECHNICAL = re.compile(
-    r"u?int\d{1,3}(?:array|_t)?$|(?:[a-z]+[-_ ]?)?(?:sha|md|aes|rsa|utf|base|hs|rs|es|ed|oauth|http|ipv|sso|tls|v|ascii|latin|win|x)[-_]?\d{1,4}(?:[-_/][a-z0-9]+)*$|\d+-?[a-z]+$|[a-z]{1,7}-?\d$|bcrypt|argon2|\d+(?:st|nd|rd|th)$",
+    r"u?int\d{1,3}(?:array|_t)?$|(?:[a-z]+[-_ ]?)?(?:sha|md|aes|rsa|utf|base|oauth|http|ipv|sso|tls|ascii|latin|win)[-_]?\d{1,4}(?:[-_/][a-z0-9]+)*$|(?:[a-z]+[-_ ])?(?:hs|rs|es|ed|v|x)[-_]?\d{1,4}(?:[-_/][a-z0-9]+)*$|\d+-?[a-z]+$|[a-z]{1,7}-?\d$|bcrypt|argon2|\d+(?:st|nd|rd|th)$",
     re.IGNORECASE,
 )
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]|(?:~|\.{1,2})/|[\w.-]+(?:/[\w.-]+)*/[\w-]+\.[A-Za-z]{1,5}$")
@@ -66,7 +66,11 @@ _RECORD = re.compile(
 )
 """The number that a service gives to a record (``msg_01…``), or a digest."""
 _LONG = re.compile(r"[A-Za-z0-9]{10,}")
-_ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}$")
+_ADDRESS = re.compile(
+    r"[\w.+-]+@(?:[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}|\d{1,3}(?:\.\d{1,3}){3})(?::[\w/.~-]*)?$"
+)
+_DOTTED = re.compile(r"(?=[a-z._]*[A-Z])[A-Za-z]{3,}(?:[._][A-Za-z]{3,}){0,3}[._]?\d{1,4}[!?]?$")
+"""Words and a number, as people make passwords and programs names: ``Sunflower.Bicycle19``."""
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _VOWEL = re.compile(r"[aeiouAEIOU]")
 _CLUSTER = re.compile(r"[b-df-hj-np-tv-xzB-DF-HJ-NP-TV-XZ]{5}")
@@ -74,6 +78,11 @@ _CHANGE = re.compile(r"[A-Za-z](?=\d)|\d(?=[A-Za-z])")
 _WORDS = re.compile(
     r"(?:[A-Za-z]{2,}\d{0,2}|[A-Za-z]|v?\d{1,4})(?:[_ .:/-](?:[A-Za-z]+\d{0,2}|v?\d{1,4}))+[!?.]*$"
 )
+_CONVENTION = re.compile(
+    r"[a-z0-9]+(?:[_.:/-][a-z0-9]+)*[!?.]*$|[A-Z][A-Z0-9]*(?:[_.-][A-Z0-9]+)*$|[A-Z][a-z]*\d*(?:-[A-Z][a-z0-9]*)*$"
+    r"|_{0,2}[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*|[A-Z]{2,5}(?=[A-Z]|$))*$|(?:[A-Z][a-z0-9]*)+$|\$?[a-z_][a-z0-9_]*$"
+)
+"""How people write names: all small, all capitals, or each word with a capital; letters and digits that follow none are made up."""
 _RULES = re.compile(r"[a-z_]{3,}(?:\|[a-z_]{3,}(?::[\w,]{1,20})?)+$")
 _PHRASE = re.compile(r"[A-Za-z]{3,}(?:[-_. ][A-Za-z]{3,}\d{0,4}){3,}[!?.]?$")
 _STRONG_SYMBOL = re.compile(r"[!#$%^&*+=?~@|;§€£]")
@@ -206,11 +215,16 @@ def is_reference(value: str) -> bool:
     return False
 
 
+def is_name_like(value: str) -> bool:
+    """True if capitals and signs stand where a convention for names puts them; ``Pop0Corn_abend`` follows none."""
+    return all(map(_CONVENTION.match, value.split("/")))
+
+
 def is_ordinary(value: str) -> bool:
     """True for a placeholder, a reference, or words joined by hyphens."""
     if is_placeholder(value) or is_reference(value):
         return True
-    if _WORDS.match(value) and wordlike(value) >= 0.5:
+    if _WORDS.match(value) and wordlike(value) >= 0.5 and (" " in value or is_name_like(value)):
         return True
     return bool(_SOFT.search(value)) and wordlike(value) >= 0.5 and not _STRONG_SYMBOL.search(value)
 
@@ -219,7 +233,9 @@ def _is_stated(value: str, trust: Trust) -> bool:
     """True for words with a digit that somebody states to be a password: ``dragon-copper-45``."""
     if trust < Trust.STATED and (trust is Trust.CODE or _IDENTIFIER.match(value)):
         return False
-    if len(value) < 8 or not mixed(value) or is_placeholder(value) or is_reference(value):
+    if len(value) < 8 or not mixed(value) or is_placeholder(value):
+        return False
+    if is_reference(value) and not _DOTTED.match(value):
         return False
     return has_symbol(value) or not ("/" in value or _TALKS_OF.search(value) or _TECHNICAL.match(value))
 
@@ -231,9 +247,9 @@ def _is_variable(value: str, trust: Trust) -> bool:
     if not _NAME.search(value.lower()):
         if trust is Trust.LINE:
             return False
-    elif wordlike(value) >= 0.5:
+    elif wordlike(value) >= 0.5 and is_name_like(value):
         return True
-    return not (
+    return is_name_like(value) and not (
         random_looking(value)
         or (len(value) >= 16 and mixed(value) and wordlike(value) < 0.7)
         or (len(value) >= 8 and value.islower() and not _NAME.search(value))
@@ -293,3 +309,41 @@ def is_word_password(value: str) -> bool:
         and not common
         and not is_placeholder(value)
     )
+
+
+_CODE = re.compile(r"(?:[A-Z]-)?\d{4,8}[#*]?$|\d{2,4}(?:[ -]\d{2,4}){1,3}$")
+_GROUPS = re.compile(r"[A-Z0-9]{4,8}(?:-[A-Z0-9]{4,8}){2,8}$")
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$", re.IGNORECASE)
+_YEAR = re.compile(r"(?:19|20)\d\d$")
+
+
+def is_tangle(value: str) -> bool:
+    """True for a quoted text with blanks that no one says: ``k|7&dW* z0^)Rq+H{2u Vn>~``."""
+    return (
+        len(value) >= 16
+        and mixed(value)
+        and len(_STRONG_SYMBOL.findall(value)) >= 3
+        and wordlike(value) < 0.3
+    )
+
+
+def is_code(value: str) -> bool:
+    """True for what is typed in once: ``482913``, ``482 913``, ``G-482913``; no year."""
+    return bool(_CODE.match(value)) and not _YEAR.match(value)
+
+
+def is_licence(value: str) -> bool:
+    """True for the key of a licence: groups of capitals and digits, or what is made up beyond doubt."""
+    if "." in value:
+        return False
+    return (bool(_GROUPS.match(value)) and has_digit(value)) or is_strong(value)
+
+
+def is_uuid(value: str) -> bool:
+    """True for a UUID, which is a secret only where its name leaves no doubt."""
+    return bool(_UUID.match(value))
+
+
+def is_session(value: str) -> bool:
+    """True for what names a session to whoever has it; a UUID, also behind a date, is its number in a log."""
+    return len(value) >= 20 and mixed(value) and random_looking(value) and "-" not in value

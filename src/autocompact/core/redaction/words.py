@@ -66,14 +66,55 @@ _OTHERS = frozenset(
     " yourself ändern зашифрован неверный обязателен wymagane nieprawidłowe niepoprawne błędne".split()
 )
 """What else documents, forms and code write after "password", in the languages whose words for it are known."""
+_BETWEEN = re.compile(r"[-_. ]")
 
 
 def is_word(value: str) -> bool:
-    """True for letters that can be a password; the place must say that one stands there."""
+    """True for letters, or words with signs between, that can be a password; the place must say that one stands there."""
     word = stripped(value)
+    if _BETWEEN.search(word):
+        return _are_words(word)
     if len(word) < LEAST or not word.isalpha() or len(word) > 40:
         return False
     lower = word.lower()
     if word.isupper() or lower in _OTHERS or is_common(word) or is_placeholder(word) or _CAMEL.search(word):
         return False
     return not (_NAMES.search(word) or _TYPE.match(word) or _SAID.fullmatch(word))
+
+
+_JOINING = frozenset(
+    "the and are for with from was were has have had not but its which that this their they these those must should shall will would can cannot could may"
+    " when where how why what who all any some each both only also into than then there here per via out our your you use used using one two does did been"
+    " being more most such same few new old".split()
+)
+"""Words that join a sentence."""
+
+
+def _are_words(value: str) -> bool:
+    """True for two words or more that say nothing of passwords: ``ruebe-rot-Moehre``, ``Kaminholz 2024``."""
+    said = _BETWEEN.split(value)
+    words = [word for word in said if word.isalpha()]
+    if (
+        len(value) < 10
+        or not 2 <= len(said) <= 10
+        or not all(w.isalpha() or (w.isdecimal() and len(w) < 5) for w in said)
+    ):
+        return False
+    if (len(words) < 3 and (len(said) < 2 or value == value.lower())) or is_placeholder(value):
+        return False
+    if any((word.isupper() and len(word) > 1) or word.lower() in _JOINING for word in words):
+        return False
+    if any(word.lower() in _OTHERS or _NAMES.search(word) or _TYPE.match(word) for word in words):
+        return False
+    return 3 * sum(bool(_SAID.fullmatch(word)) for word in words) <= len(words)
+
+
+def is_passphrase(value: str) -> bool:
+    """True for four words or more that make no sentence: ``correct horse battery staple``."""
+    said = value.replace("-", " ").split()
+    if len(said) < 4 or not _JOINING.isdisjoint(said):
+        return False
+    if any(_NAMES.search(word) or _TYPE.match(word) for word in said):
+        return False
+    told = sum(bool(word in _OTHERS or _SAID.fullmatch(word)) for word in said)
+    return told <= len(said) // 2
