@@ -12,8 +12,10 @@ from autocompact.compaction.ladder import climb_offline
 from autocompact.compaction.record import Compaction, Mask, Standing
 from autocompact.compaction.transcript import Transcript, view
 from autocompact.core.messages import Message, Opaque, Role, Text, ToolCall, ToolResult, text_message
+from autocompact.core.redacted import own
 from autocompact.core.redaction import redact
 from autocompact.core.tokens import Estimator
+from autocompact.ledger.entries import Entry, Ledger
 
 RULES = "<system-reminder>\n# claudeMd\nVersion {}: use tabs.\n</system-reminder>"
 REMARK = "<system-reminder>\nThe list of tasks is empty.\n</system-reminder>"
@@ -65,6 +67,33 @@ def test_of_too_many_system_messages_the_oldest_go_and_items_without_words_stay(
     log = log_of(("user", "Hi"), ("assistant", "Hi"), item, *words)
     assert found(log) == [Standing(seq=seq) for seq in (3, 4, 5, 6)]
     assert found(log, most=150) == [Standing(seq=seq) for seq in (3, 5, 6)]
+
+
+def test_instructions_in_a_recorded_session_stay_where_they_fit() -> None:
+    parts = (Text(text=RULES.format(1)), Text(text=PLACE.format("a" * 900)))
+    note = Message(seq=1, role="user", parts=parts, synthetic=True)
+    log = log_of(note, ("user", "Hi"), ("assistant", "Hi"))
+    assert found(log) == [Standing(seq=1)]
+    assert found(log, most=100) == []
+
+
+def test_a_rule_is_outdated_only_with_the_block_that_holds_it() -> None:
+    first = (Text(text=RULES.format("Never push")), Text(text=PLACE.format("\nNever leave a\n")))
+    log = log_of(
+        Message(seq=1, role="user", parts=first),
+        ("user", "Hi"),
+        ("assistant", "Hi"),
+        ("user", PLACE.format("Stay in b")),
+    )
+    ledger = Ledger(
+        entries=tuple(
+            Entry(kind="rule", text=own(text), seq=1, key=own(text), where=own("file"))
+            for text in ("Never push", "Never leave a")
+        )
+    )
+    newest = find_instructions(log, len(log), active=None, most_tokens=1_000)
+    _, outdated = newest.rules(ledger, log)
+    assert {entry.text for entry in outdated} == {"Never leave a"}
 
 
 def test_what_stands_beside_words_of_the_user_is_shown_without_them_and_they_without_it() -> None:

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 from autocompact.core.redaction import redact
-from autocompact.ledger.entries import Entry
-from autocompact.ledger.rendering import render
+from autocompact.ledger.entries import FOLLOWS, Entry
+from autocompact.ledger.rendering import LONGEST_ALONE, render, told_alone
+from tests.ledger.entries import entry
 
 
 def name(key: str, text: str, *, seq: int) -> Entry:
@@ -14,3 +15,17 @@ def test_a_line_that_explains_two_names_is_shown_once() -> None:
     text = render([name("retry_limit", line, seq=4), name("upload_worker", line, seq=4)])
 
     assert text.count(line) == 1
+
+
+def test_a_summary_that_is_read_alone_tells_the_request_that_follows_in_its_context():
+    said = "## Requests\n- m2: stands below, word for word ↓\n- m7 [open]: 原文见下 ↓\n- m9: stands below, word for word ↓"
+    long = "x" * (LONGEST_ALONE + 1)
+    entries = [
+        entry("request", "One\ntwo", seq=2),
+        entry("request", long, seq=7),
+        entry("request", FOLLOWS, seq=9),
+    ]
+    told = told_alone(redact(said), entries)
+    assert told == (
+        f"## Requests\n- m2: One\n  two\n- m7 [open]: {long[:-1]}…\n- m9: stands below, word for word ↓"
+    )

@@ -249,6 +249,22 @@ def test_rules_that_take_too_much_are_shortened_then_told_in_one_line_and_none_i
     assert one.count(";") == 2
 
 
+def test_of_too_many_rules_of_project_files_prohibitions_are_told_first_and_none_of_the_user_goes() -> None:
+    guide = "# AGENTS.md instructions\n\n## Rules\n- Always use tool1 for builds.\n- Never commit tool2 state.\n- Prefer tool3 for named exports."
+    rules = find_rules(
+        [Said(seq=1, by="program", text=redact(guide)), Said(seq=2, by="user", text=redact("Never push."))]
+    )
+    assert len(rules) == 4
+
+    def told(budget: int) -> list[str]:
+        section = rules_section(rules, budget=budget, counter=Words(), heading="Rules")
+        return [line.removeprefix("- ").partition(" [")[0] for line in section.split("\n")[1:]]
+
+    assert len(told(100)) == 4
+    assert told(40) == ["Never commit tool2 state.", "Never push."]
+    assert told(10) == ["Never push."]
+
+
 def test_an_answer_inside_a_tools_result_may_forbid_but_allow_nothing() -> None:
     assert _rules("You may push to main now. Never push to main.", by="reply") == ["Never push to main."]
 

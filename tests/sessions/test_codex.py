@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from autocompact.compaction.record import Standing
 from autocompact.core.messages import Image, Opaque, Reasoning, Usage
 from autocompact.sessions import Session, codex
 from tests.sessions.claude_lines import Line, spoken
@@ -177,6 +178,24 @@ def test_a_compaction_keeps_the_messages_it_names_and_says_that_its_summary_is_s
         ("line-5", 1, 4, (4,), codex.ENCRYPTED),
         ("line-7", 5, 5, (), "A plain summary"),
     ]
+
+
+def test_instructions_that_a_compaction_keeps_stand_apart_from_what_was_said() -> None:
+    rules = "# AGENTS.md instructions for /srv/pump\n\n<INSTRUCTIONS>\nNever push.\n</INSTRUCTIONS>"
+    place = "<environment_context>\n x\n</environment_context>"
+    kept = [{"type": "input_text", "text": text} for text in (rules, place)]
+    session = read(
+        message("user", rules, place),
+        message("user", "go"),
+        message("assistant", "done"),
+        line(
+            "compacted",
+            message="S",
+            replacement_history=[{"type": "message", "role": "user", "content": kept}],
+        ),
+    )
+    (compaction,) = session.compactions
+    assert (compaction.standing, compaction.keep) == ((Standing(seq=1, parts=(0, 1)),), ())
 
 
 def test_turns_that_were_rolled_back_are_set_apart() -> None:

@@ -10,7 +10,7 @@ Rules in them are rules of the ledger, but no summary repeats them: they stand i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -41,11 +41,11 @@ class Instructions:
 
     Attributes:
         standing: those that stay, ascending.
-        replaced: messages (``seq``) of which a block has a newer version.
+        replaced: blocks (``seq`` of the message, index of the part) that have a newer version.
     """
 
     standing: tuple[Standing, ...]
-    replaced: frozenset[int] = frozenset()
+    replaced: frozenset[tuple[int, int]] = frozenset()
 
     def rules(self, ledger: Ledger, log: Transcript) -> tuple[frozenset[Entry], frozenset[Entry]]:
         """The rules of ``ledger`` that stand in these instructions in words, and those that only a replaced version had."""
@@ -54,7 +54,15 @@ class Instructions:
             return frozenset(), frozenset()
         shown = filter(None, (one.shown(log[one.seq]) for one in self.standing))
         stated = frozenset(verify("\n".join(message.text for message in shown), Ledger(entries=given)).stated)
-        return stated, frozenset(entry for entry in given if entry.seq in self.replaced) - stated
+        return stated, frozenset(self._outdated(given, log) - stated)
+
+    def _outdated(self, rules: Iterable[Entry], log: Transcript) -> set[Entry]:
+        """The rules that stand in a block which has a newer version; other blocks of their message do not matter."""
+        texts: dict[int, list[str]] = {}
+        for seq, part in sorted(self.replaced):
+            texts.setdefault(seq, []).append(_block_text(log[seq], part))
+        found = {seq: Ledger(entries=tuple(rule for rule in rules if rule.seq == seq)) for seq in texts}
+        return {rule for seq, own in found.items() for rule in verify("\n".join(texts[seq]), own).stated}
 
 
 def find_instructions(
@@ -72,18 +80,19 @@ def find_instructions(
         through_seq: last message that is covered.
         active: the compaction so far.
         keep: covered messages (``seq``) that stay verbatim: what is outdated in them is named.
-        most_tokens: of system messages in the midst of the conversation; of more the oldest are folded.
+        most_tokens: of system messages in the midst of the conversation, and of instructions in a recorded session, whose
+            client gives them again to whoever resumes it; of more the oldest are folded.
     """
     newest: dict[Name, _Block] = {}
     outdated: dict[int, set[int]] = {}
-    replaced: set[int] = set()
+    replaced: set[tuple[int, int]] = set()
     for name, block in _blocks(log, active):
         if name[0] == FIGURE:
             if block.seq in keep:
                 outdated.setdefault(block.seq, set()).add(block.part)
             continue
         if (older := newest.pop(name, None)) is not None:
-            replaced.add(older.seq)
+            replaced.add((older.seq, older.part))
             # named also where the newer one is not covered yet: by it the next compaction knows that one as instructions
             if older.part != _WHOLE and (older.seq in keep or block.seq > through_seq):
                 outdated.setdefault(older.seq, set()).add(older.part)
@@ -111,15 +120,15 @@ def _blocks(log: Transcript, active: Compaction | None) -> Iterator[tuple[Name, 
     for message in log.live():
         begun = begun or message.role == "assistant"
         folded = active is not None and message.seq <= active.through_seq and message.seq not in known
-        if folded or message.seq in prompt or message.synthetic:
+        if folded or message.seq in prompt:
             continue
         leads = not begun or message.seq in known
         for part, name in _named(message):
             if leads:
                 first.add(name)
             if name[0] != REMINDER or name in first:
-                may_go = message.role == "system" and bool(message.text) and not leads
-                tokens = log.cost(message.seq).tokens if may_go else 0
+                may_go = message.synthetic or (message.role == "system" and bool(message.text) and not leads)
+                tokens = log.counter.count(_block_text(message, part)) if may_go else 0
                 yield name, _Block(seq=message.seq, part=part, tokens=tokens, may_go=may_go)
 
 
@@ -137,6 +146,12 @@ def _named(message: Message) -> Iterator[tuple[int, Name]]:
                 yield index, (REMINDER if is_reminder else "block", *lasting)
             elif names:
                 yield index, (FIGURE,)
+
+
+def _block_text(message: Message, index: int) -> str:
+    """The text of a part of ``message``, or all of it."""
+    part = None if index == _WHOLE else message.parts[index]
+    return part.text if isinstance(part, Text) else message.text
 
 
 def _standing(message: Message, *, parts: set[int], outdated: set[int]) -> Standing:

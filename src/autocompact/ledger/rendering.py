@@ -30,6 +30,9 @@ _FORGED = re.compile(r"\[[ x-]?\]|m\d|#{1,6} |[-*+>] |\d+[.)] |```")
 FEW = 6
 """References that are told one by one."""
 
+LONGEST_ALONE = 4_000
+"""Characters of a request that is told in a summary which is read alone; its reference leads to the rest."""
+
 MARKS: Mapping[str, str] = {"done": "[x]", "withdrawn": "[-]"}
 
 
@@ -82,10 +85,39 @@ def _requests(entries: Sequence[Entry], words: Mapping[str, str]) -> list[str]:
         state = _state(entry, words)
         if entry.state == "superseded" and after.get(entry.seq) == entry.state_seq:
             state = f" [{words['corrected']} {reference(entry.state_seq)} ↓]"
-        text = f"{words['follows']} ↓" if entry.text == FOLLOWS else "\n  ".join(entry.text.splitlines())
+        text = f"{words['follows']} ↓" if entry.text == FOLLOWS else _hanging(entry.text)
         lines.append(f"- {reference(entry.seq)}{state}: {text}")
     earlier = [f"- {words['earlier']}: {_listed(pointers)}"] if pointers else []
     return [*earlier, *lines]
+
+
+def told_alone(summary: Redacted, entries: Iterable[Entry]) -> Redacted:
+    """``summary`` for a reader who sees no context after it: a request that "stands below" there is told in it.
+
+    Args:
+        summary: as the model is shown it.
+        entries: of its ledger, with the words of its requests.
+    """
+    follows = {f"{words['follows']} ↓" for words in WORDS.values()}
+    own = {
+        reference(entry.seq): entry.text
+        for entry in entries
+        if entry.kind == "request" and entry.text != FOLLOWS
+    }
+
+    def told(line: str) -> str:
+        begin, _, text = line.partition(": ")
+        words = own.get(begin.removeprefix("- ").split(" [")[0]) if text in follows else None
+        if words is None:
+            return line
+        short = words if len(words) <= LONGEST_ALONE else f"{words[:LONGEST_ALONE]}…"
+        return f"{begin}: {_hanging(short)}"
+
+    return Redacted("\n".join(map(told, summary.split("\n"))))  # made of the summary and its entries
+
+
+def _hanging(text: str) -> str:
+    return "\n  ".join(text.splitlines())
 
 
 def _listed(pointers: Sequence[str]) -> str:

@@ -471,7 +471,7 @@ _SHORT = 90
 
 
 def rules_section(entries: Iterable[Entry], *, budget: int, counter: Counter, heading: str) -> Redacted:
-    """The rules as the first section of a summary, every one of them; "" if there are none.
+    """The rules as the first section of a summary, in the order in which they were given; "" if there are none.
 
     Args:
         entries: a ledger's.
@@ -481,16 +481,31 @@ def rules_section(entries: Iterable[Entry], *, budget: int, counter: Counter, he
         heading: the section's title.
     """
     rules = sorted((entry for entry in entries if entry.kind == "rule"), key=lambda entry: entry.seq)
-    said = [entry for entry in rules if entry.where != "file"]
-    for chosen, most in ((rules, int(budget * OF_FILES)), (said, budget)):
-        text = "\n".join(_line(entry, entry.text) for entry in chosen)
-        if counter.count(text) <= most:
-            break
+    lines = {entry: _line(entry, entry.text) for entry in rules if entry.where != "file"}
+    if counter.count("\n".join(lines.values())) > budget:
+        lines = {entry: _line(entry, clipped(entry.text, _SHORT)) for entry in lines}
+    text = "\n".join(lines.values())
+    if (taken := counter.count(text)) > budget:
+        text = "; ".join(clipped(entry.text, _SHORT).rstrip(".") for entry in lines)
     else:
-        text = "\n".join(_line(entry, clipped(entry.text, _SHORT)) for entry in said)
-        if counter.count(text) > budget:
-            text = "; ".join(clipped(entry.text, _SHORT).rstrip(".") for entry in said)
+        of_files = (entry for entry in rules if entry.where == "file")
+        lines |= _of_files(of_files, budget=int(budget * OF_FILES) - taken, counter=counter)
+        text = "\n".join(lines[entry] for entry in rules if entry in lines)
     return Redacted(f"## {heading}\n{text}") if text else EMPTY  # made of what was redacted
+
+
+def _of_files(rules: Iterable[Entry], *, budget: int, counter: Counter) -> dict[Entry, str]:
+    """The lines of the rules of project files that ``budget`` tokens hold: all in full, or shortened, prohibitions first."""
+    lines = {entry: _line(entry, entry.text) for entry in rules}
+    if counter.count("\n".join(lines.values())) <= budget:
+        return lines
+    chosen: dict[Entry, str] = {}
+    for entry in sorted(lines, key=lambda entry: not _PROHIBITS.found_in(entry.text)):
+        line = _line(entry, clipped(entry.text, _SHORT))
+        if (taken := counter.count(line)) <= budget:
+            budget -= taken
+            chosen[entry] = line
+    return chosen
 
 
 def _line(entry: Entry, text: str) -> str:

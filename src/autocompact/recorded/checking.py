@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from autocompact.compaction.record import Compaction
-from autocompact.core.messages import Message, Text, ToolResult
+from autocompact.core.messages import Message, Text, ToolCall, ToolResult
 from autocompact.core.redaction import Redacted, redact
 from autocompact.core.tokens import Counter
 from autocompact.errors import InvalidInput
@@ -47,6 +47,8 @@ def check_summary(
 ) -> CheckedSummary:
     """Compare ``summary`` with the messages that it stands for.
 
+    What was said since counts as seen by the model, and tells what became of what the messages hold.
+
     Args:
         session: the session.
         summary: the text.
@@ -63,8 +65,10 @@ def check_summary(
         raise InvalidInput("the summary is empty: give its text")
     if not 1 <= end <= last:
         raise InvalidInput(f"there is no message {end}: choose one from 1 to {last}")
-    ledger = extract(session.messages[:end])
-    return check_seen(redact(summary), ledger, through=end, budget=budget, counter=counter)
+    # as `compact` finds and counts them: what is said afterwards tells what became of an entry, and is seen besides
+    ledger = extract(session.messages, through=end)
+    recent = words_of(message for message in session.messages if message.seq > end)
+    return check_seen(redact(summary), ledger, recent=recent, through=end, budget=budget, counter=counter)
 
 
 def check_last_summary(session: Session, *, budget: int, counter: Counter) -> CheckedSummary:
@@ -122,10 +126,14 @@ def check_seen(
 
 
 def words_of(messages: Iterable[Message]) -> str:
-    """The texts and tool results of messages, joined."""
+    """What messages say, joined: texts, calls and their results."""
     return "\n".join(_texts(messages))
 
 
 def _texts(messages: Iterable[Message]) -> Iterator[str]:
     for message in messages:
-        yield from (part.text for part in message.parts if isinstance(part, Text | ToolResult))
+        for part in message.parts:
+            if isinstance(part, Text | ToolResult):
+                yield part.text
+            elif isinstance(part, ToolCall):
+                yield part.arguments

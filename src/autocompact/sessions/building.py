@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from autocompact.compaction.record import Compaction, Receipt, Status
+from autocompact.compaction.record import Compaction, Receipt, Standing, Status
 from autocompact.core.messages import Message, Part, Role, Text, Usage
 from autocompact.core.redaction import redact
 from autocompact.ledger.entries import Ledger
@@ -90,6 +90,7 @@ def imported(
     earlier: Iterable[Compaction],
     author: str,
     keep: Iterable[int] = (),
+    standing: Iterable[Standing] = (),
     tokens_before: int = 0,
     tokens_after: int = 0,
     time: str = "",
@@ -103,6 +104,7 @@ def imported(
         summary=redact(summary),
         ledger=Ledger(),
         keep=tuple(sorted(set(keep))),
+        standing=tuple(standing),
         receipt=Receipt(
             tokens_before=tokens_before,
             tokens_after=tokens_after,

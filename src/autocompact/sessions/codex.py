@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import msgspec
 
-from autocompact.compaction.record import Compaction
+from autocompact.compaction.record import Compaction, Standing
 from autocompact.core.messages import (
     Image,
     Message,
@@ -25,6 +25,7 @@ from autocompact.core.messages import (
     ToolResult,
     Usage,
 )
+from autocompact.core.spoken import standing_words
 from autocompact.sessions.building import Log, as_text, imported, kind_of, undone_beyond
 from autocompact.sessions.jsonl import Lines
 from autocompact.sessions.session import Session
@@ -247,11 +248,13 @@ class Reader:
             for item in entry.replacement_history or ()
             if item.type == "message"
         }
-        keep = {
-            (message.role, message.text): message.seq
+        stayed = {
+            (message.role, message.text): message
             for message in self.log.messages
             if message.role == "user" and (message.role, message.text) in kept
         }
+        instructions = [found for message in stayed.values() if (found := _instructions(message)) is not None]
+        standing = {one.seq for one in instructions}
         self.compactions.append(
             imported(
                 id=f"line-{number}",
@@ -259,7 +262,8 @@ class Reader:
                 through_seq=len(self.log.messages),
                 earlier=self.compactions,
                 author="codex",
-                keep=keep.values(),
+                keep=(message.seq for message in stayed.values() if message.seq not in standing),
+                standing=instructions,
                 time=line.timestamp or "",
             )
         )
@@ -267,6 +271,16 @@ class Reader:
 
 def _is_note(text: str) -> bool:
     return codex_speaker(text) != "person"
+
+
+def _instructions(message: Message) -> Standing | None:
+    """What Codex resends as instructions (AGENTS.md, the environment) in a message of its own; None if nothing."""
+    blocks = [
+        index
+        for index, part in enumerate(message.parts)
+        if message.synthetic and isinstance(part, Text) and standing_words(part.text)[1]
+    ]
+    return Standing(seq=message.seq, parts=tuple(blocks)) if blocks else None
 
 
 def _plain(parts: Iterable[Part]) -> str:
