@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -62,6 +63,66 @@ def test_done_is_0_and_nothing_to_do_is_3(folder: Path, compress: Compress):
     again = compress("--dir", folder, "--all")
     assert again.code == 3
     assert "nothing to do" in again.err
+
+
+@pytest.mark.parametrize("name", ["memory", "notes/agent"])
+def test_a_folder_of_any_name_takes_the_newest_session_of_its_own_project(
+    folder: Path, name: str, compress: Compress, monkeypatch: pytest.MonkeyPatch
+):
+    project = folder.parent
+    (project / ".git").mkdir()
+    other = _recorded(folder, "other", ran_in=project.parent / "another")
+    own = _recorded(folder, "own", ran_in=project)
+    os.utime(own, (1_700_000_000, 1_700_000_000))
+    assert own.stat().st_mtime < other.stat().st_mtime
+    monkeypatch.chdir(project.parent)
+    done = json.loads(compress("--dir", project / name, "--session-now", "--json").out)
+    assert done["session"]["path"] == str(own)
+
+
+def test_a_folder_outside_of_projects_takes_sessions_of_the_folder_that_is_worked_in(
+    folder: Path, tmp_path: Path, compress: Compress, monkeypatch: pytest.MonkeyPatch
+):
+    work = tmp_path / "work"
+    work.mkdir()
+    _recorded(folder, "other", ran_in=folder.parent)
+    monkeypatch.chdir(work)
+    refused = compress("--dir", tmp_path / "memory", "--session-now")
+    assert refused.code == 2
+    assert f"there is no session that ran in {str(work)!r}" in refused.err
+    own = _recorded(folder, "own", ran_in=work)
+    done = json.loads(compress("--dir", tmp_path / "memory", "--session-now", "--json").out)
+    assert done["session"]["path"] == str(own)
+
+
+def test_the_users_own_folder_takes_the_newest_session_of_all(
+    folder: Path, tmp_path: Path, compress: Compress, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    recorded = _recorded(folder, "other", ran_in=folder.parent)
+    done = json.loads(compress("--session-now", "--json").out)
+    assert done["session"]["path"] == str(recorded)
+    assert (tmp_path / "data" / "autocompact" / "memory" / "CONTEXT_ARCHIVE.md").exists()
+
+
+def _recorded(folder: Path, name: str, *, ran_in: Path) -> Path:
+    """A session of Claude Code that ran in a folder."""
+    recorded = folder.parents[1] / ".claude" / "projects" / f"-{name}" / f"{name}.jsonl"
+    recorded.parent.mkdir(parents=True)
+    recorded.write_text(CODING.read_text("utf-8").replace("/home/ada/invoices", str(ran_in)), "utf-8")
+    return recorded
+
+
+def test_confirmations_behind_a_comma_and_in_words_make_rules_and_others_are_named(
+    folder: Path, compress: Compress
+):
+    noted = "- 2020-01-02: Bar, confirmed 9 times\n- 2020-01-03: Baz (confirmed seven times)\n"
+    (folder / "OBSERVATIONS.md").write_text(f"{noted}- 2020-01-04: Quux dreimal bestätigt\n")
+    done = compress("--dir", folder, "--observations")
+    assert "rule 3: Bar" in done.err
+    assert "rule 4: Baz" in done.err
+    assert "not read: OBSERVATIONS.md:3: 'dreimal bestätigt' may be confirmations, so it stays" in done.err
+    assert (folder / "OBSERVATIONS.md").read_text() == "- 2020-01-04: Quux dreimal bestätigt\n"
 
 
 @pytest.mark.requirement("C5")
@@ -230,6 +291,24 @@ def test_a_session_is_compacted_from_the_command_line(folder: Path, compress: Co
     again = compress("--dir", folder, "--session-now", CODING, "--json")
     assert (again.code, json.loads(again.out)["session"]["receipt"]) == (3, None)
     assert "fix-invoice-rounding" in (folder / "CONTEXT_ARCHIVE.md").read_text("utf-8")
+
+
+@pytest.mark.requirement("C9")
+def test_what_is_read_alone_tells_the_last_request_and_points_to_nothing_below(
+    folder: Path, compress: Compress
+):
+    done = compress("--dir", folder, "--session-now", CODING)
+    archive = (folder / "CONTEXT_ARCHIVE.md").read_text("utf-8")
+    last = "- m226: Thanks for being open about the key"
+    # what `autocompact inspect` says of the last request and its reply
+    assert "- Peak: 78,550 tokens" in archive
+    for text in (done.out.decode(), archive):
+        assert "stands below" not in text
+        assert last in text
+    planned = compress("--dir", folder.parent / "other", "--session-now", CODING, "--dry-run", "--json")
+    told = json.loads(planned.out)
+    assert last in told["session"]["summary"]
+    assert "stands below" not in json.dumps(told)
 
 
 def test_a_dry_run_of_a_session_shows_its_entry(folder: Path, compress: Compress):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from autocompact.core.filters import Filters, fits, is_on, is_relative, make_filters, read_query
@@ -121,6 +123,8 @@ def test_what_a_message_does_decides_on_edits_commands_and_files() -> None:
         name="Edit",
         arguments='{"file_path": "src/tax.py", "old_string": "a", "new_string": "b"}',
     )
+    notes = '{"file_path": "notes.md", "old_string": "a", "new_string": "see src/tax.py"}'
+    edit_of_notes = replace(edit, arguments=notes)
     run = ToolCall(id="r", name="Bash", arguments='{"command": "make test"}')
     said = text_message(1, "assistant", "see src/tax.py", time="2022-09-02T00:00:00Z")
 
@@ -133,7 +137,14 @@ def test_what_a_message_does_decides_on_edits_commands_and_files() -> None:
     assert fit(Filters(kind="command"), run)
     assert not fit(Filters(kind="command"), edit)
     assert not fit(Filters(kind="command"))
-    assert fit(Filters(file="tax.py"))
+    assert not fit(Filters(file="tax.py"))
+    assert fit(Filters(file="tax.py", kind="words"))
+    assert fit(Filters(file="tax.py", speaker="user"))
+    assert not fit(Filters(file="ax.py", kind="words"))
+    assert not fit(Filters(file="tax.py"), edit_of_notes, text="see src/tax.py")
+    assert fit(Filters(file="tax.py"), replace(run, arguments='{"command": "pytest src/tax.py -q"}'))
+    assert not fit(Filters(file="tax.py"), replace(run, arguments='{"command": "pytest src/syntax.py"}'))
+    assert fit(Filters(file="tax.py"), replace(run, name="lint", arguments='{"subject": "src/tax.py"}'))
     assert fit(Filters(file="tax.py"), edit, text="OK")
     assert not fit(Filters(file="tax.py"), run, text="OK")
     assert not fit(Filters(file="tax.py"), text="OK")

@@ -14,6 +14,7 @@ from mcp_types import TextContent, TextResourceContents
 
 from autocompact import Compactor, SqliteStore
 from autocompact.agents.transcripts import Transcripts
+from autocompact.core.tokens import Estimator
 from autocompact.mcp.conversations import Conversations
 from autocompact.mcp.server import make_server
 from tests.house.source import ROOT
@@ -93,6 +94,29 @@ async def test_without_a_name_the_session_of_this_folder_is_meant(home: Path) ->
         assert "because the sensor reports kilopascal" in opened["text"]
 
 
+async def test_a_search_takes_no_more_tokens_than_asked_for(home: Path) -> None:
+    (home / ".claude" / "projects" / "-srv-pump" / "invoices.jsonl").write_bytes(EXAMPLE.read_bytes())
+    async with connected(home) as client:
+        query = {"query": "rounding half up", "conversation": "invoices", "k": 20}
+        whole = await called(client, "memory_search", **query, max_tokens=8_000)
+        for most in (100, 400, 1_000):
+            small = await called(client, "memory_search", **query, max_tokens=most)
+            shown = json.dumps(small["results"], ensure_ascii=False)
+            assert 0 < Estimator().count(shown) <= 1.2 * most
+            assert f"{len(whole['results']) - len(small['results'])} more did not fit" in small["note"]
+
+
+async def test_a_file_filter_leaves_what_touches_the_file_not_what_mentions_it(home: Path) -> None:
+    async with connected(home) as client:
+        touched = await called(client, "memory_search", query="pump driver file:pump.py")
+        assert {each["reference"] for each in touched["results"]} <= {"m2", "m3", "m4", "m5"}
+        assert touched["results"]
+        said = await called(client, "memory_search", query="pump driver file:pump.py kind:words")
+        assert [each["reference"] for each in said["results"]] == ["m1"]
+        other = await called(client, "memory_search", query="pump driver file:ump.py")
+        assert other["results"] == []
+
+
 async def test_another_session_is_named_by_the_beginning_of_its_id_or_by_its_path(home: Path) -> None:
     path = home / ".claude" / "projects" / "-srv-pump" / "wall-1.jsonl"
     async with connected(home) as client:
@@ -154,6 +178,27 @@ async def test_the_ledger_gives_the_kinds_that_are_asked_for(home: Path) -> None
         assert [each["text"] for each in rules["entries"]] == [RULE]
         small = await called(client, "ledger", max_tokens=100)
         assert small["left_out"] > 0
+        assert [each["text"] for each in small["entries"] if each["kind"] == "rule"] == [RULE]
+
+
+async def test_a_short_ledger_has_the_rules_whatever_else_is_needed(home: Path) -> None:
+    (home / ".claude" / "projects" / "-srv-pump" / "invoices.jsonl").write_bytes(EXAMPLE.read_bytes())
+    async with connected(home) as client:
+        rules = await called(client, "ledger", kinds=["rule"], conversation="invoices")
+        small = await called(client, "ledger", max_tokens=300, conversation="invoices")
+    assert [each for each in small["entries"] if each["kind"] == "rule"] == rules["entries"]
+    assert len(rules["entries"]) == 3
+    assert small["left_out"] == sum(small["counts"].values()) - len(small["entries"])
+
+
+async def test_a_check_finds_the_things_that_the_compaction_counted(home: Path) -> None:
+    (home / ".claude" / "projects" / "-srv-pump" / "invoices.jsonl").write_bytes(EXAMPLE.read_bytes())
+    async with connected(home) as client:
+        made = await called(client, "compact", to=12_000, conversation="invoices", max_tokens=8_000)
+        summary, through = made["summary"], made["through"]
+        found = await called(client, "verify", summary=summary, through=through, conversation="invoices")
+    counts = [sum(kind.values()) for kind in found["kinds"].values()]
+    assert sum(counts) == made["stated"] + made["referenced"] + made["missing"]
 
 
 async def test_a_preview_changes_nothing(home: Path) -> None:

@@ -44,6 +44,74 @@ def test_a_note_is_understood_however_it_is_written(line: str):
 
 
 @pytest.mark.parametrize(
+    "line, count",
+    [
+        ("x, confirmed 9 times", 9),
+        ("x. Confirmed 6 times.", 6),
+        ("x: confirmed 4x", 4),
+        ("x; 3 confirmations across 2 sessions", 3),
+        ("x, seen twice", 2),
+        ("x (confirmed three times)", 3),
+        ("x (Nine confirmations)", 9),
+        ("x (confirmed once)", 1),
+        ("x (seen five times)", 5),
+        ("x (confirmed a dozen times)", 12),
+        ("x (dreimal bestätigt)", 3),
+        ("x (neun Mal bestätigt)", 9),
+        ("x, zweimal bestätigt", 2),
+        ("x (confirmé trois fois)", 3),
+        ("x, confirmée deux fois", 2),
+        ("x (confirmado tres veces)", 3),
+        ("x (once veces confirmado)", 11),
+        ("x（确认三次）", 3),
+        ("x，确认十二次", 12),
+        ("x (三回確認)", 3),
+        ("x。確認：二十回", 20),
+        ("x [confermato tre volte]", 3),
+        ("x\n  - Confirmations: three", 3),
+        ("x\n  - Confirmed: twice.", 2),
+        ("x\n  - Bestätigungen: neun (in 4 Sitzungen)", 9),
+    ],
+)
+@pytest.mark.requirement("C2")
+def test_a_count_of_confirmations_is_read_as_people_write_it(line: str, count: int):
+    (note,) = read(f"- 2026-10-03: {line}\n")
+    assert (note.text, note.confirmations, note.unread) == ("x", count, ())
+
+
+@pytest.mark.parametrize(
+    "line, unread",
+    [
+        ("x confirmed 9 times", "confirmed 9 times"),
+        ("x dreimal bestätigt", "dreimal bestätigt"),
+        ("Users confirmed 5 times that it is slow", "confirmed 5 times"),
+        ("x (confirmed again and again)", "(confirmed again and again)"),
+        ("x (confirmed by Ada and 3 others)", "(confirmed by Ada and 3 others)"),
+        ("x (mehrfach bestätigt)", "(mehrfach bestätigt)"),
+        ("x, confirmed 3 times by Ada, 2 by Bob", "confirmed 3 times"),
+        ("x\n  - Confirmations: several", "several"),
+    ],
+)
+def test_a_count_that_cannot_be_read_is_named_and_never_none(line: str, unread: str):
+    (note,) = read(f"- 2026-10-03: {line}\n")
+    assert (note.confirmations, note.unread) == (0, (unread,))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Never merge before CI confirmed 3 checks",
+        "Deploy twice, confirm once",
+        "Ask: confirm one by one",
+        "x (confirmed by Ada)",
+    ],
+)
+def test_words_that_count_no_confirmations_are_text(line: str):
+    (note,) = read(f"- {line}\n  - Confirmations: none yet\n")
+    assert (note.text, note.confirmations, note.unread) == (line, 0, ())
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "- 2026-10-03: x (2 confirmations: 2026-10-05, 2026-10-07)",

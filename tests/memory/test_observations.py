@@ -282,6 +282,43 @@ def test_a_new_one_goes_below_a_group_of_items(folder: Folder):
     assert folder.text(OBSERVATIONS) == f"- CI\n  - {YOUNG}: x is y\n\n- 2026-11-21: New one\n"
 
 
+@pytest.mark.requirement("C2")
+@pytest.mark.parametrize(
+    "observed, why",
+    [
+        # the newest on top: what it confirms is below
+        (
+            "- 2026-11-20: x\n- 2026-10-30: x\n- 2026-10-01: x (2 confirmations: 2026-10-05, 2026-10-09)\n"
+            "- 2026-09-30: x\n",
+            "it was confirmed 5 times since 2026-09-30, last on 2026-11-20",
+        ),
+        ("- 2026-11-01: x (6 confirmations)\n", "it was confirmed 6 times since 2026-11-01"),
+        ("- x (6 confirmations)\n", "it was confirmed 6 times"),
+        (
+            "- 2026-11-02: x (5 confirmations)\n  - Last seen: 2026-11-10\n",
+            "it was confirmed 5 times since 2026-11-02, last on 2026-11-10",
+        ),
+    ],
+)
+def test_a_rule_says_since_when_and_until_when_as_far_as_that_is_known(
+    observed: str, why: str, folder: Folder
+):
+    folder.put(OBSERVATIONS, observed)
+    folder.upkeep()
+    assert f"- Why: {why}\n" in folder.text(RULES)
+
+
+def test_a_rule_lists_the_days_after_the_first(folder: Folder):
+    folder.put(
+        OBSERVATIONS,
+        "- 2026-11-20: x (4 confirmations: 2026-10-01, 2026-10-05, 2026-10-09, 2026-10-30)\n- 2026-11-19: x\n",
+    )
+    folder.upkeep()
+    assert "- Observed: 2026-10-01\n" in folder.text(RULES)
+    days = "2026-10-05, 2026-10-09, 2026-10-30, 2026-11-19, 2026-11-20"
+    assert f"- Confirmations: 5 ({days})\n" in folder.text(RULES)
+
+
 def test_what_looks_like_an_entry_and_is_none_is_named(folder: Folder):
     table = "| when | what |\n|---|---|\n| 2026-10-03 | Use UTC |\n"
     folder.put(
@@ -430,7 +467,7 @@ def test_a_new_one_takes_form_and_order_of_the_file(folder: Folder, before: str,
 
 @pytest.mark.parametrize(
     "text",
-    """x (8 confirmations)|x (confirmed 9 times)|2026-01-01: x|# x|- x|1. x|x (2026-01-01)|```|[x] y|Why: x|> x
+    """x (8 confirmations)|x (confirmed 9 times)|x, confirmed 9 times|x, bestätigt|x (three confirmations)|x dreimal bestätigt|2026-01-01: x|# x|- x|1. x|x (2026-01-01)|```|[x] y|Why: x|> x
 |Confirmations: 9|**x**|x #|é\u2028x|<!-- x|(9 confirmations)x (2 confirmations)""".replace("\n", "").split(
         "|"
     ),

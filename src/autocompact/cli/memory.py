@@ -167,7 +167,7 @@ def session_members(run: SessionRun) -> dict[str, Any]:
             "name": run.name,
             "path": str(run.path) if run.path else None,
             "receipt": record.receipt if record else None,
-            "summary": record.summary if record else None,
+            "summary": run.summary if record else None,
             "noted": run.tasks,
         },
         "backup": str(run.backup) if run.backup else None,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Literal, TypeAlias, get_args
 
-from autocompact.core.actions import interpret
+from autocompact.core.actions import Action, interpret
 from autocompact.core.messages import Message, ToolCall
 from autocompact.core.redacted import redacted_call
 from autocompact.core.search import Kind
@@ -38,6 +38,7 @@ _OF_SORT: Mapping[Sort, frozenset[Kind]] = {
     "reasoning": frozenset(["reasoning"]),
     "document": frozenset(["document"]),
 }
+_SPOKEN: tuple[Sort | None, ...] = ("words", "reasoning", "document")
 _MONTHS: Mapping[str, int] = {
     name: number
     for number, names in enumerate(
@@ -93,7 +94,7 @@ class Filters:
     Attributes:
         speaker: whose words.
         kind: the sort of part.
-        file: path of a file that the message touches or names, or the end of one.
+        file: path of a file that the call touches, or the end of one; of what was said, one that it names.
         days: when it was said.
     """
 
@@ -263,4 +264,22 @@ def fits(filters: Filters, message: Message, *, call: ToolCall | None, text: str
         return False
     if filters.kind == "command" and (action is None or action.verb != "run"):
         return False
-    return not filters.file or filters.file in text or (call is not None and filters.file in call.arguments)
+    return not filters.file or _is_about(filters, action, text=text)
+
+
+def _is_about(filters: Filters, action: Action | None, *, text: str) -> bool:
+    """Whether a passage is about the file: a call that touches it, or the output of one.
+
+    Text that only mentions the file is meant where somebody asks for what was said.
+    """
+    named = re.compile(rf"(?<![\w.-]){re.escape(filters.file)}(?![\w-]|\.\w)")
+    if filters.kind in _SPOKEN or filters.speaker == "user":
+        return named.search(text) is not None
+    if action is None:
+        return False
+    # a tool that we do not know may call its path anything
+    values = (value for value in action.arguments.values() if isinstance(value, str) and " " not in value)
+    paths = [path for path, _ in action.files] or values
+    return named.search(action.command) is not None or any(
+        (found := named.search(path)) is not None and found.end() == len(path) for path in paths
+    )

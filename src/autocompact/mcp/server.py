@@ -111,6 +111,7 @@ def _add_recall(server: MCPServer[Any], tools: Tools) -> None:
         query: Annotated[str, Field(description="The question, or names, paths and rare words of it")],
         conversation: _Where = "",
         k: Annotated[int, Field(ge=1, le=MOST_RESULTS, description="Results at most")] = RESULTS,
+        max_tokens: _Size = PAGE_TOKENS,
     ) -> answers.Hits:
         """Search everything that was said and done in a conversation, also what a compaction removed from the context.
 
@@ -118,7 +119,7 @@ def _add_recall(server: MCPServer[Any], tools: Tools) -> None:
         file:name, after:2026-01-31. Open a reference such as m123 with memory_expand if its excerpt is not enough.
         """
         with _told():
-            return await tools.search(query, conversation=conversation, k=k)
+            return await tools.search(query, conversation=conversation, k=k, max_tokens=max_tokens)
 
     @server.tool(title="Open a reference", annotations=_READS)
     async def memory_expand(

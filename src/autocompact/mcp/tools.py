@@ -17,12 +17,13 @@ from autocompact.core.references import parse_reference, reference
 from autocompact.core.tokens import Counter, Estimator, truncated
 from autocompact.errors import InvalidInput
 from autocompact.ledger import entries as ledger
+from autocompact.ledger.rendering import told_alone
 from autocompact.ledger.verification import Verification
 from autocompact.mcp import answers
 from autocompact.mcp.conversations import Conversations, Opened
 from autocompact.off_loop import off_loop
 from autocompact.ports import SystemClock
-from autocompact.recall import doubt
+from autocompact.recall import Found, doubt
 from autocompact.recorded import Options, compact_session
 from autocompact.recorded.checking import CheckedSummary, check_last_summary, check_summary
 from autocompact.sessions import render_markdown
@@ -52,24 +53,17 @@ class Tools:
         self._pins = pins
         self._counter = Estimator()
 
-    async def search(self, query: str, *, conversation: str, k: int) -> answers.Hits:
-        """The likeliest places in a conversation."""
+    async def search(self, query: str, *, conversation: str, k: int, max_tokens: int) -> answers.Hits:
+        """The likeliest places in a conversation, as many as fit."""
         of = await self.conversations.open(conversation)
         found = await of.recall().search(query, k, scope="conversation")
-        note = doubt(query, found) if found else "Nothing found. Try fewer, other or rarer words, or a name."
-        hits = [
-            answers.Hit(
-                reference=one.reference,
-                source=one.source,
-                excerpt=one.excerpt,
-                time=one.time,
-                match=round(one.match, 2),
-                beside=one.beside,
-                note=one.note,
-            )
-            for one in found
+        hits = _hits_that_fit(found, max_tokens, counter=self._counter)
+        notes = [
+            doubt(query, found) if found else "Nothing found. Try fewer, other or rarer words, or a name."
         ]
-        return answers.Hits(conversation=of.name, results=hits, note=note)
+        if left_out := len(found) - len(hits):
+            notes.append(f"{left_out} more did not fit in {max_tokens} tokens: ask with more max_tokens.")
+        return answers.Hits(conversation=of.name, results=hits, note=" ".join(filter(None, notes)))
 
     async def expand(
         self, ref: str, *, conversation: str, around: int, offset: int, max_tokens: int
@@ -114,7 +108,11 @@ class Tools:
         """What must survive of a conversation."""
         of = await self.conversations.open(conversation)
         found = (await off_loop(lambda: of.ledger)).entries
-        wanted = [entry for entry in found if not kinds or entry.kind in kinds]
+        # the rules first, whatever else is needed more: where not all fits, they must not be what is missing
+        wanted = sorted(
+            (entry for entry in found if not kinds or entry.kind in kinds),
+            key=lambda entry: entry.kind != "rule",
+        )
         shown = _fitting(wanted, max_tokens, counter=self._counter)
         return answers.Entries(
             conversation=of.name,
@@ -189,7 +187,11 @@ class Tools:
                 f"[{reference(each.seq)}] {each.what} ({each.tokens:,} tokens)"
                 for each in made.leaving(_LEAVING)
             ],
-            summary=truncated(made.summary, max_tokens, counter=self._counter) if made.record else "",
+            summary=truncated(
+                told_alone(made.summary, made.ledger.entries), max_tokens, counter=self._counter
+            )
+            if made.record
+            else "",
             note="" if made.record else "There is nothing to gain: the context is small enough.",
         )
 
@@ -308,14 +310,45 @@ def _entry(entry: ledger.Entry) -> answers.Entry:
 
 
 def _fitting(entries: Iterable[ledger.Entry], max_tokens: int, *, counter: Counter) -> list[answers.Entry]:
-    """The first entries that fit."""
+    """The entries that fit, in order: a long one does not keep the shorter ones after it out."""
     shown: list[answers.Entry] = []
     for entry in entries:
-        max_tokens -= counter.count(f"{entry.text} {entry.key}") + _ENTRY_TOKENS
-        if max_tokens < 0:
+        tokens = counter.count(f"{entry.text} {entry.key}") + _ENTRY_TOKENS
+        if tokens <= max_tokens:
+            max_tokens -= tokens
+            shown.append(_entry(entry))
+        if max_tokens <= _ENTRY_TOKENS:
             break
-        shown.append(_entry(entry))
     return shown
+
+
+def _hits_that_fit(found: Sequence[Found], max_tokens: int, *, counter: Counter) -> list[answers.Hit]:
+    """The first results that fit; the first one always, without what stands beside it and cut where it must be."""
+    hits: list[answers.Hit] = []
+    for one in found:
+        hit = _hit(one)
+        tokens = counter.count(hit.model_dump_json())
+        if tokens > max_tokens and not hits:
+            bare = hit.model_copy(update={"beside": "", "excerpt": ""})
+            room = max(max_tokens - counter.count(bare.model_dump_json()), 0)
+            hit = bare.model_copy(update={"excerpt": truncated(one.excerpt, room, counter=counter)})
+        elif tokens > max_tokens:
+            break
+        hits.append(hit)
+        max_tokens -= tokens
+    return hits
+
+
+def _hit(one: Found) -> answers.Hit:
+    return answers.Hit(
+        reference=one.reference,
+        source=one.source,
+        excerpt=one.excerpt,
+        time=one.time,
+        match=round(one.match, 2),
+        beside=one.beside,
+        note=one.note,
+    )
 
 
 def _most_needed(entries: Iterable[ledger.Entry]) -> list[ledger.Entry]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from autocompact.compaction.record import Compaction
 from autocompact.ledger.entries import Kind
+from autocompact.ledger.rendering import told_alone
 from autocompact.memory.archive_entries import NO_TASKS, ArchivedTask
 from autocompact.memory.requests import is_task
 from autocompact.memory.wording import one_line
@@ -58,7 +59,7 @@ class ArchiveEntry:
         facts = "\n".join(f"- {name}: {one_line(value)}" for name, value in self._facts() if value)
         listed = "\n".join(self._tasks()) or f"- {NO_TASKS}"
         # A NUL byte would make the whole file one that is not text, which nothing reads again.
-        said = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", record.summary)
+        said = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", told_alone(record.summary, record.ledger.entries))
         summary = "\n".join(f"> {line}".rstrip() for line in said.splitlines())
         return f"\n## {receipt.time or 'undated'} {record.id}\n\n{facts}\n\nTasks:\n\n{listed}\n\nSummary:\n\n{summary}\n"
 

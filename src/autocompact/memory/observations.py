@@ -244,13 +244,13 @@ def _sort(
             found.known.append((rule, whole))
             found.merged.append(first.text)
         elif whole.confirmations >= policy.escalate_after:
-            found.escalate.append(whole)
+            found.escalate.append(in_order(whole))
         elif (
             whole.last
             and not any(note.unread for note in (first, *others))
             and (today - whole.last).days > policy.archive_after_days
         ):
-            found.archive.append(whole)
+            found.archive.append(in_order(whole))
         else:
             found.stay.append((first, others))
             found.gone += others
@@ -278,6 +278,17 @@ def merged(first: Note, others: Sequence[Note]) -> Note:
         ),
         rest=(*first.rest, *(line for note in others for line in _new_rest(note, first))),
     )
+
+
+def in_order(note: Note) -> Note:
+    """``note`` with its earliest day as when it was noted, and the others as its confirmations.
+
+    A file with its newest notes on top has the confirmations above what they confirm.
+    """
+    if note.date is None or not note.confirmed or note.confirmed[0] >= note.date:
+        return note
+    first, *later = sorted({note.date, *note.confirmed})
+    return replace(note, date=first, confirmed=tuple(later))
 
 
 def _counted(first: Note, others: Sequence[Note]) -> tuple[int, list[date]]:

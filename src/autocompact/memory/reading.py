@@ -8,11 +8,18 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal
 
+from autocompact.memory.counts import (
+    CONFIRM,
+    COUNT,
+    FIGURE,
+    counted,
+    doubtful_count,
+    find_behind,
+    says_none,
+)
 from autocompact.memory.dates import DATE, find_dates, read_date, without_dates
 from autocompact.memory.dialects import NAMES, Dialect
 
-_CONFIRMED = r"(?:confirm\w*|bestätig\w*|conferm\w*|подтвержд\w*|确认|確認|확인)"
-_TIMES = r"(?:times|[x×]|mal|fois|veces|vezes|volte|раз|次|回|회)"
 _SESSION = (
     r"(?:sessions?|sitzung(?:en)?|séances?|sesi[oó]n(?:es)?|sess(?:ion[ei]|ões|ão)|会话|會話|セッション|세션)"
 )
@@ -25,13 +32,7 @@ _TAIL = re.compile(
     rf"|((?:[{_TICKS}]\s?)+))[.*_\s]*\Z",
     re.IGNORECASE,
 )
-_COUNT = re.compile(
-    rf"(\d{{1,6}})\s*(?:{_TIMES}\s*)?{_CONFIRMED}|{_CONFIRMED}\s*[:=：]?\s*(\d{{1,6}})(?![\d-])\s*{_TIMES}?"
-    r"|\b(?:seen|observed)\s+(\d{1,6})\s+times",
-    re.IGNORECASE,
-)
 _SESSIONS = re.compile(rf"(?:\b(?:across|in|over|über|sur|en)\s+)?(\d{{1,4}})\s*{_SESSION}", re.IGNORECASE)
-_CONFIRM = re.compile(rf"\d+\s*(?:{_TIMES}\s*)?{_CONFIRMED}|{_CONFIRMED}", re.IGNORECASE)
 _FILLER = re.compile(
     r"\b(?:confirmed|confirmations?|seen|observed|noted|recorded|added|first|last|again|on|and|since|times|date|am|und|et|le|y|el)\b"
     r"|[\s,;:.&×+，、；：]",
@@ -56,10 +57,6 @@ _LABEL = re.compile(
 )
 _OTHER_FIELD = re.compile(
     r"\s*(?:\*\*|__)?(?:action|status|category|context|evidence|source|confidence|impact|example)(?:\*\*|__)?\s*:",
-    re.IGNORECASE,
-)
-_FIGURE = re.compile(
-    rf"[x×]?\s?(\d{{1,6}})(?:\s*{_TIMES})?(?:\s*{_CONFIRMED})?(?=\s*(?:\Z|[(（:,;]|(?:across|in|over|über)\b))",
     re.IGNORECASE,
 )
 _QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»"}
@@ -122,15 +119,22 @@ def read_head(
     parts[0] = without_label(parts[0]) if is_labelled else parts[0]
     line, column = lines[-1]
     column = len(unclosed(texts[line])) - len(parts[-1])
-    while _may_end(parts[-1]) and (match := _TAIL.search(parts[-1])):
+    while match := _tail(parts[-1]):
         if not _read_tail(found, match, line=line, column=column):
             break
         parts[-1] = parts[-1][: match.start()]
     if dialect.labelled and found.place is None and (match := _DOUBTFUL.search(parts[-1])):
         found.unread.append(match[0].strip())
+    elif dialect.labelled and found.place is None and (doubtful := doubtful_count(" ".join(parts))):
+        found.unread.append(doubtful)
     found.text = " ".join(" ".join(parts).split())
     if is_labelled and _QUOTES.get(found.text[:1]) == found.text[-1:] != found.text:
         found.text = found.text[1:-1]
+
+
+def _tail(text: str) -> re.Match[str] | None:
+    """Brackets, marks or confirmations at the end, as the last group of a match."""
+    return (_TAIL.search(text) if _may_end(text) else None) or find_behind(text)
 
 
 def _may_end(text: str) -> bool:
@@ -166,7 +170,7 @@ def begins_with_date(line: str) -> bool:
 
 def counts_confirmations(line: str) -> bool:
     """Whether a line says how often something was confirmed."""
-    return _COUNT.search(line) is not None
+    return COUNT.search(line) is not None
 
 
 def unclosed(line: str) -> str:
@@ -181,28 +185,28 @@ def _read_tail(found: Found, match: re.Match[str], *, line: int, column: int) ->
 
     Several dates are the one of the note, if nothing else says that, and those of its confirmations.
     """
-    inside = match[1] or match[2] or match[3] or ""
-    if ticks := sum(map((match[4] or inside).count, _TICKS)):
+    inside = match[match.lastindex or 0]
+    if ticks := sum(map(inside.count, _TICKS)):
         return _read_ticks(found, match, line=line, column=column, ticks=ticks)
     sessions = _SESSIONS.search(inside)
     if sessions:
         inside = f"{inside[: sessions.start()]}{inside[sessions.end() :]}"
-    count = _COUNT.search(inside)
+    count = COUNT.search(inside)
     dates = find_dates(inside)
     uncounted = f"{inside[: count.start()]} {inside[count.end() :]}" if count else inside
     left = _FILLER.sub("", without_dates(uncounted))
-    is_confirmed = count is not None or _CONFIRM.search(inside) is not None
+    is_confirmed = count is not None or CONFIRM.search(inside) is not None
     # One date more is part of the text, as is a second count.
     is_more = bool(found.dates if len(dates) == 1 and not is_confirmed else found.place)
     if left or is_more or not (count or dates):
         return False
-    before = _CONFIRM.split(inside, maxsplit=1)[0]
+    before = CONFIRM.split(inside, maxsplit=1)[0]
     is_dated = not found.dates and (not is_confirmed or bool(find_dates(before)))
     found.dates += dates[:is_dated]
     confirmed = dates[is_dated:]
     if is_confirmed or confirmed:
         found.confirmed += confirmed
-        found.count = max(found.count, int(next(filter(None, count.groups()))) if count else 0)
+        found.count = max(found.count, counted(count) if count else 0)
         start, end = column + match.start(), column + match.end()
         lead = _up_to_date(before) if is_dated else ""
         found.sessions = int(sessions[1]) if sessions else 0
@@ -212,7 +216,7 @@ def _read_tail(found: Found, match: re.Match[str], *, line: int, column: int) ->
 
 def _read_ticks(found: Found, match: re.Match[str], *, line: int, column: int, ticks: int) -> bool:
     """Take marks, each a confirmation; False if there are words beside them, or confirmations already."""
-    if found.place or (match[4] is None and (match[1] or match[2] or "").strip(f"{_TICKS} ")):
+    if found.place or match[match.lastindex or 0].strip(f"{_TICKS} "):
         return False
     found.count = ticks
     found.place = Place(line=line, start=column + match.start(), end=column + match.end(), form="brackets")
@@ -338,13 +342,13 @@ def _read_other(found: Found, text: str, *, has_cells: bool) -> None:
 
 def _read_confirmed(found: Found, value: str, *, line: int, column: int) -> bool:
     dates = find_dates(value)
-    figure, ticks = _FIGURE.match(value), sum(map(value.count, _TICKS))
+    figure, ticks = FIGURE.match(value), sum(map(value.count, _TICKS))
     if value and not dates and figure is None and (not ticks or value.strip(f"{_TICKS} ")):
-        if any(map(str.isdigit, value)):
+        if not says_none(value):
             found.unread.append(value)
         return False
     found.confirmed += dates
-    found.count = max(found.count, int(figure[1]) if figure else ticks)
+    found.count = max(found.count, counted(figure) if figure else ticks)
     sessions = _SESSIONS.search(value)
     found.sessions = int(sessions[1]) if sessions else found.sessions
     end = column + len(value)

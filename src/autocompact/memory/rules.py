@@ -95,7 +95,9 @@ def _as_item(note: Note, number: int, *, bullet: tuple[str, str], today: date) -
 
 def _fields(note: Note, *, today: date) -> Iterator[str]:
     since = f" since {note.date}" if note.date else ""
-    last = f", last on {note.last}" if note.last else ""
+    is_known = bool(note.seen) or len(note.confirmed) >= note.confirmations
+    days = (*note.confirmed, *note.seen) if is_known else ()
+    last = f", last on {max(days)}" if days else ""
     yield f"Why: {note.why or f'it was confirmed {note.confirmations} times{since}{last}'}"
     if note.date:
         yield f"Observed: {note.date}"

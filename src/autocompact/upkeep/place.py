@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from autocompact.library.place import data_folder
@@ -39,7 +39,47 @@ def memory_folder(
             return folder / FOLDER
         if (folder / ".git").exists():
             break
-    for folder in folders:
-        if any((folder / each).exists() for each in _PROJECT):
-            return folder / FOLDER
+    if top := _top(folders):
+        return top / FOLDER
     return data_folder(environ=environ, platform=platform, home=home) / IN_DATA_FOLDER
+
+
+def project_of(
+    folder: Path,
+    *,
+    start: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+    platform: str | None = None,
+    home: Path | None = None,
+) -> Path | None:
+    """The project whose sessions belong to a memory folder; None for the user's own, which takes those of all.
+
+    A ``.autocompact`` belongs to the folder that it is in. One of another name belongs to the project around it, else to
+    that of the folder that is worked in, which is its own project where nothing says more: never to everything.
+
+    Args:
+        folder: the memory folder; it need not exist.
+        start: the folder that is worked in, by default the current one.
+        environ: in place of the process's environment.
+        platform: in place of ``sys.platform``.
+        home: in place of the user's home folder.
+    """
+    where = folder.absolute()
+    if where.name == FOLDER:
+        return where.parent
+    if (
+        where.resolve()
+        == (data_folder(environ=environ, platform=platform, home=home) / IN_DATA_FOLDER).resolve()
+    ):
+        return None
+    at_home = (home or Path.home()).resolve()
+    at = (start or Path.cwd()).resolve()
+    around = [
+        [each for each in (inner, *inner.parents) if each != at_home] for inner in (where.resolve(), at)
+    ]
+    return next(filter(None, map(_top, around)), at)
+
+
+def _top(folders: Sequence[Path]) -> Path | None:
+    """The first of ``folders`` that looks like the top of a project."""
+    return next((each for each in folders if any((each / mark).exists() for mark in _PROJECT)), None)

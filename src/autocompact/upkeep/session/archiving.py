@@ -7,7 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from autocompact.compaction.record import Compaction
+from autocompact.core.redacted import EMPTY
+from autocompact.core.redaction import Redacted
 from autocompact.errors import MemoryInUse
+from autocompact.ledger.rendering import told_alone
 from autocompact.memory.archive_entries import entries_in
 from autocompact.memory.context_archive import ARCHIVE_HEADING, CONTEXT_ARCHIVE, ArchiveEntry
 from autocompact.memory.index import plan_index
@@ -40,6 +43,11 @@ class SessionRun:
     changes: tuple[FileChange, ...] = ()
     tasks: tuple[str, ...] = ()
     backup: Path | None = None
+
+    @property
+    def summary(self) -> Redacted:
+        """The summary to be read by itself, without the context that it begins; "" if nothing was done."""
+        return told_alone(self.record.summary, self.record.ledger.entries) if self.record else EMPTY
 
 
 async def compact_session_now(

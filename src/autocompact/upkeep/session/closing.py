@@ -98,8 +98,9 @@ def _label(name: str) -> str:
 
 
 def _peak(found: Recorded, tokens: int) -> int:
-    """The largest request that the agent's provider reported, or what is in the context now."""
-    return max(tokens, *(message.usage.prompt for message in found.session.messages if message.usage), 0)
+    """The most that a request with its reply took, as the agent's provider reported it, or what is in the context now."""
+    reported = (message.usage for message in found.session.messages if message.usage)
+    return max(tokens, *(usage.prompt + usage.completion for usage in reported), 0)
 
 
 def is_archived(entries: Sequence[Archived], *, name: str, messages: int | None) -> bool:
@@ -137,7 +138,7 @@ async def close_kept(
             clock=clock,
         )
         conversation = await compactor.open(name)
-        active = conversation.active
+        active = conversation.records.active
         if active is not None and active.through_seq >= len(conversation):
             return None
         record = await conversation.records.preview()
