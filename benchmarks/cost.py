@@ -299,12 +299,12 @@ async def by_gateway(
     last: datetime | None = None
     async with compactor:
         conversation = await compactor.open("session")
-        conversation.use_tools(tools, system="")
-        conversation.caches_for_an_hour = rates.marked and rates.seconds > 300
+        conversation.internals.replica.use_tools(tools, system="")
+        conversation.internals.replica.use_hour_cache(rates.marked and rates.seconds > 300)
         said = 0
         for index, at in requests(session):
             await conversation.extend(session.messages[said:index])
-            active = conversation.active_id
+            active = conversation.internals.replica.active_id
             clock.advance((at - last).total_seconds() if last else 0.0)
             cold = last is not None and (at - last).total_seconds() > rates.seconds
             last = at
@@ -312,11 +312,11 @@ async def by_gateway(
             reply = session.messages[index]
             output = weights.of(reply)[1]
             fixed = session.fixed
-            if conversation.active is not None:
-                conversation.use_tools(with_memory, system="")
+            if conversation.records.active is not None:
+                conversation.internals.replica.use_tools(with_memory, system="")
                 fixed += memory
             total = pay(bill, cache, prompt=prompt, fixed=fixed, at=at, output=output)
-            if conversation.active_id != active:
+            if conversation.internals.replica.active_id != active:
                 bill.breaks += not cold
                 bill.cold += cold
                 bill.floors.append(total)
@@ -328,7 +328,7 @@ async def by_gateway(
 
 async def settle(conversation: Conversation) -> None:
     """Wait for what is prepared: the model takes longer for its reply."""
-    await conversation.background.wait_idle()
+    await conversation.internals.background.wait_idle()
 
 
 def _row(session: Session, *, own: Bill, bill: Bill, price: Price, write: float) -> str:

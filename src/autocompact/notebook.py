@@ -203,7 +203,7 @@ class Chat:
         if isinstance(event, chat_events.QuestionAsked):
             # nobody waits at a cell to say yes
             self._loop.start(_decline(self.session, event.question.id))
-        active = self.session.conversation.active
+        active = self.session.conversation.records.active
         shown.show(event, summary=active.summary if active else "")
 
 
@@ -443,7 +443,7 @@ class Panel:
     def _hear(self, event: object, *, shown: Shown) -> None:
         if isinstance(event, chat_events.QuestionAsked):
             asyncio.get_running_loop().create_task(_decline(self._session, event.question.id))
-        active = self._session.conversation.active
+        active = self._session.conversation.records.active
         shown.show(event, summary=active.summary if active else "")
         if self._drawing is None:
             self._drawing = asyncio.get_running_loop().call_later(_PAUSE, self._draw, shown)

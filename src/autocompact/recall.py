@@ -618,7 +618,7 @@ class SearchArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         msgspec.Meta(description="Only this: words = what people and you said; edit = changes of files"),
     ] = None
     file: Annotated[
-        str, msgspec.Meta(description="Only what touches or names this file (path or its end)")
+        str, msgspec.Meta(description="Only calls that touch this file (path or its end) and what they gave")
     ] = ""
     after: Annotated[str, msgspec.Meta(description="Only from this day or month on, e.g. 2022-09-14")] = ""
     before: Annotated[str, msgspec.Meta(description="Only before this day or month")] = ""

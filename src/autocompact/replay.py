@@ -148,31 +148,35 @@ class _Replay:
     """One replay, message by message."""
 
     def __init__(self, session: Session, conversation: Conversation) -> None:
-        budget = conversation.shared.budget
+        budget = conversation.internals.replica.shared.budget
         self.totals = Totals(limit=budget.limit, window=budget.window)
         self._conversation = conversation
-        self._whole = View(Transcript(counter=conversation.shared.counter))
-        self._believed = believable(session, conversation.shared)
+        self._whole = View(Transcript(counter=conversation.internals.replica.shared.counter))
+        self._believed = believable(session, conversation.internals.replica.shared)
         self._happened: list[Event] = []
         self._before = ""
-        conversation.shared.subscribe(self._happened.append)
+        conversation.internals.replica.shared.subscribe(self._happened.append)
 
     async def feed(self, message: Message) -> AsyncIterator[Step]:
         """Say ``message``; where it is a reply of the model, after the request for it."""
         if message.role == "assistant" and self._before != "assistant":
             async for step in self._request():
                 yield step
-        believed = message.seq <= self._believed and self._conversation.active is None
+        believed = message.seq <= self._believed and self._conversation.records.active is None
         stored = await self._conversation.append(message if believed else replace(message, usage=None))
         self._whole.transcript.append(stored)
         self._before = message.role
         self._add(turns=int(message.is_request), messages=1)
-        await self._conversation.background.wait_idle()
+        await self._conversation.internals.background.wait_idle()
 
     async def _request(self) -> AsyncIterator[Step]:
         self._add(requests=1)
         place = Place(turn=self.totals.turns, request=self.totals.requests, seq=self.totals.messages)
-        used, active, without = self._conversation.usage().used, self._conversation.active_id, self._without()
+        used, active, without = (
+            self._conversation.usage().used,
+            self._conversation.internals.replica.active_id,
+            self._without(),
+        )
         self._add(sent_without=without, refused_without=int(without > self.totals.limit))
         self._raise(peak_without=without)
         try:
@@ -192,7 +196,7 @@ class _Replay:
 
     def _told(self, place: Place, *, active: str, used: int) -> Iterator[Step]:
         """What happened while the context was made ready."""
-        record = self._conversation.active
+        record = self._conversation.records.active
         if record is not None and record.id != active:
             self._add(compactions=1)
             after = self._conversation.usage().used
@@ -206,8 +210,8 @@ class _Replay:
 
     def _without(self) -> int:
         """What the meter would say if nothing had been compacted."""
-        load = replace(self._conversation.next_load(), tokens=self._whole.context().cost.tokens)
-        return self._conversation.meter.read(load).used
+        load = replace(self._conversation.internals.replica.load(), tokens=self._whole.context().cost.tokens)
+        return self._conversation.internals.replica.state.meter.read(load).used
 
     def _add(self, **more: int) -> None:
         self.totals = replace(

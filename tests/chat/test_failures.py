@@ -193,9 +193,9 @@ async def test_a_preview_changes_nothing_is_edited_put_in_force_compared_undone_
         before = session.meter().used
         first = await session.preview("the berths")
         assert first is not None
-        untouched = (session.conversation.active, session.meter().used)
+        untouched = (session.conversation.records.active, session.meter().used)
         applied = await session.apply(first, summary="The berths of six boats were told.")
-        active, after = session.conversation.active_id, session.meter().used
+        active, after = session.conversation.internals.replica.active_id, session.meter().used
         for number in range(6, 12):
             await asked(session, f"Fact {number}: the berth of boat {number} is B{number * 7}.")
         second = await session.compact()

@@ -76,7 +76,7 @@ async def test_opening_reads_the_context_and_a_page_reads_a_page() -> None:
         await session.history(before_seq=page.earlier, limit=50)
         second = store.count
 
-    assert session.conversation.active is not None
+    assert session.conversation.records.active is not None
     assert opening == 0
     assert max(first, second) <= 100
     assert [entry.seq for entry in page.entries] == list(range(551, 601))

@@ -49,7 +49,7 @@ async def test_a_pin_brings_back_one_result_and_not_the_whole_log(tmp_path: Path
         shown = {message.seq: message for message in after.messages}
         assert "file 1, line 59" in shown[result].results[0].text
         assert shown.keys() - {message.seq for message in before.messages} == {result - 1, result}
-        step = session.conversation.transcript.cost
+        step = session.conversation.internals.replica.transcript.cost
         assert after.cost.tokens - before.cost.tokens <= step(result).tokens + step(result - 1).tokens + 50
         assert (await asked(session, "Look at f2.txt"))[-1].text == "Seen."
         sent = [str(message.get("content")) for message in provider.requests[-1].messages]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +18,9 @@ from jsonschema import Draft202012Validator
 import autocompact.cli
 from autocompact.compaction.ladder import RULES_LEAST, SMALLEST_LEDGER
 from autocompact.compaction.transcript import Transcript, view
+from autocompact.core.lookup import Lookup
 from autocompact.core.messages import Message
+from autocompact.files import PRIVATE_FOLDER
 from autocompact.ledger.entries import Kind
 from autocompact.sessions import read_session
 from autocompact.vocabulary import load_counter
@@ -38,6 +42,11 @@ def compacted(program: Program, path: Path, *options: str | int) -> dict[str, An
     ended = program("compact", path, "--format", "json", *options)
     assert ended.code == 0, ended.err
     return json.loads(ended.out)
+
+
+def unnamed(messages: list[dict[str, Any]], path: Path) -> str:
+    """The messages without the name of the session's file, by which its originals are opened."""
+    return json.dumps(messages).replace(str(path), "SESSION")
 
 
 def pairing_problems(messages: list[dict[str, Any]]) -> list[str]:
@@ -150,6 +159,29 @@ def last_request(path: Path) -> Message:
     return next(message for message in reversed(read_session(path).messages) if message.is_request)
 
 
+def test_a_last_request_that_was_cut_is_not_called_verbatim(program: Program, tmp_path: Path) -> None:
+    out = tmp_path / "out.md"
+    ended = program("compact", CODING, "--window", 64000, "--summary-tokens", 100, "--out", out)
+    report = " ".join(ended.report.split())
+    assert (
+        "verbatim 32 recent messages (m248 to m279, 6,162 tokens) cut your last request (m226), to its head and tail summarised"
+        in report
+    )
+    assert "note the last request (m226) was cut from 116 to 65 tokens" in report
+    assert "1 earlier message kept, 0 tool results masked, 1 request cut." in out.read_text("utf-8")
+
+
+def test_out_makes_the_folder_that_is_missing_as_for_the_command_of_the_readme(tmp_path: Path) -> None:
+    command = ("compact", CODING, "--window", "64000", "--to", "12000", "--out", "build/compacted.md")
+    ended = subprocess.run(
+        [sys.executable, "-m", "autocompact", *command], cwd=tmp_path, capture_output=True, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    written = tmp_path / "build" / "compacted.md"
+    assert written.read_text("utf-8").startswith("# Conversation")
+    assert written.parent.stat().st_mode & 0o777 == PRIVATE_FOLDER
+
+
 @pytest.mark.requirement("D4")
 @pytest.mark.parametrize("path", EXAMPLES)
 @pytest.mark.parametrize("to", [1_500, 3_000, 8_000])
@@ -226,14 +258,17 @@ def test_with_a_target_these_options_ask_for_a_summary(
 def test_through_compacts_as_if_the_conversation_ended_there(program: Program, tmp_path: Path) -> None:
     lines = CODING.read_bytes().splitlines(keepends=True)
     session = read_session(CODING)
-    cut = tmp_path / "cut.jsonl"
+    # names of one length: the result tells how to open the file, and that takes room
+    whole_file, cut = tmp_path / "all.jsonl", tmp_path / "cut.jsonl"
+    whole_file.write_bytes(b"".join(lines))
     cut.write_bytes(b"".join(lines[: session.lines[172] - 1]))
     assert len(read_session(cut).messages) == 172
     whole, part = (
-        compacted(program, path, *options) for path, options in ((CODING, ("--through", 172)), (cut, ()))
+        compacted(program, path, *options) for path, options in ((whole_file, ("--through", 172)), (cut, ()))
     )
-    for name in ("messages", "summary", "ledger"):
+    for name in ("summary", "ledger"):
         assert whole[name] == part[name]
+    assert unnamed(whole["messages"], whole_file) == unnamed(part["messages"], cut)
 
 
 def test_the_same_input_gives_the_same_output(program: Program) -> None:
@@ -257,6 +292,25 @@ def test_nothing_to_do_is_no_error(program: Program) -> None:
 
 
 @pytest.mark.requirement("E8")
+def test_the_result_says_how_the_originals_are_opened_and_that_command_works(
+    program: Program, tmp_path: Path
+) -> None:
+    path = tmp_path / "my session.jsonl"
+    path.write_bytes(CODING.read_bytes())
+    summary = program("compact", path).out.decode()
+    assert "memory_search" not in summary
+    (command,) = re.findall(r"`autocompact (show '[^']+:m123')` shows it", summary)
+    shown = program(*shlex.split(command))
+    assert shown.out.startswith(b"\xe2\x94\x80\xe2\x94\x80 m123 ")
+
+
+def test_without_a_file_the_result_names_none(tmp_path: Path) -> None:
+    with CODING.open("rb") as file:
+        ended = started("compact", "-", stdin=file)
+    assert b"You cannot open it yourself" in ended.stdout
+    assert b"autocompact show" not in ended.stdout
+
+
 def test_what_is_written_for_claude_code_is_read_back_as_the_same_context(
     program: Program, tmp_path: Path
 ) -> None:
@@ -265,10 +319,12 @@ def test_what_is_written_for_claude_code_is_read_back_as_the_same_context(
     program("compact", CODING, "--to", 9_000, "--format", "claude-code", "--out", out)
     assert out.read_bytes().startswith(CODING.read_bytes())
     session = read_session(out)
-    context = view(Transcript(session.messages, counter=load_counter()), session.compactions[-1], closed=True)
+    lookup = Lookup(tools=False, command=f"autocompact show {CODING}:m123")
+    log = Transcript(session.messages, counter=load_counter(), lookup=lookup)
+    context = view(log, session.compactions[-1], closed=True)
     assert context.cost.tokens == document["receipt"]["tokens_after"]
     again = program("compact", out, "--to", 100_000, "--format", "json")
-    assert json.loads(again.out)["messages"] == document["messages"]
+    assert unnamed(json.loads(again.out)["messages"], out) == unnamed(document["messages"], CODING)
 
 
 def test_an_unchanged_session_of_claude_code_is_written_as_it_is(program: Program, tmp_path: Path) -> None:
@@ -290,10 +346,12 @@ def test_the_forms_agree(program: Program, path: Path) -> None:
 
 
 def test_stdin_and_a_pipe_are_sessions_too(program: Program, tmp_path: Path) -> None:
-    expected = program("compact", ANTHROPIC, "--to", 2_000).out
+    expected = program("inspect", ANTHROPIC, "--json").out
+    with ANTHROPIC.open("rb") as file:
+        assert started("inspect", "-", "--json", stdin=file).stdout == expected
     with ANTHROPIC.open("rb") as file:
         ended = started("compact", "-", "--to", "2000", stdin=file)
-    assert ended.stdout == expected
+    assert ended.stdout.startswith(b"# Conversation")
     assert ended.stderr.decode().startswith("standard input: Anthropic messages")
     with ANTHROPIC.open("rb") as file:
         assert b"standard input" in started("inspect", "-", stdin=file).stdout
@@ -365,8 +423,9 @@ def test_a_preview_in_json_is_given_on_stdout_and_not_in_a_file(program: Program
 
 
 def test_the_report_of_a_session_with_an_earlier_compaction_and_things_left_out(
-    program: Program, tmp_path: Path
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     log = Claude()
     log.user("Please fix the pump controller.")
     for step in range(8):
@@ -383,13 +442,13 @@ def test_the_report_of_a_session_with_an_earlier_compaction_and_things_left_out(
     log.lines.append(b'{"type":"user","uuid":\n')
     path = tmp_path / "pump.jsonl"
     path.write_bytes(jsonl(log.lines))
-    ended = program("compact", path, "--to", 900)
-    assert ended.report.replace(str(tmp_path), "FOLDER") == snapshot("""\
-FOLDER/pump.jsonl: Claude Code, claude-x, 18 messages
+    ended = program("compact", path.name, "--to", 900)
+    assert ended.report == snapshot("""\
+pump.jsonl: Claude Code, claude-x, 18 messages
 Compacted before, through m9: what follows starts from that summary.
 
-before      █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   2,326 tokens    1%
-after       █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░     364 tokens    0%
+before      █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   2,344 tokens    1%
+after       █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░     382 tokens    0%
             of a window of 200,000 tokens (that of claude-x)
 
 verbatim    your last request (m10)
@@ -401,7 +460,7 @@ secrets     1 replaced in the summary; 1 still in what stays verbatim: treat it
 skipped     1 line that could not be used (line 22: not JSON:
             '{"type":"user","uuid":')
 not in it   1 sub-agent's own messages
-receipt     rung summarise, offline summary, 0.00 s, counted with o200k_base
+receipt     summarised, offline summary, 0.00 s, counted with o200k_base
 """)
 
 

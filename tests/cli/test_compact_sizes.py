@@ -86,7 +86,7 @@ def test_a_last_message_larger_than_the_summary_is_shown_by_its_beginning_and_en
     last = texts_of(document["messages"], role="user")[-1]
     assert last.startswith("Please sum this up.")
     assert last.endswith(PASTED[-100:])
-    assert 'characters left out: memory_expand("m122") shows all of it]' in last
+    assert "characters left out: all of it is archived as m122]" in last
     assert [note.partition(" from ")[0] for note in document["receipt"]["notes"]] == [
         "the last request (m122) was cut"
     ]

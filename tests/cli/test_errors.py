@@ -123,12 +123,15 @@ def test_a_folder_is_no_summary(program: Program, tmp_path: Path) -> None:
 
 
 def test_an_out_that_cannot_be_written_is_refused(program: Program, tmp_path: Path) -> None:
-    assert "there is no folder" in refused(program, CODING, "--out", tmp_path / "missing" / "out.md")
+    (tmp_path / "file").write_text("")
+    assert "is no folder: choose another one" in refused(
+        program, CODING, "--out", tmp_path / "file" / "missing" / "out.md"
+    )
     assert "is a folder: name a file" in refused(program, CODING, "--out", tmp_path)
     assert "File name too long: give a shorter path" in refused(
         program, CODING, "--out", tmp_path / ("n" * 300)
     )
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def test_the_session_is_never_overwritten_under_any_of_its_names(program: Program, tmp_path: Path) -> None:

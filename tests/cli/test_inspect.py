@@ -46,7 +46,8 @@ def test_the_window_of_a_session(program: Program, tmp_path: Path) -> None:
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.decode().replace(str(tmp_path), "FOLDER") == snapshot("""\
 FOLDER/pump.jsonl: Claude Code, claude-x, 17 messages
-The last request took 1,010 of 100,000 tokens, 1%, as the provider reported.
+The last request and its reply took 1,010 of 100,000 tokens, 1%, as the provider
+reported.
 The log alone has 3,064, counted with o200k_base: more than the provider
 reported.
 

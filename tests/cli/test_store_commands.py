@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -113,6 +114,32 @@ def test_an_empty_store_lists_nothing_and_says_how_to_begin(shelf: Shelf) -> Non
     shelf.told("import", OPENAI)
     assert "`autocompact import SESSION` keeps one" in shelf.told("list", "--namespace", "other")
     assert shelf.json("list", "--namespace", "other") == {"conversations": []}
+
+
+def test_a_session_file_is_shown_and_searched_without_an_import(shelf: Shelf, recorded: Path) -> None:
+    whole = shelf.said("show", recorded)
+    assert whole.startswith("── m1 user, 2026-03-01 10:00, summarised ──\nMend the pump, please")
+    third = shelf.said("show", f"{recorded}:m3")
+    assert third in whole
+    assert third.startswith("── m3 tool")
+    assert shelf.json("show", recorded, "--context")["conversation"]["name"] == str(recorded)
+    (found, *_) = shelf.json("search", "valve", "--conversation", recorded)["results"]
+    assert found["reference"] == f"{recorded}:m4"
+    assert shelf.refused("show", f"{recorded}:m9").endswith("has no messages m9: choose from m1 to m6")
+    assert not shelf.file.exists()
+
+
+def test_a_kept_conversation_is_compacted_where_it_is_and_that_is_undone(shelf: Shelf) -> None:
+    shelf.told("import", CODING, "--name", "invoices")
+    told = shelf.told("compact", "invoices", "--window", "64k", "--focus", "rounding")
+    assert re.match(r"invoices: 64,\d{3} tokens became [\d,]+, compaction \w+, offline summary\n", told)
+    (record,) = shelf.json("compactions", "invoices")["compactions"]
+    assert record["id"] in told
+    assert shelf.json("show", "invoices", "--context")["compaction"] == record["id"]
+    assert "the whole log is in the context again" in shelf.told("undo", "invoices")
+    refused = shelf.refused("compact", "invoices", "--to", 12_000, "--preview")
+    assert refused.startswith("a kept conversation is compacted in its store: leave --to and --preview out")
+    assert shelf("compact", "nothing").code == 2
 
 
 def test_messages_are_shown_with_what_became_of_them(shelf: Shelf, recorded: Path) -> None:
@@ -493,9 +520,8 @@ def test_a_store_in_a_folder_that_is_not_there_is_refused(program: Program, tmp_
 def test_an_export_never_overwrites_the_store(shelf: Shelf, tmp_path: Path) -> None:
     shelf.told("import", OPENAI)
     assert "never overwritten" in shelf.refused("export", "chat-openai", "--out", shelf.file)
-    assert "there is no folder" in shelf.refused(
-        "export", "chat-openai", "--out", tmp_path / "none" / "x.json"
-    )
+    (tmp_path / "file").write_text("")
+    assert "is no folder" in shelf.refused("export", "chat-openai", "--out", tmp_path / "file" / "x.json")
     assert "is a folder" in shelf.refused("export", "chat-openai", "--out", tmp_path)
     assert shelf.json("list")["conversations"][0]["messages"] == 41
 

@@ -68,8 +68,8 @@ async def die_at(path: str, what: str, step: str) -> None:
         case "compact":
             await conversation.compact()
         case "prepare":
-            conversation.preparation.start(conversation.manual_goal())
-            await conversation.background.wait_idle()
+            conversation.internals.preparation.start(conversation.internals.decisions.manual_goal())
+            await conversation.internals.background.wait_idle()
         case "undo":
             await conversation.records.undo()
         case _:
@@ -82,7 +82,7 @@ async def compete(path: str, name: str) -> None:
     async with engine(Path(path)) as shared:
         conversation = await shared.open("task")
         while line := await asyncio.to_thread(sys.stdin.readline):
-            await conversation.sync()
+            await conversation.internals.replica.sync()
             await conversation.say(f"{line.strip()} by {name}: " + "more details, " * 40)
             await work(conversation, 2)
             _say("said")

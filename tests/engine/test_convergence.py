@@ -89,7 +89,7 @@ def _texts(conversation: Conversation) -> Iterator[str]:
 
 def _is_true(stated: int, context: str, conversation: Conversation) -> None:
     """The receipt counts what stands there, and all rules are among it."""
-    active = conversation.active
+    active = conversation.records.active
     assert active is not None
     checked = verify(context, active.ledger)
     assert len(checked.stated) == stated

@@ -15,7 +15,7 @@ from autocompact.core.budget import HIGHEST_RATIO, Policy
 from autocompact.core.lookup import WITH_TOOLS, Lookup
 from autocompact.core.messages import Message, Text, Usage, text_message
 from autocompact.core.prices import CACHES
-from autocompact.core.tokens import Estimator
+from autocompact.core.tokens import Estimator, breakdown
 from autocompact.engine import Compactor
 from autocompact.errors import Conflict, IncompressibleContext, ModelOverflow, ModelRefused
 from autocompact.events import (
@@ -50,7 +50,7 @@ async def test_a_conversation_is_the_same_after_a_restart():
     conversation = await compactor(store=store, mode=NO_BACKGROUND).open("invoices")
     await work(conversation, 40)
     await conversation.ready()
-    assert conversation.active is not None
+    assert conversation.records.active is not None
     again = await compactor(store=store).open("invoices")
     assert tuple(again.context().messages) == tuple(conversation.context().messages)
     assert again.context().cost == conversation.context().cost
@@ -82,7 +82,7 @@ async def test_switched_off_nothing_is_compacted_and_a_request_that_does_not_fit
     await work(conversation, 40)
     with pytest.raises(IncompressibleContext, match="tool results"):
         await conversation.ready()
-    assert conversation.active is None
+    assert conversation.records.active is None
     assert (await conversation.compact()).success  # by hand it stays possible
 
 
@@ -92,7 +92,7 @@ async def test_by_hand_with_a_focus_the_model_summarises_and_the_result_is_told(
     conversation = await compactor(model=model).open("invoices")
     await work(conversation, 12)
     heard: list[Event] = []
-    conversation.shared.subscribe(heard.append)
+    conversation.internals.replica.shared.subscribe(heard.append)
     result = await conversation.compact("tax rules")
     assert result.success
     assert "The totals were rounded per line." in result.summary
@@ -153,11 +153,11 @@ async def test_if_the_request_would_not_fit_the_model_free_steps_act_for_a_faili
     model = TalkingModel(reply=lambda _: ModelRefused("wrong key", status=401))
     conversation = await compactor(model=model, mode=NO_BACKGROUND).open("invoices")
     await work(conversation, 45)
-    assert conversation.cost().tokens > conversation.shared.budget.limit
+    assert conversation.internals.replica.cost().tokens > conversation.internals.replica.shared.budget.limit
     context = await conversation.ready()
-    assert context.cost.tokens <= conversation.shared.budget.limit
-    assert conversation.active is not None
-    receipt = conversation.active.receipt
+    assert context.cost.tokens <= conversation.internals.replica.shared.budget.limit
+    assert conversation.records.active is not None
+    receipt = conversation.records.active.receipt
     assert receipt.rung == "mask" or ("wrong key" in receipt.problem and receipt.model == "offline")
 
 
@@ -167,7 +167,7 @@ async def test_repeated_failures_open_the_breaker_which_survives_a_restart_and_h
     mode = replace(NO_BACKGROUND, policy=Policy(ratio=0.5, tail_tokens=0))
     conversation = await compactor(model=model, mode=mode, store=store, window=20_000).open("invoices")
     heard: list[Event] = []
-    conversation.shared.subscribe(heard.append)
+    conversation.internals.replica.shared.subscribe(heard.append)
     await work(conversation, 55)
     for _ in range(5):
         await conversation.ready()
@@ -176,7 +176,7 @@ async def test_repeated_failures_open_the_breaker_which_survives_a_restart_and_h
     again = await compactor(model=model, mode=mode, store=store, window=20_000).open("invoices")
     await again.ready()
     assert len(model.requests) == 3
-    assert "no access" in again.decide().reason
+    assert "no access" in again.internals.decisions.decide().reason
     await work(again, 10, start=55)
     await again.ready()
     assert len(model.requests) == 4
@@ -193,13 +193,13 @@ async def test_an_open_breaker_waits_for_growth_of_what_can_be_folded_wherever_t
     if in_the_log:
         await conversation.say(prompt, role="system")
     else:
-        conversation.use_tools(None, system=prompt)
+        conversation.internals.replica.use_tools(None, system=prompt)
     number = 0
-    while not conversation.state.breaker.is_open:
+    while not conversation.internals.replica.state.breaker.is_open:
         await step(conversation, number)
         await conversation.ready()
         number += 1
-    breaker, fixed = conversation.state.breaker, conversation.fixed
+    breaker, fixed = conversation.internals.replica.state.breaker, conversation.internals.replica.fixed
     assert fixed > 3_000
     assert breaker.fixed == fixed
     while len(model.requests) == 3:
@@ -216,21 +216,21 @@ async def test_a_compaction_is_prepared_ahead_and_swapped_in_at_the_threshold_wi
     mode = replace(DEFAULT, policy=Policy(tail_tokens=0))
     conversation = await compactor(model=model, mode=mode, window=8_000).open("invoices")
     heard: list[Event] = []
-    conversation.shared.subscribe(heard.append)
+    conversation.internals.replica.shared.subscribe(heard.append)
     number = 0
-    while conversation.prepared is None:
+    while conversation.records.prepared is None:
         await step(conversation, number)
         await conversation.ready()
-        await conversation.background.wait_idle()
+        await conversation.internals.background.wait_idle()
         number += 1
-    assert conversation.active is None
+    assert conversation.records.active is None
     assert any(isinstance(event, CompactionPrepared) for event in heard)
-    prepared, asked = conversation.prepared, len(model.requests)
-    while conversation.active is None:
+    prepared, asked = conversation.records.prepared, len(model.requests)
+    while conversation.records.active is None:
         await step(conversation, number)
         await conversation.ready()
         number += 1
-    assert conversation.active.id == prepared.id
+    assert conversation.records.active.id == prepared.id
     assert len(model.requests) == asked
     assert conversation.context().messages[-1].results[0].call_id == f"c{number - 1}"
 
@@ -241,22 +241,22 @@ async def test_a_prepared_compaction_is_thrown_away_if_the_history_it_covers_cha
     mode = replace(DEFAULT, policy=Policy(tail_tokens=0))
     conversation = await compactor(model=model, mode=mode, window=8_000).open("invoices")
     heard: list[Event] = []
-    conversation.shared.subscribe(heard.append)
+    conversation.internals.replica.shared.subscribe(heard.append)
     number = 0
-    while conversation.prepared is None:
+    while conversation.records.prepared is None:
         await step(conversation, number)
         await conversation.ready()
-        await conversation.background.wait_idle()
+        await conversation.internals.background.wait_idle()
         number += 1
-    prepared = conversation.prepared
+    prepared = conversation.records.prepared
     edited = Message(seq=0, role="user", parts=(Text(text="Start over."),), replaces=3)
     await conversation.append(edited)
     await work(conversation, 40, start=100)
     await conversation.ready()
     assert any(isinstance(event, CompactionDiscarded) for event in heard)
-    assert conversation.active is not None
-    assert conversation.active.id != prepared.id
-    assert conversation.transcript.admits(conversation.active)
+    assert conversation.records.active is not None
+    assert conversation.records.active.id != prepared.id
+    assert conversation.internals.replica.transcript.admits(conversation.records.active)
 
 
 async def test_a_provider_that_says_too_large_gets_one_smaller_request():
@@ -265,7 +265,7 @@ async def test_a_provider_that_says_too_large_gets_one_smaller_request():
     sizes: list[int] = []
 
     async def call(context: object) -> ModelReply:
-        sizes.append(conversation.cost().tokens)
+        sizes.append(conversation.internals.replica.cost().tokens)
         if len(sizes) == 1:
             raise ModelOverflow("maximum context length exceeded", status=400)
         return ModelReply(text="fine")
@@ -307,7 +307,7 @@ async def test_an_edit_of_what_was_compacted_takes_that_compaction_out_of_force(
     await work(conversation, 12)
     assert (await conversation.compact()).success
     await conversation.append(Message(seq=0, role="user", parts=(Text(text="Other words."),), replaces=1))
-    assert conversation.active is None
+    assert conversation.records.active is None
     assert [message.text for message in conversation.context().messages] == ["Other words."]
     assert len(await conversation.history()) == len(conversation)
 
@@ -327,25 +327,30 @@ async def test_the_meter_says_what_fills_the_context():
     conversation = await compactor().open("invoices")
     await conversation.say("You are careful.", role="system")
     await work(conversation, 3)
-    conversation.use_tools(b'[{"name":"Read","description":"reads a file"}]', system="outside")
-    parts = conversation.breakdown()
+    conversation.internals.replica.use_tools(
+        b'[{"name":"Read","description":"reads a file"}]', system="outside"
+    )
+    replica = conversation.internals.replica
+    parts = breakdown(
+        replica.context().messages, tools=replica.state.meter.overhead.tokens, counter=replica.shared.counter
+    )
     assert set(parts) == {"system prompt", "tools", "user", "assistant", "tool results"}
-    assert sum(parts.values()) == conversation.cost().tokens
+    assert sum(parts.values()) == conversation.internals.replica.cost().tokens
 
 
 async def test_a_context_is_worded_anew_for_a_model_without_the_memory_tools():
     shared = compactor()
     conversation = await shared.open("invoices")
     await work(conversation, 12)
-    conversation.use_lookup(WITH_TOOLS)
+    conversation.internals.replica.use_lookup(WITH_TOOLS)
     assert (await conversation.compact()).success
     with_tools = [message.text for message in conversation.context().messages]
     assert "memory_search finds them" in "".join(with_tools)
-    conversation.use_lookup(Lookup(tools=False))
+    conversation.internals.replica.use_lookup(Lookup(tools=False))
     assert "memory_" not in "".join(message.text for message in conversation.context().messages)
-    await conversation.reload()
-    assert conversation.lookup == Lookup(tools=False)
-    conversation.use_lookup(WITH_TOOLS)
+    await conversation.internals.replica.reload()
+    assert conversation.internals.replica.transcript.lookup == Lookup(tools=False)
+    conversation.internals.replica.use_lookup(WITH_TOOLS)
     assert [message.text for message in conversation.context().messages] == with_tools
 
 
@@ -362,7 +367,7 @@ async def test_messages_added_together_are_one_append_and_count_as_if_added_one_
     assert await one.history() == together
     assert one.usage() == other.usage()
     assert one.context() == other.context()
-    assert one.state.request == other.state.request == 3
+    assert one.internals.replica.state.request == other.internals.replica.state.request == 3
     assert await one.extend([]) == ()
 
 
@@ -397,10 +402,10 @@ async def test_a_compaction_with_a_model_does_not_begin_because_the_cache_is_col
         warm = conversation.should_compact()
         clock.advance(301)
         early = conversation.should_compact()
-        while conversation.prepared is None and with_model:
+        while conversation.records.prepared is None and with_model:
             await step(conversation, number)
             await conversation.ready()
-            await conversation.background.wait_idle()
+            await conversation.internals.background.wait_idle()
             number += 1
         clock.advance(301)
         decisions[with_model] = [warm, early, conversation.should_compact()]
@@ -417,10 +422,10 @@ async def test_the_next_compaction_waits_for_growth_that_pays_where_the_cache_ha
         conversation = await shared.open("invoices")
         for number in range(400):
             await step(conversation, number, lines=12)
-            used, active = conversation.usage().used, conversation.active_id
+            used, active = conversation.usage().used, conversation.internals.replica.active_id
             await conversation.ready()
-            if conversation.active_id != active:
-                found.append((used, conversation.usage().used, conversation.fixed))
+            if conversation.internals.replica.active_id != active:
+                found.append((used, conversation.usage().used, conversation.internals.replica.fixed))
             assert conversation.usage().used <= shared.budget.limit
     limit = 54_000
     for (_, after, fixed), (used, *_) in pairwise(shrunk["priced"]):
@@ -455,10 +460,10 @@ async def test_what_is_prepared_leaves_less_verbatim_where_what_is_still_to_come
         shared.rates = rates
         conversation = await shared.open("invoices")
         number = 0
-        while conversation.prepared is None:
+        while conversation.records.prepared is None:
             await step(conversation, number)
             await conversation.ready()
-            await conversation.background.wait_idle()
+            await conversation.internals.background.wait_idle()
             number += 1
-        left.append(conversation.prepared.receipt.tokens_after)
+        left.append(conversation.records.prepared.receipt.tokens_after)
     assert left[0] < left[1] * 0.9

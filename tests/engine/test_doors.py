@@ -125,7 +125,7 @@ async def test_no_message_breaks_the_messages_of_a_conversation(
             role = "user" if number % 2 else "assistant"
             await again.say(f"Words of turn {number}. " * 60, role=role)
         context = await again.ready()
-        assert again.active is not None
+        assert again.records.active is not None
         assert problems(context.messages) == []
         again.messages(dialect=dialect)
         assert (await again.history())[0].raw == raw

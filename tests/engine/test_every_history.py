@@ -94,7 +94,7 @@ class Histories(RuleBasedStateMachine):
         self.other = self.opened()
         self.run(self.one.say("You are careful.", role="system"))
         self.said.append(None)
-        self.run(self.other.reload())
+        self.run(self.other.internals.replica.reload())
 
     def opened(self) -> Conversation:
         mode: Mode = self.mode
@@ -109,7 +109,7 @@ class Histories(RuleBasedStateMachine):
             result = await work
             for conversation in (getattr(self, "one", None), getattr(self, "other", None)):
                 if conversation is not None:
-                    await conversation.background.wait_idle()
+                    await conversation.internals.background.wait_idle()
             return result
 
         return self.loop.run_until_complete(settled())
@@ -173,17 +173,17 @@ class Histories(RuleBasedStateMachine):
         if isinstance(context, AutocompactError):
             assert isinstance(context, IncompressibleContext)
             assert context.breakdown
-            assert self.one.usage().used > self.one.shared.budget.limit
+            assert self.one.usage().used > self.one.internals.replica.shared.budget.limit
             assert self.one.context() == before
         else:
-            assert context.cost.tokens <= self.one.shared.budget.limit
+            assert context.cost.tokens <= self.one.internals.replica.shared.budget.limit
             if context.messages[-1].role in ("user", "tool") and not self.calls:
                 self.the_prefix_is_the_one_sent_before(context)
 
     def the_prefix_is_the_one_sent_before(self, context: Context) -> None:
         one = self.one
         exported = list(export_messages(context.messages, dialect="openai_chat").messages)
-        fold = f"{one.active_id} {one.transcript.replacements} {one.state.pins} {id(one)}"
+        fold = f"{one.internals.replica.active_id} {one.internals.replica.transcript.replacements} {one.records.pins} {id(one)}"
         name, before = self.sent
         if name == fold:
             assert exported[: len(before)] == before
@@ -192,11 +192,11 @@ class Histories(RuleBasedStateMachine):
     @rule(answer=REPLIES, focus=st.sampled_from(("", "tax")))
     def compact(self, answer: ModelReply | Exception, focus: str) -> None:
         self.answer = answer
-        before, cost = self.one.context(), self.one.cost()
+        before, cost = self.one.context(), self.one.internals.replica.cost()
         result = self.run(self.one.compact(focus))
         if result.success:
             assert result.record is not None
-            assert self.one.cost().tokens < cost.tokens
+            assert self.one.internals.replica.cost().tokens < cost.tokens
             assert not self.one.should_compact()
         elif "another program" not in result.message:
             assert self.one.context() == before
@@ -207,7 +207,7 @@ class Histories(RuleBasedStateMachine):
     def undo(self) -> None:
         undone = self.outcome(self.one.records.undo())
         if isinstance(undone, InvalidInput):
-            assert self.one.active is None
+            assert self.one.records.active is None
         elif isinstance(undone, AutocompactError):
             assert isinstance(undone, Conflict)
 
@@ -220,7 +220,7 @@ class Histories(RuleBasedStateMachine):
             if isinstance(restored, AutocompactError):
                 assert isinstance(restored, InvalidInput | Conflict)
             else:
-                assert self.one.active_id == record.id
+                assert self.one.internals.replica.active_id == record.id
 
     @rule(share=st.floats(0, 1), note=st.booleans())
     def pin(self, share: float, note: bool) -> None:
@@ -230,28 +230,28 @@ class Histories(RuleBasedStateMachine):
         if isinstance(refused, AutocompactError):
             assert isinstance(refused, InvalidInput)
         elif not note:
-            assert self.one.shows(seq)
+            assert self.one.internals.replica.shows(seq)
 
     @rule()
     def unpin(self) -> None:
-        self.run(self.one.sync())  # the other handle may have let go of some
-        for pinned in (*self.one.state.pins, *self.one.state.notes):
+        self.run(self.one.internals.replica.sync())  # the other handle may have let go of some
+        for pinned in (*self.one.records.pins, *self.one.records.notes):
             self.run(self.one.records.unpin(pinned))
 
     @rule()
     def restart(self) -> None:
-        self.run(self.one.sync())
-        before, pins = self.one.context(), self.one.state.pins
+        self.run(self.one.internals.replica.sync())
+        before, pins = self.one.context(), self.one.records.pins
         self.one = self.opened()
         assert self.one.context() == before
         assert self.one.context().cost == before.cost
-        assert self.one.state.pins == pins
+        assert self.one.records.pins == pins
 
     @rule()
     def work_elsewhere(self) -> None:
         """The other handle, which saw nothing of what happened since, goes on."""
         self.one, self.other = self.other, self.one
-        self.run(self.one.sync())
+        self.run(self.one.internals.replica.sync())
 
     @rule()
     def work_elsewhere_without_looking(self) -> None:
@@ -281,11 +281,15 @@ class Histories(RuleBasedStateMachine):
         if not hasattr(self, "one"):
             return
         shown = [message.text for message in self.one.context().messages]
-        live = [message for message in self.one.transcript.live() if message.is_request]
-        for seq in self.one.state.pins:
-            words = self.one.transcript[seq].text.strip() if self.one.shows(seq) else ""
+        live = [message for message in self.one.internals.replica.transcript.live() if message.is_request]
+        for seq in self.one.records.pins:
+            words = (
+                self.one.internals.replica.transcript[seq].text.strip()
+                if self.one.internals.replica.shows(seq)
+                else ""
+            )
             assert any(words in text for text in shown)
-        if (seq := self.one.state.request) and not self.mode.inline_request:
+        if (seq := self.one.internals.replica.state.request) and not self.mode.inline_request:
             assert live
             assert live[-1].text in shown
         elif seq:
@@ -305,7 +309,7 @@ class Histories(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         event(f"{min(9, len(self.ids))} compactions")
-        for task in (*self.one.shared.tasks, *self.other.shared.tasks):
+        for task in (*self.one.internals.replica.shared.tasks, *self.other.internals.replica.shared.tasks):
             task.cancel()
         self.loop.run_until_complete(self.store.aclose())
         self.loop.close()

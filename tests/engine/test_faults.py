@@ -83,7 +83,7 @@ async def test_killed_at_any_step_nothing_is_lost_nothing_half_done_and_the_leas
         if what in ("undo", "edit"):
             assert (await conversation.compact()).success
         log, context = await conversation.history(), conversation.context()
-        before, made = conversation.active_id, len(await conversation.records.all())
+        before, made = conversation.internals.replica.active_id, len(await conversation.records.all())
 
     victim = child("die_at", path, what, step)
     _, complaints = victim.communicate(timeout=60)
@@ -95,12 +95,12 @@ async def test_killed_at_any_step_nothing_is_lost_nothing_half_done_and_the_leas
         assert again[: len(log)] == log
         assert len(again) - len(log) == (what == "edit" and step != "append:written")
         assert problems(list(conversation.context().messages)) == []
-        changed = conversation.active_id != before
+        changed = conversation.internals.replica.active_id != before
         assert changed or len(again) > len(log) or conversation.context() == context
         if what == "compact":
             assert changed == (step in COMPACTION[6:])
         if len(again) > len(log):
-            assert conversation.active is None
+            assert conversation.records.active is None
             assert conversation.context().messages[-1].text == "Other words."
         assert len(await conversation.records.all()) - made in (0, 1)
         if not (await conversation.compact()).success:
@@ -159,19 +159,21 @@ async def test_a_cancelled_compaction_changes_nothing_counts_nothing_and_frees_t
     model = Hanging()
     conversation = await compactor(model=model, mode=NO_BACKGROUND).open("task")
     heard: list[Event] = []
-    conversation.shared.subscribe(heard.append)
+    conversation.internals.replica.shared.subscribe(heard.append)
     await work(conversation, 12)
-    before, state = conversation.context(), conversation.state
+    before, state = conversation.context(), conversation.internals.replica.state
     running = asyncio.create_task(conversation.compact())
     await model.asked.wait()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
     assert conversation.context() == before
-    assert conversation.state.breaker == state.breaker == Breaker()
+    assert conversation.internals.replica.state.breaker == state.breaker == Breaker()
     assert [type(event) for event in heard] == [CompactionStarted, CompactionCompleted]
     assert heard[-1] == CompactionCompleted(conversation_id="task", success=False, message="it was cancelled")
-    lease = await conversation.shared.store.acquire(conversation.key, holder="next", seconds=1)
+    lease = await conversation.internals.replica.shared.store.acquire(
+        conversation.internals.replica.key, holder="next", seconds=1
+    )
     assert lease is not None
 
 
@@ -207,7 +209,7 @@ async def test_cancelled_in_the_store_memory_and_store_still_agree(method: str, 
     store = Gated(method)
     conversation = await compactor(store=store).open("task")
     heard: list[Event] = []
-    conversation.shared.subscribe(heard.append)
+    conversation.internals.replica.shared.subscribe(heard.append)
     await work(conversation, 12)
     running = asyncio.create_task(conversation.compact())
     await store.reached.wait()
@@ -216,10 +218,10 @@ async def test_cancelled_in_the_store_memory_and_store_still_agree(method: str, 
     asyncio.get_running_loop().call_soon(store.go_on.set)
     with pytest.raises(asyncio.CancelledError):
         await running
-    assert (conversation.active is not None) == committed
-    assert (await store.load(conversation.key)).active == conversation.active
+    assert (conversation.records.active is not None) == committed
+    assert (await store.load(conversation.internals.replica.key)).active == conversation.records.active
     assert [event.success for event in heard if isinstance(event, CompactionCompleted)] == [True] * committed
-    assert await store.acquire(conversation.key, holder="next", seconds=1) is not None
+    assert await store.acquire(conversation.internals.replica.key, holder="next", seconds=1) is not None
 
 
 async def test_a_cancelled_append_is_in_the_log_and_in_the_context_or_in_neither() -> None:
@@ -337,14 +339,14 @@ async def test_while_another_program_compacts_a_request_that_would_not_fit_waits
     store = MemoryStore()
     one = await compactor(store=store, mode=NO_BACKGROUND).open("task")
     await work(one, 45)
-    assert one.cost().tokens > one.shared.budget.limit
-    lease = await store.acquire(one.key, holder="other", seconds=600)
+    assert one.internals.replica.cost().tokens > one.internals.replica.shared.budget.limit
+    lease = await store.acquire(one.internals.replica.key, holder="other", seconds=600)
     assert lease is not None
     waiting = asyncio.create_task(one.ready())
     await asyncio.sleep(0)
     assert not waiting.done()
     await store.release(lease)
-    assert (await waiting).cost.tokens <= one.shared.budget.limit
+    assert (await waiting).cost.tokens <= one.internals.replica.shared.budget.limit
 
 
 async def test_a_full_disk_at_the_threshold_stops_nobody() -> None:

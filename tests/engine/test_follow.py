@@ -166,7 +166,7 @@ async def test_a_list_beyond_the_window_comes_back_compacted_and_can_be_undone(c
     for length in (41, 81, len(said)):
         await conversation.follow(said[:length], dialect=client.dialect)
     told = await conversation.follow(said, dialect=client.dialect)
-    assert conversation.active is not None
+    assert conversation.records.active is not None
     assert 1 < len(told) < len(said)
     assert told[-1] is said[-1]
     kept = [item for item in told if any(item is one for one in said)]
@@ -181,9 +181,9 @@ async def test_a_list_beyond_the_window_comes_back_compacted_and_can_be_undone(c
         told = await conversation.follow(said, dialect=client.dialect)
         assert told[: len(before)] == before
         before = list(told)
-    active = conversation.active_id
+    active = conversation.internals.replica.active_id
     await conversation.records.undo()
-    assert conversation.active_id != active
+    assert conversation.internals.replica.active_id != active
     assert await live(conversation) == said
 
 
@@ -192,8 +192,8 @@ async def test_a_summary_never_changes_a_system_prompt_beside_the_list(client: C
     conversation = await opened(MemoryStore(), mode=MODES["database-chat"])
     said = talk(client, 40)
     told = await conversation.follow(said, dialect=client.dialect, system="You are careful.")
-    assert conversation.active is not None
-    assert conversation.meter.system == "You are careful."
+    assert conversation.records.active is not None
+    assert conversation.internals.replica.state.meter.system == "You are careful."
     roles = {cast("Item", item).get("role") for item in told}
     assert client.dialect == "openai_chat" or "system" not in roles
     assert problems(client.read(told)) == []
@@ -408,30 +408,48 @@ def test_whatever_happens_to_the_list_the_log_is_equal_to_it_and_the_context_is_
             assert conversation.usage().used <= WINDOW - 300
             assert problems(conversation.context().messages) == []
             assert problems(client.read(told)) == []
-            if conversation.active is None and not problems(client.read(caller.items)):
+            if conversation.records.active is None and not problems(client.read(caller.items)):
                 assert all(one is other for one, other in zip(told, caller.items, strict=True))
             await _beside(beside, conversation)
             if beside == "another process":
                 conversation = await opened(caller.store, mode=chosen)
-        await conversation.background.wait_idle()
+        await conversation.internals.background.wait_idle()
         await caller.store.aclose()
 
     asyncio.run(run())
 
 
 async def _beside(what: str, conversation: Conversation) -> None:
-    await conversation.background.wait_idle()
+    await conversation.internals.background.wait_idle()
     match what:
         case "undo":
             try:
                 await conversation.records.undo()
             except AutocompactError:
-                assert conversation.active is None
+                assert conversation.records.active is None
         case "compact":
             await conversation.compact()
         case "heard":
-            await conversation.heard(usage=Usage(prompt=conversation.cost().tokens, completion=3))
+            await conversation.heard(
+                usage=Usage(prompt=conversation.internals.replica.cost().tokens, completion=3)
+            )
         case "others":
             await conversation.say("A note of the program.")
         case _:
             pass
+
+
+@by_api
+async def test_the_very_objects_come_back_where_neighbours_of_one_role_follow_a_summary(
+    client: Client,
+) -> None:
+    conversation = await opened(MemoryStore())
+    said = [*talk(client, 30), client.user("Wait."), client.user("Go on.")]
+    await conversation.follow(said, dialect=client.dialect)
+    assert conversation.records.active is not None
+    again = copy.deepcopy([*said, client.reply("Yes."), client.user("Fine.")])
+    for _ in range(2):
+        again = copy.deepcopy(again)
+        told = await conversation.follow(again, dialect=client.dialect)
+        made = [item for item in told if not any(item is one for one in again)]
+        assert [item for item in made if item in again] == []

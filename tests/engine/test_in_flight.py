@@ -35,7 +35,7 @@ async def theirs(other: SqliteStore, conversation: Conversation, count: int) -> 
     """Messages of another program, where this one is about to write its own."""
     last = len(conversation)
     said = [text_message(last + n, "user" if n % 2 else "assistant", f"Other {n}.") for n in range(1, count)]
-    await other.append(conversation.key, said, after=last)
+    await other.append(conversation.internals.replica.key, said, after=last)
 
 
 async def test_a_compaction_of_messages_that_were_lost_meanwhile_is_thrown_away(tmp_path: Path) -> None:
@@ -51,13 +51,13 @@ async def test_a_compaction_of_messages_that_were_lost_meanwhile_is_thrown_away(
             await work(conversation, 12, start=5)
             making = asyncio.create_task(conversation.records.preview())
             await model.asked.wait()
-            await conversation.reload()
+            await conversation.internals.replica.reload()
             model.go_on.set()
             with pytest.raises(Conflict, match="the history changed"):
                 await making
-            assert conversation.active is None
+            assert conversation.records.active is None
             assert conversation.context().messages[-1].text == "Other 39."
-            assert (await other.load(conversation.key)).active is None
+            assert (await other.load(conversation.internals.replica.key)).active is None
 
 
 async def test_a_log_that_was_loaded_again_as_it_was_takes_the_compaction() -> None:
@@ -67,10 +67,10 @@ async def test_a_log_that_was_loaded_again_as_it_was_takes_the_compaction() -> N
         await work(conversation, 15)
         making = asyncio.create_task(conversation.compact())
         await model.asked.wait()
-        await conversation.reload()
+        await conversation.internals.replica.reload()
         model.go_on.set()
         assert (await making).success
-        assert conversation.active_id == "c1"
+        assert conversation.internals.replica.active_id == "c1"
 
 
 async def test_what_was_prepared_to_mask_messages_that_were_lost_meanwhile_is_thrown_away(
@@ -86,11 +86,13 @@ async def test_what_was_prepared_to_mask_messages_that_were_lost_meanwhile_is_th
             await front.settled()
             await theirs(other, conversation, 60)
             await work(conversation, 24, start=5)
-            goal = conversation.goal(0, trigger="prepared")
-            target = conversation.cost().tokens * 3 // 4
-            conversation.preparation.start(replace(goal, target=target, limit=target + 500, tail_tokens=500))
-            await conversation.background.wait_idle()
+            goal = conversation.internals.decisions.goal(0, trigger="prepared")
+            target = conversation.internals.replica.cost().tokens * 3 // 4
+            conversation.internals.preparation.start(
+                replace(goal, target=target, limit=target + 500, tail_tokens=500)
+            )
+            await conversation.internals.background.wait_idle()
             assert conversation.context().messages[-1].text == "Other 59."
-            assert conversation.prepared is None
-            assert conversation.state.breaker.failures == 0
+            assert conversation.records.prepared is None
+            assert conversation.internals.replica.state.breaker.failures == 0
             assert await conversation.records.all() == ()

@@ -51,17 +51,17 @@ async def test_too_many_images_are_a_reason_to_compact_and_fewer_are_left() -> N
     for number in range(85):
         await conversation.append(picture(number))
         await conversation.say("Seen.", role="assistant")
-    decision = conversation.decide()
+    decision = conversation.internals.decisions.decide()
     assert isinstance(decision, Compact)
     assert decision.pressure.kind == "images"
     for number in range(85, 102):
         await conversation.append(picture(number))
         await conversation.say("Seen.", role="assistant")
-    assert conversation.cost().images == 102
+    assert conversation.internals.replica.cost().images == 102
     context = await conversation.ready()  # does not fit: also without its model
     assert context.cost.images <= 100
-    assert conversation.active is not None
-    assert conversation.active.receipt.images_before == 102
+    assert conversation.records.active is not None
+    assert conversation.records.active.receipt.images_before == 102
 
 
 async def test_too_many_bytes_are_refused_only_when_nothing_helps() -> None:
@@ -69,7 +69,7 @@ async def test_too_many_bytes_are_refused_only_when_nothing_helps() -> None:
     for number in range(40):
         await conversation.append(picture(number, size=1_000_000))
         await conversation.say("Seen.", role="assistant")
-    assert conversation.cost().bytes > 32_000_000
+    assert conversation.internals.replica.cost().bytes > 32_000_000
     assert (await conversation.ready()).cost.bytes <= 32_000_000
     images = tuple(Image(media_type="image/png", data="A" * 17_000_000) for _ in range(2))
     await conversation.append(Message(seq=0, role="user", parts=(Text(text="Both?"), *images)))
@@ -95,10 +95,12 @@ async def test_the_summary_goes_where_the_mode_says(placement: Placement, role: 
 
 async def test_many_tools_do_not_make_the_tail_disappear() -> None:
     conversation = await compactor(mode=MODE, window=40_000).open("task")
-    conversation.use_tools(b'[{"name":"Read","description":"%s"}]' % (b"reads a file " * 6_000))
-    assert conversation.meter.overhead.tokens > 12_000
+    conversation.internals.replica.use_tools(
+        b'[{"name":"Read","description":"%s"}]' % (b"reads a file " * 6_000)
+    )
+    assert conversation.internals.replica.state.meter.overhead.tokens > 12_000
     number = 0
-    while conversation.active is None:
+    while conversation.records.active is None:
         await step(conversation, number)
         number += 1
         await conversation.ready()
@@ -107,7 +109,9 @@ async def test_many_tools_do_not_make_the_tail_disappear() -> None:
 
 async def test_an_empty_conversation_whose_tools_do_not_fit_is_refused_with_figures() -> None:
     conversation = await compactor(mode=MODE).open("task")
-    conversation.use_tools(b'[{"name":"Read","description":"%s"}]' % (b"reads a file " * 6_000))
+    conversation.internals.replica.use_tools(
+        b'[{"name":"Read","description":"%s"}]' % (b"reads a file " * 6_000)
+    )
     with pytest.raises(IncompressibleContext, match=r"tools \d"):
         await conversation.ready()
 
@@ -120,7 +124,7 @@ async def test_what_only_the_provider_sees_is_named_where_nothing_fits() -> None
     await conversation.say("And without the tax?")
     result = await conversation.compact()
 
-    limit = conversation.shared.budget.limit
+    limit = conversation.internals.replica.shared.budget.limit
     assert not result.success
     assert f"but only {limit:,} fit. What fills it: what the provider adds by itself 9," in result.message
 
@@ -161,9 +165,10 @@ async def test_the_breaker_opens_when_compactions_are_of_no_use_and_says_why() -
         await conversation.ready()
         made.append(len(await conversation.records.all()))
     assert made[-1] <= 4
-    assert conversation.state.breaker.is_open
+    assert conversation.internals.replica.state.breaker.is_open
     assert (
-        "freed only" in conversation.decide().reason or "nothing to compact" in conversation.decide().reason
+        "freed only" in conversation.internals.decisions.decide().reason
+        or "nothing to compact" in conversation.internals.decisions.decide().reason
     )
 
 
@@ -226,7 +231,7 @@ async def test_a_compaction_reads_no_message_of_the_log_a_second_time() -> None:
     await work(conversation, 40)
     store.messages = 0
     assert (await conversation.compact()).success
-    assert (store.messages, conversation.active is not None) == (0, True)
+    assert (store.messages, conversation.records.active is not None) == (0, True)
 
 
 async def test_the_same_history_offline_gives_the_same_records() -> None:

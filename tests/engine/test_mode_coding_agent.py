@@ -12,6 +12,7 @@ from autocompact.core.budget import Compact, Continue
 from autocompact.core.messages import Message, Text, ToolCall, ToolResult, Usage
 from autocompact.core.tokens import Estimator
 from autocompact.engine import Compactor, Conversation
+from autocompact.engine.conversation import load_conversation
 from autocompact.models.openai_compatible import OpenAICompatible
 from autocompact.stores.memory import MemoryStore
 from autocompact.testing import Answer, FakeProvider, Received
@@ -53,7 +54,7 @@ async def agent(provider: FakeProvider, mode: Mode) -> Conversation:
         counter=Estimator(),
     )
     conversation = await shared.open("task")
-    conversation.use_tools(TOOLS)
+    conversation.internals.replica.use_tools(TOOLS)
     await conversation.say("You are a coding agent.", role="system")
     await conversation.say(REQUEST)
     return conversation
@@ -73,7 +74,7 @@ async def test_the_hand_off_names_the_last_request_however_often_and_whatever_is
         context = await conversation.ready()
         words = "\n".join(message.text for message in context.messages)
         assert words.count(REQUEST) == 1
-        if conversation.active is not None:
+        if conversation.records.active is not None:
             assert f"Last request from user was: {REQUEST}" in words
             assert "Last request from user was: Never" not in words
             assert words.count("Never push without my approval.") >= 1
@@ -110,13 +111,13 @@ class Script:
 async def test_within_a_tool_loop_the_agent_hands_over_to_itself_and_finishes() -> None:
     async with FakeProvider(Script(60), counts=False) as provider:
         conversation = await agent(provider, at(6_000))
-        model = conversation.shared.model
+        model = conversation.internals.replica.shared.model
         assert isinstance(model, OpenAICompatible)
         compacted = 0
         while True:
-            before = conversation.active_id
+            before = conversation.internals.replica.active_id
             context = await conversation.ready()
-            if conversation.active_id != before:
+            if conversation.internals.replica.active_id != before:
                 compacted += 1
                 # system plus one user message: the hand-off, and in it the last request
                 assert [message.role for message in context.messages] == ["system", "user"]
@@ -128,7 +129,7 @@ async def test_within_a_tool_loop_the_agent_hands_over_to_itself_and_finishes() 
                 assert probe.max_output <= 16
                 assert probe.body["tools"][0]["function"]["name"] == "Read"
                 assert conversation.usage().reported == probe.tokens
-                assert conversation.state.peak == 0
+                assert conversation.internals.replica.state.peak == 0
                 assert not conversation.should_compact()
             assert problems(list(context.messages)) == []
             done = await turn(conversation, provider)
@@ -139,7 +140,7 @@ async def test_within_a_tool_loop_the_agent_hands_over_to_itself_and_finishes() 
         assert len(asked) == compacted
         assert all(section in asked[0].last_text for section in SECTIONS)
         assert (await conversation.history())[-1].text == "All rounded, the tests pass."
-        await conversation.shared.aclose()
+        await conversation.internals.replica.shared.aclose()
 
 
 async def turn(conversation: Conversation, provider: FakeProvider) -> bool:
@@ -173,10 +174,10 @@ async def test_the_default_threshold_is_200k_and_0_switches_it_off() -> None:
         for mode, wanted in ((replace(CODING_AGENT, background=False), Compact), (at(0), Continue)):
             conversation = await agent(provider, mode)
             await conversation.say("x", role="assistant", usage=Usage(prompt=199_000, completion=999))
-            assert isinstance(conversation.decide(), Continue)
+            assert isinstance(conversation.internals.decisions.decide(), Continue)
             await conversation.say("y", role="assistant", usage=Usage(prompt=199_500, completion=600))
-            assert isinstance(conversation.decide(), wanted)
-            await conversation.shared.aclose()
+            assert isinstance(conversation.internals.decisions.decide(), wanted)
+            await conversation.internals.replica.shared.aclose()
 
 
 @pytest.mark.requirement("D6")
@@ -184,7 +185,7 @@ async def test_by_policy_the_recent_tail_stays() -> None:
     async with FakeProvider(HANDOFF) as provider:
         conversation = await agent(provider, at(6_000, tail=1_500))
         number = 0
-        while conversation.active is None:
+        while conversation.records.active is None:
             number += 1
             await step(conversation, number)
             await conversation.ready()
@@ -192,7 +193,7 @@ async def test_by_policy_the_recent_tail_stays() -> None:
         assert [message.role for message in context.messages[:2]] == ["system", "user"]
         assert context.messages[-1].results[0].call_id == f"c{number}"
         assert 2 < len(context.messages) < 2 * number
-        await conversation.shared.aclose()
+        await conversation.internals.replica.shared.aclose()
 
 
 @pytest.mark.requirement("D4")
@@ -205,7 +206,9 @@ async def test_the_last_request_outlives_many_hand_offs_in_one_tool_loop() -> No
         records = await conversation.records.all()
         assert len(records) >= 3
         assert all(record.summary.count(f"Last request from user was: {REQUEST}") == 1 for record in records)
-        again = await Conversation.load(conversation.shared, conversation.key)
+        again = await load_conversation(
+            conversation.internals.replica.shared, conversation.internals.replica.key
+        )
         await step(again, 90)
         assert (await again.compact()).summary.count(REQUEST) >= 1
         await again.say("Now the totals.")
@@ -213,7 +216,7 @@ async def test_the_last_request_outlives_many_hand_offs_in_one_tool_loop() -> No
         summary = (await again.compact()).summary
         assert summary.endswith("Last request from user was: Now the totals.")
         assert summary.count("Last request from user was") == 1
-        await conversation.shared.aclose()
+        await conversation.internals.replica.shared.aclose()
 
 
 @pytest.mark.requirement("D4")
@@ -228,7 +231,7 @@ async def test_a_request_that_cannot_be_quoted_word_for_word_stays_a_message_of_
             await step(conversation, number)
         assert (await conversation.compact()).success
         assert conversation.context().messages[-1].text == words
-        await conversation.shared.aclose()
+        await conversation.internals.replica.shared.aclose()
 
 
 @pytest.mark.requirement("D3")
@@ -245,4 +248,4 @@ async def test_a_call_that_nobody_answered_gets_a_result_before_the_model_sees_i
         assert problems(list(context.messages)) == []
         closed = conversation.context(closed=True).messages
         assert closed[-1].role != "tool"
-        await conversation.shared.aclose()
+        await conversation.internals.replica.shared.aclose()

@@ -79,7 +79,7 @@ async def test_a_chat_compacts_at_80_percent_merges_later_and_keeps_every_messag
         shared.subscribe(heard.append)
         shared.subscribe(also.append)
         conversation = await shared.open("trip")
-        conversation.use_tools(TOOLS)
+        conversation.internals.replica.use_tools(TOOLS)
         await conversation.say("You help with travel.", role="system")
         ratios: list[float] = []
         number = 0
@@ -99,10 +99,10 @@ async def test_a_chat_compacts_at_80_percent_merges_later_and_keeps_every_messag
         assert f"The user plans trip {len(provider.requests)}." in section
         assert len(rest) < 4 * number
         assert (
-            conversation.cost().tokens
-            == conversation.context().cost.tokens + conversation.meter.overhead.tokens
+            conversation.internals.replica.cost().tokens
+            == conversation.context().cost.tokens + conversation.internals.replica.state.meter.overhead.tokens
         )
-        assert conversation.meter.overhead.tokens > 0
+        assert conversation.internals.replica.state.meter.overhead.tokens > 0
         # the first takes all, a later one what came since, merged with the earlier summary
         assert [record.from_seq for record in records] == [1, *(r.through_seq + 1 for r in records[:-1])]
         asked = [request.last_text for request in provider.requests]
@@ -114,8 +114,8 @@ async def test_a_chat_compacts_at_80_percent_merges_later_and_keeps_every_messag
         kinds = [type(event) for event in heard]
         assert kinds == [CompactionStarted, CompactionCompleted] * 3
         (info,) = await shared.store.conversations("default")
-        assert conversation.active is not None
-        assert info.compressed_context == conversation.active.summary
+        assert conversation.records.active is not None
+        assert info.compressed_context == conversation.records.active.summary
         assert info.compressed_at is not None
 
 
@@ -145,7 +145,7 @@ async def test_the_threshold_stays_within_its_bounds_and_says_so(
         assert bool(policy.notes) == (asked != used)
         conversation = await shared.open("trip")
         sizes: list[int] = []
-        while conversation.active is None:
+        while conversation.records.active is None:
             sizes.append(conversation.usage().used)
             await conversation.say("More about the trip: " + "we go by train. " * 30)
             await conversation.ready()

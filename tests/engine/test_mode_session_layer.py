@@ -60,7 +60,7 @@ async def test_at_100k_tokens_the_session_is_summarised_archived_and_goes_on_90_
     async with FakeProvider(SUMMARY) as provider:
         conversation = await session(tmp_path, provider)
         sizes: list[int] = []
-        while conversation.active is None:
+        while conversation.records.active is None:
             await work(conversation, 20, start=20 * len(sizes))
             sizes.append(conversation.usage().used)
             await conversation.ready()
@@ -71,7 +71,7 @@ async def test_at_100k_tokens_the_session_is_summarised_archived_and_goes_on_90_
             f"## {title}" in text for title in ("Tasks", "Decisions", "State", "Next steps", "Metrics")
         )
         assert "Amounts are Decimal, never float." in text
-        receipt = conversation.active.receipt
+        receipt = conversation.records.active.receipt
         share = 1 - receipt.tokens_after / receipt.tokens_before
         assert 0.88 <= share < 1
         # the metrics of this compaction, and where the original transcript is
@@ -80,13 +80,15 @@ async def test_at_100k_tokens_the_session_is_summarised_archived_and_goes_on_90_
         assert f"{receipt.tokens_before:,} in, {receipt.tokens_after:,} out ({share:.0%} recovered)" in entry
         assert f"Peak: {sizes[-1]:,} tokens" in entry
         assert "TASK-12" in entry
-        assert f"autocompact show week-12 --from 1 --through {conversation.active.through_seq}" in entry
+        assert (
+            f"autocompact show week-12 --from 1 --through {conversation.records.active.through_seq}" in entry
+        )
         # and on it goes
         await conversation.say("Next: the export.")
         context = await conversation.ready()
         assert "TASK-12" in context.messages[0].text
         assert context.messages[-1].text == "Next: the export."
-        await conversation.shared.aclose()
+        await conversation.internals.replica.shared.aclose()
 
 
 @pytest.mark.requirement("C9")
@@ -97,7 +99,7 @@ async def test_each_compaction_adds_one_entry(tmp_path: Path) -> None:
             await work(conversation, 20, start=20 * round)
             assert (await conversation.compact()).success
         assert (tmp_path / CONTEXT_ARCHIVE).read_text("utf-8").count("\n## 2026-") == 3
-        await conversation.shared.aclose()
+        await conversation.internals.replica.shared.aclose()
 
 
 @pytest.mark.requirement("C10")
@@ -111,7 +113,7 @@ async def test_memory_files_survive_every_compaction(tmp_path: Path) -> None:
         for round in range(3):
             await work(conversation, 20, start=20 * round)
             assert (await conversation.compact()).success
-        await conversation.shared.aclose()
+        await conversation.internals.replica.shared.aclose()
     assert {name: (tmp_path / name).read_bytes() for name in names} == before
 
 
@@ -124,7 +126,7 @@ async def test_tasks_of_conversations_that_were_compacted_by_themselves_are_note
         for round in range(2):
             await work(conversation, 20, start=20 * round)
             assert (await conversation.compact()).success
-        await conversation.shared.aclose()
+        await conversation.internals.replica.shared.aclose()
     run_upkeep(tmp_path, layers=["tasks"], clock=FakeClock())
     done = (tmp_path / "DONE.md").read_text("utf-8")
     assert done.count("TASK-12: rounding of invoice lines\n  - Outcome: done, 41 tests passed") == 1
@@ -137,12 +139,12 @@ async def test_the_other_presets_compact_at_their_own_number(tmp_path: Path, nam
     async with FakeProvider(SUMMARY) as provider:
         conversation = await session(tmp_path, provider, preset=name)
         sizes: list[int] = []
-        while conversation.active is None:
+        while conversation.records.active is None:
             await work(conversation, 20, start=20 * len(sizes))
             sizes.append(conversation.usage().used)
             await conversation.ready()
         assert sizes[-2] < tokens <= sizes[-1]
-        await conversation.shared.aclose()
+        await conversation.internals.replica.shared.aclose()
 
 
 @pytest.mark.requirement("C1")
@@ -152,10 +154,10 @@ async def test_never_is_never_and_an_unknown_preset_is_refused(tmp_path: Path) -
         await work(conversation, 450)
         assert conversation.usage().used > 100_000
         await conversation.ready()
-        assert isinstance(conversation.decide(), Continue)
+        assert isinstance(conversation.internals.decisions.decide(), Continue)
         assert provider.requests == []
         assert not (tmp_path / CONTEXT_ARCHIVE).exists()
-        await conversation.shared.aclose()
+        await conversation.internals.replica.shared.aclose()
     with pytest.raises(InvalidInput, match="session-50k"):
         at_preset(SESSION_LAYER, "sometimes")
 
@@ -166,4 +168,4 @@ async def test_an_archive_that_cannot_be_written_does_not_stop_the_session(tmp_p
         conversation = await session(tmp_path, provider)
         await work(conversation, 20)
         assert (await conversation.compact()).success
-        await conversation.shared.aclose()
+        await conversation.internals.replica.shared.aclose()

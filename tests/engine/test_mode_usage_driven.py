@@ -15,6 +15,7 @@ from autocompact.core.messages import Usage
 from autocompact.core.reply import strip_summary_tags
 from autocompact.core.tokens import Estimator
 from autocompact.engine import Compactor, Conversation
+from autocompact.engine.conversation import load_conversation
 from autocompact.models.openai_compatible import OpenAICompatible
 from autocompact.ports import ModelReply
 from autocompact.stores.memory import MemoryStore
@@ -128,14 +129,18 @@ async def test_after_a_restart_the_reported_tokens_still_count() -> None:
         await conversation.say("It goes to the team in charge. " * 200, role="assistant")
         await conversation.say("Another ticket.")
         await conversation.say("Done.", role="assistant", usage=Usage(prompt=2_000, completion=10))
-        again = await Conversation.load(conversation.shared, conversation.key)
+        again = await load_conversation(
+            conversation.internals.replica.shared, conversation.internals.replica.key
+        )
         assert again.usage() == conversation.usage()
         assert again.should_compact()
-        again.use_tools(b'[{"name":"look_up"}]')
+        again.internals.replica.use_tools(b'[{"name":"look_up"}]')
         assert again.usage().used == 2_010
         assert (await again.compact()).success
-        later = await Conversation.load(conversation.shared, conversation.key)
-        later.use_tools(b'[{"name":"look_up"}]')
+        later = await load_conversation(
+            conversation.internals.replica.shared, conversation.internals.replica.key
+        )
+        later.internals.replica.use_tools(b'[{"name":"look_up"}]')
         assert later.usage() == again.usage()
         assert not later.should_compact()
 
@@ -161,8 +166,8 @@ async def test_a_prompt_of_ones_own_a_cheaper_model_and_a_cap_of_512_tokens(tmp_
         assert "priority" in asked.last_text
         assert "Use at most 512 tokens." in asked.last_text
         assert asked.max_output == 512
-        assert conversation.active is not None
-        assert conversation.active.receipt.model == "cheap"
+        assert conversation.records.active is not None
+        assert conversation.records.active.receipt.model == "cheap"
 
 
 @pytest.mark.requirement("B2")
@@ -176,7 +181,7 @@ async def test_what_a_model_writes_beyond_the_cap_is_not_stored(tmp_path: Path) 
             for ticket in TICKETS * 4:
                 await ask(conversation, model, ticket)
             assert (await conversation.compact()).success
-            (*_, record) = await store.compactions(conversation.key)
+            (*_, record) = await store.compactions(conversation.internals.replica.key)
     assert Estimator().count(record.summary.split(LAST_REQUEST)[0]) <= 512
     assert record.summary.startswith("Ticket ")
     assert record.receipt.notes[0] == "the reply was cut off at 512 tokens: its unfinished end is left out"

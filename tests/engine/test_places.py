@@ -103,7 +103,7 @@ async def test_pins_stay_in_the_context_after_undo_and_restore(tmp_path: Path) -
             ]
 
         assert pinned() == ["Never push without my approval.", page(1)]
-        active = conversation.active_id
+        active = conversation.internals.replica.active_id
         undone = await conversation.records.undo()
         assert undone is not None
         assert pinned() == ["Never push without my approval.", page(1)]

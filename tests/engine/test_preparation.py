@@ -35,16 +35,16 @@ MODE = replace(DEFAULT, policy=Policy(tail_tokens=0))
 async def prepared(conversation: Conversation) -> int:
     """Work until one is prepared; how many steps that took."""
     number = 0
-    while conversation.prepared is None:
+    while conversation.records.prepared is None:
         await step(conversation, number)
         await conversation.ready()
-        await conversation.background.wait_idle()
+        await conversation.internals.background.wait_idle()
         number += 1
     return number
 
 
 async def until_swapped(conversation: Conversation, number: int) -> None:
-    while conversation.active is None:
+    while conversation.records.active is None:
         await step(conversation, number)
         await conversation.ready()
         number += 1
@@ -63,9 +63,9 @@ async def test_after_a_restart_what_was_prepared_is_swapped_in_without_asking_ag
         number = await prepared(conversation)
     async with shared() as second:
         again = await second.open("task")
-        assert again.prepared == conversation.prepared
+        assert again.records.prepared == conversation.records.prepared
         await until_swapped(again, number)
-        assert again.active_id == "c1"
+        assert again.internals.replica.active_id == "c1"
         assert len(model.requests) == 1
 
 
@@ -79,7 +79,7 @@ async def test_what_does_not_fit_any_more_is_thrown_away_at_once_also_if_another
     await work(conversation, 6)
     assert (await conversation.compact()).success
     heard: list[Event] = []
-    conversation.shared.subscribe(heard.append)
+    conversation.internals.replica.shared.subscribe(heard.append)
     await prepared(conversation)
     other = await compactor(model=model, store=store).open("task")
     match change:
@@ -90,9 +90,9 @@ async def test_what_does_not_fit_any_more_is_thrown_away_at_once_also_if_another
             assert (await other.compact()).success
         case _:
             await other.records.undo()
-    await conversation.sync()
-    assert conversation.prepared is None
-    assert not conversation.preparation.busy
+    await conversation.internals.replica.sync()
+    assert conversation.records.prepared is None
+    assert not conversation.internals.decisions.busy
 
 
 @pytest.mark.requirement("E4")
@@ -102,15 +102,15 @@ async def test_nobody_waits_for_it_below_the_threshold_and_at_the_threshold_ever
     number = 0
     while not conversation.should_compact():
         await conversation.ready()
-        assert conversation.active is None
+        assert conversation.records.active is None
         await step(conversation, number)
         number += 1
     await model.asked.wait()
-    assert conversation.background.running
+    assert conversation.internals.background.running
     assert not (await conversation.compact()).success  # by hand: refused, not queued
     asyncio.get_running_loop().call_later(0, model.go_on.set)
     context = await conversation.ready()
-    assert conversation.active_id == "c1"
+    assert conversation.internals.replica.active_id == "c1"
     assert context.messages[-1].results[0].call_id == f"c{number - 1}"  # rebased on what came since
     assert len(model.requests) == 1
 
@@ -121,13 +121,13 @@ async def test_a_preparation_that_fails_is_silent_but_counts_and_gains_nothing_t
     model = TalkingModel(reply=lambda _: ModelUnavailable("overloaded", status=529))
     conversation = await compactor(model=model, mode=MODE, window=8_000).open("task")
     heard: list[Event] = []
-    conversation.shared.subscribe(heard.append)
+    conversation.internals.replica.shared.subscribe(heard.append)
     await work(conversation, 24)
-    assert isinstance(conversation.decide(), Prepare)
+    assert isinstance(conversation.internals.decisions.decide(), Prepare)
     with caplog.at_level(logging.WARNING, logger="autocompact"):
         for _ in range(6):
             await conversation.ready()
-            await conversation.background.wait_idle()
+            await conversation.internals.background.wait_idle()
     assert "a compaction could not be prepared" in caplog.messages
     assert len(model.requests) == 3
     assert heard == [BreakerOpened(conversation_id="task", reason="overloaded")]
@@ -140,9 +140,9 @@ async def test_where_nothing_can_be_gained_the_model_is_not_asked_turn_after_tur
     await conversation.say("ok", role="assistant")
     for _ in range(8):
         await conversation.ready()
-        await conversation.background.wait_idle()
+        await conversation.internals.background.wait_idle()
     assert len(model.requests) <= 3
-    assert conversation.active is None
+    assert conversation.records.active is None
 
 
 async def test_closing_ends_what_runs_in_the_background() -> None:
@@ -158,9 +158,9 @@ async def test_closing_ends_what_runs_in_the_background() -> None:
         conversation = await shared.open("task")
         await work(conversation, 24)
         await conversation.ready()
-        assert conversation.background.running
-    assert not conversation.background.running
-    assert await store.acquire(conversation.key, holder="next", seconds=1) is not None
+        assert conversation.internals.background.running
+    assert not conversation.internals.background.running
+    assert await store.acquire(conversation.internals.replica.key, holder="next", seconds=1) is not None
 
 
 async def test_a_swap_that_is_refused_or_fails_stops_nobody_and_ends_once() -> None:
@@ -168,8 +168,8 @@ async def test_a_swap_that_is_refused_or_fails_stops_nobody_and_ends_once() -> N
     conversation = await compactor(model=TalkingModel(), mode=MODE, window=8_000, store=store).open("task")
     number = await prepared(conversation)
     heard: list[Event] = []
-    conversation.shared.subscribe(heard.append)
-    lease = await store.acquire(conversation.key, holder="other", seconds=60)
+    conversation.internals.replica.shared.subscribe(heard.append)
+    lease = await store.acquire(conversation.internals.replica.key, holder="other", seconds=60)
     assert lease is not None
     while not conversation.should_compact():
         await step(conversation, number)
@@ -179,7 +179,7 @@ async def test_a_swap_that_is_refused_or_fails_stops_nobody_and_ends_once() -> N
     assert not any(isinstance(event, CompactionStarted) for event in heard)
     await store.release(lease)
     await conversation.ready()
-    assert conversation.active_id == "c1"
+    assert conversation.internals.replica.active_id == "c1"
     ends = [event for event in heard if isinstance(event, CompactionCompleted)]
     assert [end.success for end in ends] == [True]
     assert not any(isinstance(event, CompactionDiscarded) for event in heard)

@@ -51,7 +51,7 @@ class Wrong(TalkingModel):
 
 async def until_due(conversation: Conversation) -> None:
     number = 0
-    while not isinstance(conversation.decide(), Compact):
+    while not isinstance(conversation.internals.decisions.decide(), Compact):
         await step(conversation, number)
         number += 1
 
@@ -64,7 +64,7 @@ async def test_whatever_a_model_raises_ready_hands_out_the_context_and_counts_a_
     model = Foreign()
     conversation = await compactor(model=model, mode=AT_ONCE, window=8_000).open("task")
     heard: list[Event] = []
-    conversation.shared.subscribe(heard.append)
+    conversation.internals.replica.shared.subscribe(heard.append)
     await until_due(conversation)
     before = conversation.context()
     for _ in range(5):
@@ -80,9 +80,9 @@ async def test_whatever_a_model_raises_a_request_that_would_not_fit_gets_the_ste
     conversation = await compactor(model=Foreign(), mode=AT_ONCE, window=8_000).open("task")
     await work(conversation, 60)
     context = await conversation.ready()
-    assert context.cost.tokens <= conversation.shared.budget.limit
-    assert conversation.active is not None
-    assert "RuntimeError" in conversation.active.receipt.problem
+    assert context.cost.tokens <= conversation.internals.replica.shared.budget.limit
+    assert conversation.records.active is not None
+    assert "RuntimeError" in conversation.records.active.receipt.problem
 
 
 async def test_what_is_prepared_with_a_model_that_raises_anything_counts_as_a_failure_as_well() -> None:
@@ -91,9 +91,9 @@ async def test_what_is_prepared_with_a_model_that_raises_anything_counts_as_a_fa
     await work(conversation, 24)
     for _ in range(6):
         await conversation.ready()
-        await conversation.background.wait_idle()
+        await conversation.internals.background.wait_idle()
     assert len(model.requests) == 3
-    assert conversation.state.breaker.is_open
+    assert conversation.internals.replica.state.breaker.is_open
 
 
 async def test_a_compaction_by_hand_reports_what_a_model_of_ones_own_raised() -> None:
@@ -126,7 +126,7 @@ async def test_a_count_that_is_no_number_is_a_failure_of_the_model() -> None:
 
     conversation = await compactor(model=Miscounting(), mode=MODE).open("task")
     with pytest.raises(ModelError, match="counted 'many'"):
-        await conversation.recount()
+        await conversation.internals.execution.recount()
 
 
 async def test_a_cancellation_passes_through_a_model() -> None:
@@ -140,8 +140,8 @@ async def test_a_cancellation_passes_through_a_model() -> None:
     await work(conversation, 60)
     with pytest.raises(asyncio.CancelledError):
         await conversation.ready()
-    assert conversation.active is None
-    assert not conversation.state.breaker.failures
+    assert conversation.records.active is None
+    assert not conversation.internals.replica.state.breaker.failures
 
 
 async def test_a_model_whose_complete_does_not_wait_is_a_model_too() -> None:
@@ -169,7 +169,7 @@ async def test_a_context_that_does_not_fit_is_refused_where_nothing_can_be_gaine
     before = conversation.context()
     with pytest.raises(IncompressibleContext) as refused:
         await conversation.ready()
-    limit = conversation.shared.budget.limit
+    limit = conversation.internals.replica.shared.budget.limit
     assert refused.value.limit <= limit
     assert sum(refused.value.breakdown.values()) > refused.value.limit
     assert conversation.context() == before
@@ -178,12 +178,12 @@ async def test_a_context_that_does_not_fit_is_refused_where_nothing_can_be_gaine
 async def test_by_a_provider_that_counts_more_than_we_do_the_context_is_made_smaller_until_it_fits() -> None:
     conversation = await compactor(mode=AT_ONCE, window=20_000).open("task")
     await work(conversation, 30)
-    tokens = conversation.cost().tokens
-    assert tokens < conversation.shared.budget.limit
+    tokens = conversation.internals.replica.cost().tokens
+    assert tokens < conversation.internals.replica.shared.budget.limit
     conversation.report(Usage(prompt=19_000))
-    assert conversation.usage().used > conversation.shared.budget.limit
+    assert conversation.usage().used > conversation.internals.replica.shared.budget.limit
     await conversation.ready()
-    assert conversation.usage().used <= conversation.shared.budget.limit
+    assert conversation.usage().used <= conversation.internals.replica.shared.budget.limit
 
 
 async def test_too_many_pictures_are_refused_with_the_number_of_pictures() -> None:
@@ -207,13 +207,13 @@ async def test_a_compactor_that_was_replaced_holds_no_finished_task() -> None:
     old, new = (compactor(model=TalkingModel(), mode=MODE, window=8_000, store=store) for _ in range(2))
     conversation = await old.open("task")
     number = 0
-    while not conversation.background.running:
+    while not conversation.internals.background.running:
         await step(conversation, number)
         await conversation.ready()
         number += 1
     (task,) = (weakref.ref(each) for each in old.tasks)
-    conversation.shared = new
-    await conversation.background.wait_idle()
+    conversation.internals.replica.shared = new
+    await conversation.internals.background.wait_idle()
     gc.collect()
     assert task() is None
     assert not old.tasks
@@ -227,5 +227,5 @@ async def test_a_long_life_holds_no_task_behind() -> None:
         await step(conversation, number)
         await conversation.ready()
         assert len(shared.tasks) <= 1
-    await conversation.background.wait_idle()
+    await conversation.internals.background.wait_idle()
     assert not shared.tasks

@@ -11,6 +11,7 @@ from autocompact.compaction.repair import problems
 from autocompact.core.budget import Policy
 from autocompact.core.messages import Message, Text
 from autocompact.engine import Conversation
+from autocompact.engine.conversation import load_conversation
 from autocompact.errors import CompactionRunning, Conflict, InvalidInput
 from autocompact.events import CompactionCompleted, CompactionStarted, CompactionUndone, Event
 from autocompact.stores.memory import MemoryStore
@@ -31,7 +32,7 @@ async def worked(steps: int = 12, *, store: MemoryStore | None = None) -> Conver
 async def test_undo_brings_the_earlier_context_back_and_keeps_what_was_said_since() -> None:
     conversation = await worked()
     heard: list[Event] = []
-    conversation.shared.subscribe(heard.append)
+    conversation.internals.replica.shared.subscribe(heard.append)
     before = tuple(conversation.context().messages)
     await conversation.compact()
     await conversation.say("One more thing.")
@@ -47,21 +48,23 @@ async def test_undo_brings_the_earlier_context_back_and_keeps_what_was_said_sinc
 @pytest.mark.requirement("E2")
 async def test_what_was_undone_is_not_compacted_again_before_the_context_has_grown() -> None:
     conversation = await worked()
-    while conversation.active is None:
+    while conversation.records.active is None:
         await conversation.say("word " * 40)
         await conversation.ready()
     await conversation.records.undo()
-    threshold = conversation.shared.mode.policy.threshold(conversation.shared.budget)
+    threshold = conversation.internals.replica.shared.mode.policy.threshold(
+        conversation.internals.replica.shared.budget
+    )
     assert conversation.usage().used >= threshold
     await conversation.ready()
-    assert conversation.active is None
-    again = await Conversation.load(conversation.shared, conversation.key)
+    assert conversation.records.active is None
+    again = await load_conversation(conversation.internals.replica.shared, conversation.internals.replica.key)
     await again.ready()
-    assert again.active is None
+    assert again.records.active is None
     while again.usage().used < threshold * 1.06 + 20:
         await again.say("word " * 10)
     await again.ready()
-    assert again.active is not None
+    assert again.records.active is not None
 
 
 @pytest.mark.requirement("E2")
@@ -71,16 +74,16 @@ async def test_undo_goes_back_step_by_step_and_restore_to_any() -> None:
     first = tuple(conversation.context().messages)
     await work(conversation, 8, start=20)
     await conversation.compact()
-    assert conversation.active_id == "c2"
+    assert conversation.internals.replica.active_id == "c2"
     under_second = tuple(conversation.context().messages)
     await conversation.records.undo()
-    assert conversation.active_id == "c1"
+    assert conversation.internals.replica.active_id == "c1"
     assert tuple(conversation.context().messages)[: len(first)] == first
     assert (await conversation.records.restore("c2")).id == "c2"
     assert tuple(conversation.context().messages) == under_second
     await conversation.records.restore("c1")
     await conversation.compact()
-    assert conversation.active_id == "c3"  # a new one, though it covers what c2 did
+    assert conversation.internals.replica.active_id == "c3"  # a new one, though it covers what c2 did
     assert [record.id for record in await conversation.records.all()] == ["c1", "c2", "c3"]
     with pytest.raises(InvalidInput, match="there are: c1, c2, c3"):
         await conversation.records.restore("c9")
@@ -97,7 +100,16 @@ async def test_a_compaction_whose_history_was_edited_cannot_be_restored_and_noth
         await conversation.records.restore("c1")
     assert tuple(conversation.context().messages) == before
     assert (
-        tuple((await Conversation.load(conversation.shared, conversation.key)).context().messages) == before
+        tuple(
+            (
+                await load_conversation(
+                    conversation.internals.replica.shared, conversation.internals.replica.key
+                )
+            )
+            .context()
+            .messages
+        )
+        == before
     )
 
 
@@ -105,7 +117,7 @@ async def test_undo_while_one_is_made_is_refused_and_after_another_program_compa
     store = MemoryStore()
     conversation = await worked(store=store)
     await conversation.compact()
-    lease = await store.acquire(conversation.key, holder="other", seconds=60)
+    lease = await store.acquire(conversation.internals.replica.key, holder="other", seconds=60)
     assert lease is not None
     with pytest.raises(CompactionRunning):
         await conversation.records.undo()
@@ -115,16 +127,16 @@ async def test_undo_while_one_is_made_is_refused_and_after_another_program_compa
     await other.compact()
     with pytest.raises(Conflict, match="another program"):
         await conversation.records.undo()
-    assert conversation.active_id == other.active_id  # it has looked now
+    assert conversation.internals.replica.active_id == other.internals.replica.active_id  # it has looked now
     await conversation.records.undo()
-    assert conversation.active_id == "c1"
+    assert conversation.internals.replica.active_id == "c1"
 
 
 @pytest.mark.requirement("E2")
 async def test_a_preview_changes_nothing_can_be_edited_and_then_takes_effect() -> None:
     conversation = await worked()
     heard: list[Event] = []
-    conversation.shared.subscribe(heard.append)
+    conversation.internals.replica.shared.subscribe(heard.append)
     before = tuple(conversation.context().messages)
     preview = await conversation.records.preview("tax")
     assert preview is not None
@@ -134,9 +146,9 @@ async def test_a_preview_changes_nothing_can_be_edited_and_then_takes_effect() -
     edited = conversation.records.edited(preview, "Rounded, as Ada said.")
     await conversation.say("Meanwhile this.")
     applied = await conversation.records.apply(edited)
-    assert conversation.active == applied
+    assert conversation.records.active == applied
     assert applied.summary == "Rounded, as Ada said."
-    assert applied.receipt.tokens_after == conversation.cost().tokens
+    assert applied.receipt.tokens_after == conversation.internals.replica.cost().tokens
     assert conversation.context().messages[-1].text == "Meanwhile this."
     assert [type(event) for event in heard] == [CompactionStarted, CompactionCompleted]
 
@@ -150,7 +162,7 @@ async def test_an_edit_that_is_empty_too_long_or_too_late_is_refused() -> None:
     long = conversation.records.edited(preview, "word " * 9_000)
     with pytest.raises(InvalidInput, match="shorten the summary"):
         await conversation.records.apply(long)
-    assert conversation.active is None
+    assert conversation.records.active is None
     await conversation.compact()
     with pytest.raises(Conflict, match="make it again"):
         conversation.records.edited(preview, "Rounded.")
@@ -180,11 +192,11 @@ async def test_a_fork_goes_its_own_way_with_its_pins() -> None:
     await conversation.compact()
     fork = await conversation.fork("what if")
     assert tuple(fork.context().messages) == tuple(conversation.context().messages)
-    assert (fork.state.pins, fork.state.notes) == ((2,), ("The boss is Ada.",))
+    assert (fork.records.pins, fork.records.notes) == ((2,), ("The boss is Ada.",))
     await fork.say("Elsewhere.")
     assert len(conversation) == len(fork) - 1
     early = await conversation.fork("early", through_seq=4)
-    assert early.active is None
+    assert early.records.active is None
     assert [message.seq for message in early.context().messages] == [1, 2, 3, 4]
     with pytest.raises(InvalidInput, match="exists already"):
         await conversation.fork("early")
@@ -197,7 +209,9 @@ async def test_pins_and_notes_outlive_every_compaction_and_a_restart() -> None:
     for start in (20, 40, 60):
         await work(conversation, 8, start=start)
         assert (await conversation.compact()).success
-        again = await Conversation.load(conversation.shared, conversation.key)
+        again = await load_conversation(
+            conversation.internals.replica.shared, conversation.internals.replica.key
+        )
         shown = [message.text for message in again.context().messages]
         assert "Please round item 0 as well." in shown
         assert any("- The boss is Ada." in text for text in shown)
@@ -213,16 +227,19 @@ async def test_a_message_pinned_after_it_was_folded_comes_back_with_its_step() -
     conversation = await worked()
     assert (await conversation.compact()).success
     folded = next(m for m in await conversation.history(from_seq=5) if m.results)
-    assert not conversation.shows(folded.seq)
+    assert not conversation.internals.replica.shows(folded.seq)
     await conversation.records.pin(folded.seq)
-    for held in (conversation, await Conversation.load(conversation.shared, conversation.key)):
+    for held in (
+        conversation,
+        await load_conversation(conversation.internals.replica.shared, conversation.internals.replica.key),
+    ):
         results = [result for message in held.context().messages for result in message.results]
         assert folded.results[0] in results
         assert problems(list(held.context().messages)) == []
         assert held.usage() == conversation.usage()
     await work(conversation, 8, start=20)
     assert (await conversation.compact()).success
-    assert conversation.shows(folded.seq)
+    assert conversation.internals.replica.shows(folded.seq)
 
 
 async def test_a_pin_set_while_a_compaction_is_made_is_kept_by_it() -> None:
@@ -232,7 +249,7 @@ async def test_a_pin_set_while_a_compaction_is_made_is_kept_by_it() -> None:
     assert 2 not in preview.keep
     await conversation.records.pin(2)
     await conversation.records.apply(preview)
-    assert conversation.shows(2)
+    assert conversation.internals.replica.shows(2)
     assert "Please round item 0 as well." in [m.text for m in conversation.context().messages]
 
 
@@ -240,7 +257,7 @@ async def test_pins_have_a_budget_and_name_what_is_pinned() -> None:
     conversation = await worked()
     with pytest.raises(InvalidInput, match="at most 900 may be pinned"):
         await conversation.records.note("word " * 2_000)
-    assert conversation.state.notes == ()
+    assert conversation.records.notes == ()
     with pytest.raises(InvalidInput, match=r"no message 999: the conversation has 1\.\.\d+"):
         await conversation.records.pin(999)
     with pytest.raises(InvalidInput, match="empty text"):
@@ -260,8 +277,8 @@ async def test_two_handles_that_pin_do_not_lose_each_others_pins_nor_the_breaker
     await other.records.note("The boss is Ada.")
     await one.records.pin(3)
     again = await compactor(store=store).open("task")
-    assert again.state.pins == (2, 3)
-    assert again.state.notes == ("The boss is Ada.",)
+    assert again.records.pins == (2, 3)
+    assert again.records.notes == ("The boss is Ada.",)
     assert (await one.compact()).success  # it knows the other's note
     assert "The boss is Ada." in one.context().messages[1].text
 
@@ -277,10 +294,10 @@ async def test_growth_is_counted_from_the_compaction_not_from_the_last_opening()
         conversation = await compactor(store=store, mode=mode).open("task")
         if number % 5 == 0:
             await conversation.say(f"Please round item {number} as well.")
-        before = conversation.active_id
+        before = conversation.internals.replica.active_id
         await conversation.ready()
-        assert conversation.usage().used <= conversation.shared.budget.limit
-        compacted += conversation.active_id != before
+        assert conversation.usage().used <= conversation.internals.replica.shared.budget.limit
+        compacted += conversation.internals.replica.active_id != before
         await step(conversation, number)
     records = await conversation.records.all()
     assert 3 <= compacted == len(records) <= 20

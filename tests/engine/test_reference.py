@@ -15,10 +15,10 @@ from tests.house.source import ROOT
 
 @pytest.mark.parametrize("name", ["settings.md", "events.md"])
 def test_the_reference_is_written_from_the_program(name: str) -> None:
-    made = runpy.run_path(str(ROOT / "docs" / "generate_engine_reference.py"))
+    made = runpy.run_path(str(ROOT / "tools" / "documents" / "generate_engine_reference.py"))
     page = cast("Mapping[str, Callable[[], str]]", made["PAGES"])[name]
     written = (ROOT / "docs" / "reference" / name).read_text(encoding="utf-8")
-    assert written == page(), "write it anew: python docs/generate_engine_reference.py"
+    assert written == page(), "write it anew: make docs"
 
 
 def test_the_guide_knows_every_mode() -> None:

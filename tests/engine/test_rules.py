@@ -55,7 +55,7 @@ async def test_every_rule_stands_after_five_compactions(mode: Mode, threshold: i
             if (count := len(await conversation.records.all())) > made:
                 made = count
                 assert _stated(conversation) == list(RULES)
-        active = conversation.active
+        active = conversation.records.active
         assert active is not None
         rules = [entry for entry in active.ledger.entries if entry.kind == "rule"]
         assert _in_order(rules) == list(RULES)

@@ -96,8 +96,10 @@ async def lived(
             given_out.append(export_messages(context.messages, dialect="openai_chat").messages)
         except AutocompactError as error:
             given_out.append(str(error))
-        given_out.append((conversation.active_id, conversation.state.breaker))
-    await conversation.background.wait_idle()
+        given_out.append(
+            (conversation.internals.replica.active_id, conversation.internals.replica.state.breaker)
+        )
+    await conversation.internals.background.wait_idle()
     given_out += [
         (record.id, record.parent, record.status, record.through_seq, record.keep, record.summary)
         for record in await conversation.records.all()
@@ -205,9 +207,9 @@ async def test_what_is_prepared_is_made_of_the_log_as_it_was_when_it_began() -> 
         await step(conversation, number + 100)
         began = len(conversation)
         await conversation.ready()
-        if conversation.background.running:
+        if conversation.internals.background.running:
             break
     await step(conversation, 500)
-    await conversation.background.wait_idle()
-    assert conversation.prepared is not None
-    assert conversation.prepared.through_seq <= began
+    await conversation.internals.background.wait_idle()
+    assert conversation.records.prepared is not None
+    assert conversation.records.prepared.through_seq <= began

@@ -53,12 +53,12 @@ async def test_a_secret_that_a_model_repeats_is_in_no_record_no_archive_and_no_a
 
         assert result.success, result.message
         records = await conversation.records.all()
-        recall = Recall(store, SqliteIndex(store), key=conversation.key, across=True)
+        recall = Recall(store, SqliteIndex(store), key=conversation.internals.replica.key, across=True)
         answers = [
             await recall.call("memory_search", {"query": "deploy key", "scope": "conversation"}),
             *[await recall.call("memory_expand", {"ref": f"m{seq}"}) for seq in (1, 2, 3)],
         ]
-        revealing = Recall(store, SqliteIndex(store), key=conversation.key, reveal=True)
+        revealing = Recall(store, SqliteIndex(store), key=conversation.internals.replica.key, reveal=True)
         original = await revealing.expand("m3")
     (archive,) = (tmp_path / "memory").glob("CONTEXT_ARCHIVE.md")
 

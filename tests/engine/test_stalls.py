@@ -56,7 +56,7 @@ async def test_a_large_message_is_counted_beside_the_event_loop(tmp_path: Path) 
     async with Compactor(SqliteStore(tmp_path / "c.db"), window=200_000, counter=counter) as compactor:
         conversation = await compactor.open("c")
         await beside(counter, conversation.say(LARGE))
-        assert conversation.cost().tokens > 10_000
+        assert conversation.internals.replica.cost().tokens > 10_000
         await beside(counter, conversation.append(text_message(0, "assistant", LARGE)))
     assert counter.held_up == 0
 
@@ -67,9 +67,9 @@ async def test_a_conversation_with_large_messages_is_opened_beside_the_event_loo
     async with Compactor(SqliteStore(tmp_path / "c.db"), window=200_000, counter=counter) as compactor:
         conversation = await compactor.open("c")
         await conversation.say(LARGE)
-        cost = conversation.cost()
+        cost = conversation.internals.replica.cost()
         again = await beside(counter, compactor.open("c"))
-        assert again.cost() == cost
+        assert again.internals.replica.cost() == cost
     assert counter.held_up == 0
 
 

@@ -45,13 +45,13 @@ async def test_the_request_reuses_the_live_prefix_byte_for_byte_and_the_cache_hi
             MemoryStore(), model=model, mode=MODE, window=60_000, counter=Estimator()
         ) as shared:
             conversation = await shared.open("task")
-            conversation.use_tools(TOOLS, system=outside)
+            conversation.internals.replica.use_tools(TOOLS, system=outside)
             if not outside:
                 await conversation.say("You are careful. " * 30, role="system")
             await work(conversation, 25)
             await conversation.say("And now?")
             await conversation.ready()
-            await model.complete(conversation.sent(), tools=TOOLS)
+            await model.complete(conversation.internals.replica.sent(), tools=TOOLS)
             await conversation.say("Rounded.", role="assistant")
             result = await conversation.compact()
             assert result.success

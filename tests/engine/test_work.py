@@ -91,18 +91,18 @@ async def test_a_prepared_compaction_that_would_not_make_enough_room_is_thrown_a
     mode = replace(DEFAULT, policy=Policy(tail_tokens=0))
     conversation = await compactor(model=TalkingModel(), mode=mode, window=8_000).open("task")
     heard: list[Event] = []
-    conversation.shared.subscribe(heard.append)
-    while conversation.prepared is None:
+    conversation.internals.replica.shared.subscribe(heard.append)
+    while conversation.records.prepared is None:
         await step(conversation, len(conversation))
         await conversation.ready()
-        await conversation.background.wait_idle()
-    prepared = conversation.prepared
+        await conversation.internals.background.wait_idle()
+    prepared = conversation.records.prepared
     await conversation.append(Message(seq=0, role="assistant", parts=(Text(text="word " * 7_500),)))
     context = await conversation.ready()
     assert CompactionDiscarded(conversation_id="task", compaction_id=prepared.id) in heard
-    assert conversation.active is not None
-    assert conversation.active.through_seq > prepared.through_seq
-    assert context.cost.tokens <= conversation.shared.budget.limit
+    assert conversation.records.active is not None
+    assert conversation.records.active.through_seq > prepared.through_seq
+    assert context.cost.tokens <= conversation.internals.replica.shared.budget.limit
 
 
 async def test_an_overflow_with_nothing_in_the_log_reaches_the_caller() -> None:

@@ -30,7 +30,7 @@ async def test_a_request_goes_on_from_the_client_s_own_and_from_nobody_else_s(sp
 
         def remembered(request: Json) -> int:
             """How many messages of it are, of whichever client."""
-            namespaces = {kept.conversation.key.namespace for kept in conversations.known}
+            namespaces = {kept.conversation.internals.replica.key.namespace for kept in conversations.known}
             begun: list[EarlierRequest] = [one for name in namespaces for one in conversations.earlier(name)]
             return max((one.shared(encoded(request), dialect=speaker.dialect)[0] for one in begun), default=0)
 
@@ -45,7 +45,7 @@ async def test_a_request_goes_on_from_the_client_s_own_and_from_nobody_else_s(sp
             assert remembered(request) == remembered(more) > 0
             (kept,) = conversations.known
             assert list(conversations.earlier("another")) == []
-            assert len(list(conversations.earlier(kept.conversation.key.namespace))) == 1
+            assert len(list(conversations.earlier(kept.conversation.internals.replica.key.namespace))) == 1
             async with session.delete(f"{url}/autocompact/conversations", headers=headers("one")) as told:
                 assert told.status == 200
             assert remembered(request) == 0

@@ -298,6 +298,17 @@ async def test_a_server_that_knows_no_tools_gets_the_request_without_them() -> N
     assert [b"memory_search" in asked.raw for asked in provider.requests] == [True, False, False]
 
 
+async def test_a_refusal_in_one_namespace_leaves_the_tools_to_the_others() -> None:
+    async with (
+        FakeProvider("Fine.", window=WINDOW, refuses=["tools"]) as provider,
+        gateway_before(provider, window=WINDOW, memory_tools=True, store=indexed()) as url,
+    ):
+        for key in ("one", "one", "two", "two"):
+            assert "Fine." in await post_as(url, key, history())
+    offered = [b"memory_search" in asked.raw for asked in provider.requests]
+    assert offered == [True, False, False, True, False, False]
+
+
 async def test_one_client_never_searches_what_another_one_said() -> None:
     mine = history()
     theirs = [{"role": "user", "content": "Mine"}, *mine[1:]]

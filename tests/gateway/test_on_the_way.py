@@ -74,10 +74,10 @@ async def test_whatever_is_reported_no_request_goes_upstream_that_is_due_to_be_c
         turn = await prepared.ask(speaker.request(said))
         assert turn.kept is not None
         assert turn.load is not None
-        assert not isinstance(turn.kept.conversation.decide(), Compact | Refuse)
+        assert not isinstance(turn.kept.conversation.internals.decisions.decide(), Compact | Refuse)
         usage = Usage(prompt=int(turn.load.tokens * factor), completion=4)
         prepared.turns.learn(turn, usage if turns % 3 else None)
-        compactions.add(turn.kept.conversation.active_id)
+        compactions.add(turn.kept.conversation.internals.replica.active_id)
     await prepared.turns.aclose()
     assert len(compactions) > 1
 
@@ -106,7 +106,7 @@ async def test_a_request_that_comes_while_its_compaction_is_undone_is_compacted_
     said = talk(speaker, 100)
     turn = await prepared.ask(speaker.request(said))
     assert turn.kept is not None
-    assert turn.kept.conversation.active is not None
+    assert turn.kept.conversation.records.active is not None
     store.go.clear()
     store.committing.clear()
     undoing = asyncio.ensure_future(turn.kept.conversation.records.undo())

@@ -187,7 +187,9 @@ async def test_what_is_in_use_is_not_removed_and_what_was_is_begun_anew(tmp_path
             (kept,) = gateway.turns.conversations.known
             async with kept.lock:
                 assert await gateway.retention.sweep() == 0
-            lease = await store.acquire(kept.conversation.key, holder="another process", seconds=60)
+            lease = await store.acquire(
+                kept.conversation.internals.replica.key, holder="another process", seconds=60
+            )
             assert lease is not None
             assert await gateway.retention.sweep() == 0
             await store.release(lease)
@@ -250,7 +252,10 @@ async def test_a_deleted_conversation_is_in_no_table_no_file_and_no_cache(tmp_pa
             mine = {"Authorization": "Bearer k"}
             async with session.delete(f"{url}/autocompact/conversations{path}", headers=mine) as told:
                 answer = (told.status, await told.text())
-            known = [kept.conversation.key.namespace for kept in gateway.turns.conversations.known]
+            known = [
+                kept.conversation.internals.replica.key.namespace
+                for kept in gateway.turns.conversations.known
+            ]
             assert (len(known), len(await listed(url, "other")), await listed(url)) == (1, 1, [])
             metrics = gateway.metrics.text().decode()
     assert answer == ((204, "") if which else (200, '{"deleted":1}'))

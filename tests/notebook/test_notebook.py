@@ -118,12 +118,12 @@ def test_a_chat_answers_compacts_undoes_and_is_resumed(tmp_path: Path) -> None:
         assert chat.compact("the shed").success
         assert "shed green" in chat.compactions()[-1].summary
         chat.undo()
-        assert chat.session.conversation.active is None
+        assert chat.session.conversation.records.active is None
         assert chat.compact("the shed " * 10).record is not None
         id = chat.id
     with chatting(tmp_path, resume=id) as again:
         assert again.meter().used
-        assert again.session.conversation.active is not None
+        assert again.session.conversation.records.active is not None
 
 
 def test_should_compact_follows_the_reported_tokens(tmp_path: Path) -> None:

@@ -81,5 +81,7 @@ async def test_a_conversation_of_many_windows_is_never_refused() -> None:
             said = await asked(client, messages, stream=turn % 2 > 0)
             messages.append({"role": "assistant", "content": said})
         (kept,) = served.turns.conversations.known
-        compactions = await served.turns.conversations.store.compactions(kept.conversation.key)
+        compactions = await served.turns.conversations.store.compactions(
+            kept.conversation.internals.replica.key
+        )
     assert len(compactions) >= 2

@@ -224,7 +224,7 @@ def test_markdown_names_the_speaker_and_shows_the_figures() -> None:
     made = compaction(through=6, keep=(2,))
     assert render_markdown(messages, compaction=made, title="My\nsession") == (
         "# My session\n\n"
-        "Compacted through message 6: 9,000 tokens before, 800 after; 1 earlier messages kept, "
+        "Compacted through message 6: 9,000 tokens before, 800 after; 1 earlier message kept, "
         "0 tool results masked.\n\n"
         "## program\n\n> summary\n\n"
         '## 7 · assistant · noon\n\nCall `ls` (`c1`):\n\n```json\n{"a":1}\n```\n\n'

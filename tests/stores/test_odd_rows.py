@@ -109,7 +109,7 @@ async def test_a_conversation_with_an_odd_message_opens_goes_on_and_is_compacted
         context = await conversation.ready()
         assert problems(context.messages) == []
         assert context.cost.tokens <= shared.budget.limit
-        assert conversation.active is not None
+        assert conversation.records.active is not None
         stored = (await conversation.history())[1]
         assert stored.raw == message.raw
     assert body(path, 2) == before
@@ -135,7 +135,7 @@ async def test_words_of_an_unknown_role_are_a_note_with_that_role_and_never_the_
             "What is the total?",
             "[This message was stored with the role 'robot', which no API knows.]\n\nBeep.",
         ]
-        assert conversation.state.request == 1
+        assert conversation.internals.replica.state.request == 1
         fork = await conversation.fork("copy")
         assert fork.context().messages == conversation.context().messages
 

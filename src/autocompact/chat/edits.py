@@ -22,7 +22,7 @@ class Edits:
     """
 
     def __init__(self, conversation: Conversation) -> None:
-        log = conversation.transcript
+        log = conversation.internals.replica.transcript
         self._conversation = conversation
         self._from, self._through = log.first, len(log)
         self._replaced = {seq for seq in range(log.first, len(log) + 1) if log.is_replaced(seq)}

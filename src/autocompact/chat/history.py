@@ -36,7 +36,10 @@ async def history_page(
             elif replaced:
                 entries.append(replace(log.entry(message), visibility="replaced"))
     dividers = _dividers(
-        await conversation.records.all(), active=conversation.active_id, first=start, last=end
+        await conversation.records.all(),
+        active=conversation.internals.replica.active_id,
+        first=start,
+        last=end,
     )
     return HistoryPage(
         entries=tuple(reversed(entries)),

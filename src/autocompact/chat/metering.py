@@ -23,8 +23,8 @@ def read_meter(conversation: Conversation, *, system: str) -> MeterReading:
         conversation: the conversation.
         system: the system prompt that its requests carry.
     """
-    shared, reading = conversation.shared, conversation.usage()
-    policy, budget, fixed = shared.mode.policy, shared.budget, conversation.fixed
+    shared, reading = conversation.internals.replica.shared, conversation.usage()
+    policy, budget, fixed = shared.mode.policy, shared.budget, conversation.internals.replica.fixed
     automatic = policy.automatic
     return MeterReading(
         used=reading.used,
@@ -33,8 +33,8 @@ def read_meter(conversation: Conversation, *, system: str) -> MeterReading:
         threshold=policy.threshold(budget, fixed=fixed) if automatic else 0,
         prepare=policy.prepare_tokens(budget, fixed=fixed) if automatic and shared.mode.background else 0,
         breakdown=_breakdown(conversation, system=system),
-        prepared=conversation.prepared is not None,
-        preparing=conversation.background.running,
+        prepared=conversation.records.prepared is not None,
+        preparing=conversation.internals.background.running,
         reported=reading.reported,
         note=_note(conversation),
     )
@@ -42,8 +42,11 @@ def read_meter(conversation: Conversation, *, system: str) -> MeterReading:
 
 def _breakdown(conversation: Conversation, *, system: str) -> dict[str, int]:
     """Tokens by part. The log measured each message once, so this only adds up."""
-    prompt = conversation.shared.counter.count(system)
-    parts = {"system prompt": prompt, "tools": max(0, conversation.meter.overhead.tokens - prompt)}
+    prompt = conversation.internals.replica.shared.counter.count(system)
+    parts = {
+        "system prompt": prompt,
+        "tools": max(0, conversation.internals.replica.state.meter.overhead.tokens - prompt),
+    }
     for message in conversation.context().messages:
         made = message.seq == 0 and message.synthetic
         name = "summary" if made else _NAMES[message.role]
@@ -52,17 +55,19 @@ def _breakdown(conversation: Conversation, *, system: str) -> dict[str, int]:
 
 
 def _tokens(conversation: Conversation, message: Message) -> int:
-    log = conversation.transcript
+    log = conversation.internals.replica.transcript
     if message.seq >= log.first and log[message.seq] is message:
         return log.cost(message.seq).tokens
-    return message_cost(message, conversation.shared.counter).tokens
+    return message_cost(message, conversation.internals.replica.shared.counter).tokens
 
 
 def _note(conversation: Conversation) -> str:
     """Why nothing is compacted at the threshold, or why the threshold differs from the configured one."""
-    shared = conversation.shared
-    if said := fixed_note(shared.budget, policy=shared.mode.policy, fixed=conversation.fixed):
+    shared = conversation.internals.replica.shared
+    if said := fixed_note(
+        shared.budget, policy=shared.mode.policy, fixed=conversation.internals.replica.fixed
+    ):
         return said
-    decision = conversation.decide()
+    decision = conversation.internals.decisions.decide()
     reached = decision.pressure.used >= decision.pressure.threshold
     return decision.reason if reached and not isinstance(decision, Compact) else ""

@@ -120,4 +120,4 @@ class RequestPrefix:
     def refresh(self, conversation: Conversation) -> None:
         """Bring the prompt up to date, and count prompt and tools in the usage of ``conversation``."""
         self.system = self._toolkit.system_prompt()
-        conversation.use_tools(self.toolbox.schemas(), system=self.system)
+        conversation.internals.replica.use_tools(self.toolbox.schemas(), system=self.system)

@@ -93,8 +93,8 @@ class ChatSession:
         on_used: Callable[[ChatSession], None],
         on_change: Callable[[events.ConversationChanged], None],
     ) -> None:
-        self.key = conversation.key
-        self.id = conversation.key.conversation
+        self.key = conversation.internals.replica.key
+        self.id = conversation.internals.replica.key.conversation
         self.title, self._has_title = title or UNTITLED, bool(title)
         self.notes = notes
         self.recall = Recall(
@@ -104,7 +104,7 @@ class ChatSession:
             documents=shared.toolkit.documents,
             across=True,
             hidden=hidden,
-            compaction=lambda: self.conversation.active,
+            compaction=lambda: self.conversation.records.active,
         )
         self._shared = shared
         self._on_used, self._on_change = on_used, on_change
@@ -115,7 +115,7 @@ class ChatSession:
         self._pending = PendingRequests(self.id, notes=notes, emit=self._apply)
         self._tasks = TaskList(self.id, notes=notes, emit=self._apply)
         # the example writes nothing outside itself: its engine has no memory folder
-        own_tools = shared.toolkit.tools(memory_folder=conversation.shared.memory_folder)
+        own_tools = shared.toolkit.tools(memory_folder=conversation.internals.replica.shared.memory_folder)
         self._prefix = RequestPrefix(shared.toolkit, (*memory_tools(self.recall, self._tasks), *own_tools))
         self._use(conversation, engine)
         self._prefix.refresh(conversation)
@@ -207,7 +207,7 @@ class ChatSession:
     @property
     def in_use(self) -> bool:
         """True while a turn runs, a compaction is prepared or somebody listens: the session stays in memory."""
-        return self.running or bool(self._listeners) or self.conversation.background.running
+        return self.running or bool(self._listeners) or self.conversation.internals.background.running
 
     @property
     def tasks(self) -> tuple[Task, ...]:
@@ -403,7 +403,7 @@ class ChatSession:
         if last is not None and (last.role == "tool" or last.is_request):
             await self._start(None)
             return
-        request = self.conversation.state.request
+        request = self.conversation.internals.replica.state.request
         if not request:
             raise InvalidInput("there is nothing to answer yet: send a message first")
         (asked,) = await self.conversation.history(from_seq=request, through_seq=request)
@@ -452,7 +452,7 @@ class ChatSession:
         """
         self._check_idle()
         engine = self._shared.engines.get(name)
-        await self.conversation.background.wait_idle()
+        await self.conversation.internals.background.wait_idle()
         conversation = await engine.open(self.id)
         self._check_idle()  # a turn may have begun meanwhile; it keeps the model it began with
         self._use(conversation, engine)
@@ -561,7 +561,7 @@ class ChatSession:
         """End a running turn, whose half answer is marked as interrupted, and refuse new ones."""
         self._runner.closed = True
         await self._runner.cancel("interrupted")
-        await self.conversation.background.wait_idle()
+        await self.conversation.internals.background.wait_idle()
 
     def reopen(self) -> None:
         """Allow turns again after `aclose`: the conversation could not be deleted."""

@@ -50,18 +50,20 @@ class SessionLog:
 
     @property
     def _id(self) -> str:
-        return self.conversation.key.conversation
+        return self.conversation.internals.replica.key.conversation
 
     def entry(self, message: Message) -> Entry:
         """The message with what the notes and the active compaction say about it."""
-        conversation, active, seq = self.conversation, self.conversation.active, message.seq
+        conversation, active, seq = self.conversation, self.conversation.records.active, message.seq
         masked = active is not None and any(mask.seq == seq for mask in active.masks)
         return Entry(
             message=message,
-            visibility=("masked" if masked else "sent") if conversation.shows(seq) else "summarised",
+            visibility=("masked" if masked else "sent")
+            if conversation.internals.replica.shows(seq)
+            else "summarised",
             cut=self._notes.cuts.get(seq, ""),
             seconds=self._notes.seconds.get(seq),
-            pinned=seq in conversation.state.pins,
+            pinned=seq in conversation.records.pins,
             failure=self._notes.failures.get(seq, ""),
         )
 
@@ -118,7 +120,7 @@ class SessionLog:
         async with self._adding:
             found = await self.conversation.history(from_seq=max(1, last))
             if found and found[-1].seq > last:
-                await self.conversation.sync()
+                await self.conversation.internals.replica.sync()
                 changed = True
             await self._announce_through(len(self.conversation))
         # a log only grows, until it is deleted

@@ -123,7 +123,7 @@ class Turn:
         conversation = self._context.conversation
 
         async def call(sent: Context) -> ModelReply:
-            active_id = conversation.active_id
+            active_id = conversation.internals.replica.active_id
             reply = await self._stream(sent)
             replies.append((reply, active_id))
             return ModelReply(text=reply.message.text)
@@ -131,7 +131,7 @@ class Turn:
         await self._context.prefix.load(conversation)
         await conversation.attempt(call)
         reply, active_id = replies[-1]
-        if conversation.active_id != active_id:
+        if conversation.internals.replica.active_id != active_id:
             # a compaction was activated meanwhile: the reported usage is that of another context
             reply = replace(reply, message=replace(reply.message, usage=None))
         return await finished(self._keep(reply))
@@ -145,7 +145,7 @@ class Turn:
             messages=sent.messages,
             toolbox=context.prefix.toolbox,
             recall=context.recall,
-            max_tokens=context.conversation.shared.budget.reserve,
+            max_tokens=context.conversation.internals.replica.shared.budget.reserve,
         )
         reply: Reply | None = None
         async for piece in context.responder.answer(request):

@@ -11,71 +11,116 @@ import click
 from autocompact.cli.terminal import tell
 
 if TYPE_CHECKING:
+    from autocompact.agents.changes import Change
     from autocompact.agents.hook_state import Receipt
-    from autocompact.agents.installing import Change, Plugin
+    from autocompact.agents.hooks_file import HooksFile
+    from autocompact.agents.installing import Plugin
+    from autocompact.agents.known import Agent
 
-AGENT = click.Choice(["claude-code"])
 _MOST = 10
 
 dry_run = click.option("--dry-run", is_flag=True, help="Only show what would change.")
+agent_name = click.argument("agent", metavar="AGENT")
 
 
-@click.command()
-@click.argument("agent", type=AGENT)
+class AboutAgents(click.Command):
+    """A command whose help lists the agents."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's
+        """Write the list; the table of agents is loaded only for it."""
+        from autocompact.agents.known import AGENTS
+
+        with formatter.section("Agents"):
+            formatter.write_dl(
+                [(each.name, f"{each.title}: {each.does or 'no plugin'}") for each in AGENTS.values()]
+            )
+
+
+@click.command(cls=AboutAgents)
+@agent_name
 @click.option(
     "--no-archive", is_flag=True, help="Do not keep each session in your own store before it is compacted."
 )
 @dry_run
 def install(agent: str, *, no_archive: bool, dry_run: bool) -> None:
-    """Install the plugin for AGENT: after each of its compactions, what the summary lost is put back.
+    """Install the plugin for AGENT: its compactions no longer lose rules, requests and findings.
 
     The files that change are shown as a diff. What is changed or removed is copied into your data folder before.
     """
-    plugin = _plugin()
-    _change(
-        plugin, plugin.to_install(archives=not no_archive), dry_run=dry_run, nothing="it is installed already"
-    )
-    if not dry_run:
-        tell(f"{agent} loads it when it is started the next time. `autocompact status` shows what it does.")
+    known = _agent(agent)
+    plugin = _plugin(known)
+    changes = plugin.to_install(archives=not no_archive)
+    _change(plugin, changes, dry_run=dry_run, nothing="it is installed already")
+    if changes and not dry_run:
+        tell(f"{known.title} {known.then}. `autocompact status` shows what it does.")
 
 
-@click.command()
-@click.argument("agent", type=AGENT)
+@click.command(cls=AboutAgents)
+@agent_name
 @dry_run
 def uninstall(agent: str, *, dry_run: bool) -> None:
     """Remove the plugin for AGENT. What you added to its folder stays."""
-    plugin = _plugin()
+    plugin = _plugin(_agent(agent))
     _change(plugin, plugin.to_uninstall(), dry_run=dry_run, nothing=f"it is not installed for {agent}")
 
 
-@click.command()
-@click.argument("agent", type=AGENT, required=False)
-def status(agent: str | None) -> None:  # noqa: ARG001 - there is one so far
+@click.command(cls=AboutAgents)
+@click.argument("agent", metavar="[AGENT]", required=False)
+def status(agent: str | None) -> None:
     """Say which plugins are installed, and what they did at the last compactions."""
+    from autocompact.agents.known import AGENTS
     from autocompact.library.place import data_folder
 
-    plugin = _plugin()
-    state = "installed" if plugin.is_installed else "not installed"
-    if plugin.is_installed and not plugin.is_current:
-        state = (
-            "installed by another version, or changed: `autocompact install claude-code` brings it up to date"
-        )
-    click.echo(f"claude-code  {state}  ({plugin.folder})")
-    for name, receipt in _receipts(data_folder() / "agents" / "claude-code"):
-        click.echo(_told(name, receipt))
+    for each in [_agent(agent)] if agent else AGENTS.values():
+        click.echo(f"{each.name:<12} {_state(each)}")
+        for name, receipt in _receipts(data_folder() / "agents" / each.name):
+            click.echo(_told(name, receipt))
     log = data_folder() / "agents" / "hook.log"
     if log.exists():
         tell(f"Hooks failed: {len(log.read_text('utf-8').splitlines())} times, see {log}")
 
 
-def _plugin() -> Plugin:
-    from autocompact.agents.installing import claude_code_plugin
+def _agent(name: str) -> Agent:
+    from autocompact.agents.known import AGENTS
+
+    if name not in AGENTS:
+        raise click.BadParameter(
+            f"{name!r} is not known; known are {', '.join(map(repr, AGENTS))}", param_hint="'AGENT'"
+        )
+    return AGENTS[name]
+
+
+def _plugin(agent: Agent) -> Plugin | HooksFile:
+    """The agent's plugin; the command ends with the reason where it has none."""
+    from autocompact.agents.known import plugin_of
+    from autocompact.errors import InvalidInput
     from autocompact.library.place import data_folder
 
-    return claude_code_plugin(home=Path.home(), environment=dict(os.environ), data=data_folder())
+    if agent.instead:
+        raise InvalidInput(f"there is no plugin for {agent.title}: {agent.instead}")
+    return plugin_of(agent, home=Path.home(), environment=dict(os.environ), data=data_folder())
 
 
-def _change(plugin: Plugin, changes: list[Change], *, dry_run: bool, nothing: str) -> None:
+def _state(agent: Agent) -> str:
+    """One line on an agent: whether its plugin is installed, and where."""
+    from autocompact.errors import InvalidInput
+
+    if agent.instead:
+        return f"no plugin: {agent.instead}"
+    plugin = _plugin(agent)
+    try:
+        if not plugin.is_installed:
+            return f"not installed: it {agent.does}"
+        if plugin.is_current:
+            return f"installed  ({plugin.place})"
+    except InvalidInput as error:
+        return str(error)
+    return (
+        f"installed by another version, or changed: `autocompact install {agent.name}` brings it up to date"
+    )
+
+
+def _change(plugin: Plugin | HooksFile, changes: list[Change], *, dry_run: bool, nothing: str) -> None:
     for change in changes:
         click.echo(change.diff(), nl=False)
     if not changes:
@@ -96,12 +141,23 @@ def _receipts(folder: Path) -> list[tuple[str, Receipt]]:
 
 
 def _told(name: str, receipt: Receipt) -> str:
+    begun = f"{receipt.time}  {name[:8]}  {receipt.trigger}"
+    total = receipt.stated + receipt.referenced + receipt.missing
     rules = f"rules {receipt.rules_stated} of {receipt.rules}"
+    if receipt.way != "beside":
+        how = (
+            "took the place of the summary"
+            if receipt.way == "in place"
+            else "stand beside a summary that cannot be read"
+        )
+        return (
+            f"{begun}: {receipt.tokens:,} tokens {how}; they state {receipt.stated} of {total} ({rules}), "
+            f"{receipt.missing} missing ({receipt.seconds:.2f} s)"
+        )
     if receipt.rules_stated_after != receipt.rules_stated:
         rules += f", {receipt.rules_stated_after} with ours"
     wrong = f", {receipt.contradictions} contradicted" if receipt.contradictions else ""
     return (
-        f"{receipt.time}  {name[:8]}  {receipt.trigger}: the summary states {receipt.stated} of "
-        f"{receipt.stated + receipt.referenced + receipt.missing} ({rules}), {receipt.missing} missing{wrong}; "
+        f"{begun}: the summary states {receipt.stated} of {total} ({rules}), {receipt.missing} missing{wrong}; "
         f"{receipt.missing_after} missing with the {receipt.tokens:,} tokens put beside it ({receipt.seconds:.2f} s)"
     )

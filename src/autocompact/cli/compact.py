@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
@@ -15,11 +16,16 @@ from autocompact.cli.export import Format
 from autocompact.cli.models import chosen_model, model_options
 from autocompact.cli.running import run
 from autocompact.cli.sources import Source, check_out, deliver, fills_screen, opened, read_text
+from autocompact.cli.store import Where, ask, db_option, is_kept, namespace_option
 from autocompact.cli.terminal import progress, tell, width
 from autocompact.cli.values import count
+from autocompact.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from autocompact.compaction.record import Compaction
+    from autocompact.core.lookup import Lookup
     from autocompact.core.tokens import Counter
+    from autocompact.library import Library
     from autocompact.ports import Model
     from autocompact.recorded import Compacted, Options
     from autocompact.sessions import Session
@@ -109,6 +115,8 @@ class Wanted(Sizes):
     help="If the model fails, make the summary without it instead of giving up.",
 )
 @click.option("--preview", is_flag=True, help="Only say what would leave, what would stay and what it costs.")
+@db_option
+@namespace_option
 def compact(
     session: str,
     *,
@@ -122,12 +130,15 @@ def compact(
     base_url: str | None,
     api_key_env: str | None,
     fallback: str | None,
+    db: Path | None,
+    namespace: str,
     **sizes: Unpack[Sizes],
 ) -> None:
     """Compact SESSION: a report on stderr, the compacted context on stdout or in a file.
 
     SESSION is a recorded session, or - for stdin. It is only read. On a terminal only the report is shown: --out FILE
-    keeps the context, and a pipe shows it.
+    keeps the context, and a pipe shows it. The name of a kept conversation (`autocompact list`) compacts that one in its
+    store, where `autocompact undo` takes it back; of the options only --window, --focus and those of a model are for it.
 
     With --to, old tool outputs are masked first, and nothing is summarised if that is enough; --summary-tokens,
     --tail-tokens, --summary, --focus and a --pin TEXT ask for a summary.
@@ -137,6 +148,11 @@ def compact(
 
     text = read_text(summary) if summary else None
     asked = chosen_model(**summary_model({"model": model, "base_url": base_url, "api_key_env": api_key_env}))
+    if is_kept(session, db=db, namespace=namespace):
+        given = dict[str, object](sizes, summary=summary, pin=pin, out=out, preview=preview)
+        _refuse_for_kept({**given, "window": None, "fallback": fallback, "format": format != "markdown"})
+        tell(_compact_kept(session, asked, window=sizes["window"], focus=focus, db=db, namespace=namespace))
+        return
     with opened(session) as source:
         shown = out is None and format != "json" and fills_screen()
         out = None if out == STDOUT else out
@@ -150,10 +166,47 @@ def compact(
             deliver(export(compacted, format, source=source.path), None if preview else out)
     written = "" if preview or out is None else f"{out}{', in place of the file that was there' * replaced}"
     tell(report(compacted, source.name, preview=preview, written=written, width=width(sys.stderr)))
+    _tell_more(asked, shown=shown, preview=preview)
+
+
+def _tell_more(model: Model | None, *, shown: bool, preview: bool) -> None:
+    """Say how the context that was not shown is seen, and what a preview left out."""
     if shown and not preview:
         tell(_NEXT.format(command=shlex.join(["autocompact", *sys.argv[1:]])))
-    if asked and preview:
-        tell(f"This preview was made offline: without --preview {asked.name} is asked for the summary.")
+    if model and preview:
+        tell(f"This preview was made offline: without --preview {model.name} is asked for the summary.")
+
+
+def _refuse_for_kept(options: Mapping[str, object]) -> None:
+    """See to it that no option is given that is for session files.
+
+    Raises:
+        InvalidInput: one is.
+    """
+    given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value]
+    if given:
+        raise InvalidInput(
+            f"a kept conversation is compacted in its store: leave {' and '.join(given)} out, "
+            "or compact what `autocompact export` writes of it"
+        )
+
+
+def _compact_kept(
+    name: str, model: Model | None, *, window: int | None, focus: str, **where: Unpack[Where]
+) -> str:
+    from autocompact.cli import shelf
+    from autocompact.vocabulary import default_counter
+
+    async def work(books: Library) -> tuple[str, Compaction]:
+        try:
+            return await books.compact(
+                name, counter=default_counter(), window=window, model=model, focus=focus
+            )
+        finally:
+            if model is not None:
+                await model.aclose()
+
+    return shelf.compacted_text(*ask(work, what=f"Compacting {name}", **where))
 
 
 def compacted_from(
@@ -164,7 +217,7 @@ def compacted_from(
     from autocompact.recorded import Options, compact_session
     from autocompact.vocabulary import default_counter
 
-    wanted = Options(**options)
+    wanted = Options(**options, lookup=_lookup(source))
     with progress(f"Compacting {source.name}{f' with {model.name}' if model else ''}"):
         session = source.read()
         wanted = replace(wanted, window=window(wanted.window, session))
@@ -172,6 +225,15 @@ def compacted_from(
         if model is None:
             return compact_session(session, wanted, counter=counter, clock=SystemClock())
         return run(_asked(model, session, options=wanted, counter=counter, fallback=fallback))
+
+
+def _lookup(source: Source) -> Lookup:
+    """How whoever goes on from the compacted context opens the originals: from the session's file, where that stays."""
+    from autocompact.core.lookup import Lookup
+
+    # as it was typed: the same command gives the same bytes in every checkout
+    command = "" if source.is_copy else f"autocompact show {shlex.quote(f'{source.name}:m123')}"
+    return Lookup(tools=False, command=command)
 
 
 async def _asked(

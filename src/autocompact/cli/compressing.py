@@ -23,7 +23,7 @@ from autocompact.settings import (
 )
 from autocompact.upkeep import LAYERS, judge, run_upkeep
 from autocompact.upkeep.monthly import Month, write_report
-from autocompact.upkeep.place import FOLDER
+from autocompact.upkeep.place import project_of
 from autocompact.upkeep.session import Places, SessionPolicy, SessionRun, compact_session_now, newest_session
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def _session_told(done: SessionRun | None, *, dry_run: bool) -> Told:
         changes=done.changes,
         text=memory.session_text(done, dry_run=dry_run),
         members=memory.session_members(done),
-        summary=done.record.summary if done.record else "",
+        summary=done.summary,
     )
 
 
@@ -172,7 +172,7 @@ async def _closed(asked: Asked, settings: Settings) -> SessionRun | None:
     folder = asked.folder.absolute()
     places = Places(
         database=Path(database) if database else database_path(),
-        project=folder.parent if folder.name == FOLDER else None,
+        project=project_of(folder),
     )
     if asked.session == NEWEST and asked.if_any and await newest_session(places) is None:
         return None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter as Counted
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import click
 
 from autocompact.cli.charts import bar
 from autocompact.cli.defaults import window_source
 from autocompact.cli.terminal import visible
+from autocompact.compaction.record import Rung
 from autocompact.core.messages import Message
 from autocompact.core.plurals import plural
 from autocompact.core.redaction import find_secrets
@@ -25,13 +26,21 @@ _KINDS = {
     "request": "requests",
     "error": "errors",
     "todo": "plan items",
-    "running": "running",
+    "running": "background tasks",
     "change": "changes",
     "finding": "findings",
     "fact": "facts",
     "file": "files",
     "command": "commands",
     "identifier": "identifiers",
+}
+_DONE: Mapping[Rung, str] = {
+    "none": "nothing to gain",
+    "repair": "calls and results put in order",
+    "mask": "old tool outputs cut",
+    "summarise": "summarised",
+    "tighten": "summarised more tightly than asked for",
+    "floor": "cut down to what must stay",
 }
 
 
@@ -98,7 +107,7 @@ def _rows(compacted: Compacted, *, preview: bool, written: str) -> Iterator[tupl
     yield from _cautions(compacted)
     receipt = compacted.receipt
     by = f"{receipt.model} summary, " if compacted.record and compacted.summary else ""
-    yield "receipt", f"rung {receipt.rung}, {by}{receipt.seconds:.2f} s, counted with {receipt.counter}"
+    yield "receipt", f"{_DONE[receipt.rung]}, {by}{receipt.seconds:.2f} s, counted with {receipt.counter}"
     if preview:
         saved = receipt.tokens_before - receipt.tokens_after
         yield "cost", f"no model is asked; every later request carries {saved:,} tokens less"
@@ -119,6 +128,8 @@ def _reason(compacted: Compacted) -> str:
 def _changes(compacted: Compacted, *, preview: bool) -> Iterator[tuple[str, str]]:
     receipt = compacted.receipt
     yield "verbatim", _verbatim(compacted)
+    if (request := _last_request(compacted)) is not None and request.changed:
+        yield "cut", f"your last request ({reference(request.seq)}), to its head and tail"
     folded = _folded(compacted)
     if folded:
         tokens = compacted.log.counter.count(compacted.summary)
@@ -146,19 +157,24 @@ def _verbatim(compacted: Compacted) -> str:
     through = compacted.record.through_seq if compacted.record else 0
     own = [message for message in compacted.after.messages if message.seq]
     recent = [message for message in own if message.seq > through]
-    asked = [message for message in own if message.is_request]
+    asked = _last_request(compacted)
     tokens = sum(message_cost(message, compacted.log.counter).tokens for message in recent)
     told = (
         [f"{plural(len(recent), 'recent message')} ({_range(recent)}, {tokens:,} tokens)"] if recent else []
     )
-    if asked:
-        told.append(f"your last request ({reference(asked[-1].seq)})")
+    if asked is not None and not asked.changed:
+        told.append(f"your last request ({reference(asked.seq)})")
     if any(message.role == "system" for message in own):
         told.append("the system prompt")
     pinned = [reference(seq) for seq in sorted(compacted.goal.pins)]
     told += [f"pinned {', '.join(pinned)}"] if pinned else []
     told += [plural(len(compacted.goal.notes), "pinned text")] if compacted.goal.notes else []
     return "; ".join(told) or "nothing but the summary"
+
+
+def _last_request(compacted: Compacted) -> Message | None:
+    asked = [message for message in compacted.after.messages if message.seq and message.is_request]
+    return asked[-1] if asked else None
 
 
 def _folded(compacted: Compacted) -> list[Message]:

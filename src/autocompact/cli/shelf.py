@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import assert_never
@@ -259,6 +260,18 @@ def deleted_text(traces: Traces) -> str:
     entries = sum(each.entries + each.in_backups for each in traces.archives)
     archived = f", {plural(entries, 'archive entry', many='archive entries')}" if entries else ""
     return f"{_line(traces.key.conversation)}: deleted, {plural(traces.messages, 'message')}{archived}"
+
+
+def compacted_text(name: str, record: Compaction) -> str:
+    """What a compaction of a kept conversation did."""
+    receipt = record.receipt
+    tokens = f"{receipt.tokens_before:,} tokens became {receipt.tokens_after:,}"
+    kept = _line(name)
+    return (
+        f"{kept}: {tokens}, compaction {_line(record.id)}, {_line(receipt.model)} summary\n"
+        f"`autocompact show {shlex.quote(kept)} --context` shows what the model sees now, "
+        f"`autocompact undo {shlex.quote(kept)}` takes it back"
+    )
 
 
 def undone_text(undone: Undone) -> str:

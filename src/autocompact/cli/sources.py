@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO, TextIO, TypeVar
 from autocompact.cli.guard import drop_output, refusal
 from autocompact.cli.terminal import visible
 from autocompact.errors import InvalidInput, UnreadableSession
-from autocompact.files import replace_file
+from autocompact.files import make_folder, replace_file
 
 if TYPE_CHECKING:
     from autocompact.sessions import Session
@@ -27,10 +27,17 @@ STDIN = "-"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A session file: ``name`` for people, ``path`` to read it from (a copy of stdin or of a pipe)."""
+    """A session file.
+
+    Attributes:
+        name: for people.
+        path: to read it from.
+        is_copy: it is a copy of stdin or of a pipe, which goes after the command.
+    """
 
     name: str
     path: Path
+    is_copy: bool = False
 
     def read(self) -> Session:
         """The session.
@@ -73,7 +80,7 @@ def opened(session: str) -> Generator[Source]:
             raise UnreadableSession(
                 f"{name!r} cannot be copied to {folder!r}: {refusal(error)}, or set TMPDIR, or name a file"
             ) from error
-        yield Source(name=name, path=copy)
+        yield Source(name=name, path=copy, is_copy=True)
 
 
 def _stream(session: str) -> AbstractContextManager[BinaryIO]:
@@ -135,8 +142,9 @@ def check_out(out: Path | None, *, session: Path) -> None:
         return
     if out.is_dir():
         raise InvalidInput(f"--out {str(out)!r} is a folder: name a file in it")
-    if not out.absolute().parent.is_dir():
-        raise InvalidInput(f"--out {str(out)!r}: there is no folder {str(out.parent)!r}; make it first")
+    there = next(folder for folder in out.absolute().parents if folder.exists())
+    if not there.is_dir():
+        raise InvalidInput(f"--out {str(out)!r}: {str(there)!r} is no folder: choose another one")
     if out.exists() and session.exists() and out.samefile(session):
         raise InvalidInput(
             f"--out {str(out)!r} is the session itself, which is never overwritten: name another file"
@@ -144,7 +152,7 @@ def check_out(out: Path | None, *, session: Path) -> None:
 
 
 def deliver(content: Iterable[bytes], out: Path | None) -> None:
-    """Write ``content`` to ``out``, whole or not at all, or to stdout.
+    """Write ``content`` to ``out``, whole or not at all, or to stdout. Folders on the way to ``out`` are made.
 
     Raises:
         InvalidInput: ``out`` or stdout cannot be written.
@@ -154,6 +162,7 @@ def deliver(content: Iterable[bytes], out: Path | None) -> None:
         _to_stdout(content)
         return
     try:
+        make_folder(out.absolute().parent)
         replace_file(out, content)
     except OSError as error:
         raise InvalidInput(f"--out {str(out)!r} cannot be written: {refusal(error)}") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -26,6 +27,7 @@ T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., None])
 COUNT = count(least=1)
 FILE = click.Path(path_type=Path)
+_REFERENCE = re.compile(r"m?\d+")
 
 
 class Where(TypedDict):
@@ -63,19 +65,45 @@ def ask(
     *,
     what: str = "Reading",
     make: bool = False,
+    session: Path | None = None,
     **where: Unpack[Where],
 ) -> T:
-    """What ``question`` finds in the library that the options name; ``what`` is shown while it takes long."""
+    """What ``question`` finds in the library that the options name; ``what`` is shown while it takes long.
+
+    With a ``session`` it is asked of that file alone, as a conversation called as its path: nothing is stored.
+    """
     from autocompact import library
 
-    file = database(where["db"])
-
     async def work() -> T:
+        if session is not None:
+            return await question(await library.session_library(session, namespace=where["namespace"]))
         async with library.opened(file, namespace=where["namespace"], make=make) as books:
             return await question(books)
 
+    file = database(where["db"])
+
     with progress(what):
         return run(work())
+
+
+def is_kept(name: str, **where: Unpack[Where]) -> bool:
+    """True if ``name`` is that of a kept conversation, or the beginning of one, and no file's."""
+    if name == STDIN or Path(name).exists():
+        return False
+    try:
+        ask(lambda books: books.find(name), **where)
+    except (InvalidInput, StoreError):
+        return False
+    return True
+
+
+def session_file(name: str | None) -> Path | None:
+    """The session file that ``name`` is the path of, with or without a reference to a message (``:m12``) behind it."""
+    if name is None:
+        return None
+    before, _, last = name.rpartition(":")
+    path = Path(before if before and _REFERENCE.fullmatch(last) else name)
+    return path if path.is_file() else None
 
 
 @click.command("list")
@@ -115,7 +143,8 @@ def show(
     """Show the messages of a conversation, whatever was compacted since; secrets are replaced by what they are.
 
     NAME is its name, the beginning of its name, or one message of it as `autocompact search` prints it: NAME:m12.
-    Without one it is the conversation that was last used.
+    Without one it is the conversation that was last used. The path of a recorded session shows that one, SESSION:m12 one
+    message of it.
     """
     from autocompact.cli import shelf
     from autocompact.core.redacted import without_secrets
@@ -125,7 +154,11 @@ def show(
             raise InvalidInput("--context shows all that the model sees: leave --from and --through out")
         _show_context(name, reveal=reveal, as_json=as_json, **where)
         return
-    excerpt = ask(lambda books: books.excerpt(name, from_seq=from_seq, through_seq=through_seq), **where)
+    excerpt = ask(
+        lambda books: books.excerpt(name, from_seq=from_seq, through_seq=through_seq),
+        session=session_file(name),
+        **where,
+    )
     _tell_chosen(name, excerpt.info.key.conversation)
     if not reveal:
         excerpt = replace(excerpt, messages=tuple(map(without_secrets, excerpt.messages)))
@@ -140,7 +173,9 @@ def _show_context(name: str | None, *, reveal: bool, as_json: bool, **where: Unp
     from autocompact.core.redacted import without_secrets
 
     counter = _counter()
-    info, context = ask(lambda books: books.context(name, counter=counter), **where)
+    info, context = ask(
+        lambda books: books.context(name, counter=counter), session=session_file(name), **where
+    )
     _tell_chosen(name, info.key.conversation)
     if not reveal:
         context = replace(context, messages=[without_secrets(message) for message in context.messages])
@@ -216,7 +251,7 @@ def _taken(
 
 @click.command()
 @click.argument("query")
-@click.option("--conversation", metavar="NAME", help="Search only this one.")
+@click.option("--conversation", metavar="NAME", help="Search only this one, or this session file.")
 @click.option(
     "-k",
     "most",
@@ -239,7 +274,11 @@ def search(
     from autocompact.cli import shelf
     from autocompact.recall import doubt
 
-    found = ask(lambda books: books.search(query, name=conversation, k=most, reveal=reveal), **where)
+    found = ask(
+        lambda books: books.search(query, name=conversation, k=most, reveal=reveal),
+        session=session_file(conversation),
+        **where,
+    )
     if as_json:
         deliver([shelf.found_document(found)], None)
     elif found:

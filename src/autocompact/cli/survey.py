@@ -89,7 +89,7 @@ def _head(inspection: Inspection, name: str) -> Iterator[str]:
     if last is None:
         yield f"The context takes {tokens:,} of {where}, {tokens / window:.0%}; {counted}."
     else:
-        yield f"The last request took {last:,} of {where}, {last / window:.0%}, as the provider reported."
+        yield f"The last request and its reply took {last:,} of {where}, {last / window:.0%}, as the provider reported."
         if last > tokens:
             yield (
                 f"Of these, {tokens:,} are in the log, {counted}; {last - tokens:,} are outside of it (system prompt, "

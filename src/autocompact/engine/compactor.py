@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from autocompact.engine.accepted import check_name
-from autocompact.engine.conversation import Conversation
+from autocompact.engine.conversation import Conversation, load_conversation
 from autocompact.engine.deletion import delete_conversation
 from autocompact.engine.shared import Shared
 from autocompact.ports import Key
@@ -42,7 +42,7 @@ class Compactor(Shared):
         self.check_open()
         check_name(conversation_id, of="a conversation")
         check_name(namespace, of="a namespace")
-        return await Conversation.load(self, Key(conversation=conversation_id, namespace=namespace))
+        return await load_conversation(self, Key(conversation=conversation_id, namespace=namespace))
 
     async def delete(self, conversation_id: str, *, namespace: str = "default") -> bool:
         """Delete a conversation everywhere: log, compactions, search index, and its entries in memory folders.

@@ -1,137 +1,125 @@
-"""One conversation in use: a thin shell over its log and state, and the services that compact it.
+"""One conversation in use: its log, its context, and the compactions that keep the context within the window.
 
-The per-turn path touches only what is new: `append` stores and measures the message, `usage` and `decide` read
-running sums, `ready` hands out the context. What takes longer happens in `autocompact.engine.execution`.
+The per-turn path touches only what is new: `append` stores and measures the message, `usage` reads running sums,
+`ready` hands out the context. What takes longer happens in `autocompact.engine.execution`.
 
     replica      log, state and lock; the only one that writes them
-    situation    decides, from the state of one moment
+    decisions    what to do next, from the state of one moment
+    fitting      makes the next request fit
     execution    makes a compaction and activates it
     preparation  has one made in the background
     records      undo, restore, compare, pin
+    following    makes the log equal to a list that the caller keeps
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from typing import Any
 
-from autocompact.compaction.goal import Goal
-from autocompact.compaction.record import Compaction, Trigger
-from autocompact.compaction.transcript import Context, Transcript
-from autocompact.core.budget import Compact, Continue, Decision, Prepare, Pressure, Refuse
-from autocompact.core.lookup import Lookup
+from autocompact.compaction.transcript import Context
 from autocompact.core.messages import Dialect, Message, Role, Text, Usage
-from autocompact.core.tokens import Cost, breakdown
 from autocompact.core.usage import Load, Reading
 from autocompact.core.validity import check_message
 from autocompact.engine.accepted import check_name
 from autocompact.engine.background import Background
+from autocompact.engine.decisions import Decisions
 from autocompact.engine.execution import Execution
-from autocompact.engine.following import LARGE_JSON, Following
-from autocompact.engine.meter import Meter
+from autocompact.engine.fitting import Fitting
+from autocompact.engine.following import Following
 from autocompact.engine.preparation import Preparation
 from autocompact.engine.records import Records
-from autocompact.engine.replica import TRIES, Replica
+from autocompact.engine.replica import Replica
 from autocompact.engine.shared import Shared
-from autocompact.engine.situation import NO_COST, Situation
-from autocompact.engine.state import ConversationState
 from autocompact.engine.work import CompactionResult
-from autocompact.errors import (
-    AutocompactError,
-    Conflict,
-    IncompressibleContext,
-    ModelOverflow,
-    log_data,
-)
-from autocompact.off_loop import off_loop, off_loop_if
+from autocompact.errors import AutocompactError, IncompressibleContext, ModelOverflow
 from autocompact.ports import Key, ModelReply
 from autocompact.stores.fork import copy_conversation
-from autocompact.wire import check_raw, from_mapping, parse_message, plain_messages
+from autocompact.wire import check_raw, from_mapping, plain_messages
 from autocompact.wire.items import Items, reported_usage, system_text, tools_json
-from autocompact.wire.json import check as check_json
 
-SMALLER = 0.75
-"""Share of a request that was refused as too large, or of the limit, that the next one may take."""
 
-_NO_PINS = frozenset[int]()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Internals:
+    """What a conversation is made of, for programs that are built on the engine, as the gateway and the chat page are.
 
-log = logging.getLogger("autocompact")
+    Not covered by the stability promise: names here may change in any release.
+
+    Attributes:
+        replica: log, state and lock, and what conversations share.
+        decisions: what to do next: `decide`, goals.
+        fitting: `shrink`, for a request that was refused as too large.
+        execution: makes and activates compactions; `recount`.
+        preparation: prepares them.
+        background: where they are prepared; `wait_idle`.
+        following: `record`, for a caller's list that no model call follows.
+    """
+
+    replica: Replica
+    decisions: Decisions
+    fitting: Fitting
+    execution: Execution
+    preparation: Preparation
+    background: Background
+    following: Following
+
+    @classmethod
+    def of(cls, shared: Shared, key: Key) -> Internals:
+        """The parts of the conversation of that key, put together."""
+        replica, background = Replica(shared, key), Background()
+        execution = Execution(replica, background=background)
+        decisions = Decisions(replica, background=background)
+        preparation = Preparation(replica, execution=execution, background=background)
+        fitting = Fitting(
+            replica,
+            decisions=decisions,
+            execution=execution,
+            preparation=preparation,
+            background=background,
+        )
+        return cls(
+            replica=replica,
+            decisions=decisions,
+            fitting=fitting,
+            execution=execution,
+            preparation=preparation,
+            background=background,
+            following=Following(replica),
+        )
 
 
 class Conversation:
     """One conversation. Make it with `Compactor.open`; call its methods from one event loop.
 
     Attributes:
-        key: which one.
-        records: the compactions of this conversation: preview, undo, restore, compare, pin.
-        background: where compactions are prepared.
-        preparation: prepares them.
+        records: the compactions of this conversation: the active one, preview, undo, restore, compare, pin.
+        internals: what it is made of; not covered by the stability promise.
     """
 
     def __init__(self, shared: Shared, key: Key) -> None:
-        self.key = key
-        self.background = Background()
-        self._replica = Replica(shared, key)
-        self._execution = Execution(self._replica, background=self.background)
-        self.preparation = Preparation(self._replica, execution=self._execution, background=self.background)
-        self.records = Records(self._replica, execution=self._execution, manual_goal=self.manual_goal)
-        self._following = Following(self._replica)
+        self.internals = parts = Internals.of(shared, key)
+        self._replica = parts.replica
+        self.records = Records(
+            parts.replica, execution=parts.execution, manual_goal=parts.decisions.manual_goal
+        )
+        self._following = parts.following
 
-    @classmethod
-    async def load(cls, shared: Shared, key: Key) -> Self:
-        """The conversation as the store holds it."""
-        conversation = cls(shared, key)
-        await conversation.reload()
-        return conversation
-
-    async def fork(self, conversation_id: str, *, through_seq: int | None = None) -> Self:
+    async def fork(self, conversation_id: str, *, through_seq: int | None = None) -> Conversation:
         """A new conversation with the same log up to ``through_seq`` (default: all), and its compaction if that fits.
 
         Raises:
             InvalidInput: the name is taken, or is no name.
         """
-        self.shared.check_open()
+        source, shared = self._replica, self._replica.shared
+        shared.check_open()
         check_name(conversation_id, of="a conversation")
-        target = replace(self.key, conversation=conversation_id)
-        await copy_conversation(self.shared.store, self.key, target=target, through_seq=through_seq)
-        fork = await self.load(self.shared, target)
-        pins = tuple(seq for seq in self.state.pins if seq <= len(fork))
-        await fork.records.keep(pins, notes=self.state.notes)
+        target = replace(source.key, conversation=conversation_id)
+        await copy_conversation(shared.store, source.key, target=target, through_seq=through_seq)
+        fork = await load_conversation(shared, target)
+        pins = tuple(seq for seq in source.state.pins if seq <= len(fork))
+        await fork.records.keep(pins, notes=source.state.notes)
         return fork
-
-    @property
-    def shared(self) -> Shared:
-        """Store, models, mode and clock, which it shares with others; may be exchanged for another one's."""
-        return self._replica.shared
-
-    @shared.setter
-    def shared(self, shared: Shared) -> None:
-        self._replica.shared = shared
-
-    @property
-    def state(self) -> ConversationState:
-        """What is known beside the log, as a frozen value."""
-        return self._replica.state
-
-    @property
-    def meter(self) -> Meter:
-        """How full the context is, and what the requests carry besides the messages."""
-        return self._replica.state.meter
-
-    @property
-    def transcript(self) -> Transcript:
-        """The log, as far as a context needs it. It may be read, and grows as messages are appended."""
-        return self._replica.transcript
-
-    async def reload(self) -> None:
-        """Take over what the store holds now."""
-        await self._replica.reload()
-
-    async def sync(self) -> None:
-        """Take over what another program changed; the context is folded anew only if that concerns it."""
-        await self._replica.sync()
 
     # The log
 
@@ -158,30 +146,11 @@ class Conversation:
         Raises:
             Conflict: the log does not end at ``after``.
         """
-        self.shared.check_open()
+        self._replica.shared.check_open()
         messages = tuple(messages)
         for message in messages:
             check_message(message)
         return await self._replica.extend(messages, after=after, check=check_raw)
-
-    async def extend_raw(
-        self, raws: Sequence[bytes], *, dialect: Dialect, after: int | None = None
-    ) -> tuple[Message, ...]:
-        """Add messages that came as the JSON of a provider's API; otherwise as `extend`.
-
-        Raises:
-            InvalidRequest: one of them is not what the API describes; the log is as it was.
-        """
-        self.shared.check_open()
-
-        def parsed() -> tuple[Message, ...]:
-            for raw in raws:
-                check_json(raw, path="message")
-            return tuple(parse_message(raw, seq=seq, dialect=dialect) for seq, raw in enumerate(raws, first))
-
-        first = (len(self) if after is None else after) + 1
-        messages = await off_loop_if(sum(map(len, raws)) > LARGE_JSON, parsed)
-        return await self._replica.extend(messages, after=after, check=None)
 
     async def add(
         self, message: Mapping[str, object], *, dialect: Dialect = "openai_chat", usage: Usage | None = None
@@ -223,15 +192,15 @@ class Conversation:
             IncompressibleContext: the context does not fit and cannot be made to; see `ready`.
             StoreError: what is new could not be stored.
         """
-        self.shared.check_open()
+        self._replica.shared.check_open()
         items, following = Items(messages, dialect=dialect), self._following
         schemas, prompt = tools_json(tools), system_text(system, dialect=dialect)
         async with following.lock:
             following.use(dialect)
             followed = await following.take_over(items)
-            self.use_tools(schemas, system=prompt)
+            self._replica.use_tools(schemas, system=prompt)
             context = await self.ready()
-            following.sent, following.usage = self.next_load(), None
+            following.sent = self._replica.load()
             return items.shown(
                 context.messages, standing=context.standing, place=followed.place, renderer=following.renderer
             )
@@ -270,21 +239,6 @@ class Conversation:
 
     # The context and its weight
 
-    @property
-    def active(self) -> Compaction | None:
-        """The active compaction."""
-        return self._replica.active
-
-    @property
-    def active_id(self) -> str:
-        """Its id, "" if there is none."""
-        return self._replica.active_id
-
-    @property
-    def prepared(self) -> Compaction | None:
-        """The compaction that was prepared and waits for the threshold."""
-        return self._replica.state.prepared
-
     def context(self, *, closed: bool = False) -> Context:
         """What the model is sent now. See `autocompact.compaction.transcript.View.context`."""
         return self._replica.context(closed=closed)
@@ -297,215 +251,54 @@ class Conversation:
         """
         return plain_messages(self.context().messages, dialect=dialect)
 
-    def cost(self) -> Cost:
-        """What the next request weighs by our own count, overhead included."""
-        return self._replica.cost()
-
-    def next_load(self) -> Load:
-        """The next request as the meter reads it; give it back with the usage that is reported for it (`report`)."""
-        return self._replica.load()
-
-    def use_tools(self, tools: bytes | None, *, system: str = "") -> None:
-        """Say what every request carries besides the messages: tool schemas as raw JSON, a system prompt."""
-        self._replica.use_tools(tools, system=system)
-
-    @property
-    def lookup(self) -> Lookup:
-        """How the model opens what left the context."""
-        return self.transcript.lookup
-
-    def use_lookup(self, lookup: Lookup) -> None:
-        """Word summary and masks for a model that opens what left the context in this way."""
-        self._replica.use_lookup(lookup)
-
-    @property
-    def caches_for_an_hour(self) -> bool | None:
-        """True if the requests ask the provider to hold what they mark for an hour; None while nobody looked."""
-        return self.state.hour_cache
-
-    @caches_for_an_hour.setter
-    def caches_for_an_hour(self, held: bool | None) -> None:
-        self._replica.use_hour_cache(held)
-
     def usage(self) -> Reading:
         """How full the context is: the figure of the meter and of the trigger. O(new)."""
-        return self.meter.read(self.next_load())
+        return self._replica.state.meter.read(self._replica.load())
 
     def report(self, usage: Usage, *, sent: Load | None = None) -> None:
         """Take over what the provider reported, where no message brings it.
 
         Args:
             usage: its figures.
-            sent: the request, as `next_load` gave it then; None is the context as it is now.
+            sent: the request, as `internals.replica.load` gave it then; None is the context as it is now.
         """
         self._replica.observe_usage(usage, sent=sent)
 
-    async def recount(self) -> int:
-        """The exact tokens of the context, as the model's provider counts them; the meter goes by it from now on.
-
-        Raises:
-            ModelError: the provider did not answer, or there is no model.
-        """
-        return await self._execution.recount()
-
-    def sent(self) -> tuple[Message, ...]:
-        """The context with the system prompt that stands outside of the log."""
-        return (*self.shared.outside(self.meter.system), *self.context().messages)
-
-    @property
-    def fixed(self) -> int:
-        """Metered tokens that every request carries, whatever is compacted: tool schemas, system prompt."""
-        return self._replica.fixed
-
-    @property
-    def is_cold(self) -> bool:
-        """True if the provider's cache has dropped the context; not asked where the policy makes no difference."""
-        return self._situation().is_cold
-
-    def shows(self, seq: int) -> bool:
-        """True if message ``seq`` is part of the context."""
-        return self._replica.shows(seq)
-
-    def breakdown(self) -> dict[str, int]:
-        """Tokens by what fills the context, for the meter and for errors."""
-        messages, overhead = self.context().messages, self.meter.overhead
-        return breakdown(messages, tools=overhead.tokens, counter=self.shared.counter)
-
-    # Decisions
-
-    def _situation(self) -> Situation:
-        """What decisions are made from, as it is now."""
-        replica = self._replica
-        state, shared = replica.state, replica.shared
-        sent_at, cost = state.sent_at, replica.cost()
-        return Situation(
-            state=state,
-            mode=shared.mode,
-            budget=shared.budget,
-            rates=shared.rates,
-            model=shared.model_name,
-            context=replica.active_id,
-            cost=cost,
-            used=replica.used_by(cost),
-            prompt_tokens=replica.prompt_tokens,
-            busy=self.preparation.busy,
-            waits=state.prepared is None and shared.has_summary_model,
-            idle_seconds=None if sent_at is None else shared.clock.monotonic() - sent_at,
-            pins=frozenset(filter(replica.shows, state.pins)) if state.pins else _NO_PINS,
-        )
-
     def should_compact(self) -> bool:
         """True if the threshold is reached; a compaction resets it."""
-        return isinstance(self.decide(), Compact)
-
-    def decide(self, *, more: Cost = NO_COST) -> Decision:
-        """What to do before the next model call.
-
-        Args:
-            more: what would come to the context, for asking beforehand; its tokens as the meter counts.
-        """
-        return self._situation().decide(more=more)
-
-    def goal(self, target: int, *, trigger: Trigger, summarise: bool = False) -> Goal:
-        """What a compaction of this conversation has to reach. See `Situation.goal`."""
-        return self._situation().goal(target, trigger=trigger, summarise=summarise)
-
-    def manual_goal(self, focus: str = "") -> Goal:
-        """What a compaction has to reach that the user asks for."""
-        return self._situation().manual_goal(focus)
+        return self.internals.decisions.should_compact()
 
     # Compaction
 
-    async def ready(self) -> Context:
+    async def ready(
+        self, *, tools: Sequence[object] | bytes | None = None, system: str | None = None
+    ) -> Context:
         """The context for the next model call, compacted first where that is due. Call it before each one.
 
         From the threshold on it waits for a compaction that is being prepared; one that is prepared without a model is
         waited for by the next call. A compaction that fails leaves the context as it was, unless the request would not
         fit: then the steps of the ladder that need no model act.
 
+        Args:
+            tools: the tool schemas that the request carries. They count, and the request for a summary repeats them, so
+                that the provider's prompt cache hits. None: as it was said last.
+            system: the same for a system prompt that is not in the log.
+
         Raises:
             IncompressibleContext: what must stay does not fit, nothing can be gained, or the policy forbids to
                 compact. A context that does not fit is never handed out.
             StoreError: the request would not fit, and the compaction could not be stored.
         """
-        self.shared.check_open()
-        await self.background.join()
-        situation = self._situation()
-        self._replica.observe_used(situation.used.tokens)
-        match decision := situation.decide():
-            case Continue():
-                pass
-            case Prepare():
-                self.preparation.start(situation.background_goal(decision))
-            case Compact():
-                await self._make_room()
-            case Refuse():
-                raise await self._refusal(decision.pressure)
-        return self._replica.hand_out()
-
-    async def _make_room(self) -> None:
-        """Compact until nothing is due; where the request would not fit, until it fits.
-
-        Raises:
-            IncompressibleContext: the request does not fit, whatever is done.
-        """
-        tries = TRIES
-        while isinstance(decision := await self._due(), Compact) and tries:
-            tries -= 1
-            must_fit = decision.trigger == "overflow"
-            try:
-                await self._compact_for(decision)
-            except Conflict:
-                if must_fit and not tries:
-                    raise
-            except AutocompactError as error:
-                log.warning("an automatic compaction failed", extra=log_data(error))
-                if must_fit:
-                    raise
-                return
-            else:
-                break
-        decision = self.decide()
-        if decision.pressure.overflows:
-            raise await self._refusal(decision.pressure)
-
-    async def _due(self) -> Decision:
-        """What to do once no preparation runs: from the threshold on, its compaction is the one that is due."""
-        await self.background.wait_idle()
-        return self.decide()
-
-    async def _compact_for(self, decision: Compact) -> None:
-        if await self.preparation.activate():
-            return
-        must_fit, pressure = decision.trigger == "overflow", decision.pressure
-        try:
-            record = await self._execution.run(
-                lambda: self.goal(
-                    decision.target, trigger=decision.trigger, summarise=pressure.kind != "tokens"
-                ),
-                model_free=decision.model_free,
-                must_fit=must_fit,
-            )
-            if record is None and must_fit:  # by our own count it fits, by the meter it does not
-                await self.shrink()
-        except IncompressibleContext as error:
-            if pressure.kind == "tokens":
-                raise
-            raise await self._refusal(pressure) from error
-
-    async def _refusal(self, pressure: Pressure) -> IncompressibleContext:
-        """That the context does not fit, with figures in the unit that is short."""
-        overhead = getattr(self.meter.overhead, pressure.kind)
-        counter, kind = self.shared.counter, pressure.kind
-        messages = tuple(self.context().messages)
-        parts = await off_loop(lambda: breakdown(messages, tools=overhead, counter=counter, unit=kind))
-        if kind != "tokens":
-            return IncompressibleContext(parts, limit=pressure.limit, unit=kind)
-        limit = self.meter.to_estimate(pressure.limit, model=self.shared.model_name)
-        return self._replica.refusal(parts, limit=limit, used=pressure.used)
+        if tools is not None or system is not None:
+            meter = self._replica.state.meter
+            schemas = meter.tools if tools is None else tools_json(tools)
+            self._replica.use_tools(schemas, system=meter.system if system is None else system)
+        return await self.internals.fitting.ready()
 
     async def attempt(self, call: Callable[[Context], Awaitable[ModelReply]]) -> ModelReply:
         """Make room, call the model, and if it says that the request is too large, compact without it and retry once.
+
+        Tools and a system prompt outside of the log are those that `ready` was told of last.
 
         Raises:
             ModelError: what ``call`` raised, the second time, or for another reason, or where nothing can be gained.
@@ -513,49 +306,41 @@ class Conversation:
         try:
             return await call(await self.ready())
         except ModelOverflow as overflow:
-            await self.background.wait_idle()
+            await self.internals.background.wait_idle()
             try:
-                shrunk = await self.shrink()
+                shrunk = await self.internals.fitting.shrink()
             except IncompressibleContext as error:
                 raise overflow from error
             if not shrunk:
                 raise
         return await call(self.context())
 
-    async def shrink(self, share: float = SMALLER) -> bool:
-        """Compact without a model, as after a request that was refused as too large; False if nothing can be gained.
-
-        Args:
-            share: of the context as it is, or of the limit, that the context may take afterwards.
-
-        Raises:
-            IncompressibleContext: what must stay does not fit.
-            AutocompactError: it failed, and nothing has changed.
-        """
-        record = await self._execution.run(
-            lambda: self._situation().smaller_goal(share), model_free=True, must_fit=True
-        )
-        return record is not None
-
     async def compact(self, focus: str = "") -> CompactionResult:
         """Compact now, because somebody asks for it.
 
         One that is asked for while another one runs fails; it is not queued. An empty conversation is left alone.
         """
+        execution = self.internals.execution
         try:
-            self.shared.check_open()
-            record = await self._execution.run(
-                lambda: self.manual_goal(focus), model_free=False, must_fit=False
+            self._replica.shared.check_open()
+            record = await execution.run(
+                lambda: self.internals.decisions.manual_goal(focus), model_free=False, must_fit=False
             )
         except AutocompactError as error:
             return CompactionResult(success=False, message=str(error), summary=self._summary, error=error)
         if record is None:
-            return CompactionResult(
-                success=False, message=self._execution.no_op_reason, summary=self._summary
-            )
+            return CompactionResult(success=False, message=execution.no_op_reason, summary=self._summary)
         said = f"{record.receipt.tokens_before:,} tokens became {record.receipt.tokens_after:,}"
         return CompactionResult(success=True, message=said, summary=record.summary, record=record)
 
     @property
     def _summary(self) -> str:
-        return self.active.summary if self.active else ""
+        active = self._replica.active
+        return active.summary if active else ""
+
+
+async def load_conversation(shared: Shared, key: Key) -> Conversation:
+    """The conversation as the store holds it, an empty one if there is none."""
+    conversation = Conversation(shared, key)
+    await conversation.internals.replica.reload()
+    return conversation

@@ -100,14 +100,17 @@ class Execution:
         return record
 
     async def recount(self) -> int:
-        """See `Conversation.recount`."""
+        """The exact tokens of the context, as the model's provider counts them; the meter goes by it from now on.
+
+        Raises:
+            ModelError: the provider did not answer, or there is no model.
+        """
         replica = self._replica
         shared, meter = replica.shared, replica.state.meter
         if shared.model is None:
             raise ModelError("no model counts this conversation: give the compactor one")
         load = replica.load()
-        sent = (*shared.outside(meter.system), *replica.context().messages)
-        tokens = await GuardedModel(shared.model).count(sent, tools=meter.tools)
+        tokens = await GuardedModel(shared.model).count(replica.sent(), tools=meter.tools)
         replica.observe_usage(Usage(prompt=tokens), sent=load)
         return tokens
 

@@ -22,9 +22,10 @@ from autocompact.core.validity import check_message
 from autocompact.engine.replica import TRIES, Replica
 from autocompact.errors import Conflict
 from autocompact.off_loop import off_loop_if
-from autocompact.wire import Renderer, check_raw, render_message
+from autocompact.wire import Renderer, check_raw, parse_message, render_message
 from autocompact.wire.canonical import says_the_same
 from autocompact.wire.items import Items
+from autocompact.wire.json import check as check_json
 
 LARGE_JSON = 100_000
 """Bytes of messages that are parsed on the loop at most, which takes 1 ms."""
@@ -159,8 +160,24 @@ class Following:
                 self.followed = None
             else:
                 self.followed = todo.followed(followed, items.raws)
+                self.usage = None if new else self.usage
                 self.rewrites = replica.state.rewrites
                 return self.followed
+
+    async def record(self, messages: Sequence[object], *, dialect: Dialect = "openai_chat") -> None:
+        """Make the log equal to a list that the caller keeps, where no model call follows; as `Conversation.follow`.
+
+        An answer that ends a turn is stored so. Nothing is decided and nothing compacted.
+
+        Raises:
+            InvalidInput: the list, or one of its new items, is not what the API describes; nothing was stored.
+            StoreError: what is new could not be stored.
+        """
+        self._replica.shared.check_open()
+        items = Items(messages, dialect=dialect)
+        async with self.lock:
+            self.use(dialect)
+            await self.take_over(items)
 
     def _added(self, items: Items, todo: Change) -> tuple[Message, ...]:
         """The messages to append; the first reply among them brings the usage that was reported for it.
@@ -172,6 +189,33 @@ class Following:
         if new and todo.replaces is not None:
             new = (replace(new[0], replaces=todo.replaces), *new[1:])
         return _with_usage(new, self.usage)
+
+
+async def extend_raw(
+    replica: Replica, raws: Sequence[bytes], *, dialect: Dialect, after: int
+) -> tuple[Message, ...]:
+    """Add messages that came as the JSON of a provider's API to the end of the log, all or none.
+
+    Args:
+        replica: the conversation's log and state.
+        raws: the JSON of each.
+        dialect: the API.
+        after: ``seq`` of the message that they have to follow directly.
+
+    Raises:
+        InvalidRequest: one of them is not what the API describes; the log is as it was.
+        Conflict: the log does not end at ``after``.
+        StoreError: they could not be stored; the log is as it was.
+    """
+    replica.shared.check_open()
+
+    def parsed() -> tuple[Message, ...]:
+        for raw in raws:
+            check_json(raw, path="message")
+        return tuple(parse_message(raw, seq=seq, dialect=dialect) for seq, raw in enumerate(raws, after + 1))
+
+    messages = await off_loop_if(sum(map(len, raws)) > LARGE_JSON, parsed)
+    return await replica.extend(messages, after=after, check=None)
 
 
 def _with_usage(messages: Sequence[Message], usage: Usage | None) -> tuple[Message, ...]:

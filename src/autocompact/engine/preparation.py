@@ -35,11 +35,6 @@ class Preparation:
         self._execution = execution
         self._background = background
 
-    @property
-    def busy(self) -> bool:
-        """True while a compaction is being made, or is prepared."""
-        return self._background.running or self._replica.state.prepared is not None
-
     def start(self, goal: Goal) -> None:
         """Make one for the log as it is now, in the background, unless one is being made."""
         if self._background.running:

@@ -52,6 +52,26 @@ class Records:
         self._execution = execution
         self._manual_goal = manual_goal
 
+    @property
+    def active(self) -> Compaction | None:
+        """The active compaction."""
+        return self._replica.active
+
+    @property
+    def prepared(self) -> Compaction | None:
+        """The compaction that was prepared and waits for the threshold."""
+        return self._replica.state.prepared
+
+    @property
+    def pins(self) -> tuple[int, ...]:
+        """The pinned messages, by ``seq``."""
+        return self._replica.state.pins
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The pinned texts."""
+        return self._replica.state.notes
+
     async def all(self) -> tuple[Compaction, ...]:
         """Every record, oldest first, undone ones included: nothing is ever removed (audit)."""
         return await self._replica.shared.store.compactions(self._replica.key)

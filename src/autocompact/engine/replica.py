@@ -85,6 +85,10 @@ class Replica:
         """What the model is sent now. See `autocompact.compaction.transcript.View.context`."""
         return self._view.context(closed=closed)
 
+    def sent(self) -> tuple[Message, ...]:
+        """The context with the system prompt that stands outside of the log."""
+        return (*self.shared.outside(self._state.meter.system), *self.context().messages)
+
     def cost(self) -> Cost:
         """What the next request weighs by our own count, overhead included."""
         return self._view.context().cost + self._state.meter.overhead
@@ -333,7 +337,7 @@ class Replica:
 
     # Usage
 
-    def use_tools(self, tools: bytes | None, *, system: str) -> None:
+    def use_tools(self, tools: bytes | None, *, system: str = "") -> None:
         """Set what every request carries besides the messages: tool schemas as raw JSON, a system prompt."""
         before = self.state.meter
         self._state = self.state.with_overhead(tools, system=system, counter=self.shared.counter)

@@ -17,6 +17,7 @@ from weakref import WeakValueDictionary
 
 from autocompact.core.messages import Message
 from autocompact.engine import Compactor, Conversation
+from autocompact.engine.following import extend_raw
 from autocompact.errors import Conflict, StoreUnavailable
 from autocompact.gateway.chain import Known, chain, common, seed
 from autocompact.gateway.native import holds_compaction
@@ -90,7 +91,8 @@ class Incoming:
     async def append_to(self, conversation: Conversation, *, after: int) -> None:
         """Append the messages after the first ``after`` to a log, without cache marks."""
         raws = tuple(map(without_marks, self.raws[after:]))
-        await conversation.extend_raw(raws, dialect=self.request.dialect, after=after)
+        replica = conversation.internals.replica
+        await extend_raw(replica, raws, dialect=self.request.dialect, after=after)
 
     def key(self, root: bytes, number: int) -> Key:
         """The name of a conversation that begins as this request does."""
@@ -119,7 +121,10 @@ class Conversations:
     def earlier(self, namespace: str) -> Iterator[EarlierRequest]:
         """The last requests of a namespace's conversations, the latest first: the next one goes on from one of them."""
         for kept in self.known.newest():
-            if kept.last_request is not None and kept.conversation.key.namespace == namespace:
+            if (
+                kept.last_request is not None
+                and kept.conversation.internals.replica.key.namespace == namespace
+            ):
                 yield kept.last_request
 
     async def incoming(self, request: Request, *, namespace: str) -> Incoming:
@@ -179,7 +184,7 @@ class Conversations:
     async def _opened(self, incoming: Incoming, *, compactor: Compactor) -> Kept | None:
         """One from the store, a branch of another one, or a new one; None if another program just began one like it."""
         found = self.known.find(incoming.digests)
-        source, shared = (found[0].conversation.key, found[1]) if found else (None, 0)
+        source, shared = (found[0].conversation.internals.replica.key, found[1]) if found else (None, 0)
         digests: Sequence[bytes] = ()
         siblings = await self._stored(incoming) if shared <= 1 else None
         for key, stored in siblings or ():
@@ -247,7 +252,7 @@ class Conversations:
         length = len(kept.digests)
         if kept.gone or not _leads_to(kept.digests, incoming.digests):
             return False
-        kept.conversation.shared = compactor
+        kept.conversation.internals.replica.shared = compactor
         try:
             await incoming.append_to(kept.conversation, after=length)
         except Conflict:  # another program writes to it: it is read anew
@@ -276,7 +281,7 @@ class Conversations:
 
     def in_memory(self, key: Key) -> Kept | None:
         """The conversation of that name, if it is held in memory."""
-        return next((kept for kept in self.known if kept.conversation.key == key), None)
+        return next((kept for kept in self.known if kept.conversation.internals.replica.key == key), None)
 
     async def delete(self, key: Key) -> bool:
         """Remove a conversation: log, summaries, index, and what memory holds; whether there was one."""
@@ -284,7 +289,7 @@ class Conversations:
         if kept is None:
             return await self.store.delete(key)
         async with kept.lock:
-            await kept.conversation.background.wait_idle()
+            await kept.conversation.internals.background.wait_idle()
             self._forget(kept)
             return await self.store.delete(key)
 
@@ -298,7 +303,7 @@ class Conversations:
         kept = self.in_memory(key)
         if kept is None:
             return await self.store.expire(key, before=before)
-        if kept.lock.locked() or kept.conversation.background.running:
+        if kept.lock.locked() or kept.conversation.internals.background.running:
             return False
         async with kept.lock:
             expired = await self.store.expire(key, before=before)

@@ -32,7 +32,11 @@ async def as_sent(request: Request, *, conversations: Conversations, namespace: 
         return request.raw
     async with kept.lock:
         conversation, logged = kept.conversation, len(kept.digests)
-        if conversation.active is None or incoming.digests[logged - 1 : logged] != kept.digests[-1:]:
+        if conversation.records.active is None or incoming.digests[logged - 1 : logged] != kept.digests[-1:]:
             return request.raw
-        tools = offered_tools(request.tools, request.dialect) if conversation.lookup.tools else None
+        tools = (
+            offered_tools(request.tools, request.dialect)
+            if conversation.internals.replica.transcript.lookup.tools
+            else None
+        )
         return rendered(request, conversation, renderer=Renderer(request.dialect), tools=tools)

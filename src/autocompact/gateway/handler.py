@@ -292,7 +292,7 @@ class Handler:
         without = await self._plain(request, namespace=namespace)
         response = await self._sent(exchange, without)
         if response.status == _OK and _names_tools(head):
-            self._turns.remember_refused(request)
+            self._turns.remember_refused(request, namespace=namespace)
             log.warning("a server refused the memory tools", extra={"model": request.model})
         return without, response
 

@@ -129,12 +129,12 @@ class Memory:
         dialect: Dialect,
         room: int,
     ) -> None:
-        record, counter = conversation.active, conversation.shared.counter
+        record, counter = conversation.records.active, conversation.internals.replica.shared.counter
         self.dialect: Dialect = dialect
         self._recall = Recall(
-            conversation.shared.store,
+            conversation.internals.replica.shared.store,
             index,
-            key=conversation.key,
+            key=conversation.internals.replica.key,
             compaction=lambda: record,
             counter=counter,
         )

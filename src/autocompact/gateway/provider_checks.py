@@ -155,7 +155,10 @@ class Checked(Turn):
         """What the client is told."""
         yield b"x-autocompact-action", self.action.encode()
         if self.kept is not None:
-            yield b"x-autocompact-conversation", self.kept.conversation.key.conversation.encode()
+            yield (
+                b"x-autocompact-conversation",
+                self.kept.conversation.internals.replica.key.conversation.encode(),
+            )
             yield b"x-autocompact-compaction", (self.record or "none").encode()
             yield b"x-autocompact-tokens", str(self.used).encode()
 
@@ -232,25 +235,28 @@ class ProviderChecks:
             log.warning(
                 "a server refused what stood beside its compaction", extra={"status": response.status}
             )
-            _remember(self._additions, {(turn.kept.conversation.key, turn.record): None})
+            _remember(self._additions, {(turn.kept.conversation.internals.replica.key, turn.record): None})
         return replace(turn, body=turn.came, record="", action="forwarded"), response
 
     def _learn(self, kept: Kept, digests: set[str], *, namespace: str) -> None:
         """These compactions stand for the conversation as far as it is logged now."""
         for digest in digests:
-            _remember(self._sources, {(namespace, digest): (kept.conversation.key, len(kept.digests))})
+            _remember(
+                self._sources,
+                {(namespace, digest): (kept.conversation.internals.replica.key, len(kept.digests))},
+            )
 
     async def _turn(self, kept: Kept, incoming: Incoming, *, plain: Checked) -> Checked:
         request = incoming.request
         block = _block(request)
         place = place_beside(request, block) if block is not None else None
         system = request.messages[0].text if request.messages.has_system else ""
-        kept.conversation.use_tools(request.tools, system=system)
+        kept.conversation.internals.replica.use_tools(request.tools, system=system)
         used = _tokens(kept.conversation, (block.place if block else 0) + 1)
         plain = replace(plain, used=used)
         if block is None or place is None:
             return plain
-        room = kept.conversation.shared.budget.limit - used
+        room = kept.conversation.internals.replica.shared.budget.limit - used
         addition = await self._addition(kept, incoming, block=block, place=place, room=room)
         if addition is None or addition.tokens > room:
             return plain
@@ -266,17 +272,17 @@ class ProviderChecks:
         self, kept: Kept, incoming: Incoming, *, block: Block, place: Beside, room: int
     ) -> _Addition | None:
         conversation = kept.conversation
-        known = (conversation.key, _id(block))
+        known = (conversation.internals.replica.key, _id(block))
         if known in self._additions:
             self._additions.move_to_end(known)
             return self._additions[known]
-        records = await _records(self._conversations, conversation.key)
+        records = await _records(self._conversations, conversation.internals.replica.key)
         record = next((record for record in records if record.id == _id(block)), None)
         if record is None:
             record = await self._made(kept, incoming, block=block, place=place, room=room)
         addition = None
         if record is not None and record.summary:
-            tokens = conversation.shared.counter.count(record.summary)
+            tokens = conversation.internals.replica.shared.counter.count(record.summary)
             addition = _Addition(text=record.summary, tokens=tokens)
         _remember(self._additions, {known: addition})
         return addition
@@ -285,8 +291,10 @@ class ProviderChecks:
         self, kept: Kept, incoming: Incoming, *, block: Block, place: Beside, room: int
     ) -> Compaction | None:
         """The record of a check, stored; None where the history before the block is not known, or there is no room."""
-        conversation, counter = kept.conversation, kept.conversation.shared.counter
-        source, end = self._sources.get((incoming.namespace, block.digest), (conversation.key, block.place))
+        conversation, counter = kept.conversation, kept.conversation.internals.replica.shared.counter
+        source, end = self._sources.get(
+            (incoming.namespace, block.digest), (conversation.internals.replica.key, block.place)
+        )
         store = self._conversations.store
         log_before = await store.read(source, through_seq=end) if end else ()
         earlier = await _records(self._conversations, source)
@@ -295,13 +303,15 @@ class ProviderChecks:
         known = previous.ledger if previous is not None else None
         history = _numbered([message for message in log_before if message.seq > covered], after=known)
         # a reference names a message of this conversation's log, or nothing that the model could open
-        is_here = source == conversation.key and history[-1:] == list(log_before[-1:])
+        is_here = source == conversation.internals.replica.key and history[-1:] == list(log_before[-1:])
         lookup = self._lookup(conversation, incoming.request) if is_here else Lookup(tools=False)
         budget = min(ADDED_TOKENS, room) - counter.count(frame_beside("", lookup=lookup))
         if not history or budget < _LEAST_TOKENS:
             return None
         evidence = max(block.place + 1, place.evidence)
-        shown = await store.read(conversation.key, from_seq=block.place + 1, through_seq=evidence)
+        shown = await store.read(
+            conversation.internals.replica.key, from_seq=block.place + 1, through_seq=evidence
+        )
         recent = [replace(message, seq=seq) for seq, message in enumerate(shown, history[-1].seq + 1)]
         finding = await off_loop(
             lambda: check_summary(
@@ -314,10 +324,10 @@ class ProviderChecks:
 
     async def _stored(self, conversation: Conversation, record: Compaction) -> None:
         """Keep the record; without it the same is made again after a restart, as long as the history is known."""
-        active = conversation.active_id or None
+        active = conversation.internals.replica.active_id or None
         try:
             await self._conversations.store.commit(
-                conversation.key, records=[record], active=active, expected=active, fence=0
+                conversation.internals.replica.key, records=[record], active=active, expected=active, fence=0
             )
         except Exception as error:  # noqa: BLE001 - the text is there, and the request can go
             self._metrics.failed(type(error).__name__)
@@ -337,9 +347,12 @@ def _id(block: Block) -> str:
 
 def _tokens(conversation: Conversation, from_seq: int) -> int:
     """Tokens of the messages from ``from_seq`` on, with what every request brings."""
-    transcript = conversation.transcript
+    transcript = conversation.internals.replica.transcript
     seqs = (seq for seq in range(from_seq, len(conversation) + 1) if transcript.holds(seq))
-    return sum(transcript.cost(seq).tokens for seq in seqs) + conversation.meter.overhead.tokens
+    return (
+        sum(transcript.cost(seq).tokens for seq in seqs)
+        + conversation.internals.replica.state.meter.overhead.tokens
+    )
 
 
 async def _records(conversations: Conversations, key: Key) -> list[Compaction]:
@@ -365,7 +378,7 @@ def _record(
     finding: Finding, block: Block, *, incoming: Incoming, lookup: Lookup, conversation: Conversation
 ) -> Compaction:
     """A record of the check that is never in force: what was put beside the block, and the ledger it comes from."""
-    counter = conversation.shared.counter
+    counter = conversation.internals.replica.shared.counter
     text = edited(finding.text, partial(frame_beside, lookup=lookup)) if finding.text else EMPTY
     seen = counter.count(block.text)
     stated, referenced, missing = finding.after
@@ -381,7 +394,7 @@ def _record(
         counter=counter.name,
         model=incoming.request.model,
         trigger="import",
-        time=conversation.shared.clock.now(),
+        time=conversation.internals.replica.shared.clock.now(),
         notes=(
             filled(
                 "The provider's own compaction: {} of its entries were missing, {} with what stands beside it.",

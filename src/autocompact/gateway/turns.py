@@ -81,8 +81,8 @@ class Turn:
         yield b"x-autocompact-action", self.action.encode()
         if self.kept is not None:
             conversation = self.kept.conversation
-            yield b"x-autocompact-conversation", conversation.key.conversation.encode()
-            yield b"x-autocompact-compaction", (conversation.active_id or "none").encode()
+            yield b"x-autocompact-conversation", conversation.internals.replica.key.conversation.encode()
+            yield b"x-autocompact-compaction", (conversation.internals.replica.active_id or "none").encode()
             yield b"x-autocompact-tokens", str(self.used).encode()
         if self.warning:
             yield b"x-autocompact-warning", self.warning.encode()
@@ -144,7 +144,7 @@ class Turns:
         clock: by which a provider's cache expires.
 
     Attributes:
-        refused: what servers refused the memory tools with: a model, and the client's own tools.
+        refused: what servers refused the memory tools with: whose, a model, and the client's own tools.
     """
 
     def __init__(
@@ -169,7 +169,7 @@ class Turns:
         self._clock = clock
         self._compactors: dict[tuple[str, int, int], Compactor] = {}
         self._index = index_of(store) if config.memory_tools else None
-        self.refused: set[tuple[str, bytes | None]] = set()
+        self.refused: set[tuple[str, str, bytes | None]] = set()
         self._learned = LearnedWindows()
         self._counting: frozenset[Dialect] = (
             _OPENAI if counts_output(config.upstreams.get("openai")) else frozenset()
@@ -223,7 +223,7 @@ class Turns:
         incoming = await self.conversations.incoming(request, namespace=namespace)
         if incoming.is_native:
             return None
-        searches = self._searches(request, client=client)
+        searches = self._searches(request, namespace=namespace, client=client)
         return Recognised(incoming=incoming, compactor=compactor, searches=searches)
 
     async def prepare(self, recognised: Recognised) -> Turn:
@@ -263,11 +263,14 @@ class Turns:
         async with self._held(incoming, compactor=compactor, searches=False) as kept:
             return self._turn(kept, incoming, action="compacted")
 
-    def remember_refused(self, request: Request) -> None:
-        """Offer the memory tools no more to a model together with these tools of the client, perhaps too many already."""
+    def remember_refused(self, request: Request, *, namespace: str) -> None:
+        """Offer the memory tools no more to a model together with these tools of the client, perhaps too many already.
+
+        Only within ``namespace``: another one may have an account or a server that takes them.
+        """
         if len(self.refused) >= _MOST_REFUSED:
             self.refused.clear()
-        self.refused.add((request.model, request.tools))
+        self.refused.add((namespace, request.model, request.tools))
 
     async def shrunk(
         self, request: Request, *, namespace: str, overflow: Overflow, sent: bytes, client: str = ""
@@ -280,16 +283,16 @@ class Turns:
         incoming = await self.conversations.incoming(request, namespace=namespace)
         if incoming.is_native:
             return None
-        searches = self._searches(request, client=client)
+        searches = self._searches(request, namespace=namespace, client=client)
         async with self._held(incoming, compactor=compactor, searches=searches) as kept:
             conversation = kept.conversation
-            await conversation.background.wait_idle()
+            await conversation.internals.background.wait_idle()
             as_it_is = self._turn(kept, incoming, action="retried")
             if len(as_it_is.body) <= _share(overflow) * len(sent):
                 return as_it_is  # what was sent was not the context
             try:
                 with self._counted(conversation):
-                    await conversation.shrink(_share(overflow))
+                    await conversation.internals.fitting.shrink(_share(overflow))
             except IncompressibleContext:
                 return None
             turn = self._turn(kept, incoming, action="retried")
@@ -311,11 +314,11 @@ class Turns:
         conversation = await apart.open(incoming.key(incoming.roots[0], 0).conversation)
         await incoming.append_to(conversation, after=0)
         system = request.messages[0].text if request.messages.has_system else ""
-        conversation.use_tools(request.tools, system=system)
-        conversation.use_lookup(Lookup(tools=False))
+        conversation.internals.replica.use_tools(request.tools, system=system)
+        conversation.internals.replica.use_lookup(Lookup(tools=False))
         with self._counted(conversation):
             await conversation.ready()
-        if conversation.active is None:
+        if conversation.records.active is None:
             return Turn(body=request.raw)
         return Turn(
             body=rendered(request, conversation, renderer=Renderer(request.dialect), tools=None),
@@ -329,17 +332,18 @@ class Turns:
         async with self.conversations.held(incoming, compactor=compactor) as kept:
             request, conversation = incoming.request, kept.conversation
             system = request.messages[0].text if request.messages.has_system else ""
-            conversation.use_lookup(WITH_TOOLS if searches else self.archived(conversation, request))
-            conversation.use_tools(_tools(request, offered=_offered(conversation)), system=system)
-            if conversation.caches_for_an_hour is None:  # a client does not change its mind
-                conversation.caches_for_an_hour = _ONE_HOUR.search(request.raw) is not None
+            replica = conversation.internals.replica
+            replica.use_lookup(WITH_TOOLS if searches else self.archived(conversation, request))
+            replica.use_tools(_tools(request, offered=_offered(conversation)), system=system)
+            if replica.state.hour_cache is None:  # a client does not change its mind
+                replica.use_hour_cache(_ONE_HOUR.search(request.raw) is not None)
             yield kept
 
-    def _searches(self, request: Request, *, client: str) -> bool:
+    def _searches(self, request: Request, *, namespace: str, client: str) -> bool:
         """Whether the model gets the memory tools once the conversation is compacted."""
         return (
             self._index is not None
-            and not (self.refused and (request.model, request.tools) in self.refused)
+            and not (self.refused and (namespace, request.model, request.tools) in self.refused)
             and self._config.offers_memory(model=request.model, client=client)
             and may_offer(request)
         )
@@ -348,7 +352,7 @@ class Turns:
         """How a model without the memory tools opens what left the context: an agent on this machine by a command."""
         command = ""
         if request.tools not in _NO_TOOLS and self._config.is_local and (file := self._config.database):
-            key = conversation.key
+            key = conversation.internals.replica.key
             command = shlex.join(
                 (
                     *("autocompact", "show", f"{key.conversation}:m123"),
@@ -361,13 +365,13 @@ class Turns:
         """Tokens that the window has room for in this turn, with whose context they are counted; None without tools."""
         if not _offered(conversation):
             return None
-        system = conversation.meter.system
-        conversation.use_tools(offered_tools(request.tools, request.dialect), system=system)
-        room = int((conversation.shared.budget.limit - conversation.usage().used) / MARGIN)
+        system = conversation.internals.replica.state.meter.system
+        conversation.internals.replica.use_tools(offered_tools(request.tools, request.dialect), system=system)
+        room = int((conversation.internals.replica.shared.budget.limit - conversation.usage().used) / MARGIN)
         if room >= LEAST_ROOM:
             return room
-        conversation.use_tools(request.tools, system=system)
-        conversation.use_lookup(self.archived(conversation, request))
+        conversation.internals.replica.use_tools(request.tools, system=system)
+        conversation.internals.replica.use_lookup(self.archived(conversation, request))
         return None
 
     def _counted(self, conversation: Conversation) -> _Counting:
@@ -377,8 +381,8 @@ class Turns:
         conversation, request = kept.conversation, incoming.request
         room = self._memory_room(conversation, request)
         body = request.raw
-        if conversation.active is not None:
-            tools = conversation.meter.tools if _offered(conversation) else None
+        if conversation.records.active is not None:
+            tools = conversation.internals.replica.state.meter.tools if _offered(conversation) else None
             body = rendered(request, conversation, renderer=kept.renderer, tools=tools)
         memory = None
         if self._index is not None and room is not None:
@@ -395,7 +399,7 @@ class Turns:
             action=action if body is not request.raw else "forwarded",
             kept=kept,
             incoming=incoming,
-            load=conversation.next_load(),
+            load=conversation.internals.replica.load(),
             used=conversation.usage().used,
             warning=_warning(kept),
             memory=memory,
@@ -427,13 +431,13 @@ class _Counting:
     def __init__(self, conversation: Conversation, metrics: Metrics) -> None:
         self._conversation = conversation
         self._metrics = metrics
-        self._before = conversation.active_id
+        self._before = conversation.internals.replica.active_id
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, *_: object) -> None:
-        active = self._conversation.active
+        active = self._conversation.records.active
         if active is not None and active.id != self._before:
             receipt = active.receipt
             self._metrics.compacted(receipt.trigger, saved=receipt.tokens_before - receipt.tokens_after)
@@ -441,7 +445,7 @@ class _Counting:
 
 def _offered(conversation: Conversation) -> bool:
     """Whether the requests of the conversation bring the memory tools now."""
-    return conversation.active is not None and conversation.lookup.tools
+    return conversation.records.active is not None and conversation.internals.replica.transcript.lookup.tools
 
 
 def _tools(request: Request, *, offered: bool) -> bytes | None:
@@ -451,13 +455,13 @@ def _tools(request: Request, *, offered: bool) -> bytes | None:
 
 def _warning(kept: Kept) -> str:
     """What every request of the conversation carries, where that alone reaches the threshold; logged the first time."""
-    shared, fixed = kept.conversation.shared, kept.conversation.fixed
+    shared, fixed = kept.conversation.internals.replica.shared, kept.conversation.internals.replica.fixed
     warning = fixed_note(shared.budget, policy=shared.mode.policy, fixed=fixed)
     if warning and not kept.warned:
         kept.warned = True
         log.warning(
             "what every request carries reaches the threshold by itself",
-            extra={"conversation": kept.conversation.key.conversation, "reason": warning},
+            extra={"conversation": kept.conversation.internals.replica.key.conversation, "reason": warning},
         )
     return warning
 

@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from autocompact.library.incoming import Incoming, read_incoming
-    from autocompact.library.library import Excerpt, Library, Restored, TakenIn, Undone, opened
+    from autocompact.library.library import (
+        Excerpt,
+        Library,
+        Restored,
+        TakenIn,
+        Undone,
+        opened,
+        session_library,
+    )
     from autocompact.library.outgoing import ExportFormat, render
     from autocompact.library.place import database_path
 
@@ -32,6 +40,7 @@ __all__ = [
     "opened",
     "read_incoming",
     "render",
+    "session_library",
 ]
 
 _WHERE = {

@@ -14,16 +14,20 @@ from autocompact.compaction.transcript import Context
 from autocompact.core.messages import Message
 from autocompact.core.references import parse_reference, reference
 from autocompact.core.tokens import Counter
+from autocompact.core.windows import window_for
 from autocompact.engine import Compactor, Conversation
 from autocompact.engine.deletion import Traces, delete_conversation, find_traces
 from autocompact.errors import InvalidInput, StoreUnavailable
 from autocompact.files import make_folder
 from autocompact.library.archive import Archive
-from autocompact.library.incoming import Incoming
+from autocompact.library.incoming import Incoming, read_incoming
 from autocompact.library.place import database_path
-from autocompact.ports import NO_MESSAGES, ConversationInfo, Index, Key
+from autocompact.off_loop import off_loop
+from autocompact.ports import NO_MESSAGES, ConversationInfo, ConversationStore, Index, Key, Model
 from autocompact.recall import RESULTS, Found, Recall
 from autocompact.stores.companions import hidden_names
+from autocompact.stores.memory import MemoryStore
+from autocompact.stores.memory_index import MemoryIndex
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.stores.sqlite_index import SqliteIndex, SqliteIndexer
 from autocompact.wire import check_raw
@@ -104,12 +108,14 @@ class Library:
         store: where they are.
         index: finds messages in it.
         namespace: which ones.
+        place: the store's name for people, its file.
     """
 
-    def __init__(self, store: SqliteStore, index: Index, *, namespace: str) -> None:
+    def __init__(self, store: ConversationStore, index: Index, *, namespace: str, place: str) -> None:
         self._store = store
         self._index = index
         self._namespace = namespace
+        self._place = place
 
     async def conversations(self) -> tuple[ConversationInfo, ...]:
         """All of them, the last updated first."""
@@ -134,7 +140,7 @@ class Library:
         near = difflib.get_close_matches(name, known, n=_NAMES, cutoff=0.5)
         hint = f" Near it: {_listed(near)}." if near else ""
         raise InvalidInput(
-            f"there is no conversation {name!r} in {str(self._store.path)!r} (namespace {self._namespace!r}).{hint} "
+            f"there is no conversation {name!r} in {self._place!r} (namespace {self._namespace!r}).{hint} "
             f"`autocompact list` shows all {len(known):,}."
         )
 
@@ -142,7 +148,7 @@ class Library:
         found = await self._store.conversations(self._namespace, limit=1)
         if not found:
             raise InvalidInput(
-                f"there is no conversation in {str(self._store.path)!r} (namespace {self._namespace!r}): "
+                f"there is no conversation in {self._place!r} (namespace {self._namespace!r}): "
                 "`autocompact import SESSION` keeps one"
             )
         return found[0]
@@ -287,6 +293,45 @@ class Library:
         active = (await self._store.load(info.key, after=NO_MESSAGES)).active
         return info, await self._store.compactions(info.key), active.id if active else None
 
+    async def compact(
+        self,
+        name: str,
+        *,
+        counter: Counter,
+        window: int | None = None,
+        model: Model | None = None,
+        focus: str = "",
+    ) -> tuple[str, Compaction]:
+        """Compact a conversation now; `undo` takes it back.
+
+        Args:
+            name: see `find`.
+            counter: counts tokens.
+            window: tokens of its model's window; None goes by the model that wrote its last reply.
+            model: makes the summary; None makes it offline.
+            focus: what the summary should concentrate on.
+
+        Returns:
+            The conversation's whole name and the compaction, which is active now.
+
+        Raises:
+            InvalidInput: there is nothing to compact; see `find`.
+            CompactionRunning: one is being made.
+            AutocompactError: it failed, and nothing has changed.
+        """
+        key = (await self.find(name)).key
+        wrote = next((each.model for each in reversed(await self._store.read(key)) if each.model), "")
+        compactor = Compactor(
+            self._store, counter=counter, window=window or window_for(wrote), summary_model=model
+        )
+        conversation = await compactor.open(key.conversation, namespace=key.namespace)
+        done = await conversation.compact(focus)
+        if done.error is not None:
+            raise done.error
+        if done.record is None:
+            raise InvalidInput(f"{key.conversation!r} was not compacted: {done.message}")
+        return key.conversation, done.record
+
     async def undo(self, name: str | None, *, counter: Counter) -> Undone:
         """Take the compaction in force back; nothing that was said is lost.
 
@@ -296,7 +341,7 @@ class Library:
         """
         info = await self.find(name)
         conversation = await self._conversation(info.key, counter=counter)
-        record, before = conversation.active, conversation.context().cost.tokens
+        record, before = conversation.records.active, conversation.context().cost.tokens
         if record is None:
             raise InvalidInput(f"nothing to undo: no compaction is active in {info.key.conversation!r}")
         restored = await conversation.records.undo()
@@ -319,7 +364,7 @@ class Library:
         info = await self.find(name)
         conversation = await self._conversation(info.key, counter=counter)
         wanted = compaction_id or await self._undone(conversation)
-        if wanted == conversation.active_id:
+        if wanted == conversation.internals.replica.active_id:
             raise InvalidInput(f"compaction {wanted!r} is in force already")
         before = conversation.context().cost.tokens
         record = await conversation.records.restore(wanted)
@@ -350,15 +395,15 @@ class Library:
             await conversation.records.unpin(text.strip())
         elif text.strip():
             await conversation.records.note(text)
-        return conversation.state.notes
+        return conversation.records.notes
 
     async def _undone(self, conversation: Conversation) -> str:
         """The newest compaction that was made upon the one in force, and taken back."""
         for record in reversed(await conversation.records.all()):
-            if record.status == "undone" and record.parent == conversation.active_id:
+            if record.status == "undone" and record.parent == conversation.internals.replica.active_id:
                 return record.id
         raise InvalidInput(
-            f"nothing to restore: no compaction of {conversation.key.conversation!r} was undone. "
+            f"nothing to restore: no compaction of {conversation.internals.replica.key.conversation!r} was undone. "
             "`autocompact compactions NAME` lists them all."
         )
 
@@ -434,7 +479,21 @@ async def opened(
             "--db names another"
         )
     async with SqliteStore(file, indexer=SqliteIndexer()) as store:
-        yield Library(store, SqliteIndex(store), namespace=namespace)
+        yield Library(store, SqliteIndex(store), namespace=namespace, place=str(file))
+
+
+async def session_library(path: Path, *, namespace: str = "default") -> Library:
+    """A library in memory of one recorded session, a conversation called as its path.
+
+    Raises:
+        UnreadableSession: the file is no session.
+        InvalidInput: it has a message that cannot be used.
+    """
+    incoming = await off_loop(lambda: read_incoming(path))
+    index = MemoryIndex()
+    library = Library(MemoryStore(indexer=index), index, namespace=namespace, place=str(path))
+    await library.take_in(incoming, name=str(path))
+    return library
 
 
 def _listed(names: Sequence[str]) -> str:

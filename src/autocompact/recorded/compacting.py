@@ -25,6 +25,7 @@ from autocompact.compaction.long_request import LEAST_REQUEST
 from autocompact.compaction.record import Compaction, Receipt
 from autocompact.compaction.transcript import Context, Transcript, view
 from autocompact.core.budget import Budget
+from autocompact.core.lookup import WITH_TOOLS, Lookup
 from autocompact.core.messages import Message, Text, ToolCall, ToolResult
 from autocompact.core.redacted import EMPTY, filled
 from autocompact.core.redaction import Redacted, redact
@@ -65,6 +66,7 @@ class Options:
         summary: a summary to take instead of making one.
         pins: what must stay verbatim: a message by its number, any other text in the summary.
         focus: what the summary should concentrate on.
+        lookup: how whoever goes on from the result opens what left the context.
 
     Raises:
         InvalidInput: a number that is too small, or an empty pin.
@@ -78,6 +80,7 @@ class Options:
     summary: str | None = None
     pins: tuple[str, ...] = ()
     focus: str = ""
+    lookup: Lookup = WITH_TOOLS
 
     def __post_init__(self) -> None:
         for name, least in (("window", 1), ("to", 1), ("summary_tokens", 1), ("tail_tokens", 0)):
@@ -193,7 +196,7 @@ def plan_session(session: Session, options: Options, *, counter: Counter, clock:
         IncompressibleContext: what must stay is larger than ``to``, or than the window leaves.
     """
     started = clock.monotonic()
-    then = moment(session, through=options.through, counter=counter)
+    then = moment(session, through=options.through, counter=counter, lookup=options.lookup)
     before = view(then.log, then.active, closed=True)
     budget = budget_for(session.model, window=options.window)
     options = _within_window(options, budget, model=session.model)

@@ -90,7 +90,7 @@ class Inspection:
 
     @property
     def last_reported(self) -> int | None:
-        """Tokens of the last request as the provider reported them; None if it did not, or before the last compaction."""
+        """Tokens of the last request and its reply as the provider reported them; None if it did not, or before the last compaction."""
         if not self.reported:
             return None
         last = self.points[-1]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from autocompact.compaction.record import Compaction
 from autocompact.compaction.transcript import Transcript
+from autocompact.core.lookup import WITH_TOOLS, Lookup
 from autocompact.core.tokens import Counter
 from autocompact.errors import InvalidInput
 from autocompact.sessions import Session
@@ -29,7 +30,7 @@ class Moment:
         return self.made[-1] if self.made else None
 
 
-def moment(session: Session, *, through: int | None, counter: Counter) -> Moment:
+def moment(session: Session, *, through: int | None, counter: Counter, lookup: Lookup = WITH_TOOLS) -> Moment:
     """The session after message ``through``, or at its end.
 
     Raises:
@@ -39,7 +40,7 @@ def moment(session: Session, *, through: int | None, counter: Counter) -> Moment
     end = last if through is None else through
     if not 1 <= end <= last:
         raise InvalidInput(f"through {end}: there is no such message, choose one from 1 to {last}")
-    log = Transcript(session.messages[:end], counter=counter)
+    log = Transcript(session.messages[:end], counter=counter, lookup=lookup)
     return Moment(
         log=log,
         made=tuple(

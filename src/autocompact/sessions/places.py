@@ -19,14 +19,34 @@ def claude_code_folder(environment: Mapping[str, str], *, home: Path) -> Path:
     return Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects"
 
 
+def codex_home(environment: Mapping[str, str], *, home: Path) -> Path:
+    """The folder of Codex's settings, hooks and sessions."""
+    return Path(environment.get("CODEX_HOME") or home / ".codex")
+
+
 def codex_folder(environment: Mapping[str, str], *, home: Path) -> Path:
     """The folder in which Codex keeps its sessions by day."""
-    return Path(environment.get("CODEX_HOME") or home / ".codex") / "sessions"
+    return codex_home(environment, home=home) / "sessions"
+
+
+def pi_agent_folder(environment: Mapping[str, str], *, home: Path) -> Path:
+    """The folder of pi's settings, extensions and sessions."""
+    return Path(environment.get("PI_CODING_AGENT_DIR") or home / ".pi" / "agent")
 
 
 def pi_folder(environment: Mapping[str, str], *, home: Path) -> Path:
     """The folder in which pi keeps a folder for each project."""
-    return Path(environment.get("PI_CODING_AGENT_DIR") or home / ".pi" / "agent") / "sessions"
+    return pi_agent_folder(environment, home=home) / "sessions"
+
+
+def opencode_folder(environment: Mapping[str, str], *, home: Path) -> Path:
+    """The folder of OpenCode's settings and plugins, which is the same on every system."""
+    return Path(environment.get("XDG_CONFIG_HOME") or home / ".config") / "opencode"
+
+
+def qwen_home(environment: Mapping[str, str], *, home: Path) -> Path:
+    """The folder of Qwen Code's settings, extensions and sessions."""
+    return Path(environment.get("QWEN_HOME") or home / ".qwen")
 
 
 def ran_in(path: Path, project: Path) -> bool:

@@ -32,7 +32,7 @@ _fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _any = msgspec.json.Decoder(msgspec.Raw).decode
 
 
-def read_session(path: Path) -> Session:
+def read_session(path: Path | str) -> Session:
     """Read a recorded session; the format is told by the content, not by the name.
 
     JSON lines are read as a stream, one JSON document as a whole. What cannot be used is in ``Session.skipped``.
@@ -40,6 +40,7 @@ def read_session(path: Path) -> Session:
     Raises:
         UnreadableSession: there is no such file, or nothing in it is a message of a session.
     """
+    path = Path(path)
     try:
         with path.open("rb") as file:
             session = _read(file, path=path)

@@ -172,21 +172,25 @@ def render_markdown(
         compaction: the record the context was folded with, for a line of figures.
         title: the heading.
     """
+    messages = list(messages)
     blocks = [f"# {' '.join(title.split())}"]
     if compaction is not None:
-        blocks.append(_figures(compaction))
+        blocks.append(_figures(compaction, messages))
     for message in messages:
         blocks.append(f"## {_heading(message)}")
         blocks += [_markdown(part) for part in message.parts]
     return "\n\n".join(blocks) + "\n"
 
 
-def _figures(compaction: Compaction) -> str:
+def _figures(compaction: Compaction, messages: Iterable[Message]) -> str:
     receipt = compaction.receipt
+    masked = [mask.seq for mask in compaction.masks]
+    requests = sum(message.is_request and message.changed and message.seq in masked for message in messages)
+    cut = f", {plural(requests, 'request')} cut" if requests else ""
     return (
         f"Compacted through message {compaction.through_seq}: {receipt.tokens_before:,} tokens before, "
-        f"{receipt.tokens_after:,} after; {len(compaction.keep)} earlier messages kept, "
-        f"{plural(len(compaction.masks), 'tool result')} masked."
+        f"{receipt.tokens_after:,} after; {plural(len(compaction.keep), 'earlier message')} kept, "
+        f"{plural(len(masked) - requests, 'tool result')} masked{cut}."
     )
 
 

@@ -110,7 +110,7 @@ class Preview:
         await self._show(record)
 
     async def _show(self, record: Compaction) -> None:
-        active = self._session().conversation.active
+        active = self._session().conversation.records.active
         first = active.through_seq + 1 if active else 1
         left = (first, record.through_seq) if record.through_seq >= first else None
         self._status.content = figures_html(record, left=left)

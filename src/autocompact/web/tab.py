@@ -242,7 +242,7 @@ class Tab:
     def _visible_state(self) -> tuple[str, frozenset[int]]:
         """The active compaction and the pins: they decide how messages are shown."""
         conversation = self.session.conversation
-        return conversation.active_id, frozenset(conversation.state.pins)
+        return conversation.internals.replica.active_id, frozenset(conversation.records.pins)
 
     async def _engine(self, event: engine.Event) -> None:
         match event:

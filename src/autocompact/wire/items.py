@@ -98,9 +98,15 @@ class Items:
             for message, at in zip(context[:first], places, strict=True)
         ]
         exported = renderer.export([*shown, *context[first:]], own=self._parsed, standing=standing)
-        items = {id(raw): item for raw, item in zip(self.raws, self._given, strict=True)}
         made = _same if isinstance(self._given[-1], bytes) else json.plain
-        return [items[id(raw)] if id(raw) in items else made(raw) for raw in exported.messages]
+        items = {id(raw): item for raw, item in zip(self.raws, self._given, strict=True)}
+        equal = dict(
+            zip(self.raws, items, strict=True)
+        )  # the renderer may hand back the bytes of an earlier list
+        own = [id(raw) if id(raw) in items else equal.get(raw) for raw in exported.messages]
+        return [
+            made(raw) if at is None else items[at] for at, raw in zip(own, exported.messages, strict=True)
+        ]
 
     def _own_prompt(self, message: Message) -> Message:
         """A message that was made here; where the system prompt stands outside of the list, that is the caller's."""

@@ -260,7 +260,7 @@ class Dialogue:
         try:
             seq = parse_reference(first)
         except InvalidInput:
-            seq, text = self.session.conversation.state.request or 0, rest
+            seq, text = self.session.conversation.internals.replica.state.request or 0, rest
         self._follower.follow(_edited(self.session, seq=seq, text=text))
 
     def _list(self, _rest: str) -> None:
