@@ -1,0 +1,46 @@
+"""The examples of the adapters run, before a scripted model."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from langchain_core.language_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage
+
+from autocompact import Compactor, SqliteStore
+from examples.adapters import langchain_agent
+
+pytestmark = [pytest.mark.anyio, pytest.mark.requirement("F3")]
+
+ROOT = Path(__file__).parents[2]
+
+
+async def test_langchain(tmp_path: Path) -> None:
+    path = str(tmp_path / "chats.db")
+    model = GenericFakeChatModel(messages=iter([AIMessage("Hello!"), AIMessage("At Mainz.")]))
+    agent = langchain_agent.agent(model, path=path)
+    config = {"configurable": {"thread_id": "trip"}}
+    for words in ("Hello.", "Where do we change?"):
+        state = await agent.ainvoke({"messages": [("user", words)]}, config)
+    assert state["messages"][-1].text == "At Mainz."
+    async with Compactor(SqliteStore(path), window=128_000) as compactor:
+        log = await (await compactor.open("trip")).history()
+    assert [message.text for message in log] == ["Hello.", "Hello!", "Where do we change?", "At Mainz."]
+
+
+def test_the_page_shows_the_example() -> None:
+    page = (ROOT / "docs/guides/adapters/langchain.md").read_text(encoding="utf-8")
+    shown = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert shown == [(ROOT / "examples/adapters/langchain_agent.py").read_text(encoding="utf-8")]
+
+
+def test_the_lowest_release_that_is_tested_is_the_one_that_the_extra_allows() -> None:
+    pyproject = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    for path in (ROOT / "tools" / "adapters").glob("*.in"):
+        framework, lowest = path.read_text(encoding="utf-8").splitlines()[0].split("==")
+        extra = re.search(rf'"{re.escape(framework)}>=([\d.]+)"', pyproject)
+        assert extra is not None
+        assert lowest.removesuffix(".0") == extra[1].removesuffix(".0")
+        assert f"{framework}=={lowest}" in path.with_suffix(".txt").read_text(encoding="utf-8")

@@ -1,0 +1,114 @@
+"""Run the tests of each adapter with the lowest release of its framework that its extra allows.
+
+    python tools/adapters.py [--lock] [NAME...]
+
+Everything goes below ``build/adapters``, one environment for each ``tools/adapters/NAME.txt``. That file is locked with hashes
+from ``NAME.in``, which pins the framework, and from what autocompact itself needs; ``--lock`` writes it anew. A framework that
+cannot be installed fails here in CI, and is left out with the reason elsewhere. Nothing here waits without a bound.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PINNED = ROOT / "tools" / "adapters"
+BUILD = ROOT / "build" / "adapters"
+UV = Path(sys.executable).with_name("uv")
+PYTHON = "3.11"
+"""The oldest Python that the project runs on: what it can install, all can."""
+
+INSTALL_SECONDS = 300
+TEST_SECONDS = 300
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Install and test; 1 if a test failed."""
+    names = [each for each in arguments if not each.startswith("-")]
+    names = names or sorted(path.stem for path in PINNED.glob("*.in"))
+    if "--lock" in arguments:
+        for name in names:
+            lock(name)
+        return 0
+    return max([check(name) for name in names], default=0)
+
+
+def lock(name: str) -> None:
+    """Write ``NAME.txt`` anew."""
+    target = PINNED / f"{name}.txt"
+    options = ("--quiet", "--upgrade", "--generate-hashes", "--no-header", "--no-annotate")
+    sources = ("pyproject.toml", str(PINNED / f"{name}.in"))
+    command = (str(UV), "pip", "compile", *options, "--python-version", PYTHON, "-o", str(target), *sources)
+    _run(command, seconds=INSTALL_SECONDS, quiet=True)
+
+
+def check(name: str) -> int:
+    """Test one adapter; pytest's exit code."""
+    try:
+        install(name)
+    except OSError as error:
+        sys.stderr.write(f"not tested with its lowest release: {name}: {error}\n")
+        return 1 if os.environ.get("CI") else 0
+    sys.stderr.write(f"The adapter {name} with the lowest release of its framework\n")
+    command = (
+        str(BUILD / name / "bin" / "python"),
+        "-m",
+        "pytest",
+        "-q",
+        "--no-header",
+        "-p",
+        "no:cacheprovider",
+        "-W",
+        "default",  # what an old release of somebody else warns of is none of our errors
+    )
+    found = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    process = subprocess.run(
+        (*command, f"tests/adapters/test_{name}.py"), cwd=ROOT, env=found, timeout=TEST_SECONDS, check=False
+    )
+    return process.returncode
+
+
+def install(name: str) -> None:
+    """Make the environment, unless it is as locked.
+
+    Raises:
+        OSError: it cannot be installed.
+    """
+    folder, done = BUILD / name, BUILD / f"{name}.done"
+    locked = PINNED / f"{name}.txt"
+    wanted = hashlib.sha256(locked.read_bytes()).hexdigest()
+    if done.exists() and done.read_text() == wanted:
+        return
+    done.unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    _run((str(UV), "venv", "--quiet", "--python", sys.executable, str(folder)), seconds=INSTALL_SECONDS)
+    target = ("--python", str(folder / "bin" / "python"))
+    _run(
+        (str(UV), "pip", "install", "--quiet", *target, "--require-hashes", "-r", str(locked)),
+        seconds=INSTALL_SECONDS,
+    )
+    done.write_text(wanted)
+
+
+def _run(command: Sequence[str], *, seconds: float, quiet: bool = False) -> None:
+    """Run a step.
+
+    Raises:
+        OSError: it failed, or did not end in time.
+    """
+    try:
+        subprocess.run(
+            command, cwd=ROOT, timeout=seconds, check=True, stdout=subprocess.DEVNULL if quiet else None
+        )
+    except subprocess.SubprocessError as error:
+        raise OSError(str(error)) from error
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
