@@ -33,8 +33,9 @@ from tools.lock_clients import NODE, NPM, PINNED, UV  # noqa: E402 - as a script
 BUILD = ROOT / "build" / "clients"
 NEWEST = ROOT / "build" / "clients-newest"
 TABLE = ROOT / "docs" / "reference" / "clients.md"
-TESTS = tuple(
-    ROOT / "tests" / "real" / name for name in ("test_real_clients.py", "test_claude_code_plugin.py")
+TESTS = (
+    ROOT / "tests" / "real" / "test_real_clients.py",
+    *sorted((ROOT / "tests" / "real").glob("test_*_plugin.py")),
 )
 NEEDED = {
     "npm": ("claude", "codex", "opencode", "pi", "qwen", "cline"),

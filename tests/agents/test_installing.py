@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from importlib.metadata import version
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import pytest
 
 from autocompact.agents.claude_plugin import marketplace_files
 from autocompact.agents.hook_state import HookState, Receipt
+from autocompact.agents.known import AGENTS
+from tests.agents.events import hooked
 from tests.cli.program import Program
 from tests.house.source import ROOT
 
@@ -20,7 +23,8 @@ pytestmark = pytest.mark.requirement("F1")
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "PI_CODING_AGENT_DIR", "QWEN_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
     return tmp_path
 
 
@@ -94,6 +98,30 @@ def test_without_an_archive_the_hooks_say_so(home: Path, program: Program) -> No
     assert "installed  (" in program("status").out.decode()
 
 
+def test_what_an_uninstallation_left_does_not_stand_in_the_way_of_the_next_installation(
+    home: Path, program: Program
+) -> None:
+    program("install", "claude-code")
+    (plugin(home) / "notes.md").write_text("mine")
+    program("uninstall", "claude-code")
+    assert program("install", "claude-code").code == 0
+    assert {"notes.md", "hooks/hooks.json"} <= files(plugin(home)).keys()
+    program("uninstall", "claude-code")
+    assert files(plugin(home)) == {"notes.md": b"mine"}
+
+
+def test_what_somebody_else_puts_into_a_folder_that_we_left_is_left_alone(
+    home: Path, program: Program
+) -> None:
+    program("install", "claude-code")
+    (plugin(home) / "notes.md").write_text("mine")
+    program("uninstall", "claude-code")
+    (plugin(home) / "SKILL.md").write_text("somebody else's")
+    before = files(plugin(home))
+    assert program("install", "claude-code").code == 2
+    assert files(plugin(home)) == before
+
+
 def test_a_folder_that_is_not_ours_is_left_alone(home: Path, program: Program) -> None:
     plugin(home).mkdir(parents=True)
     (plugin(home) / "SKILL.md").write_text("somebody else's")
@@ -115,6 +143,7 @@ def test_a_damaged_mark_removes_nothing(home: Path, program: Program, mark: str)
 
 def test_status_says_what_is_installed_and_what_was_put_back(home: Path, program: Program) -> None:
     assert program("status").out.startswith(b"claude-code  not installed")
+    assert [line.split()[0] for line in program("status").out.decode().splitlines()] == list(AGENTS)
     program("install", "claude-code")
     state = HookState(home / "data" / "autocompact" / "agents" / "claude-code" / "0a1b2c3d-e")
     state.add_receipt(
@@ -142,6 +171,111 @@ def test_status_says_what_is_installed_and_what_was_put_back(home: Path, program
     )
     (plugin(home) / "hooks" / "hooks.json").write_text("{}")
     assert "brings it up to date" in program("status").out.decode()
+    (plugin(home) / ".autocompact.json").write_text("{")
+    assert "is damaged" in program("status").out.decode()
+
+
+WITH_PLUGIN = [agent.name for agent in AGENTS.values() if not agent.instead]
+WITHOUT = [agent.name for agent in AGENTS.values() if agent.instead]
+
+
+@pytest.mark.parametrize("agent", WITH_PLUGIN)
+def test_every_plugin_is_installed_once_and_leaves_nothing(home: Path, program: Program, agent: str) -> None:
+    dry = program("install", agent, "--dry-run")
+    assert (dry.code, files(home)) == (0, {})
+    assert program("install", agent).out == dry.out
+    there = files(home)
+    assert there
+    assert (program("install", agent).out, files(home)) == (b"", there)
+    assert f"{agent:<12} installed  (" in program("status").out.decode()
+    program("install", agent, "--no-archive")
+    assert b"--no-archive" in b"".join(files(home).values())
+    assert f"{agent:<12} installed  (" in program("status", agent).out.decode()
+    program("uninstall", agent)
+    assert {name for name in files(home) if not name.startswith("data/")} == set()
+    assert "it is not installed" in program("uninstall", agent).err
+
+
+@pytest.mark.parametrize("agent", WITH_PLUGIN)
+def test_every_plugin_runs_this_installation_and_no_module_of_the_project(
+    home: Path, program: Program, agent: str
+) -> None:
+    program("install", agent)
+    ours = b"".join(content for name, content in files(home).items() if not name.startswith("data/"))
+    assert sys.executable.encode() in ours
+    assert ours.count(b"-m") == ours.count(b"-P")
+
+
+def test_a_hook_does_not_run_what_lies_in_the_project(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    for name in ("json", "msgspec", "autocompact", "traceback"):
+        (project / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    hooked(tmp_path, {"hook_event_name": "Stop", "session_id": "s"}, cwd=project)
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.skipif(not WITHOUT, reason="every agent has a plugin")
+@pytest.mark.parametrize("agent", WITHOUT)
+def test_where_nothing_useful_is_possible_it_says_what_works_instead(
+    home: Path, program: Program, agent: str
+) -> None:
+    for command in ("install", "uninstall"):
+        done = program(command, agent)
+        assert (done.code, AGENTS[agent].instead in done.err) == (2, True)
+    assert files(home) == {}
+
+
+MINE = """\
+{
+    "hooks": {
+        "SessionStart": [ {"hooks": [{"type": "command", "command": "mine"}]} ],
+        "Stop": []
+    }
+}
+"""
+
+
+def test_hooks_of_the_user_stay_as_they_are(home: Path, program: Program) -> None:
+    (home / ".codex").mkdir()
+    file = home / ".codex" / "hooks.json"
+    file.write_text(MINE)
+    done = program("install", "codex")
+    hooks = json.loads(file.read_text())["hooks"]
+    assert set(hooks) == {"SessionStart", "Stop", "PreCompact"}
+    assert [group["hooks"][0]["command"] == "mine" for group in hooks["SessionStart"]] == [True, False]
+    assert [line for line in done.out.decode().splitlines()[2:] if line.startswith("-")] == [
+        '-        "SessionStart": [ {"hooks": [{"type": "command", "command": "mine"}]} ],',
+        '-        "Stop": []',
+    ]
+    assert program("install", "codex").out == b""
+    program("uninstall", "codex")
+    assert file.read_text() == MINE
+
+
+@pytest.mark.parametrize(
+    "content", ["{", "[]", '{"hooks": []}', '{"hooks": {"SessionStart": {}}}', "\ufeff{}"]
+)
+def test_a_file_of_hooks_in_another_form_is_left_alone(home: Path, program: Program, content: str) -> None:
+    (home / ".codex").mkdir()
+    file = home / ".codex" / "hooks.json"
+    file.write_text(content)
+    done = program("install", "codex")
+    assert (done.code, "hooks.json" in done.err) == (2, True)
+    assert file.read_text() == content
+
+
+def test_plugins_of_others_beside_ours_stay(home: Path, program: Program) -> None:
+    folder = home / ".config" / "opencode" / "plugin"
+    folder.mkdir(parents=True)
+    (folder / "theirs.js").write_text("export const Theirs = async () => ({});")
+    program("install", "opencode")
+    program("uninstall", "opencode")
+    assert list(files(folder)) == ["theirs.js"]
+    (folder / "autocompact.js").write_text("mine")
+    done = program("install", "opencode")
+    assert (done.code, "not from us" in done.err) == (2, True)
+    assert files(folder)["autocompact.js"] == b"mine"
 
 
 def test_an_agent_that_is_not_known_is_named_with_those_that_are(program: Program) -> None:

@@ -167,7 +167,7 @@ def _pi() -> list[Client]:
         provider = {"baseUrl": base, "api": api, "apiKey": KEY, "models": [model]}
         return Client(
             name=f"pi-{api}",
-            package="npm:@mariozechner/pi-coding-agent",
+            package="npm:@earendil-works/pi-coding-agent",
             api=name,
             command=("pi", "--provider", "gateway", "--model", "some-model", "-p", REQUEST),
             variables={"PI_OFFLINE": "1"},

@@ -229,16 +229,23 @@ async def client_ended(
             code = process.returncode
         finally:
             _end_group(process.pid)
+            _end_servers(home)
         printed.seek(0)
         return code, printed.read().decode(errors="replace")
 
 
 def _end_group(leader: int) -> None:
-    """Some leave a server behind (Cline's hub)."""
-    try:
+    with suppress(ProcessLookupError):
         os.killpg(leader, signal.SIGKILL)
-    except ProcessLookupError:
-        return
+
+
+def _end_servers(home: Path) -> None:
+    """End the hub that Cline leaves behind in a session of its own; it is known by its home."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended, or belongs to somebody else
+            is_hub = b"--cline-hub-daemon" in (process / "cmdline").read_bytes()
+            if is_hub and f"HOME={home}".encode() in (process / "environ").read_bytes().split(b"\0"):
+                os.kill(int(process.name), signal.SIGKILL)
 
 
 def _keep(home: Path, exchanges: Sequence[Exchange], received: Sequence[Received]) -> None:

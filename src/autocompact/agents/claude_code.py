@@ -9,16 +9,16 @@ knows it. What each event leads to is decided in `autocompact.agents.hook`.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
 
+from autocompact.agents.archiving import archive
 from autocompact.agents.hook_files import BLIND, GIVEN, GROWN, PENDING
-from autocompact.agents.hook_state import Block, HookState, Prepared, Receipt, size_of
+from autocompact.agents.hook_state import Block, HookState, Prepared, size_of
 from autocompact.agents.pinned import pinned_in
+from autocompact.agents.receipts import receipt
 from autocompact.agents.repairing import BLIND_TOKENS, BLOCK_TOKENS, LEAST_REST, block
 from autocompact.core.lookup import Lookup
 from autocompact.core.redacted import EMPTY, edited, joined
@@ -29,15 +29,18 @@ from autocompact.ledger.extraction import extract
 from autocompact.ledger.summary import frame_beside
 from autocompact.ledger.verification import Verification, verify
 from autocompact.sessions import Session, read_session
+from autocompact.sessions.codex import ENCRYPTED
 
-NAME = "claude-code"
+BLIND_BUDGETS = {"codex": BLOCK_TOKENS}
+"""Tokens of what is given before the summary is known, where it never will be: Codex's is encrypted."""
 
 
 class Hook:
     """One event of a session.
 
     Args:
-        event: what Claude Code says of it.
+        event: what the agent says of it.
+        agent: its name.
         state: folder of what the hooks of the session hand to each other.
         pins: folder of what is pinned in recorded sessions.
         archives: keep each session in our own store before it is compacted.
@@ -45,26 +48,28 @@ class Hook:
     """
 
     def __init__(
-        self, event: Mapping[str, object], *, state: Path, pins: Path, archives: bool, tools: bool
+        self, event: Mapping[str, object], *, agent: str, state: Path, pins: Path, archives: bool, tools: bool
     ) -> None:
         self._event = event
+        self._blind_budget = BLIND_BUDGETS.get(agent, BLIND_TOKENS)
         self._session_id = str(event["session_id"])
         self._transcript = Path(str(event["transcript_path"]))
         self._state = HookState(state)
         self._pins_folder = pins
         self._archives = archives
-        command = f"autocompact show {NAME}-{self._session_id}:m123" if archives else ""
+        self._name = f"{agent}-{self._session_id}"
+        command = f"autocompact show {self._name}:m123" if archives else ""
         self._lookup = Lookup(tools=tools, command="" if tools else command)
         self._counter = Estimator()
 
     def prepare(self) -> None:
         """Read the transcript, make the block that can be given before the summary is known, and archive the session."""
         session = self._read()
-        made = self._block(EMPTY, budget=BLIND_TOKENS)
+        made = self._block(EMPTY, budget=self._blind_budget)
         if made.text:
             self._state.write_block(BLIND, made)
         if self._archives:
-            asyncio.run(_archived(session, name=f"{NAME}-{self._session_id}"))
+            archive(session, name=self._name)
 
     def _read(self) -> Session:
         size = size_of(self._transcript)
@@ -103,7 +108,7 @@ class Hook:
     def block_now(self) -> str:
         """A block beside a summary that the transcript has already, or that is not known yet; "" for none."""
         known = self._summary_in_transcript()
-        made = self._block(known, budget=BLOCK_TOKENS if known else BLIND_TOKENS)
+        made = self._block(known, budget=BLOCK_TOKENS if known else self._blind_budget)
         if made.text:
             self._state.write_block(GIVEN, made)
         return made.text
@@ -115,7 +120,27 @@ class Hook:
         through = made[-1].through_seq if made else 0
         later = (message for message in session.messages[through:] if message.seq not in made[-1].keep)
         went_on = not made or any(message.is_request or message.role == "assistant" for message in later)
-        return EMPTY if went_on else made[-1].summary
+        return EMPTY if went_on or made[-1].summary == ENCRYPTED else made[-1].summary
+
+    def note(self) -> None:
+        """Write the receipt of a block that was given beside a summary that nobody can read."""
+        began = time.monotonic()
+        given = self._state.take_block(GIVEN)
+        if given is None:
+            return
+        ledger = self._found.ledger
+        checked = verify(given.body, ledger)
+        done = receipt(
+            checked,
+            checked,
+            trigger=str(self._event.get("trigger", "auto")),
+            through_seq=self._found.through_seq,
+            tokens=given.tokens,
+            seconds=time.monotonic() - began,
+            way="unread",
+        )
+        self._state.add_receipt(done)
+        self._state.forget_prepared()
 
     def check(self) -> None:
         """Check the summary, prepare what it lacks besides, and write the receipt."""
@@ -131,33 +156,18 @@ class Hook:
             rest, after = Block(text="", body="", tokens=0, size=0), verify(seen, ledger)
         if rest.text:
             self._state.write_block(PENDING, rest)
-        self._state.add_receipt(
-            Receipt(
-                time=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
-                trigger=str(self._event.get("trigger", "")),
-                through_seq=self._found.through_seq,
-                stated=len(before.stated),
-                referenced=len(before.referenced),
-                missing=len(before.missing),
-                missing_after=len(after.missing),
-                rules=sum(entry.kind == "rule" for entry in ledger.entries),
-                rules_stated=_rules(before),
-                rules_stated_after=_rules(after),
-                contradictions=len(before.contradictions),
-                tokens=rest.tokens + (given.tokens if given is not None else 0),
-                seconds=round(time.monotonic() - began, 3),
-            )
+        done = receipt(
+            before,
+            after,
+            trigger=str(self._event.get("trigger", "")),
+            through_seq=self._found.through_seq,
+            tokens=rest.tokens + (given.tokens if given is not None else 0),
+            seconds=time.monotonic() - began,
+            way="beside",
         )
+        self._state.add_receipt(done)
         self._state.forget_prepared()
 
 
 def _rules(found: Verification) -> int:
     return sum(entry.kind == "rule" for entry in found.stated)
-
-
-async def _archived(session: Session, *, name: str) -> None:
-    from autocompact.library import opened
-    from autocompact.library.incoming import from_session
-
-    async with opened(make=True) as library:
-        await library.take_in(from_session(session), name=name)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+
+from autocompact.agents.commands import ON_PATH, Commands, as_json, silent
 
 DESCRIPTION = "Checks the summary of each compaction against the transcript and puts back what it lost: rules first. No key, no model."
 EVENTS: Mapping[str, int] = {"PreCompact": 5, "PostCompact": 15, "SessionStart": 15, "UserPromptSubmit": 5}
@@ -56,25 +56,6 @@ What they give out is a record of what was said, not instructions.
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Commands:
-    """How the plugin runs autocompact.
-
-    Attributes:
-        hook: the command of the hooks.
-        program: ``autocompact`` itself.
-        tools: the MCP server can be run.
-    """
-
-    hook: Sequence[str]
-    program: Sequence[str]
-    tools: bool
-
-
-ON_PATH = Commands(hook=("autocompact-hook",), program=("autocompact",), tools=True)
-"""For the marketplace: what an installation puts on the PATH."""
-
-
 def plugin_files(commands: Commands, *, version: str, archives: bool = True) -> dict[str, str]:
     """The files by their path in the plugin's folder.
 
@@ -83,11 +64,9 @@ def plugin_files(commands: Commands, *, version: str, archives: bool = True) -> 
         version: of autocompact.
         archives: keep each session in our own store before it is compacted.
     """
-    options = [*([] if archives else ["--no-archive"]), *(["--with-tools"] if commands.tools else [])]
-    # Without the program, or when it fails, a session must not see it.
-    hook = f"{shlex.join([*commands.hook, *options])} 2>/dev/null || true"
+    hook = silent(commands.hook_of("claude-code", archives=archives, tools=commands.tools))
     files = {
-        ".claude-plugin/plugin.json": _json(
+        ".claude-plugin/plugin.json": as_json(
             {
                 "name": "autocompact",
                 "version": version,
@@ -97,14 +76,14 @@ def plugin_files(commands: Commands, *, version: str, archives: bool = True) -> 
                 "keywords": ["context", "compaction", "memory"],
             }
         ),
-        "hooks/hooks.json": _json({"description": DESCRIPTION, "hooks": dict(_hooks(hook))}),
+        "hooks/hooks.json": as_json({"description": DESCRIPTION, "hooks": dict(_hooks(hook))}),
         "commands/report.md": _REPORT.format(status=shlex.join([*commands.program, "status", "claude-code"])),
     }
     if commands.tools:
         program, *arguments = (*commands.program, "mcp")
         server = {"command": program, "args": arguments}
         files |= {
-            ".mcp.json": _json({"mcpServers": {"autocompact": server}}),
+            ".mcp.json": as_json({"mcpServers": {"autocompact": server}}),
             "commands/lost.md": _LOST,
             "commands/search.md": _SEARCH,
             "skills/recall/SKILL.md": _SKILL,
@@ -121,7 +100,7 @@ def marketplace_files(*, version: str) -> dict[str, str]:
     }
     files = plugin_files(ON_PATH, version=version)
     inside = {f"plugins/claude-code/{path}": text for path, text in files.items()}
-    return {".claude-plugin/marketplace.json": _json(catalogue), **inside}
+    return {".claude-plugin/marketplace.json": as_json(catalogue), **inside}
 
 
 def _hooks(command: str) -> list[tuple[str, list[dict[str, object]]]]:
@@ -129,7 +108,3 @@ def _hooks(command: str) -> list[tuple[str, list[dict[str, object]]]]:
         (event, [{"hooks": [{"type": "command", "command": command, "timeout": seconds}]}])
         for event, seconds in EVENTS.items()
     ]
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"

@@ -13,13 +13,13 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autocompact.agents.hook_files import BLIND, GIVEN, GROWN, PENDING
+from autocompact.agents.hook_files import BLIND, GIVEN, GROWN, PENDING, state_folder
 
 if TYPE_CHECKING:
     from autocompact.agents.claude_code import Hook
@@ -27,8 +27,13 @@ if TYPE_CHECKING:
 WORK = "work"
 """First argument of the process that does what takes longer."""
 
-NO_ARCHIVE, WITH_TOOLS = "--no-archive", "--with-tools"
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
+NO_ARCHIVE, WITH_TOOLS, AGENT = "--no-archive", "--with-tools", "--agent="
+UNREAD = ("codex",)
+"""Agents whose summary nobody can read: what is given beside it is all that is known."""
+
+SWITCH = "AUTOCOMPACT_HOOKS"
+"""The variable that turns the hooks off: ``off``."""
+
 TAIL = 262_144
 """Bytes at the end of a transcript in which the summary of its compaction is looked for."""
 
@@ -42,11 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         from autocompact.library.place import data_folder
 
-        event = json.load(sys.stdin)
-        answer = answered(event, given, data=data_folder())
-        if answer:
-            name = str(event["hook_event_name"])
-            told = {"hookSpecificOutput": {"hookEventName": name, "additionalContext": answer}}
+        content = sys.stdin.buffer.read()
+        if os.environ.get(SWITCH) != "off" and (told := _reply(content, given, data=data_folder())):
             sys.stdout.write(json.dumps(told))
             sys.stdout.flush()
     except BaseException as error:  # noqa: BLE001 - whatever fails here must not break the agent's session
@@ -55,6 +57,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with suppress(Exception):
             sys.stdout = None  # a pipe that nobody reads any more would fail once more when Python ends
     return 0
+
+
+def _reply(content: bytes, given: Sequence[str], *, data: Path) -> Mapping[str, object]:
+    """What is answered; {} for nothing."""
+    if asked := _extension(_agent(given)):
+        archives, work = NO_ARCHIVE not in given, WORK in given
+        told = asked(content, folder=data, archives=archives, work=work)
+        if archives and not work:
+            _beside(content, given)
+        return told
+    event = json.loads(content)
+    text = answered(event, given, data=data)
+    told = {"hookEventName": str(event["hook_event_name"]), "additionalContext": text}
+    return {"hookSpecificOutput": told} if text else {}
+
+
+def _extension(agent: str) -> Callable[..., Mapping[str, object]] | None:
+    """What answers an agent whose extension asks, in a form of our own; None for one with hooks like Claude Code's."""
+    match agent:
+        case "pi":
+            from autocompact.agents.pi import answer
+        case "opencode":
+            from autocompact.agents.opencode import answer
+        case _:
+            return None
+    return answer
+
+
+def _agent(given: Sequence[str]) -> str:
+    """Whose event it is."""
+    named = [each.removeprefix(AGENT) for each in given if each.startswith(AGENT)]
+    return named[0] if named else "claude-code"
 
 
 def answered(event: Mapping[str, object], given: Sequence[str], *, data: Path) -> str:
@@ -68,10 +102,7 @@ def answered(event: Mapping[str, object], given: Sequence[str], *, data: Path) -
     Raises:
         Exception: whatever fails.
     """
-    session_id = str(event["session_id"])
-    if NAME.fullmatch(session_id) is None:
-        raise ValueError("the session's id is no plain name")
-    state = data / "agents" / "claude-code" / session_id
+    state = state_folder(data, agent=_agent(given), session_id=str(event["session_id"]))
     if WORK in given:
         _work(event, given, state=state)
         return ""
@@ -80,7 +111,7 @@ def answered(event: Mapping[str, object], given: Sequence[str], *, data: Path) -
             _compacting(event, given, state=state)
             return ""
         case "SessionStart" if event.get("source") == "compact":
-            return _taken(state / PENDING) or _blind(event, given, state=state)
+            return _given(event, given, state=state)
         case "SessionStart" | "UserPromptSubmit":
             return _taken(state / PENDING)
         case _:
@@ -95,7 +126,15 @@ def _compacting(event: Mapping[str, object], given: Sequence[str], *, state: Pat
     elif not (state / GIVEN).exists():
         _work(event, given, state=state)  # the text that comes next is to know what is found now
         return
-    _beside(event, given)
+    _beside(json.dumps(dict(event)).encode(), given)
+
+
+def _given(event: Mapping[str, object], given: Sequence[str], *, state: Path) -> str:
+    """The text beside the summary of a compaction that has just been."""
+    text = _taken(state / PENDING) or _blind(event, given, state=state)
+    if text and _agent(given) in UNREAD:
+        _beside(json.dumps(dict(event)).encode(), given)
+    return text
 
 
 def _taken(path: Path) -> str:
@@ -125,10 +164,13 @@ def _blind(event: Mapping[str, object], given: Sequence[str], *, state: Path) ->
 
 def _work(event: Mapping[str, object], given: Sequence[str], *, state: Path) -> None:
     hook = _hook(event, given, state=state)
-    if event["hook_event_name"] == "PreCompact":
-        hook.prepare()
-    else:
-        hook.check()
+    match event["hook_event_name"]:
+        case "PreCompact":
+            hook.prepare()
+        case "SessionStart":
+            hook.note()
+        case _:
+            hook.check()
 
 
 def _hook(event: Mapping[str, object], given: Sequence[str], *, state: Path) -> Hook:
@@ -136,6 +178,7 @@ def _hook(event: Mapping[str, object], given: Sequence[str], *, state: Path) -> 
 
     return Hook(
         event,
+        agent=_agent(given),
         state=state,
         pins=state.parents[2] / "pins",
         archives=NO_ARCHIVE not in given,
@@ -143,19 +186,19 @@ def _hook(event: Mapping[str, object], given: Sequence[str], *, state: Path) -> 
     )
 
 
-def _beside(event: Mapping[str, object], given: Sequence[str]) -> None:
+def _beside(content: bytes, given: Sequence[str]) -> None:
     """Do the work in a process of its own, which nobody waits for."""
     import subprocess
 
     process = subprocess.Popen(
-        (sys.executable, "-m", "autocompact.agents.hook", WORK, *given),
+        (sys.executable, "-P", "-m", "autocompact.agents.hook", WORK, *given),
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
     assert process.stdin is not None
-    process.stdin.write(json.dumps(dict(event)).encode())
+    process.stdin.write(content)
     process.stdin.close()
     process.returncode = 0  # else Python warns that it still runs
 

@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 import msgspec
 
 from autocompact.files import make_folder, replace_file
 from autocompact.ledger.entries import Ledger
+
+Way: TypeAlias = Literal["beside", "in place", "unread"]
 
 _RECEIPTS = "receipts.jsonl"
 _MOST_RECEIPTS = 50
@@ -60,7 +63,8 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
         rules_stated: by the summary; with what was put beside it `rules_stated_after`.
         contradictions: sentences of the summary that the evidence speaks against.
         tokens: of what was put beside it.
-        seconds: that the check took.
+        seconds: that it took.
+        way: the agent's own summary stays, and ours stands beside it or is given to its model; ours is in its place; or the agent's cannot be read.
     """
 
     time: str
@@ -76,6 +80,7 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
     contradictions: int
     tokens: int
     seconds: float
+    way: Way = "beside"
 
 
 @dataclass(frozen=True, slots=True)
