@@ -18,7 +18,7 @@ export UV_SYSTEM_CERTS := true
 export UV_PROJECT_ENVIRONMENT := .venv
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-long test-real test-clients test-clients-newest browser check bench screenshots format docs lint types layers clean
+.PHONY: help run test test-long test-real test-adapters test-clients test-clients-newest browser check bench screenshots picture changelog wheel format docs site lint types layers clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 16
@@ -57,28 +57,47 @@ browser:  ## Install Chromium, for the tests of the page, where it is missing (D
 test-real: $(SYNCED)  ## Run the gateway before a real model server; compiles llama.cpp the first time
 	$(BIN)/python tools/real_server.py
 
+test-adapters: $(SYNCED)  ## Run each adapter with the lowest release of its framework; installs them the first time
+	$(BIN)/python tools/adapters.py
+
 test-clients: $(SYNCED)  ## Run real agents and SDKs through the gateway; installs them the first time
 	$(BIN)/python tools/real_clients.py
 
 test-clients-newest: $(SYNCED)  ## The same with the newest releases of all of them
 	$(BIN)/python tools/real_clients.py --newest
 
-check: lint types layers test  ## The gate: format, lint, types, layers, tests, real clients
+check: lint types layers test test-adapters  ## The gate: format, lint, types, layers, tests, adapters, real clients
 	$(BIN)/python tools/real_clients.py --no-table
 
 bench: $(SYNCED)  ## Measure speed, memory and retention
 	$(BIN)/python -m benchmarks
 
 screenshots: $(SYNCED) browser  ## Take the pictures of the chat page for the documents
-	$(BIN)/python -m docs.make_screenshots
+	$(BIN)/python -m tools.documents.make_screenshots
+
+picture: $(SYNCED)  ## Record the moving picture of the README from the program
+	$(BIN)/python -m tools.documents.recording
+
+changelog: $(SYNCED)  ## Show what is new; with VERSION=1.2.3, write it into CHANGELOG.md for that release
+	$(BIN)/towncrier build $(if $(VERSION),--yes --version $(VERSION),--draft --version unreleased)
+
+wheel: $(SYNCED)  ## Build wheel and archive in dist, byte by byte the same for the same commit; beside them the bill of materials
+	rm -rf dist
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/hatchling build --directory $(CURDIR)/dist
+	$(UV) export --quiet --frozen --no-default-groups --all-extras --preview-features sbom-export --format cyclonedx1.5 --output-file dist/sbom.cdx.json >/dev/null
 
 format: $(SYNCED)  ## Format the code and mend what the linter can mend
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
-docs: $(SYNCED)  ## Write anew what documents take from the program (help, example output)
-	$(BIN)/python docs/generate_reference.py
-	$(BIN)/python docs/generate_engine_reference.py
+docs: $(SYNCED)  ## Write anew what documents take from the program (help, API, settings, example output)
+	$(BIN)/python tools/documents/generate_reference.py
+	$(BIN)/python tools/documents/generate_engine_reference.py
+	$(BIN)/python tools/documents/api_reference.py
+	$(BIN)/python tools/documents/licences.py
+
+site: $(SYNCED)  ## Build the documentation site in build/site, without the network
+	$(BIN)/zensical build --clean --strict
 
 lint: $(SYNCED)  ## Check format and style
 	$(BIN)/ruff format --check .
@@ -114,5 +133,5 @@ $(CHAT): pyproject.toml uv.lock | $(UV)
 
 $(SYNCED): pyproject.toml uv.lock | $(UV)
 	@echo 'Installing everything that the tests need into .venv'
-	@$(SYNC) --all-groups --all-extras
+	@$(SYNC) --all-groups --all-extras --no-extra strands
 	@touch $@ $(BASE) $(CHAT)

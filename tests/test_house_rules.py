@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import asyncio
+import pydoc
 import re
 import tomllib
 from collections.abc import Callable, Iterable
@@ -11,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import autocompact
+from autocompact import Compactor, MemoryStore
 from tests.house import rules
 from tests.house.source import ROOT, parse, python_files, read, repository_files
 
@@ -20,21 +23,70 @@ EXCEPTIONS = {
     "src/autocompact/core/messages.py::text_message positional": 3,
 }
 
-# The public names of the package: at most 12. A change here is a change of the public interface.
+# The public names of the package, and of a conversation: a change here is a change of the public interface
+# (docs/reference/stability.md).
 PUBLIC_NAMES: list[str] = [
     "Anthropic",
     "AutocompactError",
+    "BreakerOpened",
+    "Compaction",
+    "CompactionCompleted",
+    "CompactionDiscarded",
+    "CompactionPrepared",
+    "CompactionResult",
+    "CompactionRunning",
+    "CompactionStarted",
+    "CompactionUndone",
     "Compactor",
+    "Context",
     "Conversation",
+    "FunctionModel",
+    "IncompressibleContext",
+    "InvalidInput",
     "MODES",
     "MemoryStore",
     "Message",
     "Mode",
+    "ModelError",
+    "ModelOverflow",
+    "ModelReply",
     "OpenAICompatible",
     "Policy",
+    "Reading",
+    "Receipt",
+    "Session",
     "SqliteStore",
+    "StoreError",
+    "Text",
+    "ToolCall",
+    "ToolResult",
+    "UnreadableSession",
+    "Usage",
     "read_session",
 ]
+MOST_PUBLIC_NAMES = 40
+
+METHODS: list[str] = [
+    "add",
+    "append",
+    "attempt",
+    "compact",
+    "context",
+    "extend",
+    "follow",
+    "fork",
+    "heard",
+    "history",
+    "internals",
+    "messages",
+    "ready",
+    "records",
+    "report",
+    "say",
+    "should_compact",
+    "usage",
+]
+MOST_METHODS = 18
 
 
 def _found(check: Callable[[ast.Module], Iterable[int]], paths: Iterable[Path]) -> list[str]:
@@ -74,11 +126,31 @@ def test_no_module_reads_the_environment_on_import() -> None:
     assert _found(rules.environment_reads, python_files("src")) == []
 
 
-def test_the_package_has_at_most_12_public_names_and_these() -> None:
+def test_the_package_has_these_public_names_and_shows_no_others() -> None:
     names: list[str] = list(getattr(autocompact, "__all__", ()))
     assert sorted(names) == PUBLIC_NAMES
-    assert len(names) <= 12
-    assert [name for name in names if not hasattr(autocompact, name)] == []
+    assert len(names) <= MOST_PUBLIC_NAMES
+    assert [name for name in dir(autocompact) if not name.startswith("__")] == PUBLIC_NAMES
+    shown = pydoc.plain(pydoc.render_doc(autocompact))
+    assert [name for name in names if not re.search(rf"\b(class )?{name}\b", shown)] == []
+    assert "class Conversation(builtins.object)" in shown
+
+
+def test_each_public_name_says_what_it_is_in_its_docstring_and_in_that_of_the_package() -> None:
+    listed = set(re.findall(r"\w+", autocompact.__doc__ or ""))
+    assert [name for name in PUBLIC_NAMES if name not in listed] == []
+    values = {name: getattr(autocompact, name) for name in PUBLIC_NAMES if name != "MODES"}
+    assert [name for name, value in values.items() if not value.__doc__] == []
+
+
+def test_a_conversation_shows_these_names_and_no_others() -> None:
+    async def shown() -> list[str]:
+        async with Compactor(MemoryStore()) as compactor:
+            return [name for name in dir(await compactor.open("trip")) if not name.startswith("_")]
+
+    names = asyncio.run(shown())
+    assert names == METHODS
+    assert len(names) <= MOST_METHODS
 
 
 def test_each_extra_is_named_by_the_import_error_of_its_part() -> None:
@@ -87,7 +159,7 @@ def test_each_extra_is_named_by_the_import_error_of_its_part() -> None:
     named = [
         name
         for text in sources
-        for names in re.findall(r"install_command\(['\"]([\w,]+)", text)
+        for names in re.findall(r"install_command\(['\"]([\w,-]+)", text)
         for name in names.split(",")
     ]
     assert [extra for extra in extras if extra not in named] == []

@@ -1,6 +1,6 @@
 """Writes what documents say about settings and events from the program itself, and the schema of settings.json.
 
-    python docs/generate_engine_reference.py
+    make docs
 
 A test holds both true.
 """
@@ -25,9 +25,9 @@ from autocompact.ledger.prompts import BUILT_IN
 from autocompact.settings import Setting, all_settings, made_schema
 from autocompact.skills import load_skill
 
-FOLDER = Path(__file__).parent / "reference"
-SCHEMA = Path(__file__).parents[1] / "src" / "autocompact" / "settings" / "settings.schema.json"
-_WRITTEN = "<!-- Written by docs/generate_engine_reference.py: change the program, not this page. -->"
+FOLDER = Path(__file__).parents[2] / "docs" / "reference"
+SCHEMA = Path(__file__).parents[2] / "src" / "autocompact" / "settings" / "settings.schema.json"
+_WRITTEN = "<!-- Written from the program (make docs): change the program, not this page. -->"
 _SETTINGS = """## settings.json
 
 A value comes from the first of these that has it: an option of the command, `.autocompact/settings.json` of the project,

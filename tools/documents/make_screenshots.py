@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, exp
 from autocompact.testing import Answer
 from tests.web.harness import Speaker, browsing, call, serving, speaking, visiting
 
-IMAGES = Path(__file__).parent / "images"
+IMAGES = Path(__file__).parents[2] / "docs" / "images"
 WIDE: ViewportSize = {"width": 1200, "height": 800}
 NARROW: ViewportSize = {"width": 400, "height": 800}
 

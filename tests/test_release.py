@@ -1,0 +1,88 @@
+"""What is released: a small wheel with all its assets, the same for the same sources, and licences that are known."""
+
+from __future__ import annotations
+
+import os
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from tests.house.source import ROOT, read
+
+_MOST_BYTES = 5_000_000
+_PARTS = ("LICENSE", "README.md", "pyproject.toml", ".gitignore")
+
+
+def built(folder: Path, *, when: int, umask: int) -> Path:
+    """A wheel of a copy of the sources whose files have another date and another mode."""
+    folder.mkdir()
+    shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in _PARTS:
+        shutil.copyfile(ROOT / name, folder / name)
+    for path in folder.rglob("*.py"):
+        os.utime(path, (when, when))
+    done = subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", "dist"],
+        cwd=folder,
+        env={"PATH": os.defpath, "SOURCE_DATE_EPOCH": "1763856000"},
+        capture_output=True,
+        text=True,
+        check=False,
+        umask=umask,
+    )
+    assert done.returncode == 0, done.stderr
+    (wheel,) = (folder / "dist").iterdir()
+    return wheel
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(tmp_path_factory.mktemp("first") / "sources", when=1_700_000_000, umask=0o022)
+
+
+def test_the_wheel_is_the_same_for_the_same_sources(wheel: Path, tmp_path: Path) -> None:
+    again = built(tmp_path / "elsewhere", when=1_600_000_000, umask=0o077)
+    assert again.read_bytes() == wheel.read_bytes()
+
+
+def test_the_wheel_is_small_and_has_every_file_of_the_package(wheel: Path) -> None:
+    assert wheel.stat().st_size <= _MOST_BYTES
+    source = {
+        path.relative_to(ROOT / "src").as_posix()
+        for path in (ROOT / "src" / "autocompact").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    assert source <= names
+    assert {name for name in names - source if ".dist-info/" not in name} == set()
+
+
+def test_the_wheel_runs_on_its_own(wheel: Path) -> None:
+    program = "import sys; sys.argv[0] = 'autocompact'; from autocompact.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "inspect", str(ROOT / "examples" / "sessions" / "chat-openai.json")],
+        env={"PYTHONPATH": str(wheel), "PATH": os.defpath},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "By role" in done.stdout
+
+
+def test_the_licence_of_every_package_of_the_base_is_known_and_listed() -> None:
+    made = runpy.run_path(str(ROOT / "tools" / "documents" / "licences.py"))
+    base = cast("Callable[..., set[str]]", made["closure"])("autocompact", extra="")
+    page = read(Path("docs/reference/licences.md"))
+    listed = dict(cast("list[tuple[str, str]]", re.findall(r"^\| ([\w.-]+) \| (.+) \|$", page, re.MULTILINE)))
+    assert {"aiohttp", "apsw", "tiktoken"} <= base <= set(listed)
+    assert [name for name in base if re.search(r"not stated|GPL", listed[name])] == []
