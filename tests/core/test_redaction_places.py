@@ -94,6 +94,7 @@ SECRETS = [
 ]
 
 LOOKALIKES = [
+    "field   password\nlabel   moonlight\n",
     "if password = moonlight then",
     "DB_PASSWORD: ${DB_PASSWORD:?error}",
     '["docker", "run", "-p", "8080:80", "nginx"]',

@@ -208,3 +208,9 @@ def test_a_call_that_failed_ends_the_current_step_with_what_went_wrong() -> None
     talk.calls("Edit", {"file_path": "a.py", "old_string": "x", "new_string": "z"})
     talk.gets("The user doesn't want to proceed with this tool use.\nthe user said:\nUse a hook.")
     assert talk.entries("step")[-1].text.endswith("the user said: / Use a hook.")
+
+
+def test_what_one_message_says_below_a_heading_stands_together() -> None:
+    cause = _entry("finding", "Causes: the lock is never released.", where="Causes", seq=5)
+    other = _entry("finding", "Causes: two writers share one file.", where="Causes", seq=5)
+    assert "- m5 Causes: the lock is never released.\n  · two writers share one file." in _told(cause, other)

@@ -174,6 +174,10 @@ def test_a_file_changed_again_keeps_what_was_told_before() -> None:
 def test_a_definition_is_told_with_its_docstring_and_a_long_list_is_counted() -> None:
     (entry,) = _changes(_edit("", 'def f():\n    """Rounds each line."""\n'))
     assert "f(): Rounds each line." in entry.text
+    (entry,) = _changes(
+        _edit("", "class Rate:\n    code: str\n    factor: float\n\nclass Other:\n    unit: str\n")
+    )
+    assert "class Rate {code, factor}" in entry.text
     many = "\n".join(f"def f{number}(): pass" for number in range(12))
     assert "(+4 more)" in _changes(_edit("", many))[0].text
 

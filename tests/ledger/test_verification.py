@@ -50,6 +50,7 @@ def test_an_identifier_without_words_of_its_own_needs_only_to_be_named() -> None
     glob = entry("identifier", "src/app/**/*.py", key="src/app")
     assert standing("in src/app/main.py", glob) == ["referenced"]
     assert standing("a … b", entry("identifier", "…", key="…")) == ["stated"]
+    assert standing("see 4f2a91c", entry("identifier", "(4f2a91c)", key="4f2a91c")) == ["referenced"]
 
 
 @pytest.mark.requirement("E1")
