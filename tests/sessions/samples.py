@@ -302,6 +302,36 @@ def _vercel() -> Any:
     ]
 
 
+def pydantic_ai_messages() -> list[object]:
+    def call(number: int) -> object:
+        name, asked, _, _ = CALLS[number]
+        return {"part_kind": "tool-call", "tool_name": name, "tool_call_id": f"c{number}", "args": asked}
+
+    def answer(number: int) -> object:
+        name, _, answer, failed = CALLS[number]
+        kind = {"part_kind": "retry-prompt"} if failed else {"part_kind": "tool-return", "outcome": "success"}
+        return kind | {"tool_name": name, "tool_call_id": f"c{number}", "content": answer, "timestamp": STAMP}
+
+    def message(kind: str, *parts: object, **known: object) -> object:
+        return {"kind": kind, "parts": list(parts), "timestamp": STAMP} | known
+
+    used = {"input_tokens": 100, "output_tokens": 6}
+    return [
+        message("request", {"part_kind": "user-prompt", "content": REQUEST, "timestamp": STAMP}),
+        message(
+            "response",
+            {"part_kind": "thinking", "content": "hm"},
+            {"part_kind": "text", "content": FIRST},
+            call(0),
+            call(1),
+            usage=used,
+            model_name="model-x",
+        ),
+        message("request", answer(0), answer(1)),
+        message("response", {"part_kind": "text", "content": LAST}, model_name="model-x"),
+    ]
+
+
 def _responses() -> object:
     items: list[object] = [
         {"role": "user", "content": REQUEST},
@@ -393,6 +423,7 @@ SAMPLES: Mapping[str, tuple[Format, bytes]] = {
     ),
     "vercel": ("vercel_ai", encoded(_vercel())),
     "vercel in an object": ("vercel_ai", json.dumps({"id": "chat", "messages": _vercel()}).encode()),
+    "pydantic-ai": ("pydantic_ai", encoded(pydantic_ai_messages())),
     "responses": ("openai_responses", encoded(_responses())),
     "aider": ("aider", AIDER.encode()),
     "cursor": ("cursor", CURSOR.encode()),

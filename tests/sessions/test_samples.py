@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -27,6 +28,7 @@ from tests.sessions.samples import (
     encoded,
     langchain_messages,
     lines,
+    pydantic_ai_messages,
 )
 
 pytestmark = pytest.mark.requirement("E8")
@@ -86,13 +88,13 @@ def test_what_a_format_knows_of_its_session_is_kept(tmp_path: Path) -> None:
     assert placed == ["opencode", "qwen", "goose", "goose export", "continue"]
     assert modelled == [
         *("opencode", "qwen", "cline", "continue", "chatgpt", "chatgpt alone"),
-        *("langchain", "responses", "aider"),
+        *("langchain", "pydantic-ai", "responses", "aider"),
     ]
     assert dated == [
         *("opencode", "qwen", "goose", "goose export", "cline"),
-        *("chatgpt", "chatgpt alone", "claude.ai", "aider"),
+        *("chatgpt", "chatgpt alone", "claude.ai", "pydantic-ai", "aider"),
     ]
-    assert used == ["opencode", "qwen", "cline", "langchain"]
+    assert used == ["opencode", "qwen", "cline", "langchain", "pydantic-ai"]
     assert {name: session.window for name, session in known.items() if session.window} == {"qwen": 1_000_000}
 
 
@@ -261,6 +263,78 @@ def test_goose_compactions_hide_what_was_before(tmp_path: Path) -> None:
         ("Go on with the task.", False),
         ("and now?", True),
     ]
+
+
+def _goose_message(role: str, text: str, *, user: bool, agent: bool) -> dict[str, object]:
+    seen = {"userVisible": user, "agentVisible": agent}
+    return {"role": role, "created": 1, "content": [{"type": "text", "text": text}], "metadata": seen}
+
+
+def test_goose_appends_the_last_request_to_a_compaction_which_is_its_original_that_stays(
+    tmp_path: Path,
+) -> None:
+    goes_on = (
+        "Your context was compacted. The previous message contains a summary of the conversation so far."
+    )
+    document = {
+        "working_dir": "/srv",
+        "conversation": [
+            _goose_message("user", "mend the pump", user=True, agent=False),
+            _goose_message("assistant", "I look", user=True, agent=False),
+            _goose_message("user", "and the valve", user=False, agent=False),  # seen once more, below
+            _goose_message("user", "In short: the pump", user=False, agent=False),
+            _goose_message("assistant", goes_on, user=False, agent=False),
+            _goose_message("user", "and the valve", user=True, agent=False),
+            _goose_message("assistant", "it is worn", user=True, agent=False),
+            _goose_message("user", "In short: both", user=False, agent=True),
+            _goose_message("assistant", goes_on, user=False, agent=True),
+            _goose_message("user", "thanks", user=True, agent=True),
+        ],
+    }
+    session = _read(document, tmp_path)
+    assert [(c.summary, c.through_seq, c.keep) for c in session.compactions] == [
+        ("In short: the pump", 3, (3,)),
+        ("In short: both", 5, ()),
+    ]
+    assert [m.text for m in session.messages if m.is_request] == ["mend the pump", "and the valve", "thanks"]
+
+
+def test_a_summary_of_one_call_of_goose_is_no_compaction(tmp_path: Path) -> None:
+    document = {
+        "working_dir": "/srv",
+        "conversation": [
+            _goose_message("user", "mend the pump", user=True, agent=True),
+            _goose_message("assistant", "I look", user=True, agent=False),
+            _goose_message("user", "it looked at the pump", user=False, agent=True),
+            _goose_message("user", "never shown", user=False, agent=False),
+        ],
+    }
+    session = _read(document, tmp_path)
+    assert session.compactions == ()
+    assert [(m.text, m.is_request) for m in session.messages] == [
+        *(("mend the pump", True), ("I look", False), ("it looked at the pump", False)),
+        ("never shown", True),
+    ]
+
+
+def test_a_tool_of_goose_answers_the_model_and_the_person_apart(tmp_path: Path) -> None:
+    def said(text: str, *audience: str) -> object:
+        return {"type": "text", "text": text, "annotations": {"audience": list(audience)}}
+
+    file = {"type": "resource", "resource": {"uri": "file:///srv/a.txt", "text": "the seal"}}
+    value = [said("for the model", "assistant"), said("for the person", "user"), file]
+    answer = {"type": "toolResponse", "id": "c", "toolResult": {"status": "success", "value": value}}
+    call = {"type": "toolRequest", "id": "c", "toolCall": {"status": "success", "value": {"name": "run"}}}
+    made = [
+        {"role": role, "created": 1, "content": [content]}
+        for role, content in (
+            ("user", {"type": "text", "text": REQUEST}),
+            ("assistant", call),
+            ("user", answer),
+        )
+    ]
+    (result,) = _read(lines(list[object](made)), tmp_path).messages[2].results
+    assert result.text == "for the model\nthe seal"
 
 
 def test_chatgpt_shows_the_last_version_and_claude_ai_the_current_leaf(tmp_path: Path) -> None:
@@ -555,3 +629,209 @@ def test_a_conversation_in_which_nothing_was_said_does_not_stand_for_the_others(
     (chat,) = json.loads(SAMPLES["claude.ai"][1])
     empty = chat | {"chat_messages": list[Any](), "updated_at": "2027-01-01T00:00:00Z"}
     assert _read([chat, empty], tmp_path).messages[0].text == REQUEST
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (
+            {"state": "output-denied", "approval": {"id": "a", "approved": False, "reason": "not now"}},
+            "not now",
+        ),
+        ({"state": "approval-responded", "approval": {"id": "a", "approved": False}}, "did not approve"),
+    ],
+)
+def test_a_call_that_the_user_did_not_approve_is_answered_so(
+    more: dict[str, object], told: str, tmp_path: Path
+) -> None:
+    part: dict[str, Any] = {"type": "dynamic-tool", "toolName": "run", "toolCallId": "c", **more}
+    made = [
+        {"role": "user", "parts": [{"type": "text", "text": REQUEST}]},
+        {"role": "assistant", "parts": [part]},
+    ]
+    session = _read(made, tmp_path)
+    (result,) = session.messages[2].results
+    assert told in result.text
+    assert result.is_error
+
+
+def test_requests_for_an_approval_among_model_messages_are_no_calls_of_their_own(tmp_path: Path) -> None:
+    call: dict[str, Any] = {"type": "tool-call", "toolCallId": "c", "toolName": "run", "input": {}}
+    asked = {"type": "tool-approval-request", "approvalId": "a", "toolCallId": "c"}
+    said = {"type": "tool-approval-response", "approvalId": "a", "approved": False, "reason": "not now"}
+    denied = {
+        "type": "tool-result",
+        "toolCallId": "c",
+        "toolName": "run",
+        "output": {"type": "execution-denied", "reason": "not now"},
+    }
+    made = [
+        {"role": "user", "content": REQUEST},
+        {"role": "assistant", "content": [call, asked]},
+        {"role": "tool", "content": [said, denied]},
+    ]
+    session = _read(made, tmp_path)
+    assert [(m.role, len(m.calls)) for m in session.messages] == [("user", 0), ("assistant", 1), ("tool", 0)]
+    assert [(r.text, r.is_error) for r in session.messages[2].results] == [
+        ("the user did not approve this call: not now", True)
+    ]
+
+
+def test_code_that_gemini_runs_itself_is_a_call_with_its_result(tmp_path: Path) -> None:
+    ran = {"code_execution_result": {"outcome": "OUTCOME_OK", "output": "4"}}
+    failed = {"codeExecutionResult": {"outcome": "OUTCOME_FAILED"}}
+    code = {"executable_code": {"language": "PYTHON", "code": "2 + 2"}}
+    made = {
+        "contents": [
+            {"role": "user", "parts": {"text": REQUEST}},
+            {"role": "model", "parts": [{"text": FIRST}, code, ran, code, failed, {"text": LAST}]},
+        ]
+    }
+    session = _read(made, tmp_path)
+    assert [(m.role, m.text) for m in session.messages] == [
+        *(("user", REQUEST), ("assistant", FIRST), ("tool", ""), ("assistant", ""), ("tool", "")),
+        ("assistant", LAST),
+    ]
+    assert [(r.text, r.is_error) for m in session.messages for r in m.results] == [
+        ("4", False),
+        ("OUTCOME_FAILED", True),
+    ]
+    calls = [c for m in session.messages for c in m.calls]
+    assert [r.call_id for m in session.messages for r in m.results] == [c.id for c in calls]
+    assert json.loads(calls[0].arguments) == {"language": "PYTHON", "code": "2 + 2"}
+
+
+@pytest.mark.parametrize("around", ["list", "messages", "values", "channel_values"])
+def test_older_kinds_and_states_of_langchain_are_read(around: str, tmp_path: Path) -> None:
+    asked = {"function_call": {"name": "run", "arguments": "{}"}}
+    made: list[dict[str, Any]] = [
+        {"type": "chat", "role": "user", "content": REQUEST},
+        {"type": "ai", "content": "", "additional_kwargs": asked},
+        {"type": "function", "name": "run", "content": FOUND},
+        {"type": "ChatMessage", "role": "Assistant", "content": LAST},
+    ]
+    whole: object = made
+    if around != "list":
+        whole = {"messages": made} if around == "messages" else {around: {"messages": made}, "next": []}
+    session = _read(whole, tmp_path)
+    assert session.format == "langchain"
+    assert [(m.role, m.text) for m in session.messages] == [
+        *(("user", REQUEST), ("assistant", ""), ("tool", ""), ("assistant", LAST))
+    ]
+    assert [(r.call_id, r.text) for r in session.messages[2].results] == [
+        (session.messages[1].calls[0].id, FOUND)
+    ]
+
+
+def test_a_text_of_several_lines_that_aider_printed_is_no_reply(tmp_path: Path) -> None:
+    history = (
+        "# aider chat started at 2026-03-01 10:00:00\n\n> Aider v0.86\nModel: x\nRepo-map: on  \n"
+        "#### go  \n\n> a quotation\nof a reply\n\nmore  \n\n> Tokens: 1k  \n> Run it:\n> make  \n\n#### and now?  \n"
+    )
+    session = _read(history.encode(), tmp_path)
+    assert [(m.role, m.is_request, m.text) for m in session.messages] == [
+        ("user", False, "Aider v0.86\nModel: x\nRepo-map: on"),
+        ("user", True, "go"),
+        ("assistant", False, "> a quotation\nof a reply\n\nmore"),
+        ("user", False, "Tokens: 1k\nRun it:\nmake"),
+        ("user", True, "and now?"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "time", [1_772_359_200.0, "1772359200", "2026-03-01T10:00:00", "2026-03-01T10:00:00Z"]
+)
+def test_chatgpt_writes_times_and_parts_in_several_ways(time: object, tmp_path: Path) -> None:
+    chat = json.loads(SAMPLES["chatgpt alone"][1])
+    asked = chat["mapping"]["n0"]["message"]
+    asked |= {"create_time": time, "content": {"content_type": "text", "parts": [None, REQUEST]}}
+    memory = {"content_type": "model_editable_context", "model_set_context": "likes pumps"}
+    chat["mapping"]["root"]["message"] = {"id": "r", "author": {"role": "user"}, "content": memory}
+    older = chat | {"title": "older", "update_time": "never"}
+    session = _read([older, chat | {"update_time": time}], tmp_path)
+    assert (session.title, [s.reason for s in session.skipped][1:]) == ("The pump", [])
+    note, request = session.messages[:2]
+    assert (note.text, note.is_request) == ("likes pumps", False)
+    assert (request.text, request.time) == (REQUEST, "2026-03-01T10:00:00+00:00")
+
+
+def test_continue_keeps_a_summary_beside_the_last_message_that_it_covers(tmp_path: Path) -> None:
+    document = json.loads(SAMPLES["continue"][1])
+    call = document["history"][2]["message"].pop("toolCalls")[0]
+    document["history"][2].pop("toolCallStates")
+    state = {"toolCallId": "c0", "toolCall": call, "status": "done", "output": [{"content": FOUND}]}
+    document["history"][2] |= {"toolCallState": state, "reasoning": {"text": "aha", "active": False}}
+    document["history"][-1]["conversationSummary"] = "In short: the pump"
+    document["history"].append({"message": {"role": "user", "content": "go on"}})
+    session = _read(document, tmp_path)
+    assert [(c.through_seq, c.summary) for c in session.compactions] == [
+        (len(session.messages) - 1, "In short: the pump")
+    ]
+    reply = next(m for m in session.messages if m.calls)
+    assert reply.parts[0] == Reasoning(text="aha")
+    assert [r.text for m in session.messages for r in m.results] == [FOUND]
+
+
+@pytest.mark.parametrize("name", ["gemini", "langchain", "vercel", "pydantic-ai", "responses"])
+def test_messages_one_by_one_on_lines_are_read_as_in_a_list(name: str, tmp_path: Path) -> None:
+    document = json.loads(SAMPLES[name][1])
+    key = next((key for key in ("contents", "input") if key in document), "")
+    items: list[object] = document[key] if key else document
+    session = _read(lines(items) + b"{half a li", tmp_path)
+    assert session.format == SAMPLES[name][0]
+    assert [m.text for m in session.messages if m.is_request] == [REQUEST]
+    assert session.messages[-1].text.endswith(LAST)
+    (left,) = session.skipped
+    assert left.line == len(items) + 1
+    assert "not JSON" in left.reason
+
+
+def test_what_pydantic_ai_asks_for_and_what_a_provider_runs_itself_is_read(tmp_path: Path) -> None:
+    prompt = [
+        REQUEST,
+        {"kind": "image-url", "url": "https://x.example/a.png"},
+        {"kind": "binary", "data": "YQ=="},
+    ]
+    ran = {"tool_name": "search", "tool_call_id": "s"}
+    made = {
+        "all_messages": [
+            {"kind": "request", "instructions": "be short", "parts": [{"part_kind": "user-prompt", "content": prompt}]},
+            {
+                "kind": "response",
+                "parts": [
+                    ran | {"part_kind": "builtin-tool-call", "args": '{"q": 1}'},
+                    ran | {"part_kind": "builtin-tool-return", "content": "2 hits"},
+                    {"part_kind": "text", "content": FIRST},
+                    {"part_kind": "speech", "transcript": "hm"},
+                    {"part_kind": "file", "content": {"kind": "binary", "media_type": "image/png", "data": "YQ=="}},
+                ],
+            },
+            {
+                "kind": "request",
+                "instructions": "be short",
+                "parts": [{"part_kind": "retry-prompt", "content": "give JSON"}, {"part_kind": "new-kind"}],
+            },
+        ]
+    }  # fmt: skip
+    session = _read(made, tmp_path)
+    assert [(m.role, m.text, m.is_request) for m in session.messages] == [
+        ("system", "be short", False),
+        ("user", REQUEST, True),
+        ("assistant", "", False),
+        ("tool", "", False),
+        ("assistant", FIRST, False),
+        ("user", "give JSON", False),
+    ]
+    assert [(r.call_id, r.text) for r in session.messages[3].results] == [("s", "2 hits")]
+    assert [s.reason for s in session.skipped] == [
+        "message 1 has a part of kind 'speech'",
+        "message 2 has a part of kind 'new-kind'",
+    ]
+
+
+def test_a_dump_of_pydantic_ai_itself_is_read(tmp_path: Path) -> None:
+    library = pytest.importorskip("pydantic_ai.messages")
+    made = library.ModelMessagesTypeAdapter.validate_python(pydantic_ai_messages())
+    session = _read(library.ModelMessagesTypeAdapter.dump_json(made), tmp_path)
+    assert session == replace(_read(SAMPLES["pydantic-ai"][1], tmp_path), messages=session.messages)
+    assert [m.text for m in session.messages if m.is_request] == [REQUEST]

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from operator import itemgetter
 
 from autocompact.core.messages import Part, Reasoning, Text, ToolCall, ToolResult
 from autocompact.sessions.building import Log
@@ -30,6 +31,8 @@ _REQUEST = re.compile(r"/(?:ask|code|architect|context)\s+")
 _SEARCH = re.compile(r"<{5,9} SEARCH\s*$")
 _DIVIDER = re.compile(r"={5,9}\s*$")
 _REPLACE = re.compile(r">{5,9} REPLACE\s*$")
+_LONGEST_PRINTED = 400
+"""Lines of one text that aider printed: keeps a file without any mark linear."""
 _FENCE = re.compile(r"\s*(?:`{3,}|~{3,})")
 
 
@@ -41,16 +44,49 @@ def matches(text: str) -> bool:
 def read(lines: Iterable[bytes]) -> Session:
     """Read a history from its lines."""
     reader = _Reader()
-    numbered = enumerate(
-        (line.decode(errors="replace").removeprefix("\ufeff").rstrip("\r\n") for line in lines), start=1
-    )
-    for kind, group in groupby(numbered, key=lambda each: _kind(each[1])):
-        block = list(group)
-        number = next((at for at, line in block if line.strip()), block[0][0])
-        reader.feed(kind, [line for _, line in block], line=number)
+    texts = [line.decode(errors="replace").removeprefix("\ufeff").rstrip("\r\n") for line in lines]
+    for kind, group in groupby(enumerate(_kinds(texts), start=1), key=itemgetter(1)):
+        numbers = [number for number, _ in group]
+        block = [texts[number - 1] for number in numbers]
+        number = next((at for at, line in zip(numbers, block, strict=True) if line.strip()), numbers[0])
+        reader.feed(kind, block, line=number)
     reader.settle(())
     log = reader.log
     return Session(format="aider", messages=tuple(log.messages), lines=tuple(log.lines), model=reader.model)
+
+
+def _kinds(lines: Sequence[str]) -> list[str]:
+    """The kind of each line.
+
+    Of a text of several lines aider marks the first only, and ends the last one with two spaces.
+    """
+    kinds: list[str] = []
+    while len(kinds) < len(lines):
+        at = len(kinds)
+        kind = _kind(lines[at])
+        marked = at > 0 and kind == "reply" and lines[at].startswith("> ")
+        after_own = marked and (kinds[-1] in ("printed", "typed") or _after_start(lines, kinds))
+        end = _end_of_printed(lines, at) if after_own else 0
+        kinds += ["printed"] * (end - at) if end else [kind]
+    return kinds
+
+
+def _after_start(lines: Sequence[str], kinds: Sequence[str]) -> bool:
+    """Whether nothing but blank lines stands between the start of a run and what comes now."""
+    before = len(kinds) - 1
+    while before > 0 and not lines[before].strip():
+        before -= 1
+    return kinds[before] == "start"
+
+
+def _end_of_printed(lines: Sequence[str], start: int) -> int:
+    """Where the text that aider printed from line ``start`` on has ended; 0 if it does not end."""
+    for at in range(start + 1, min(start + _LONGEST_PRINTED, len(lines))):
+        if _kind(lines[at]) in ("start", "typed"):
+            break
+        if lines[at].endswith("  "):
+            return at + 1
+    return 0
 
 
 def _kind(line: str) -> str:

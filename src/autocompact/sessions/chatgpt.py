@@ -7,6 +7,7 @@ asked and answered is recorded without ids: an answer belongs to the last call t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 
 import msgspec
 
@@ -34,6 +35,7 @@ class _Said(msgspec.Struct, frozen=True):
     thoughts: list[_Thought] | None = None
     user_profile: str | None = None
     user_instructions: str | None = None
+    model_set_context: str | None = None
 
 
 class _Asset(msgspec.Struct):
@@ -49,7 +51,7 @@ class _Marks(msgspec.Struct, frozen=True):
 class _Message(msgspec.Struct):
     id: str = ""
     author: _Author = _Author()
-    create_time: float | None = None
+    create_time: float | str | None = None
     content: _Said = _Said()
     recipient: str | None = None
     metadata: _Marks = _Marks()
@@ -64,9 +66,12 @@ class _Chat(msgspec.Struct):
     mapping: dict[str, _Node]
     current_node: str | None = None
     title: str | None = None
-    update_time: float | None = None
-    create_time: float | None = None
+    update_time: float | str | None = None
+    create_time: float | str | None = None
 
+
+_CONTEXT = frozenset({"user_editable_context", "model_editable_context"})
+"""Instructions and memories that ChatGPT puts before a conversation."""
 
 _chat = msgspec.json.Decoder(_Chat).decode
 _message = msgspec.json.Decoder(_Message | None).decode
@@ -87,7 +92,7 @@ def read(lines: Iterable[bytes]) -> Session:
     chat, skipped = last_used(
         lines,
         _chat,
-        used=lambda chat: (len(chat.mapping) > 1, chat.update_time or chat.create_time or 0.0),
+        used=lambda chat: (len(chat.mapping) > 1, _seconds(chat.update_time) or _seconds(chat.create_time)),
         title=lambda chat: chat.title or "",
     )
     left = off_branch({id: node.parent for id, node in chat.mapping.items()}, _leaf(chat))
@@ -141,7 +146,7 @@ class _Reader:
 
     def _add(self, message: _Message, parts: list[Part]) -> None:
         time, id, hidden = (
-            iso_time(message.create_time),
+            iso_time(_seconds(message.create_time)),
             message.id,
             message.metadata.is_visually_hidden_from_conversation,
         )
@@ -159,7 +164,7 @@ class _Reader:
         elif role == "system":
             self.log.add("system", parts, line=1, id=id, time=time)
         else:
-            note = hidden or role != "user" or message.content.content_type == "user_editable_context"
+            note = hidden or role != "user" or message.content.content_type in _CONTEXT
             self.log.add("user", parts, line=1, synthetic=note, id=id, time=time)
 
 
@@ -169,11 +174,29 @@ def _parts(said: _Said) -> list[Part]:
         for thought in said.thoughts or ()
     ]
     for raw in said.parts or ():
+        if bytes(raw) == b"null":
+            continue
         if bytes(raw).startswith(b'"'):
             parts += [Text(text=text)] if (text := string(raw)) else []
         else:
             asset = _asset(raw)
             parts += [Image(url=asset.asset_pointer)] if asset.asset_pointer else []
             parts += [Text(text=asset.text)] if asset.text else []
-    texts = (said.text, said.result, said.user_profile, said.user_instructions)
+    texts = (said.text, said.result, said.user_profile, said.user_instructions, said.model_set_context)
     return [*parts, *(Text(text=text) for text in texts if text)]
+
+
+def _seconds(time: float | str | None) -> float:
+    """A Unix time; newer exports write a date, others a number as text. 0 for none."""
+    if isinstance(time, str):
+        try:
+            time = float(time) if "-" not in time else _date(time).timestamp()
+        except (ValueError, OverflowError):
+            time = None
+    return time or 0.0
+
+
+def _date(text: str) -> datetime:
+    """A date in ISO 8601; one without a zone is in UTC."""
+    date = datetime.fromisoformat(text)
+    return date if date.tzinfo else date.replace(tzinfo=UTC)

@@ -1,4 +1,7 @@
-"""Sessions of Continue (``~/.continue/sessions``): one document; files that the person named stand beside a message."""
+"""Sessions of Continue (``~/.continue/sessions``): one document; files that the person named stand beside a message.
+
+A summary stands beside the last message that it covers: Continue sends it and what comes after.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,9 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from autocompact.compaction.record import Compaction
 from autocompact.core.messages import Image, Part, Reasoning, Text, ToolCall, ToolResult, Usage
-from autocompact.sessions.building import Log, string
+from autocompact.sessions.building import Log, imported, string
 from autocompact.sessions.session import Session, Skipped
 
 
@@ -56,10 +60,17 @@ class _State(msgspec.Struct, rename="camel"):
     output: list[_Context] | None = None
 
 
+class _Thought(msgspec.Struct):
+    text: str = ""
+
+
 class _Item(msgspec.Struct, rename="camel"):
     message: _Message
     context_items: list[_Context] | None = None
     tool_call_states: list[_State] | None = None
+    tool_call_state: _State | None = None
+    reasoning: _Thought | None = None
+    conversation_summary: str | None = None
 
 
 class _Document(msgspec.Struct, rename="camel"):
@@ -93,14 +104,28 @@ def read(lines: Iterable[bytes]) -> Session:
     """
     document = _document(b"".join(lines))
     log, skipped, answered = Log(), list[Skipped](), set[str]()
+    compactions: list[Compaction] = []
     for index, raw in enumerate(document.history):
         try:
-            _add(log, _item(raw), answered=answered)
+            item = _item(raw)
+            _add(log, item, answered=answered)
         except msgspec.DecodeError as error:
             skipped.append(Skipped(line=0, reason=f"item {index} has unexpected content: {error}"))
+            continue
+        if item.conversation_summary and log.messages:
+            compactions.append(
+                imported(
+                    id=f"item-{index}",
+                    summary=item.conversation_summary,
+                    through_seq=len(log.messages),
+                    earlier=compactions,
+                    author="Continue",
+                )
+            )
     return Session(
         format="continue",
         messages=tuple(log.messages),
+        compactions=tuple(compactions),
         skipped=tuple(skipped),
         lines=tuple(log.lines),
         model=document.chat_model_title or "",
@@ -111,7 +136,9 @@ def read(lines: Iterable[bytes]) -> Session:
 
 def _add(log: Log, item: _Item, *, answered: set[str]) -> None:
     """``answered`` are the calls whose result a message of its own or the reply's state already gave."""
-    message, parts = item.message, _parts(item.message)
+    message = item.message
+    thought = item.reasoning.text if item.reasoning else ""
+    parts = [*([Reasoning(text=thought)] if thought else []), *_parts(message)]
     match message.role:
         case "tool":
             if message.tool_call_id not in answered:
@@ -121,7 +148,7 @@ def _add(log: Log, item: _Item, *, answered: set[str]) -> None:
         case "thinking":
             log.add("assistant", [Reasoning(text=p.text) for p in parts if isinstance(p, Text)], line=1)
         case "assistant":
-            states = item.tool_call_states or []
+            states = item.tool_call_states or [*filter(None, (item.tool_call_state,))]
             calls = message.tool_calls or [state.tool_call for state in states]
             parts += [ToolCall(id=c.id, name=c.function.name, arguments=c.function.arguments) for c in calls]
             log.add("assistant", parts, line=1, usage=_usage(message.usage))

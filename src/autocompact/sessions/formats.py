@@ -31,6 +31,7 @@ from autocompact.sessions import (
     opencode,
     openhands,
     pi,
+    pydantic_ai,
     qwen_code,
     responses_json,
     vercel_ai,
@@ -63,14 +64,15 @@ LABELS: Mapping[Format, str] = {
     "gemini": "Gemini contents",
     "langchain": "LangChain messages",
     "vercel_ai": "Vercel AI SDK messages",
+    "pydantic_ai": "Pydantic AI messages",
 }
 """Each format's name for people."""
 
 KNOWN = (
     "sessions of Claude Code, Codex, Copilot CLI, Gemini CLI, OpenCode, pi, Qwen Code, goose, aider, Cline, Cursor, "
     "Continue, OpenHands, SWE-agent and tau-bench; exports of ChatGPT and Claude.ai; as JSON, messages for OpenAI (Chat "
-    "Completions, Responses), Anthropic or Gemini, and of LangChain and the Vercel AI SDK; OpenAI's and Anthropic's as "
-    "JSON lines, too"
+    "Completions, Responses), Anthropic or Gemini, and of LangChain, Pydantic AI and the Vercel AI SDK; all "
+    "of these as JSON lines, too"
 )
 """What can be read, in one sentence. SWE-agent and tau-bench keep OpenAI messages."""
 
@@ -111,6 +113,7 @@ DOCUMENTS: tuple[Reader, ...] = (
     Reader(goose.matches, goose.read),
     Reader(chatgpt.matches, chatgpt.read),
     Reader(claude_ai.matches, claude_ai.read),
+    Reader(pydantic_ai.matches, pydantic_ai.read),
     Reader(gemini_contents.matches, gemini_contents.read),
     Reader(langchain.matches, langchain.read),
     Reader(vercel_ai.matches, vercel_ai.read),
@@ -144,6 +147,7 @@ def _first(matches: Matches, document: bytes) -> bool:
 LISTS: tuple[ListReader, ...] = (
     ListReader(partial(_first, chatgpt.matches), chatgpt.read),
     ListReader(partial(_first, claude_ai.matches), claude_ai.read),
+    ListReader(partial(_first, pydantic_ai.matches), pydantic_ai.read),
     ListReader(partial(_first, gemini_contents.is_content), gemini_contents.read),
     ListReader(partial(_first, langchain.matches), langchain.read),
     ListReader(vercel_ai.is_list, vercel_ai.read),

@@ -40,6 +40,16 @@ class _Outcome(msgspec.Struct):
     error: msgspec.Raw = msgspec.Raw(b"")
 
 
+class _Code(msgspec.Struct):
+    language: str = ""
+    code: str = ""
+
+
+class _Ran(msgspec.Struct):
+    outcome: str = ""
+    output: str = ""
+
+
 class ContentPart(msgspec.Struct, rename="camel"):
     """One part of a turn."""
 
@@ -47,6 +57,8 @@ class ContentPart(msgspec.Struct, rename="camel"):
     thought: bool | None = None
     function_call: _Call | None = None
     function_response: _Answer | None = None
+    executable_code: _Code | None = None
+    code_execution_result: _Ran | None = None
     inline_data: _Data | None = None
     file_data: _Data | None = None
 
@@ -71,6 +83,10 @@ _request = msgspec.json.Decoder(_Request).decode
 _outcome = msgspec.json.Decoder(_Outcome).decode
 _objects = msgspec.json.Decoder(list[dict[str, msgspec.Raw]]).decode
 _parts = msgspec.json.Decoder(list[dict[str, msgspec.Raw]]).decode
+
+
+_CODE = "code_execution"
+"""The name of the calls of code that the provider runs itself."""
 
 
 @dataclass(slots=True)
@@ -104,15 +120,38 @@ class Turns:
         for part in content.parts:
             if part.function_response is not None:
                 log.add("tool", (self._answer(part.function_response),), line=line, id=id, time=time)
-        said = [made for part in content.parts for made in self._said(part)]
-        if content.role == "model":
-            log.add("assistant", said, line=line, id=id, time=time, model=model, usage=usage)
-        else:
+        if content.role != "model":
+            said = [made for part in content.parts for made in self._said(part)]
             log.add("user", said, line=line, synthetic=synthetic, id=id, time=time)
+            return
+        for said, ran in self._runs(content.parts):
+            log.add("assistant", said, line=line, id=id, time=time, model=model, usage=usage)
+            usage = None  # reported for the reply as a whole
+            if ran is not None:
+                log.add("tool", (ran,), line=line, id=id, time=time)
+
+    def _runs(self, parts: Iterable[ContentPart]) -> Iterable[tuple[list[Part], ToolResult | None]]:
+        """What a reply said up to each result of code that the provider ran, with that result; then the rest."""
+        said: list[Part] = []
+        for part in parts:
+            if part.code_execution_result is None:
+                said += self._said(part)
+                continue
+            ran = part.code_execution_result
+            failed = not ran.outcome.endswith("_OK")
+            open_call = next(iter(self._open.get(_CODE, [])), _CODE)
+            self._open[_CODE] = self._open.get(_CODE, [])[1:]
+            yield said, ToolResult(call_id=open_call, text=ran.output or ran.outcome, is_error=failed)
+            said = []
+        yield said, None
 
     def _said(self, part: ContentPart) -> Iterable[Part]:
         if part.function_call is not None:
             yield self._call(part.function_call)
+        elif part.executable_code is not None:
+            ran = part.executable_code
+            asked = msgspec.json.encode({"language": ran.language, "code": ran.code})
+            yield self._call(_Call(name=_CODE, args=msgspec.Raw(asked)))
         elif part.text:
             yield Reasoning(text=part.text) if part.thought else Text(text=part.text)
         for data in (part.inline_data, part.file_data):
@@ -139,7 +178,9 @@ class Turns:
         return ToolResult(call_id=id, text=text, is_error=bool(as_text(outcome.error)))
 
 
-_SNAKE = re.compile(rb'"(function|inline|file|mime)_(call|response|data|type|uri)"(?=\s*:)')
+_SNAKE = re.compile(
+    rb'"(function_call|function_response|inline_data|file_data|mime_type|file_uri|executable_code|code_execution_result)"(?=\s*:)'
+)
 
 
 def _camel(raw: bytes) -> bytes:
@@ -147,15 +188,32 @@ def _camel(raw: bytes) -> bytes:
 
     A quote right before the colon ends a name: inside of a string it would stand escaped.
     """
-    return _SNAKE.sub(lambda found: b'"' + found[1] + found[2].capitalize() + b'"', raw)
+    return _SNAKE.sub(lambda found: b'"' + _upper(found[1]) + b'"', raw)
+
+
+def _upper(name: bytes) -> bytes:
+    first, *rest = name.split(b"_")
+    return first + b"".join(word.capitalize() for word in rest)
+
+
+def _turn(raw: bytes) -> Content:
+    """A turn; its parts may be one part alone, or its text."""
+    fields = _fields(raw)
+    parts = bytes(fields.get("parts", b""))
+    if parts.startswith(b'"'):
+        parts = b'{"text":' + parts + b"}"
+    if parts.startswith(b"{"):
+        fields["parts"] = msgspec.Raw(b"[" + parts + b"]")
+    return _content(_camel(msgspec.json.encode(fields)))
 
 
 def is_content(fields: Mapping[str, msgspec.Raw]) -> bool:
     """Whether an object with these fields is a turn: its parts have no ``type``, as those of other APIs do."""
     if string(fields.get("role", b"")) not in ("user", "model", ""):
         return False
+    raw = bytes(fields.get("parts", b""))
     try:
-        parts = _parts(fields.get("parts", b""))
+        parts = _parts(b"[" + raw + b"]" if raw.startswith(b"{") else raw)
     except msgspec.DecodeError:
         return False
     return bool(parts) and not any("type" in part for part in parts)
@@ -187,11 +245,11 @@ def read(lines: Iterable[bytes]) -> Session:
     log, turns, skipped = Log(), Turns(), list[Skipped]()
     if bytes(request.system_instruction):
         text = string(request.system_instruction)
-        parts = [ContentPart(text=text)] if text else _content(request.system_instruction).parts
+        parts = [ContentPart(text=text)] if text else _turn(request.system_instruction).parts
         log.add("system", [Text(text=part.text) for part in parts if part.text], line=1)
     for index, raw in enumerate(request.contents):
         try:
-            turns.add(log, _content(_camel(raw)), line=1)
+            turns.add(log, _turn(raw), line=1)
         except msgspec.DecodeError as error:
             skipped.append(Skipped(line=0, reason=f"turn {index} has unexpected content: {error}"))
     return Session(

@@ -1,12 +1,14 @@
 """goose sessions: JSON lines of the older versions, and the document that ``goose session export`` writes.
 
 Since goose keeps its sessions in a database, a compaction hides the older messages from the model and adds a summary
-that the person does not see: metadata of a message says for whom it is.
+that the person does not see: metadata of a message says for whom it is. It also appends the last request once more,
+which is the original that stays. Source: ``context_mgmt`` of goose 1.x.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import msgspec
 
@@ -32,6 +34,15 @@ class _Outcome(msgspec.Struct):
     error: msgspec.Raw = msgspec.Raw(b"")
 
 
+class _Resource(msgspec.Struct):
+    uri: str = ""
+    text: str | None = None
+
+
+class _Annotations(msgspec.Struct):
+    audience: list[str] | None = None
+
+
 class _Piece(msgspec.Struct, rename="camel"):
     type: str = ""
     text: str | None = None
@@ -39,6 +50,8 @@ class _Piece(msgspec.Struct, rename="camel"):
     id: str | None = None
     data: str | None = None
     mime_type: str | None = None
+    resource: _Resource | None = None
+    annotations: _Annotations | None = None
     tool_call: _Outcome | None = None
     tool_result: _Outcome | None = None
 
@@ -99,6 +112,7 @@ def read(lines: Iterable[bytes]) -> Session:
                 reader.feed(_message(each), line=number)
             except msgspec.DecodeError as error:
                 source.skip(0, f"message {index} has unexpected content: {error}")
+    reader.settle()
     return Session(
         format="goose",
         messages=tuple(reader.log.messages),
@@ -115,32 +129,86 @@ class _Reader:
         self.log = Log()
         self.compactions: list[Compaction] = []
         self._hidden = 0  # the last message that the model does not see any more
+        self._visible = False  # whether the model still sees a message since the last compaction
+        self._summary: tuple[_Message, int] | None = (
+            None  # what was a summary once, if goose goes on behind it
+        )
 
     def feed(self, message: _Message, *, line: int) -> None:
         meta = message.metadata or _Metadata()
-        time, id = iso_time(message.created), message.id or ""
+        earlier, self._summary = self._summary, None
+        if earlier is not None:
+            if _goes_on(message):
+                self._compacted(*earlier)
+            else:
+                self._add(*earlier)
+        if meta.user_visible or _goes_on(message) or not self._is_summary(meta):
+            if not self._is_kept(message):
+                self._add(message, line)
+        elif meta.agent_visible:
+            self._compacted(message, line)
+        else:
+            self._summary = message, line
+
+    def settle(self) -> None:
+        """Take what was read last for what it is."""
+        if self._summary is not None:
+            self._add(*self._summary)
+
+    def _is_summary(self, meta: _Metadata) -> bool:
+        """Whether a message that the person does not see may stand for all before: goose hides nothing less."""
         covered = self.compactions[-1].through_seq if self.compactions else 0
-        if not meta.user_visible and self._hidden > covered:
-            summary = "\n".join(piece.text for piece in message.content if piece.text)
-            self.compactions.append(
-                imported(
-                    id=id or f"line-{line}",
-                    summary=summary,
-                    through_seq=self._hidden,
-                    earlier=self.compactions,
-                    author="goose",
-                    time=time,
-                )
+        return self._hidden > covered and not (meta.agent_visible and self._visible)
+
+    def _compacted(self, message: _Message, line: int) -> None:
+        self.compactions.append(
+            imported(
+                id=message.id or f"line-{line}",
+                summary="\n".join(piece.text for piece in message.content if piece.text),
+                through_seq=self._hidden,
+                earlier=self.compactions,
+                author="goose",
+                time=iso_time(message.created),
             )
-            return
+        )
+        self._visible = False
+
+    def _is_kept(self, message: _Message) -> bool:
+        """Whether this is the last request before a compaction once more; the compaction keeps the original then."""
+        last = self.compactions[-1] if self.compactions else None
+        if last is None or last.keep or message.role != "user" or self._visible:
+            return False
+        requests = (
+            each for each in reversed(self.log.messages) if each.is_request and each.seq <= last.through_seq
+        )
+        request = next(requests, None)
+        if request is None or request.text != "\n".join(piece.text or "" for piece in message.content):
+            return False
+        self.compactions[-1] = replace(last, keep=(request.seq,))
+        return True
+
+    def _add(self, message: _Message, line: int) -> None:
+        meta = message.metadata or _Metadata()
+        time, id = iso_time(message.created), message.id or ""
         for piece in message.content:
             if piece.type == "toolResponse":
                 self.log.add("tool", (_result(piece),), line=line, time=time)
         role = "assistant" if message.role == "assistant" else "user"
         said = [made for piece in message.content for made in _part(piece)]
-        self.log.add(role, said, line=line, synthetic=not meta.user_visible, id=id, time=time)
+        note = role == "user" and not meta.user_visible and meta.agent_visible
+        self.log.add(role, said, line=line, synthetic=note or _goes_on(message), id=id, time=time)
         if not meta.agent_visible:
             self._hidden = len(self.log.messages)
+        elif meta.user_visible:
+            self._visible = True
+
+
+def _goes_on(message: _Message) -> bool:
+    """Whether this is what goose tells the model behind a summary."""
+    meta = message.metadata or _Metadata()
+    return not meta.user_visible and any(
+        (piece.text or "").startswith("Your context was compacted") for piece in message.content
+    )
 
 
 def _part(piece: _Piece) -> Iterable[Part]:
@@ -151,6 +219,8 @@ def _part(piece: _Piece) -> Iterable[Part]:
             yield Reasoning(text=piece.thinking)
         case "image" if piece.data:
             yield Image(media_type=piece.mime_type or "", data=piece.data)
+        case "resource" if piece.resource is not None:
+            yield Text(text=piece.resource.text or piece.resource.uri)
         case "toolRequest":
             call = _value((piece.tool_call or _Outcome()).value)
             yield ToolCall(id=piece.id or "", name=call.name, arguments=as_text(call.arguments))
@@ -162,7 +232,7 @@ def _result(piece: _Piece) -> ToolResult:
     outcome = piece.tool_result or _Outcome()
     raw = bytes(outcome.value)
     value = _Value(content=_pieces(raw)) if raw.startswith(b"[") else _value(raw)
-    parts = [made for each in value.content or () for made in _part(each)]
+    parts = [made for each in value.content or () if _is_for_model(each) for made in _part(each)]
     text = "\n".join(part.text for part in parts if isinstance(part, Text)) or as_text(outcome.error)
     return ToolResult(
         call_id=piece.id or "",
@@ -170,3 +240,9 @@ def _result(piece: _Piece) -> ToolResult:
         is_error=bool(value.is_error) or outcome.status == "error",
         media=tuple(part for part in parts if isinstance(part, Image)),
     )
+
+
+def _is_for_model(piece: _Piece) -> bool:
+    """Tools answer the person and the model apart; what names no audience is for both."""
+    audience = piece.annotations.audience if piece.annotations else None
+    return not audience or "assistant" in audience

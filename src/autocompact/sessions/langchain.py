@@ -21,8 +21,23 @@ _ROLES: Mapping[str, Role] = {
     "SystemMessage": "system",
     "tool": "tool",
     "ToolMessage": "tool",
+    "function": "tool",
+    "FunctionMessage": "tool",
+}
+_CHAT = frozenset({"chat", "ChatMessage", "ChatMessageChunk"})
+"""Messages that name their role themselves."""
+_OF_CHAT: Mapping[str, Role] = {
+    "user": "user",
+    "human": "user",
+    "assistant": "assistant",
+    "ai": "assistant",
+    "model": "assistant",
+    "system": "system",
+    "developer": "system",
 }
 _LISTS = ("messages", "history")
+_STATES = ("values", "channel_values")
+"""Where a dumped state of LangGraph holds them."""
 
 
 class _Url(msgspec.Struct):
@@ -57,6 +72,7 @@ class _Older(msgspec.Struct):
     """Where older versions keep what the provider sent."""
 
     tool_calls: list[_OlderCall] | None = None
+    function_call: _Function | None = None
 
 
 class _Usage(msgspec.Struct):
@@ -67,6 +83,7 @@ class _Usage(msgspec.Struct):
 class _Message(msgspec.Struct):
     content: msgspec.Raw = msgspec.Raw(b"")
     id: str | None = None
+    name: str | None = None
     tool_calls: list[_Call] | None = None
     tool_call_id: str | None = None
     status: str | None = None
@@ -86,7 +103,7 @@ def matches(fields: Mapping[str, msgspec.Raw]) -> bool:
     """Whether an object is a message of LangChain, or holds a list of them."""
     if _opened(fields) is not None:
         return True
-    return any(name in fields and _is_list(fields[name]) for name in _LISTS)
+    return _list_in(fields) is not None
 
 
 def read(lines: Iterable[bytes]) -> Session:
@@ -99,9 +116,8 @@ def read(lines: Iterable[bytes]) -> Session:
     if document.lstrip().startswith(b"["):
         raws = _items(document)
     else:
-        fields = _fields(document)
-        name = next((name for name in _LISTS if name in fields and _is_list(fields[name])), "")
-        raws = _items(fields[name]) if name else [msgspec.Raw(document)]
+        held = _list_in(_fields(document))
+        raws = [msgspec.Raw(document)] if held is None else _items(held)
     log, skipped = Log(), list[Skipped]()
     for index, raw in enumerate(raws):
         try:
@@ -118,6 +134,20 @@ def read(lines: Iterable[bytes]) -> Session:
         skipped=tuple(skipped),
         lines=tuple(log.lines),
         model=log.model,
+    )
+
+
+def _list_in(fields: Mapping[str, msgspec.Raw]) -> msgspec.Raw | None:
+    """The list of messages that an object holds, as it is or in a state of LangGraph."""
+    states = (_fields(fields[name]) for name in _STATES if bytes(fields.get(name, b"")).startswith(b"{"))
+    return next(
+        (
+            held[name]
+            for held in (fields, *states)
+            for name in _LISTS
+            if name in held and _is_list(held[name])
+        ),
+        None,
     )
 
 
@@ -140,10 +170,12 @@ def _opened(fields: Mapping[str, msgspec.Raw]) -> tuple[Role, bytes] | None:
         members = bytes(fields["kwargs"])
     elif "data" in fields:
         members = bytes(fields["data"])
-    elif "content" in fields and "role" not in fields:
+    elif "content" in fields and ("role" not in fields or kind in _CHAT):
         members = msgspec.json.encode(fields)
     else:
         return None
+    if kind in _CHAT:
+        return _OF_CHAT.get(string(_fields(members).get("role", b"")).lower(), "user"), members
     return (_ROLES[kind], members) if kind in _ROLES else None
 
 
@@ -153,7 +185,8 @@ def _add(log: Log, message: _Message, *, role: Role) -> None:
         text = "\n".join(part.text for part in parts if isinstance(part, Text))
         media = tuple(part for part in parts if isinstance(part, Image))
         failed = message.status == "error"
-        parts = [ToolResult(call_id=message.tool_call_id or "", text=text, is_error=failed, media=media)]
+        id = message.tool_call_id or message.name or ""
+        parts = [ToolResult(call_id=id, text=text, is_error=failed, media=media)]
     parts += [
         ToolCall(id=c.id or "", name=c.name, arguments=as_text(c.args)) for c in message.tool_calls or ()
     ]
@@ -163,6 +196,8 @@ def _add(log: Log, message: _Message, *, role: Role) -> None:
             ToolCall(id=c.id or "", name=c.function.name, arguments=c.function.arguments)
             for c in older.tool_calls or ()
         ]
+        if (asked := older.function_call) is not None and not older.tool_calls:
+            parts.append(ToolCall(id=asked.name, name=asked.name, arguments=asked.arguments))
     usage, metadata = message.usage_metadata, message.response_metadata or {}
     model = string(metadata.get("model_name", b"")) or string(metadata.get("model", b""))
     spent = (

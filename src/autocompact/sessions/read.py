@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -11,6 +13,7 @@ import msgspec
 from autocompact.core.messages import Message, Reasoning, Text
 from autocompact.errors import InvalidRequest, UnreadableSession
 from autocompact.sessions.formats import (
+    CHAT_LINES,
     CHAT_OBJECT,
     DOCUMENTS,
     KNOWN,
@@ -21,12 +24,15 @@ from autocompact.sessions.formats import (
     Read,
     readers,
 )
-from autocompact.sessions.jsonl import BOM, salvage
+from autocompact.sessions.jsonl import BOM, Lines, salvage
 from autocompact.sessions.session import Session
 from autocompact.wire.json import mend
 
 _HEAD_BYTES = 4_096
 """Of a text, enough to recognise it."""
+
+_FIRST_ITEMS = 200
+"""Of JSON lines, enough to tell what they are the items of."""
 
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _any = msgspec.json.Decoder(msgspec.Raw).decode
@@ -78,14 +84,40 @@ def _read(file: BinaryIO, *, path: Path) -> Session:
         return _read_document(content, path=path)
     file.seek(0)
     reader = _reader(file, alone=alone)
-    if reader is None:
-        file.seek(0)
-        raise UnreadableSession(_no_session(path, first, sample=file.read(8192)))
+    file.seek(0)
+    if reader is CHAT_LINES.read and _is_list_of_others(file):
+        reader = None
     file.seek(0)
     try:
-        return reader(file)
+        session = _read_items(file) if reader is None else reader(file)
     except (msgspec.DecodeError, UnicodeDecodeError, InvalidRequest) as error:
         raise UnreadableSession(f"{str(path)!r} is JSON, but no session: {error}. {_KNOWN}") from error
+    if session is None:
+        file.seek(0)
+        raise UnreadableSession(_no_session(path, first, sample=file.read(8192)))
+    return session
+
+
+def _is_list_of_others(lines: Iterable[bytes]) -> bool:
+    """Whether lines that begin like chat messages are the items of another API, as a later one of them shows."""
+    document = _joined(item for _, item in islice(Lines(lines, msgspec.Raw), _FIRST_ITEMS))
+    first = next((reader for reader in LISTS if reader.matches(document)), LISTS[-1])
+    return first is not LISTS[-1]
+
+
+def _joined(items: Iterable[msgspec.Raw]) -> bytes:
+    return b"[" + b",".join(bytes(item) for item in items) + b"]"
+
+
+def _read_items(lines: Iterable[bytes]) -> Session | None:
+    """JSON lines that are the items of a list which is read as a document; None where they are none."""
+    source = Lines(lines, msgspec.Raw)
+    document = _joined(item for _, item in source)
+    reader = next((reader for reader in LISTS if reader.matches(document)), None)
+    if reader is None:
+        return None
+    session = reader.read([document])
+    return replace(session, skipped=(*source.skipped, *session.skipped))
 
 
 def _whole(file: BinaryIO, *, first: bytes) -> bytes | None:

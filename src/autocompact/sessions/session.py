@@ -31,6 +31,7 @@ Format: TypeAlias = Literal[
     "gemini",
     "langchain",
     "vercel_ai",
+    "pydantic_ai",
 ]
 
 

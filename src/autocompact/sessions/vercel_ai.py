@@ -11,12 +11,19 @@ from autocompact.sessions.building import Log, as_text, string
 from autocompact.sessions.session import Session, Skipped
 
 _ROLES: Mapping[str, Role] = {"system": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
-_MODEL_PARTS = frozenset({"tool-call", "tool-result", "reasoning", "file"})
+_NOT_SAID = frozenset({"tool-result", "tool-approval-request", "tool-approval-response"})
+_DENIED = "the user did not approve this call"
 
 
 class _Output(msgspec.Struct, frozen=True):
     type: str = ""
     value: msgspec.Raw = msgspec.Raw(b"")
+    reason: str | None = None
+
+
+class _Approval(msgspec.Struct):
+    approved: bool | None = None
+    reason: str | None = None
 
 
 class _Invocation(msgspec.Struct, rename="camel"):
@@ -39,6 +46,7 @@ class _Part(msgspec.Struct, rename="camel"):
     output: msgspec.Raw = msgspec.Raw(b"")
     result: msgspec.Raw = msgspec.Raw(b"")
     error_text: str | None = None
+    approval: _Approval | None = None
     tool_invocation: _Invocation | None = None
     media_type: str = ""
     mime_type: str = ""
@@ -162,7 +170,7 @@ def _said(piece: _Part) -> Iterable[Part]:
         yield ToolCall(id=call.tool_call_id, name=call.tool_name, arguments=as_text(call.args))
     elif piece.type == "reasoning" and (thought := piece.text or piece.reasoning):
         yield Reasoning(text=thought)
-    elif piece.type == "tool-result":
+    elif piece.type in _NOT_SAID:
         return
     elif piece.tool_call_id:
         yield ToolCall(
@@ -190,9 +198,24 @@ def _results(piece: _Part) -> Iterable[ToolResult]:
             output = _output(piece.output)
         except msgspec.DecodeError:
             output = _Output()
+        denied = output.type == "execution-denied"
         text = as_text(output.value) or as_text(piece.output) or as_text(piece.result)
-        yield ToolResult(call_id=piece.tool_call_id, text=text, is_error=output.type.startswith("error"))
+        yield ToolResult(
+            call_id=piece.tool_call_id,
+            text=_denial(output.reason) if denied else text,
+            is_error=denied or output.type.startswith("error"),
+        )
     elif piece.state == "output-error":
         yield ToolResult(call_id=piece.tool_call_id, text=piece.error_text or "", is_error=True)
+    elif piece.state == "output-denied" or (piece.approval and piece.approval.approved is False):
+        yield ToolResult(
+            call_id=piece.tool_call_id,
+            text=_denial(piece.approval.reason if piece.approval else None),
+            is_error=True,
+        )
     elif piece.state == "output-available":
         yield ToolResult(call_id=piece.tool_call_id, text=as_text(piece.output))
+
+
+def _denial(reason: str | None) -> str:
+    return f"{_DENIED}: {reason}" if reason else _DENIED
