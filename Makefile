@@ -10,6 +10,8 @@ BASE := .venv/.base
 CHAT := .venv/.chat
 SYNCED := .venv/.synced
 # What decides without I/O: all of it is covered by its own tests, and only there coverage costs its time.
+# No test waits for ever: the longest takes a minute of two busy processors.
+SHARED_OUT := -n 2 --dist worksteal --timeout 300
 PURE := core ledger compaction memory wire
 SESSION := examples/sessions/fix-invoice-rounding.jsonl
 
@@ -43,9 +45,9 @@ run: $(BASE)  ## Compact the example session, then show a chat on http://127.0.0
 
 test: $(SYNCED) browser  ## Run all tests; the pure packages must be covered branch by branch
 	$(BIN)/coverage erase
-	$(BIN)/pytest -n 2 --dist worksteal $(PURE:%=tests/%) --cov --cov-report=
+	$(BIN)/pytest $(SHARED_OUT) $(PURE:%=tests/%) --cov --cov-report=
 	$(BIN)/coverage report --fail-under=100
-	$(BIN)/pytest -n 2 --dist worksteal $(PURE:%=--ignore=tests/%)
+	$(BIN)/pytest $(SHARED_OUT) $(PURE:%=--ignore=tests/%)
 
 test-long: $(SYNCED) browser  ## Run all tests with 1,000 examples a property and hundreds of turns (an hour)
 	HYPOTHESIS_PROFILE=long $(BIN)/pytest -n 2 --dist worksteal

@@ -1,6 +1,8 @@
-"""How hard hypothesis looks."""
+"""How hard hypothesis looks, and Ctrl-C as a terminal has it."""
 
 from __future__ import annotations
+
+import signal
 
 from hypothesis import HealthCheck, settings
 
@@ -13,3 +15,7 @@ settings.register_profile("dev", _UNTIMED, max_examples=40)
 settings.register_profile("ci", _UNTIMED, max_examples=40, derandomize=True, database=None)
 settings.register_profile("long", _UNTIMED, max_examples=1_000)
 settings.load_profile(PROFILE)
+
+# Who runs the tests in the background ignores Ctrl-C, and each program that a test starts would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
