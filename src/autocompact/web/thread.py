@@ -173,7 +173,7 @@ class Thread:
         if [entry.seq for entry in page.entries] != [e.seq for c in self._chunks for e in c.entries]:
             await self._open(self.session)
             return
-        self.last_seq = page.last_seq
+        # the log may have grown meanwhile: `add` tells of each message, and only then it counts as there
         fresh = {entry.seq: entry for entry in page.entries}
         changed: list[Chunk] = []
         for chunk in self._chunks:
