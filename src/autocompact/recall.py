@@ -51,8 +51,8 @@ from autocompact.core.messages import (
 )
 from autocompact.core.originals import call_text
 from autocompact.core.plurals import plural
-from autocompact.core.redacted import redacted_call, without_secrets
-from autocompact.core.redaction import redact
+from autocompact.core.redacted import Redactor, redacted_call, without_secrets
+from autocompact.core.redaction import KnownSecrets, hide, redact
 from autocompact.core.references import parse_range, reference
 from autocompact.core.search import Kind, Passage, parse_query, part_kind, part_text, passages
 from autocompact.core.terms import terms
@@ -186,6 +186,7 @@ class Recall:
         compaction: the compaction in force, where the caller knows it; else the store is asked at each search.
         counter: measures excerpts and pages.
         reveal: show secrets, to the person who asked for them; else they are replaced wherever text is given out.
+        known: secrets of the conversation that its messages do not give away where they are found.
     """
 
     def __init__(
@@ -200,6 +201,7 @@ class Recall:
         compaction: Callable[[], Compaction | None] | None = None,
         counter: Counter | None = None,
         reveal: bool = False,
+        known: KnownSecrets | None = None,
     ) -> None:
         self.key = key
         self._store = store
@@ -210,6 +212,7 @@ class Recall:
         self._compaction = compaction
         self._counter = counter or Estimator()
         self._reveal = reveal
+        self._known = KnownSecrets() if known is None else known
 
     async def search(
         self,
@@ -326,7 +329,7 @@ class Recall:
         start, end = await _run(_place, one.message, shown=shown, passage=passage)
         return Found(
             reference=self._reference(one.hit),
-            source=_source(one, reveal=self._reveal),
+            source=self._clean(_source(one, reveal=self._reveal)),
             excerpt=self._excerpt(part_text(shown.parts[passage.part])[start:end], one.hit.weights),
             time=one.message.time,
             match=one.match,
@@ -366,10 +369,12 @@ class Recall:
         )
 
     async def _shown(self, message: Message) -> Message:
-        return message if self._reveal else await _run(without_secrets, message)
+        return (
+            message if self._reveal else await _run(without_secrets, message, redactor=Redactor(self._known))
+        )
 
     def _clean(self, text: str) -> str:
-        return text if self._reveal else redact(text)
+        return text if self._reveal else hide(redact(text), self._known)
 
     def _excerpt(self, text: str, wanted: Mapping[str, float]) -> str:
         return excerpt(text, wanted, max_tokens=EXCERPT_TOKENS, counter=self._counter)

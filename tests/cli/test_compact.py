@@ -271,6 +271,42 @@ def test_through_compacts_as_if_the_conversation_ended_there(program: Program, t
     assert unnamed(whole["messages"], whole_file) == unnamed(part["messages"], cut)
 
 
+def leaked(value: str, path: Path) -> None:
+    """A session in which a file gives a value away, and commands and replies go on with it."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Find out why the pump is refused."}]
+    commands = ["cat .env", *(f"pumpctl check {number} --with {value}" for number in range(30))]
+    for number, command in enumerate(commands):
+        call = {"name": "bash", "arguments": json.dumps({"command": command})}
+        answer = f"PUMP_API_KEY={value}" if command == "cat .env" else f"refused: {value}\n" + "retry\n" * 40
+        messages += [
+            {"role": "assistant", "tool_calls": [{"id": f"c{number}", "type": "function", "function": call}]},
+            {"role": "tool", "tool_call_id": f"c{number}", "content": answer},
+            {"role": "assistant", "content": f"Part {number} fails because {value} is refused there."},
+        ]
+    path.write_text(json.dumps(messages))
+
+
+@pytest.mark.requirement("E1")
+def test_a_secret_that_was_given_away_once_is_hidden_wherever_it_stands(
+    program: Program, tmp_path: Path
+) -> None:
+    value, path = "kX9vTq2LmZ8wR4pB", tmp_path / "session.json"
+    leaked(value, path)
+    document = compacted(program, path, "--to", 1_500)
+    assert value in json.dumps(document["messages"])  # what stays verbatim does
+    for name in ("summary", "ledger", "receipt"):
+        assert value not in json.dumps(document[name])
+    assert "with [secret: API key]" in document["summary"]
+    ended = program("compact", path, "--to", 1_500, "--preview")
+    assert value not in ended.report
+    assert program("inspect", path).out.count(value.encode()) == 0
+    for command in (("search", "refused", "--conversation", path), ("show", f"{path}:m10"), ("show", path)):
+        shown = program(*command)
+        assert shown.code == 0
+        assert b"[secret: API key]" in shown.out or b"m10 " in shown.out
+        assert value.encode() not in shown.out
+
+
 def test_the_same_input_gives_the_same_output(program: Program) -> None:
     first, second = (program("compact", CODING, "--to", 8_000).out for _ in range(2))
     assert first == second

@@ -200,7 +200,8 @@ def _cautions(compacted: Compacted) -> Iterator[tuple[str, str]]:
     """What the user should know of: secrets, what was not read, what could not be done as asked."""
     session = compacted.session
     replaced = compacted.summary.count("[secret: ")
-    open_ones = sum(len(find_secrets(text)) for text in compacted.texts()) if compacted.record else 0
+    known = compacted.log.secrets
+    open_ones = sum(len(find_secrets(text, known)) for text in compacted.texts()) if compacted.record else 0
     told = [f"{replaced:,} replaced in the summary"] if replaced and compacted.record else []
     told += (
         [f"{open_ones:,} still in what stays verbatim: treat it like the session itself"] if open_ones else []

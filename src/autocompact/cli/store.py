@@ -20,8 +20,11 @@ from autocompact.core.plurals import plural
 from autocompact.errors import InvalidInput, StoreError
 
 if TYPE_CHECKING:
+    from autocompact.compaction.transcript import Context
     from autocompact.core.tokens import Counter
     from autocompact.library import ExportFormat, Library, TakenIn
+    from autocompact.library.library import Excerpt
+    from autocompact.ports import ConversationInfo
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., None])
@@ -147,21 +150,22 @@ def show(
     message of it.
     """
     from autocompact.cli import shelf
-    from autocompact.core.redacted import without_secrets
+    from autocompact.core.redacted import all_without_secrets
 
     if context:
         if from_seq or through_seq:
             raise InvalidInput("--context shows all that the model sees: leave --from and --through out")
         _show_context(name, reveal=reveal, as_json=as_json, **where)
         return
-    excerpt = ask(
-        lambda books: books.excerpt(name, from_seq=from_seq, through_seq=through_seq),
-        session=session_file(name),
-        **where,
-    )
+
+    async def read(books: Library) -> Excerpt:
+        excerpt = await books.excerpt(name, from_seq=from_seq, through_seq=through_seq)
+        if reveal:
+            return excerpt
+        return replace(excerpt, messages=all_without_secrets(excerpt.messages, known=books.secrets))
+
+    excerpt = ask(read, session=session_file(name), **where)
     _tell_chosen(name, excerpt.info.key.conversation)
-    if not reveal:
-        excerpt = replace(excerpt, messages=tuple(map(without_secrets, excerpt.messages)))
     if as_json:
         deliver([shelf.excerpt_document(excerpt)], None)
     else:
@@ -170,15 +174,19 @@ def show(
 
 def _show_context(name: str | None, *, reveal: bool, as_json: bool, **where: Unpack[Where]) -> None:
     from autocompact.cli import shelf
-    from autocompact.core.redacted import without_secrets
+    from autocompact.core.redacted import all_without_secrets
 
     counter = _counter()
-    info, context = ask(
-        lambda books: books.context(name, counter=counter), session=session_file(name), **where
-    )
+
+    async def read(books: Library) -> tuple[ConversationInfo, Context]:
+        info, context = await books.context(name, counter=counter)
+        if reveal:
+            return info, context
+        clean = all_without_secrets(context.messages, known=books.secrets)
+        return info, replace(context, messages=list(clean))
+
+    info, context = ask(read, session=session_file(name), **where)
     _tell_chosen(name, info.key.conversation)
-    if not reveal:
-        context = replace(context, messages=[without_secrets(message) for message in context.messages])
     if as_json:
         deliver([shelf.context_document(info, context, counter=counter.name)], None)
     else:

@@ -35,7 +35,7 @@ from autocompact.compaction.transcript import Context, Transcript, located_masks
 from autocompact.core.language import WORDS
 from autocompact.core.messages import Document, Message, Part, Reasoning, Text, ToolCall, ToolResult
 from autocompact.core.redacted import EMPTY, Redactor, edited, filled, joined, own
-from autocompact.core.redaction import Redacted
+from autocompact.core.redaction import Redacted, hide
 from autocompact.core.references import false_references, without_references
 from autocompact.core.tokens import Cost, message_cost
 from autocompact.errors import IncompressibleContext
@@ -209,7 +209,7 @@ class _Attempt:
         self, log: Transcript, goal: Goal, *, active: Compaction | None, context: Context | None = None
     ) -> None:
         self.log, self.goal = log, goal
-        self.redactor = Redactor()
+        self.redactor = Redactor(log.secrets)
         located = located_masks(log, active)
         self.context = context if context is not None and located == active else view(log, located)
         self.active = self.context.compaction
@@ -352,7 +352,9 @@ class _Attempt:
         )  # every head that is tried ends within the last one
         *before, last = stretches(new, tokens=lambda message: self.log.cost(message.seq).tokens, least=least)
         for left, stretch in zip(range(len(before), 0, -1), before, strict=True):
-            known = Reading(scan(stretch, with_names=left == 1), previous=known).ledger().unfaded
+            redactor = Redactor(self.log.secrets)  # one of its own: what it read is let go
+            found = scan(stretch, redactor=redactor, with_names=left == 1)
+            known = Reading(found, previous=known).ledger().unfaded
         return Reading(scan(last, redactor=self.redactor), previous=known)
 
     def masks_may_do(self) -> bool:
@@ -406,7 +408,7 @@ class _Attempt:
         stated = self._stated_in_summary(ledger)
         notes: tuple[Redacted, ...] = ()
         if reply is not None and reply.text:
-            text, notes = self._usable(reply.text, stated)
+            text, notes = self._usable(hide(reply.text, self.log.secrets), stated)
             checked = verify(text, stated)
             repaired = repair_summary(
                 text, stated, verification=checked, budget=room, counter=self.log.counter

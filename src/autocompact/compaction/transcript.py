@@ -23,6 +23,7 @@ from autocompact.compaction.record import Compaction, Mask
 from autocompact.compaction.repair import Repairer
 from autocompact.core.lookup import WITH_TOOLS, Lookup
 from autocompact.core.messages import Message, Part, Role, Text, ToolResult
+from autocompact.core.redaction import KnownSecrets
 from autocompact.core.tokens import Cost, Counter, message_cost
 from autocompact.core.validity import noted
 from autocompact.ledger.summary import frame
@@ -34,7 +35,8 @@ class Transcript:
     Append-only. ``counter`` measures each message once, when its cost is first asked for. A long log need not be in memory
     whole: ``first`` says where the messages held here begin, ``earlier`` brings the few older ones that a context
     still shows, ``prompt`` tells which of them (by ``seq``) are the system prompt, ``prefix`` is the hash of
-    everything before ``first``. ``lookup`` says how the model opens what left the context.
+    everything before ``first``. ``lookup`` says how the model opens what left the context. ``secrets`` are those that
+    compactions of this process met.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class Transcript:
         self.counter = counter
         self.lookup = lookup
         self.first = first
+        self.secrets = KnownSecrets()
         self.replacements = 0
         self._earlier = {message.seq: message for message in earlier}
         self._messages: list[Message] = []
@@ -201,7 +204,7 @@ class Transcript:
     def snapshot(self) -> Transcript:
         """A copy that stays as it is while this one grows. O(messages held), no message is measured again."""
         copy = Transcript(counter=self.counter, first=self.first, prefix=self._before, lookup=self.lookup)
-        copy._origin = self._origin
+        copy._origin, copy.secrets = self._origin, self.secrets
         copy.replacements, copy._begun = self.replacements, self._begun
         copy._prompt, copy._earlier = list(self._prompt), dict(self._earlier)
         copy._messages, copy._costs = list(self._messages), list(self._costs)
@@ -221,6 +224,7 @@ class Transcript:
             prefix=self.prefix(compaction.through_seq),
             lookup=self.lookup,
         )
+        rest.secrets = self.secrets
         held = slice(first - self.first, None)
         rest._prompt, rest._begun = list(self._prompt), self._begun
         rest._messages, rest._costs = self._messages[held], self._costs[held]

@@ -21,12 +21,12 @@ from autocompact.core.redacted import (
     RedactedReasoning,
     RedactedResult,
     RedactedText,
+    Redactor,
     cut,
     edited,
     filled,
     joined,
     own,
-    redacted,
 )
 from autocompact.core.redaction import Redacted
 from autocompact.core.tokens import Counter, truncated
@@ -47,8 +47,11 @@ def document(messages: Sequence[Message], *, output_tokens: int, counter: Counte
         output_tokens: longest tool output shown; a longer one keeps its head and tail.
         counter: measures it.
     """
+    messages = tuple(messages)
+    redactor = Redactor()
+    redactor.learn(messages)
     return tuple(
-        _paragraph(redacted(message), output_tokens=output_tokens, counter=counter) for message in messages
+        _paragraph(redactor(message), output_tokens=output_tokens, counter=counter) for message in messages
     )
 
 

@@ -32,7 +32,7 @@ from autocompact.core.messages import (
     ToolResult,
     decoded,
 )
-from autocompact.core.redaction import Redacted, redact, redact_parts
+from autocompact.core.redaction import KnownSecrets, Redacted, find_secrets, hide, redact, redact_parts
 
 RedactedJson: TypeAlias = (
     "Redacted | int | float | bool | Sequence[RedactedJson] | Mapping[str, RedactedJson] | None"
@@ -125,14 +125,30 @@ def _runs(parts: Iterable[Part]) -> Iterator[tuple[type[Part], Sequence[Part]]]:
         yield kind, tuple(run)
 
 
-def without_secrets(message: Message) -> Message:
-    """``message`` to be shown to somebody: its texts redacted, and as it is, with its JSON, where it has no secret."""
-    pairs = zip(message.parts, redacted(message).parts, strict=True)
+def without_secrets(message: Message, *, redactor: Redactor | None = None) -> Message:
+    """``message`` to be shown to somebody: its texts redacted, and as it is, with its JSON, where it has no secret.
+
+    Args:
+        message: as it was said.
+        redactor: knows secrets that other messages gave away.
+    """
+    read = redacted(message) if redactor is None else redactor(message)
+    pairs = zip(message.parts, read.parts, strict=True)
     parts = tuple(_shown(part, clean) for part, clean in pairs)
     raws = (message.raw, *(part.raw for part in message.parts))
     if parts == _bare(message) and all(raw is None or _redacted_bytes(raw) == raw for raw in raws):
         return message
     return replace(message, parts=parts, raw=None)
+
+
+def all_without_secrets(
+    messages: Iterable[Message], *, known: KnownSecrets | None = None
+) -> tuple[Message, ...]:
+    """`without_secrets` of each: what one of them gives away is hidden in all, like the ``known`` ones."""
+    messages = tuple(messages)
+    redactor = Redactor(known)
+    redactor.learn(messages)
+    return tuple(without_secrets(message, redactor=redactor) for message in messages)
 
 
 def _bare(message: Message) -> tuple[Part, ...]:
@@ -182,18 +198,101 @@ def _words(part: RedactedPart) -> Redacted:
 
 
 class Redactor:
-    """`redacted`, done once for each message: what a climb tries several times is read once."""
+    """`redacted`, done once for each message, and without the secrets that other messages gave away.
 
-    def __init__(self) -> None:
-        self._known: dict[int, tuple[Message, RedactedMessage]] = {}
+    What a climb tries several times is read once.
+
+    Args:
+        known: the secrets of the conversation; what is read adds to them.
+    """
+
+    def __init__(self, known: KnownSecrets | None = None) -> None:
+        self.known = KnownSecrets() if known is None else known
+        self._read: dict[int, tuple[Message, RedactedMessage]] = {}
+        self._hidden: dict[int, RedactedMessage] = {}
+        self._version = self.known.version
+
+    def learn(self, messages: Iterable[Message]) -> None:
+        """Read all of these before anything is told of one of them: a later one may give away what stands in it."""
+        for message in messages:
+            self._reading(message)
 
     def __call__(self, message: Message) -> RedactedMessage:
         """``message`` without secrets."""
+        read = self._reading(message)
+        if not self.known:
+            return read
+        if self._version is not self.known.version:
+            self._hidden.clear()
+            self._version = self.known.version
+        hidden = self._hidden.get(id(message))
+        if hidden is None:
+            hidden = self._hidden[id(message)] = _hidden(read, self.known)
+        return hidden
+
+    def _reading(self, message: Message) -> RedactedMessage:
         # the message is held as well, so that no other one gets its id
-        known = self._known.get(id(message))
+        known = self._read.get(id(message))
         if known is None:
-            known = self._known[id(message)] = message, redacted(message)
+            known = self._read[id(message)] = message, redacted(message)
+            if any(_MARK in text for part in known[1].parts for text in _texts_of(part)):
+                for text in _texts(message):
+                    self.known.learn(text, find_secrets(text))
         return known[1]
+
+
+_MARK = "[secret: "
+
+
+def _texts(message: Message) -> Iterator[str]:
+    """What a message says, the arguments of its calls as they were sent and each by itself."""
+    yield "\n".join(text for part in message.parts if (text := _text(part)))
+    for call in message.calls:
+        yield call.arguments
+        yield from _strings(decoded(call.arguments))
+
+
+def _strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in cast("Mapping[str, object]", value).values():
+            yield from _strings(item)
+    elif isinstance(value, Sequence):
+        for item in cast("Sequence[object]", value):
+            yield from _strings(item)
+
+
+def _texts_of(part: RedactedPart) -> tuple[Redacted, ...]:
+    return (part.arguments, part.name) if isinstance(part, RedactedCall) else (part.text,)
+
+
+def _hidden(message: RedactedMessage, known: KnownSecrets) -> RedactedMessage:
+    parts = tuple(_hidden_part(part, known) for part in message.parts)
+    return message if parts == message.parts else replace(message, parts=parts)
+
+
+def _hidden_part(part: RedactedPart, known: KnownSecrets) -> RedactedPart:
+    if not isinstance(part, RedactedCall):
+        return replace(part, text=hide(part.text, known))
+    arguments = hide(part.arguments, known)
+    if arguments == part.arguments:
+        return part
+    return replace(part, arguments=arguments, values=_hidden_values(part.values, known))
+
+
+def _hidden_values(values: Mapping[str, RedactedJson], known: KnownSecrets) -> Mapping[str, RedactedJson]:
+    return {hide(_name(key), known): _hidden_value(value, known) for key, value in values.items()}
+
+
+def _hidden_value(value: RedactedJson, known: KnownSecrets) -> RedactedJson:
+    if isinstance(value, str):
+        return hide(value, known)
+    if isinstance(value, Mapping):
+        return _hidden_values(value, known)
+    if isinstance(value, Sequence):
+        return [_hidden_value(item, known) for item in value]
+    return value
 
 
 _NAME = 120

@@ -6,7 +6,7 @@ Each message is redacted before anything else looks at it. Everything the ledger
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count, dropwhile
@@ -22,9 +22,9 @@ from autocompact.core.redacted import (
     RedactedReasoning,
     RedactedResult,
     RedactedText,
+    Redactor,
     edited,
     filled,
-    redacted,
 )
 from autocompact.core.redaction import Redacted
 from autocompact.core.spoken import REMINDER, is_example, standing_words, untagged
@@ -112,23 +112,26 @@ class Scan:
 def scan(
     messages: Iterable[Message],
     *,
-    redactor: Callable[[Message], RedactedMessage] = redacted,
+    redactor: Redactor | None = None,
     with_names: bool = True,
 ) -> Scan:
     """Walk over the messages once. The system prompt is left out: it stays in the context anyway.
 
     Args:
         messages: in order.
-        redactor: gives each message without secrets, e.g. a `Redactor` that others share.
+        redactor: gives each message without secrets; others may share it.
         with_names: note where each name stands, which is most of the work.
     """
     found = Scan(sightings=Sightings() if with_names else NoSightings())
     pairing = Pairing()
     calls: dict[Place, Call] = {}
-    for index, message in enumerate(with_calls(_after_prompt(messages))):
+    redactor = redactor or Redactor()
+    texts = [(message, readable(message)) for message in with_calls(_after_prompt(messages))]
+    redactor.learn(text for _, text in texts)
+    for index, (message, text) in enumerate(texts):
         found.last_seq = message.seq
         answered = {pair.result: pair.call for pair in pairing.push(message)}
-        read = redactor(readable(message))
+        read = redactor(text)
         if message.role == "system":
             found.said.append(Said(seq=message.seq, by="client", text=read.text, time=message.time))
             continue

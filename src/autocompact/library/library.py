@@ -12,6 +12,8 @@ from typing import Literal, TypeAlias
 from autocompact.compaction.record import Compaction
 from autocompact.compaction.transcript import Context
 from autocompact.core.messages import Message
+from autocompact.core.redacted import Redactor
+from autocompact.core.redaction import KnownSecrets
 from autocompact.core.references import parse_reference, reference
 from autocompact.core.tokens import Counter
 from autocompact.core.windows import window_for
@@ -109,6 +111,9 @@ class Library:
         index: finds messages in it.
         namespace: which ones.
         place: the store's name for people, its file.
+
+    Attributes:
+        secrets: those that the whole of a session file gives away; empty for a store, whose conversations may be long.
     """
 
     def __init__(self, store: ConversationStore, index: Index, *, namespace: str, place: str) -> None:
@@ -116,6 +121,7 @@ class Library:
         self._index = index
         self._namespace = namespace
         self._place = place
+        self.secrets = KnownSecrets()
 
     async def conversations(self) -> tuple[ConversationInfo, ...]:
         """All of them, the last updated first."""
@@ -275,7 +281,9 @@ class Library:
         wanted = (await self.find(name)).key.conversation if name is not None else ""
         key = Key(conversation=wanted, namespace=self._namespace)
         hidden = await hidden_names(self._store, self._namespace)
-        recall = Recall(self._store, self._index, key=key, across=True, hidden=hidden, reveal=reveal)
+        recall = Recall(
+            self._store, self._index, key=key, across=True, hidden=hidden, reveal=reveal, known=self.secrets
+        )
         if not wanted:  # from no conversation of this namespace: each result is named in full
             return await recall.search(query, k, scope="all")
         found = await recall.search(query, k, scope="conversation")
@@ -493,6 +501,7 @@ async def session_library(path: Path, *, namespace: str = "default") -> Library:
     index = MemoryIndex()
     library = Library(MemoryStore(indexer=index), index, namespace=namespace, place=str(path))
     await library.take_in(incoming, name=str(path))
+    await off_loop(lambda: Redactor(library.secrets).learn(incoming.messages))
     return library
 
 

@@ -15,12 +15,12 @@ from autocompact.core.redacted import (
     RedactedCall,
     RedactedPart,
     RedactedText,
+    Redactor,
     cut,
     edited,
     filled,
     one_line,
     own,
-    redacted,
 )
 from autocompact.core.redaction import Redacted
 from autocompact.core.tokens import MESSAGE_TOKENS, Counter, message_cost
@@ -56,6 +56,8 @@ def weighed(messages: Iterable[Message], counter: Counter) -> list[Weighed]:
     """Every part of ``messages``, a valid context, with its tokens."""
     messages = list(messages)
     calls = {pair.result: pair.call for pair in pairs(messages)}
+    redactor = Redactor()
+    redactor.learn(messages)
     starts = list(accumulate((len(message.parts) for message in messages), initial=0))
     return [
         Weighed(
@@ -66,7 +68,7 @@ def weighed(messages: Iterable[Message], counter: Counter) -> list[Weighed]:
             call=starts[call.message] + call.part if (call := calls.get(Place(index, place))) else None,
         )
         for index, message in enumerate(messages)
-        for place, (part, clean) in enumerate(zip(message.parts, redacted(message).parts, strict=True))
+        for place, (part, clean) in enumerate(zip(message.parts, redactor(message).parts, strict=True))
     ]
 
 

@@ -20,6 +20,7 @@ from autocompact.core.redaction.anchors import Anchors
 from autocompact.core.redaction.columns import COLUMNS, find_columns
 from autocompact.core.redaction.cookies import COOKIES, find_cookies
 from autocompact.core.redaction.forms import FORMS, find_forms
+from autocompact.core.redaction.known import KnownSecrets
 from autocompact.core.redaction.kubernetes import SECRETS, find_kubernetes
 from autocompact.core.redaction.name_table import NAMES
 from autocompact.core.redaction.names import find_named
@@ -29,7 +30,7 @@ from autocompact.core.redaction.sections import SECTIONS, find_sections
 from autocompact.core.redaction.spans import Source, Span, merged
 from autocompact.core.redaction.tokens import DISCORD, TOKENS, UNKNOWN, find_tokens
 
-__all__ = ["RULES", "Redacted", "Span", "find_secrets", "redact", "redact_parts"]
+__all__ = ["RULES", "KnownSecrets", "Redacted", "Span", "find_secrets", "hide", "redact", "redact_parts"]
 
 RULES: tuple[Token | Form | Name, ...] = (
     *TOKENS,
@@ -72,6 +73,11 @@ def redact(text: str) -> Redacted:
     return Redacted(text)
 
 
+def hide(text: Redacted, known: KnownSecrets) -> Redacted:
+    """``text`` with each of the ``known`` secrets replaced like those that `redact` finds."""
+    return Redacted(_replaced(text, spans)) if (spans := known.find(text)) else text
+
+
 def redact_parts(texts: Sequence[str]) -> tuple[Redacted, ...]:
     """Each of the consecutive texts of one message, redacted; a secret that crosses a boundary is replaced on both sides."""
     parts = tuple(texts)
@@ -107,8 +113,15 @@ def _spans_of_parts(parts: tuple[str, ...]) -> list[tuple[Span, ...]]:
     return [merged(own) for own in found]
 
 
-def find_secrets(text: str) -> tuple[Span, ...]:
-    """The secrets in ``text``, in order, without overlap; colours and line ends in or around one do not hide it."""
+def find_secrets(text: str, known: KnownSecrets | None = None) -> tuple[Span, ...]:
+    """The secrets in ``text``, in order, without overlap; colours and line ends in or around one do not hide it.
+
+    Args:
+        text: as it was said.
+        known: secrets that are found wherever they stand.
+    """
+    if known:
+        return merged((*find_secrets(text), *known.find(text)))
     found = _spans(text)
     may_break = "\x1b" in text or "\\\n" in text or "\\\r\n" in text or any(each in text for each in _CODED)
     breaks = [match.span() for match in _BREAK.finditer(text)] if may_break else []

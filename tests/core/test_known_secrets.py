@@ -1,0 +1,104 @@
+"""Secrets that were given away once are known wherever they stand."""
+
+from __future__ import annotations
+
+import pytest
+
+from autocompact.core.messages import Message, Text, ToolCall, ToolResult
+from autocompact.core.redacted import RedactedCall, Redactor, all_without_secrets
+from autocompact.core.redaction import KnownSecrets, find_secrets, hide, redact
+from autocompact.core.redaction.known import MOST_VALUES, is_unique
+
+VALUE = "kX9vTq2LmZ8wR4pB"
+
+
+def known(*texts: str) -> KnownSecrets:
+    secrets = KnownSecrets()
+    for text in texts:
+        secrets.learn(text, find_secrets(text))
+    return secrets
+
+
+@pytest.mark.parametrize(
+    "value", [VALUE, "Sommer2024!x", "tr0ub4dor&3", "3f2b8c1e9d4a4f6b8a7c", "Qw3rTyUi9p"]
+)
+def test_what_looks_made_up_is_known_again(value: str) -> None:
+    assert is_unique(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("moonlight", "hunter2", "correct-horse-battery", "moon light 9 pq", "12345678901", "postgres"),
+        *("${DB_PASSWORD1}", "/srv/app/key1.pem", "x" * 9 + "1" * 600),
+    ],
+)
+def test_words_numbers_paths_and_what_is_too_short_or_long_are_not(value: str) -> None:
+    assert not is_unique(value)
+
+
+def test_a_value_is_found_alone_and_not_within_a_longer_one() -> None:
+    secrets = known(f"PUMP_API_KEY={VALUE}")
+    assert hide(redact(f'used {VALUE}, "{VALUE}" and x{VALUE}y'), secrets) == (
+        f'used [secret: API key], "[secret: API key]" and x{VALUE}y'
+    )
+    assert [(span.start, span.kind) for span in find_secrets(f"with {VALUE}", secrets)] == [(5, "API key")]
+    assert find_secrets("nothing here", secrets) == ()
+
+
+def test_nothing_is_known_of_a_text_without_secrets() -> None:
+    secrets = known("all is well", "password = moonlight\n")
+    assert not secrets
+    assert secrets.find(VALUE) == ()
+
+
+def test_the_last_values_are_kept_where_there_are_many() -> None:
+    values = [f"kX9vTq2LmZ8wR{number:03}pB" for number in range(MOST_VALUES + 10)]
+    secrets = known(*(f"API_KEY={value}" for value in values))
+    assert len(secrets) == MOST_VALUES
+    assert not secrets.find(values[0])
+    assert secrets.find(values[-1])
+
+
+def _message(seq: int, *parts: Text | ToolCall | ToolResult) -> Message:
+    role = "tool" if isinstance(parts[0], ToolResult) else "assistant"
+    return Message(seq=seq, role=role, parts=parts)
+
+
+def test_what_a_later_message_gives_away_is_hidden_in_an_earlier_one() -> None:
+    asked = ToolCall(
+        id="c",
+        name="bash",
+        arguments=f'{{"command": "pumpctl {VALUE}", "tries": [2, {{"with": "{VALUE}"}}]}}',
+    )
+    messages = [
+        _message(1, Text(text=f"I try {VALUE}."), asked, ToolCall(id="d", name="ls", arguments="{}")),
+        _message(2, ToolResult(call_id="c", text=f"PUMP_API_KEY={VALUE}")),
+        _message(3, Text(text="It works.")),
+    ]
+    redactor = Redactor()
+    redactor.learn(messages)
+    first = redactor(messages[0])
+    assert first.text == "I try [secret: API key]."
+    call, other = first.parts[1:]
+    assert isinstance(call, RedactedCall)
+    assert isinstance(other, RedactedCall)
+    assert VALUE not in repr(call)
+    assert dict(call.values) == {
+        "command": "pumpctl [secret: API key]",
+        "tries": [2, {"with": "[secret: API key]"}],
+    }
+    assert dict(other.values) == {}
+    assert redactor(messages[0]) is first
+    shown = all_without_secrets(messages)
+    assert VALUE not in repr(shown)
+    assert shown[2] is messages[2]
+
+
+def test_a_value_that_is_met_later_is_hidden_from_then_on() -> None:
+    redactor = Redactor()
+    one = _message(1, Text(text=f"I try {VALUE}."))
+    assert redactor(one).text == f"I try {VALUE}."
+    asked = ToolCall(id="c", name="bash", arguments=f'{{"command": "export PUMP_API_KEY={VALUE}", "tries": [1]}}')
+    redactor(_message(2, asked))
+    assert redactor(one).text == "I try [secret: API key]."
