@@ -99,6 +99,8 @@ def test_a_value_that_is_met_later_is_hidden_from_then_on() -> None:
     redactor = Redactor()
     one = _message(1, Text(text=f"I try {VALUE}."))
     assert redactor(one).text == f"I try {VALUE}."
-    asked = ToolCall(id="c", name="bash", arguments=f'{{"command": "export PUMP_API_KEY={VALUE}", "tries": [1]}}')
+    asked = ToolCall(
+        id="c", name="bash", arguments=f'{{"command": "export PUMP_API_KEY={VALUE}", "tries": [1]}}'
+    )
     redactor(_message(2, asked))
     assert redactor(one).text == "I try [secret: API key]."
