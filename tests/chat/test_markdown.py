@@ -11,9 +11,16 @@ from hypothesis import strategies as st
 from autocompact.chat.markdown import safe_html, safe_link
 
 TAGS = set(
-    "a blockquote br button code div em h2 h3 h4 h5 h6 hr li ol p pre s span strong table tbody td th thead tr ul".split()
+    "a blockquote br button code div em h2 h3 h4 h5 h6 hr input li ol p pre s span strong sup table tbody td th thead tr "
+    "ul math menclose mfrac mi mmultiscripts mn mo mover mpadded mphantom mprescripts mroot mrow ms mspace msqrt mstyle "
+    "msub msubsup msup mtable mtd mtext mtr munder munderover none".split()
 )
-ATTRIBUTES = set("class data-action data-seq href referrerpolicy rel start tabindex target type".split())
+ATTRIBUTES = set(
+    "aria-label checked class data-action data-seq dir disabled href referrerpolicy rel start tabindex target type value "
+    "accent accentunder columnalign columnspacing depth display displaystyle fence form height largeop linethickness lspace "
+    "mathvariant maxsize minsize movablelimits notation rowspacing rspace scriptlevel separator stretchy symmetric "
+    "voffset width".split()
+)
 HOSTILE = (
     "<script>alert(1)</script>",
     "<img src=x onerror=alert(1)>",
@@ -37,6 +44,12 @@ HOSTILE = (
     "[a ![b](javascript:x) c](https://a.example)",
     "`<b>` &lt;script&gt; &#60;script&#62;",
     "<!-- --><iframe src=https://evil.example></iframe>",
+    r"$\href{javascript:alert(1)}{x}$",
+    r"$$\style{background:url(https://evil.example)}{\text{<script>alert(1)</script>}}$$",
+    r"\(\class{x}{\id{m1}{y}}\) and \[\color{red} &lt;img src=x&gt; \]",
+    "a[^1]\n\n[^1]: <img src=x onerror=alert(1)>",
+    "- [x] <input onfocus=alert(1)>",
+    'https://a.example/"onmouseover=alert(1) javascript:alert(1)',
 )
 
 
@@ -54,7 +67,7 @@ class Tags(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.add(tag)
-        if tag not in ("br", "hr"):
+        if tag not in ("br", "hr", "input"):
             self.open.append(tag)
         for name, value in attrs:
             self.attributes.setdefault(name, []).append(value or "")
@@ -79,7 +92,10 @@ def check(text: str) -> Tags:
 
 def test_headings_are_below_the_title_of_the_page() -> None:
     html = safe_html("# One\n\nTwo\n---\n\n##### Five\n\n###### Six")
-    assert html == "<h2>One</h2><h3>Two</h3><h6>Five</h6><h6>Six</h6>"
+    assert (
+        html
+        == '<h2 dir="auto">One</h2><h3 dir="auto">Two</h3><h6 dir="auto">Five</h6><h6 dir="auto">Six</h6>'
+    )
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -87,9 +103,30 @@ def test_hostile_markdown_becomes_harmless_html(text: str) -> None:
     check(text)
 
 
-@given(
-    st.lists(st.sampled_from([*HOSTILE, "> ", "- ", "\n", "\n\n", "    ", "*", "`", "|", "[", "](", "m7"]))
+MARKS = (
+    "> ",
+    "- ",
+    "\n",
+    "\n\n",
+    "    ",
+    "*",
+    "`",
+    "|",
+    "[",
+    "](",
+    "m7",
+    "$",
+    "$$",
+    r"\(",
+    r"\)",
+    "{",
+    "}",
+    "^",
+    "[^1]",
 )
+
+
+@given(st.lists(st.sampled_from([*HOSTILE, *MARKS])))
 def test_so_does_any_mixture_of_it(pieces: list[str]) -> None:
     check("".join(pieces))
 
@@ -136,3 +173,54 @@ def test_a_link_without_a_place_is_none(url: str) -> None:
 def test_a_references_brackets_are_part_of_the_link() -> None:
     words = Tags(safe_html("asked [m1], m2 and (m3); not [m4 nor m5]", references=9, bare=True)).words
     assert words.strip() == "asked m1, m2 and (m3); not [m4 nor m5]"
+
+
+def test_tasks_have_boxes_that_nobody_can_tick() -> None:
+    html = safe_html("- [x] seal\n- [ ] valve\n- pump")
+    assert html.count('<input type="checkbox" disabled') == 2
+    assert html.count(" checked") == 1
+    assert html.count('class="task"') == 2
+    assert Tags(html).words.split() == ["seal", "valve", "pump"]
+
+
+def test_footnotes_stand_below_by_their_number() -> None:
+    html = safe_html("worn[^a] and leaking[^b]\n\n[^b]: since May\n[^a]: the seal")
+    assert html.index('worn<sup class="footnote">1</sup>') < html.index(
+        'leaking<sup class="footnote">2</sup>'
+    )
+    assert Tags(html[html.index("<ol") :]).words == "the sealsince May"
+
+
+def test_an_address_is_a_link_and_the_name_of_a_file_is_none() -> None:
+    html = safe_html("see https://pumps.example/a_b. Then main.py, README.md and pumps.example")
+    assert Tags(html).attributes["href"] == ["https://pumps.example/a_b"]
+
+
+@pytest.mark.parametrize("text", ["$a^2$", r"\(a^2\)", "$$\na^2\n$$", r"\[ a^2 \]", "$$a^2$$"])
+def test_a_formula_is_drawn_by_the_browser_itself(text: str) -> None:
+    assert "<msup><mi>a</mi><mn>2</mn></msup>" in safe_html(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["costs $5 and $6", "`$a$`", "```\n$a$\n```", "in $HOME and $PATH", r"C:\new \d+ \w"]
+)
+def test_money_variables_and_code_are_no_formulas_and_keep_their_signs(text: str) -> None:
+    html = safe_html(text)
+    assert "<math" not in html
+    assert Tags(html).words.replace("Copy", "").strip() == text.replace("`", "").strip()
+
+
+@pytest.mark.parametrize("latex", [r"\frac{", "{" * 50 + "}" * 50, "x" * 5_000])
+def test_what_is_no_formula_is_shown_as_it_was_written(latex: str) -> None:
+    html = safe_html(f"$$\n{latex}\n$$")
+    assert "<math" not in html
+    assert Tags(html).words.strip() == latex
+
+
+def test_in_a_summary_nothing_is_a_formula() -> None:
+    assert "<math" not in safe_html(r"sed 's/\(a\)/$b$/'", bare=True)
+
+
+def test_each_block_finds_its_own_direction() -> None:
+    html = safe_html("> \u05e9\u05dc\u05d5\u05dd\n\n1. a\n\n| a |\n|--:|\n| b |")
+    assert html.count('dir="auto"') == 6

@@ -209,7 +209,7 @@ def test_the_buttons_send_cancel_and_compact(tmp_path: Path) -> None:
         assert rested.wait(60)
         cancelled = panel.log.children[-1].value
     assert answered.startswith("<p><b>Hello &amp; &lt;b&gt;good&lt;/b&gt; day.")
-    assert "<p>A short answer.</p>" in answered
+    assert '<p dir="auto">A short answer.</p>' in answered
     assert "<b>Compacted:</b>" in compacted
     assert "cancelled: the partial answer is kept" in cancelled
 

@@ -5,13 +5,14 @@ script, a request or another place: HTML is shown as text, an image as a link, a
 ``https`` or ``mailto``, in a new window that learns nothing of this one. A reference such as ``[m12]`` becomes a link
 that the page handles (``data-seq``). The attributes of the result are all written here, none comes from the text.
 
-Headings are a level lower than they are written: the first level is the title of the whole page.
+Headings are a level lower than they are written: the first level is the title of the whole page. Each block finds its
+own direction (``dir="auto"``), and formulas are MathML.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from html import escape
 from typing import TypeAlias
@@ -19,6 +20,8 @@ from urllib.parse import urlsplit
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+
+from autocompact.chat.formulas import formula_html
 
 Highlight: TypeAlias = Callable[[str, str], str]
 """Code and the name of its language to HTML, escaped and coloured; "" where the language is not known."""
@@ -28,6 +31,8 @@ _BRACKETED = re.compile(r"\[(?P<name>m[1-9][0-9]{0,17})\]", re.ASCII)
 _BARE = re.compile(r"(?P<open>\[)?\b(?P<name>m[1-9][0-9]{0,17})\b(?(open)\])", re.ASCII)
 _LANGUAGE = re.compile(r"[\w+#.-]{1,30}", re.ASCII)
 _LOWERED = {f"h{level}": f"h{min(level + 1, 6)}" for level in range(1, 7)}
+_DIRECTED = frozenset(("p", "li", "ul", "ol", "blockquote", "th", "td", "h1", "h2", "h3", "h4", "h5", "h6"))
+"""Blocks whose direction is that of their own words."""
 _NESTING = 20
 """Quotes and lists within each other: deeper ones are shown as text."""
 
@@ -43,14 +48,15 @@ def safe_html(
     """``text`` as HTML without script, image, foreign attribute or dangerous link.
 
     Args:
-        text: Markdown (CommonMark with tables and strikethrough).
+        text: Markdown (CommonMark with tables, strikethrough, task lists, footnotes, formulas, and addresses as links).
         references: number of the last message: references up to it become links. 0 makes none.
-        bare: references need no brackets, and line breaks stay, as the summary and its ledger are written.
+        bare: references need no brackets, line breaks stay, and nothing is a formula, as the summary and its ledger are
+            written.
         highlight: colours code blocks.
         copy: code blocks have a button that the page handles.
     """
     return _Writing(references=references, bare=bare, highlight=highlight, copy=copy).blocks(
-        _parser().parse(text)
+        (_plain_parser() if bare else _parser()).parse(text)
     )
 
 
@@ -72,10 +78,33 @@ def reference_link(name: str) -> str:
 
 
 @cache
-def _parser() -> MarkdownIt:
-    return MarkdownIt("commonmark", {"html": False, "maxNesting": _NESTING}).enable(
-        ["table", "strikethrough"]
+def _plain_parser() -> MarkdownIt:
+    from mdit_py_plugins.tasklists import tasklists_plugin
+
+    return (
+        MarkdownIt("commonmark", {"html": False, "maxNesting": _NESTING})
+        .enable(["table", "strikethrough"])
+        .use(tasklists_plugin)
     )
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from mdit_py_plugins.dollarmath import dollarmath_plugin
+    from mdit_py_plugins.footnote import footnote_plugin
+    from mdit_py_plugins.tasklists import tasklists_plugin
+    from mdit_py_plugins.texmath import texmath_plugin
+
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _NESTING, "linkify": True})
+    parser.enable(["table", "strikethrough", "linkify"]).use(tasklists_plugin)
+    parser.use(footnote_plugin, inline=False)
+    # "$5 and $6" is money; models write \( \) and \[ \], too
+    parser.use(dollarmath_plugin, allow_labels=False, allow_space=False, allow_digits=False)
+    parser.use(texmath_plugin, delimiters="brackets")
+    assert parser.linkify is not None, "linkify-it-py is among the requirements"
+    # a link needs its scheme: "main.py" is a file, and no place in Paraguay
+    parser.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})  # pyright: ignore[reportUnknownMemberType] - its options are untyped
+    return parser
 
 
 class _Writing:
@@ -102,10 +131,14 @@ class _Writing:
                 return self._code(token)
             case "paragraph_open" | "paragraph_close" if token.hidden:
                 return "\n"
+            case "math_block":
+                return f'<div class="formula" tabindex="0">{formula_html(token.content, block=True)}</div>\n'
+            case "footnote_open":
+                return f'<li value="{int(token.meta["id"]) + 1}" dir="auto">'
             case _ if token.tag:
                 return _tag(token)
             case _:
-                return escape(token.content)
+                return _FOOTNOTES.get(token.type) or escape(token.content)
 
     def _code(self, token: Token) -> str:
         language = token.info.strip().split(" ")[0]
@@ -122,8 +155,6 @@ class _Writing:
         match token.type:
             case "text":
                 return self._text(token.content)
-            case "code_inline":
-                return f"<code>{escape(token.content)}</code>"
             case "softbreak":
                 return self._break
             case "link_open":
@@ -132,6 +163,8 @@ class _Writing:
                 return "</a>" if self._links and self._links.pop() else ""
             case "image":
                 return self._image(token)
+            case _ if token.type in _PIECES:
+                return _PIECES[token.type](token)
             case _ if token.tag:
                 return _tag(token)
             case _:
@@ -161,6 +194,38 @@ class _Writing:
         return f"{_anchor(url)}{escape(label)}</a>"
 
 
+def _code_piece(token: Token) -> str:
+    return f"<code>{escape(token.content)}</code>"
+
+
+def _formula(token: Token) -> str:
+    return formula_html(token.content, block=False)
+
+
+def _footnote(token: Token) -> str:
+    return f'<sup class="footnote">{int(token.meta["id"]) + 1}</sup>'
+
+
+def _box(token: Token) -> str:
+    """The box of a task, the only HTML that the parser makes."""
+    done = "checked=" in token.content
+    return f'<input type="checkbox" disabled{" checked" if done else ""} aria-label="{"done" if done else "to do"}">'
+
+
+_PIECES: Mapping[str, Callable[[Token], str]] = {
+    "code_inline": _code_piece,
+    "math_inline": _formula,
+    "math_inline_double": _formula,
+    "footnote_ref": _footnote,
+    "html_inline": _box,
+}
+_FOOTNOTES = {
+    "footnote_block_open": '<ol class="footnotes">',
+    "footnote_block_close": "</ol>",
+    "footnote_close": "</li>",
+}
+
+
 def _anchor(url: str) -> str:
     return (
         f'<a href="{escape(url, quote=True)}" target="_blank" rel="noopener noreferrer nofollow" '
@@ -178,5 +243,9 @@ def _tag(token: Token) -> str:
         extra = ' class="right"'
     elif token.tag == "ol" and isinstance(start := token.attrGet("start"), int):
         extra = f' start="{start}"'
+    elif token.tag == "li" and token.attrGet("class"):
+        extra = ' class="task"'
+    if token.tag in _DIRECTED:
+        extra += ' dir="auto"'
     before = '<div class="table" tabindex="0">' if token.tag == "table" else ""
     return f"{before}<{name}{extra}>"

@@ -1,0 +1,68 @@
+"""Formulas in LaTeX as MathML, which browsers draw by themselves: no script, no font, no request.
+
+What the converter makes is written out here element by element: it keeps names of links, styles and classes that the
+text brings along, and puts text of a formula into its markup as it stands.
+"""
+
+from __future__ import annotations
+
+from html import escape, unescape
+from xml.etree.ElementTree import Element
+
+MOST = 4_000
+"""Characters of a formula: the converter's work grows faster than its input."""
+
+DEEPEST = 40
+"""Braces within each other: deeper ones are shown as they were written."""
+
+_TAGS = frozenset(
+    "math menclose mfrac mi mmultiscripts mn mo mover mpadded mphantom mprescripts mroot mrow ms mspace msqrt mstyle msub "
+    "msubsup msup mtable mtd mtext mtr munder munderover none".split()
+)
+_ATTRIBUTES = frozenset(
+    "accent accentunder columnalign columnspacing depth display displaystyle fence form height largeop linethickness lspace "
+    "mathvariant maxsize minsize movablelimits notation rowspacing rspace scriptlevel separator stretchy symmetric "
+    "voffset width".split()
+)
+
+
+def formula_html(latex: str, *, block: bool) -> str:
+    """A formula as MathML; as code where it cannot be read.
+
+    Args:
+        latex: what stands between the marks.
+        block: it stands on lines of its own.
+    """
+    from latex2mathml.converter import convert_to_element
+
+    source = f"<code>{escape(latex.strip())}</code>"
+    if len(latex) > MOST or _depth(latex) > DEEPEST:
+        return source
+    try:
+        made: Element = convert_to_element(latex, display="block" if block else "inline")
+    except Exception:  # noqa: BLE001 - the converter's errors have no common class, and every one means: not LaTeX
+        return source
+    return _written(made)
+
+
+def _depth(latex: str) -> int:
+    deepest = depth = 0
+    for sign in latex:
+        depth += (sign == "{") - (sign == "}")
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _written(element: Element) -> str:
+    name = element.tag.rpartition("}")[2]
+    inner = _words(element.text) + "".join(_written(child) + _words(child.tail) for child in element)
+    if name not in _TAGS:
+        return inner
+    given = ((key, escape(str(value), quote=True)) for key, value in element.attrib.items())
+    attributes = "".join(f' {key}="{value}"' for key, value in given if key in _ATTRIBUTES)
+    return f"<{name}{attributes}>{inner}</{name}>"
+
+
+def _words(text: str | None) -> str:
+    """Text of the converter: its own signs are references to characters."""
+    return escape(unescape(text)) if text else ""
