@@ -260,4 +260,4 @@ def visiting(context: BrowserContext, home: str) -> Generator[Visit]:
         yield visit
     finally:
         visit.page.close()
-    assert not visit.wrong
+    assert not visit.wrong, visit.wrong

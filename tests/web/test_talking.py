@@ -316,3 +316,43 @@ def test_what_waits_for_an_answer_that_is_stopped_is_sent_when_the_person_says_s
     expect(page.locator(".message.assistant .prose").last).to_have_text("Two it is.")
     expect(page.locator(".bubble")).to_have_text(["One.", "Two."])
     expect(page.locator(".waiting")).to_be_hidden()
+
+
+ANSWER = r"""## The seal
+
+- [x] looked at, **worn**
+- [ ] replaced
+
+It leaks at $p > p_0$[^1]: see https://pumps.example/seal
+
+| part | price |
+|---|--:|
+| seal | 42.35 |
+
+[^1]: measured
+"""
+
+
+@pytest.mark.requirement("A1")
+def test_an_answer_is_shown_as_a_document_and_copied_as_it_was_written(
+    visit: Visit, speaker: Speaker
+) -> None:
+    page = visit.page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    speaker.will_say(ANSWER)
+    visit.ask("Why does it leak?")
+    answer = page.locator(".message.assistant").last
+    expect(answer.locator("input[type=checkbox]")).to_have_count(2)
+    expect(answer.locator("input:checked")).to_have_count(1)
+    expect(answer.locator("math msub")).to_have_count(1)
+    expect(answer.locator("sup.footnote")).to_have_text("1")
+    expect(answer.locator('a[href="https://pumps.example/seal"]')).to_be_visible()
+    price = answer.locator("td.right")
+    assert price.evaluate("cell => cell.getClientRects().length") == 1
+    assert price.evaluate("cell => getComputedStyle(cell).overflowWrap") == "normal"
+    answer.hover()
+    answer.locator('[data-action="copy"]').click()
+    expect(answer.locator('[data-action="copy"].copied')).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == ANSWER
+    answer = page.request.get(f"{visit.home}/markdown{page.url.partition('/c')[2]}/99")
+    assert (answer.status, "no message 99" in answer.text()) == (404, True)

@@ -55,6 +55,7 @@ def page_app(opening: Opening, *, token: str, hosts: frozenset[str] = frozenset(
     app = FastAPI(lifespan=lifespan, openapi_url=None, docs_url=None, redoc_url=None)
     app.mount("/page", StaticFiles(directory=ASSETS))
     _exports(app, services)
+    _messages(app, services)
     _pages(services)
     ui.run_with(  # pyright: ignore[reportUnknownMemberType] - its root is a function of any kind
         app,
@@ -93,6 +94,17 @@ def _exports(app: FastAPI, services: list[ChatService]) -> None:
             media_type=TYPES.get(format, "application/json"),
             headers={"content-disposition": disposition(name), "cache-control": "no-store"},
         )
+
+
+def _messages(app: FastAPI, services: list[ChatService]) -> None:
+    @app.get("/markdown/{id:path}/{seq}")
+    async def written(id: str, seq: int) -> Response:
+        try:
+            session = await services[0].open(id)
+            (message,) = await session.conversation.history(from_seq=seq, through_seq=seq)
+        except (AutocompactError, ValueError):
+            return Response(f"no message {seq} in {id}", status_code=404, media_type="text/plain")
+        return Response(message.text, media_type="text/plain", headers={"cache-control": "no-store"})
 
 
 def _pages(services: list[ChatService]) -> None:

@@ -226,11 +226,14 @@ const autocompactPage = (() => {
 
   // Clicks
 
-  async function copy(button, text) {
+  // The clipboard is asked for within the click: browsers refuse it once an answer of the server was waited for.
+  async function copy(button, words) {
+    const text = Promise.resolve(words);
     try {
-      await navigator.clipboard.writeText(text);
+      const blob = text.then((each) => new Blob([each], { type: "text/plain" }));
+      await navigator.clipboard.write([new ClipboardItem({ "text/plain": blob })]);
     } catch {
-      const field = Object.assign(document.createElement("textarea"), { value: text });
+      const field = Object.assign(document.createElement("textarea"), { value: await text });
       document.body.append(field);
       field.select();
       document.execCommand("copy");
@@ -238,6 +241,16 @@ const autocompactPage = (() => {
     }
     button.classList.add("copied");
     setTimeout(() => button.classList.remove("copied"), 1500);
+  }
+
+  // A message as it was written, in Markdown; as it is shown where the server cannot be reached.
+  async function markdownOf(action) {
+    try {
+      const answer = await fetch(`/markdown${location.pathname.slice(2)}/${action.dataset.seq}`);
+      if (answer.ok) return await answer.text();
+    } catch {}
+    const words = action.closest(".message").querySelectorAll(":scope > .prose, :scope > .bubble");
+    return [...words].map((each) => each.innerText).join("\n");
   }
 
   document.addEventListener("click", (event) => {
@@ -249,8 +262,7 @@ const autocompactPage = (() => {
     }
     if (action && action.dataset.action === "copy-code") copy(action, action.closest(".code").querySelector("pre").innerText);
     else if (action && action.dataset.action === "copy") {
-      const words = action.closest(".message").querySelectorAll(":scope > .prose, :scope > .bubble");
-      copy(action, [...words].map((each) => each.innerText).join("\n"));
+      copy(action, markdownOf(action));
     } else if (number) {
       event.preventDefault();
       reveal(number.hash.slice(1));
