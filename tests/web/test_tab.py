@@ -63,7 +63,33 @@ async def watched(service, session, client):
     await thread.refresh()  # the events of the messages are still on their way
     page = await session.history()
     for entry in page.entries[2:]:
-        thread.add(entry)
+        await thread.add(entry)
+    print([entry.seq for chunk in thread._chunks for entry in chunk.entries], thread.at_end)
+"""
+
+ANSWERED_WHILE_IT_READS = """
+class SlowLog:
+    # the session, whose pages of the history arrive when `go` is set
+    def __init__(self, session):
+        self.session, self.read, self.go = session, asyncio.Event(), asyncio.Event()
+
+    async def history(self, **given):
+        page = await self.session.history(**given)
+        self.read.set()
+        await self.go.wait()
+        return page
+
+async def watched(service, session, client):
+    thread, slow = Thread(show_divider=None), SlowLog(session)
+    opening = asyncio.create_task(thread.open(slow))
+    await slow.read.wait()
+    await session.send("and now?")
+    await session.wait()
+    page = await session.history()
+    adding = asyncio.gather(*(thread.add(entry) for entry in page.entries[2:]))
+    await asyncio.sleep(0)
+    slow.go.set()
+    await asyncio.gather(opening, adding)
     print([entry.seq for chunk in thread._chunks for entry in chunk.entries], thread.at_end)
 """
 
@@ -87,3 +113,7 @@ def test_a_tab_that_is_closed_while_it_opens_leaves_nothing_behind(tmp_path: Pat
 
 def test_an_answer_that_comes_while_the_thread_is_refreshed_is_shown(tmp_path: Path) -> None:
     assert _watched(ANSWERED_WHILE_IT_REFRESHES, tmp_path) == ["[1, 2, 3, 4] True"]
+
+
+def test_an_answer_that_comes_while_the_thread_is_read_is_shown(tmp_path: Path) -> None:
+    assert _watched(ANSWERED_WHILE_IT_READS, tmp_path) == ["[1, 2, 3, 4] True"]

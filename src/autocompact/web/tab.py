@@ -199,11 +199,11 @@ class Tab:
             case events.MessageAdded():
                 if event.entry.message.role == "assistant":
                     self.live.restart()
-                self.thread.add(event.entry)
+                await self.thread.add(event.entry)
             case events.MessagesReplaced():
                 await self.thread.refresh()
             case events.ToolFinished():
-                self.thread.finished(event)
+                await self.thread.finished(event)
             case events.TurnStarted() | events.TurnEnded():
                 self._turn(event)
             case events.QuestionAsked():

@@ -253,8 +253,12 @@ class Thread:
 
     # What a turn changes
 
-    def add(self, entry: Entry) -> None:
-        """A message came to the log."""
+    async def add(self, entry: Entry) -> None:
+        """A message came to the log. It waits for a page that is being read: that one may be from before it."""
+        async with self._changing:
+            self._add(entry)
+
+    def _add(self, entry: Entry) -> None:
         behind = not self.at_end
         self.last_seq = max(self.last_seq, entry.seq)
         if behind or (self._chunks and entry.seq <= self._chunks[-1].last):
@@ -273,10 +277,11 @@ class Thread:
         if turn and self.at_end:
             self._draw_calls(self._calls.running(turn.calls))
 
-    def finished(self, event: ToolFinished) -> None:
+    async def finished(self, event: ToolFinished) -> None:
         """A tool of the running turn has ended."""
-        if self.at_end:
-            self._draw_calls(self._calls.finished(event))
+        async with self._changing:
+            if self.at_end:
+                self._draw_calls(self._calls.finished(event))
 
     def _draw_calls(self, places: Iterable[LogPlace]) -> None:
         """Draw the chunks that hold these calls."""
