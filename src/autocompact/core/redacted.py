@@ -58,7 +58,6 @@ class RedactedReasoning:
 class RedactedCall:
     """A tool call; ``values`` are the decoded arguments, empty if these are no JSON object."""
 
-    id: Redacted
     name: Redacted
     arguments: Redacted
     values: Mapping[str, RedactedJson]
@@ -66,9 +65,8 @@ class RedactedCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RedactedResult:
-    """The answer to the call ``call_id``; ``media`` says what is attached to it."""
+    """The answer to a call; ``media`` says what is attached to it."""
 
-    call_id: Redacted
     text: Redacted
     is_error: bool
     media: tuple[Redacted, ...]
@@ -296,7 +294,7 @@ def _hidden_value(value: RedactedJson, known: KnownSecrets) -> RedactedJson:
 
 
 _NAME = 120
-"""Characters of what may come again and again: names of tools and arguments, ids of calls, paths."""
+"""Characters of what may come again and again: names of tools and arguments, paths."""
 
 _known_name = lru_cache(maxsize=4_096)(redact)
 
@@ -318,7 +316,7 @@ def _part(part: Part, text: Redacted) -> RedactedPart:
             return RedactedReasoning(text=text)
         case ToolResult():
             media = tuple(_label(item) for item in part.media)
-            return RedactedResult(call_id=_name(part.call_id), text=text, is_error=part.is_error, media=media)
+            return RedactedResult(text=text, is_error=part.is_error, media=media)
         case _:
             return RedactedMedia(label=_label(part), text=text)
 
@@ -344,7 +342,7 @@ def redacted_call(call: ToolCall) -> RedactedCall:
     clean = _redacted_values(values)
     if clean != values:
         arguments = Redacted(json.dumps(clean, ensure_ascii=False))
-    return RedactedCall(id=_name(call.id), name=_name(call.name), arguments=arguments, values=clean)
+    return RedactedCall(name=_name(call.name), arguments=arguments, values=clean)
 
 
 def _redacted_values(values: Mapping[str, object]) -> Mapping[str, RedactedJson]:

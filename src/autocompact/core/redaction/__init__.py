@@ -56,8 +56,8 @@ _BREAK = re.compile(r"(?:\x1b|\\(?:u001[bB]|x1[bB]|e|033))\[[0-9;:]{0,20}[mK]|\\
 """What parts a text without being of it: a change of colour, also as a string in code writes it (grep's have a "K"
 behind them), and the end of a line that a command goes on after."""
 
-_CODED = (r"\u001", r"\x1", r"\e[", r"\033[")
-"""How a string in code writes the beginning of a colour: looked for before `_BREAK`, which stops at each backslash."""
+_CODED = (r"\u001", r"\x1", r"\e[", r"\033[", "\\\n", "\\\r\n")
+"""What of `_BREAK` begins with a backslash, at each of which that stops: so these are looked for before it."""
 
 _ARGUMENTS = re.compile(
     r"\[\s{0,20}+(?:\\?[\"'][^\"'\\\n]{0,200}\\?[\"']\s{0,3}+,\s{0,20}+){1,40}+\\?[\"'][^\"'\\\n]{0,200}\\?[\"'],?\s{0,20}\]"
@@ -123,7 +123,7 @@ def find_secrets(text: str, known: KnownSecrets | None = None) -> tuple[Span, ..
     if known:
         return merged((*find_secrets(text), *known.find(text)))
     found = _spans(text)
-    may_break = "\x1b" in text or "\\\n" in text or "\\\r\n" in text or any(each in text for each in _CODED)
+    may_break = "\x1b" in text or ("\\" in text and any(each in text for each in _CODED))
     breaks = [match.span() for match in _BREAK.finditer(text)] if may_break else []
     hidden = [*_without(text, breaks)] if breaks else []
     if '"-' in text or "'-" in text:

@@ -42,7 +42,9 @@ class Source:
 
     def positions(self, anchor: str) -> Iterable[int]:
         """Where ``anchor`` begins; one that Latin-1 cannot write is not in ``places``, and is written as it is or not at all."""
-        return self.places.get(anchor, ()) if is_searched(anchor) else self._found(anchor)
+        if anchor.isascii() or is_searched(anchor):  # nearly all are ASCII, which is known at once
+            return self.places.get(anchor, ())
+        return self._found(anchor)
 
     def _found(self, anchor: str) -> Iterator[int]:
         at = self.text.find(anchor)
