@@ -157,7 +157,7 @@ def test_the_ledger_reads_like_notes_on_the_session() -> None:
 ## Where the work stands
 - I'll look. (m2)
 - Grep round_half_up → src/money.py:7:def round_half_up(value): # to cents (m5)
-- Edit /w/src/invoice.py → ok (m7)
+- Edit /w/src/invoice.py: + b (m7)
 - Bash pytest tests/test_invoice.py → 1 failed / E assert total_of([]) == 0 (m9)
 - Task Find callers x → agentId: a77 (m13)
 

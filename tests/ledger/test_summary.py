@@ -101,7 +101,7 @@ def test_the_offline_summary_reads_like_this() -> None:
 - [x] Retry the upload
 - m4 “I decided to retry in `Uploader.send` because the queue must not know about networks.”
 - m11 “Done: The upload now retries five times. The tests pass.”
-- m5 Edit /repo/src/uploader.py → The file /repo/src/uploader.py was updated.
+- m5 Edit /repo/src/uploader.py: + send_with_retry(batch, retry_limit=5)
 - m7 Bash pytest -q tests/test_uploader.py → 2 passed in 0.10s
 - m13 Bash pytest -q tests/test_log.py → E AttributeError: no attribute 'log_retry'
 

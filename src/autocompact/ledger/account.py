@@ -12,7 +12,7 @@ import heapq
 import re
 from collections import Counter as Counted
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
 
@@ -22,17 +22,17 @@ from autocompact.core.redaction import Redacted
 from autocompact.core.references import reference
 from autocompact.core.tokens import Counter
 from autocompact.ledger.choice import shortened
+from autocompact.ledger.clipping import clipped
 from autocompact.ledger.entries import Entry, Kind, Ledger
 from autocompact.ledger.lines import is_sentence
 from autocompact.ledger.paths import is_temporary
 from autocompact.ledger.rendering import inert, language_of, render
-from autocompact.ledger.step import clipped
 
 SHARES: Mapping[str, float] = {
     "requests": 0.24, "stands": 0.17, "before": 0.2, "changes": 0.22, "files": 0.05, "commands": 0.06, "errors": 0.05,
-    "running": 0.04,
+    "running": 0.04, "details": 0.12,
 }  # fmt: skip
-"""What a part may take of the budget at most; the rest goes to the words of the agent, of that `DETAILS` to names."""
+"""What a part may take of the budget at most; the rest goes to the words of the agent, of that the share of the details to names."""
 
 SMALL, SMALL_SHARES = 250, {**SHARES, "requests": 0.45, "stands": 0.35, "changes": 0.2, "files": 0.0}
 """Below so many tokens what was asked and where the work stands has to be enough."""
@@ -43,7 +43,6 @@ HEADING = 6
 IN_A_CHAT = 0.04
 """What the requests of a chat may take: what people say in it is told as facts, and the last request stands in the context."""
 
-DETAILS = 0.12
 BESIDE, NEEDED = 8, 0.05
 """Names that are told below a file at most, and how likely they must be needed."""
 
@@ -72,9 +71,14 @@ _NAMED: tuple[tuple[str, Kind], ...] = (("changes", "change"), ("files", "file")
 PER_NOTE, PARAGRAPH, _PASSES = 2, 600, 4
 """Tokens that a note takes besides its words, characters after which the next message begins a new line, passes to fill the room."""
 
-_TOO_SHORT = 90
+_TOO_SHORT, _CALL, _WORDS = 72, 150, 260
+"""Characters below which an item, a call with what came of it, and the agent's last words tell nothing any more."""
+
+_SMALL_STEP = 60
+"""Tokens below which a stump of what was done last has to do."""
+
 _LITTLE = 40
-_LONGEST_ITEM = 200
+_LONGEST_ITEM, _COMMAND = 200, 90
 _NEEDED = 0.5
 _LONG_FOLDER = 12
 _SAME = 60
@@ -143,12 +147,13 @@ def _account(
         return draft.text()
     shares = shares if budget >= SMALL else SMALL_SHARES
     draft.begin({**shares, "requests": IN_A_CHAT} if is_chat and not owed else shares, previous=previous)
-    draft.tell_findings(int(draft.room * (1 - DETAILS)))
+    draft.tell_findings(int(draft.room * (1 - shares["details"])))
     draft.tell_facts(draft.room if is_chat else draft.room // 2)
     if not is_chat:  # there a name without its statement tells nothing
         draft.grow()
         draft.tell_details()
-        draft.tell_names()
+        if shares["details"]:
+            draft.tell_names()
     return draft.text()
 
 
@@ -175,6 +180,7 @@ class _Draft:
         self.sizes: dict[str, int] = {}
         self.parts: dict[str, str] = {}
         self.below_base, self.base_line = "", ""
+        self.for_details = 0.0
         self.room = budget
         last_words = "\n".join(entry.text for entry in kinds.get("step", ()))
         self.findings = [entry for entry in kinds.get("finding", ()) if entry.text not in last_words]
@@ -182,6 +188,7 @@ class _Draft:
     def begin(self, shares: Mapping[str, float], *, previous: str) -> None:
         """Write each part that has a share of the budget."""
         self.sizes = {name: int(self.budget * share) for name, share in shares.items()}
+        self.for_details = shares["details"]
         written = {name: self.write[name](size) for name, size in self.sizes.items() if name in self.write}
         written["before"] = previous
         self.below_base = "stands" if written["stands"] else "changes"
@@ -209,7 +216,7 @@ class _Draft:
     def grow(self) -> None:
         """Give what the words of the agent leave to the other parts, but for the share of the details."""
         for name in GROWS:
-            spare = self.room - int(self.budget * DETAILS)
+            spare = self.room - int(self.budget * self.for_details)
             if spare > _LITTLE and name in self.parts:
                 self._set(name, self._shown(name, self.write[name](self.sizes[name] + spare)))
 
@@ -303,48 +310,67 @@ def _stands(kinds: Mapping[Kind, list[Entry]], budget: int, *, counter: Counter)
     """The plan, then the last words and calls; of a long plan what is done goes into one line."""
     todos = [entry for entry in kinds.get("todo", ()) if entry.state != "withdrawn"]
     todos.sort(key=lambda entry: entry.key)
-    ranked = [(3, f"- [ ] {entry.text}") for entry in todos if entry.state != "done"]
+    ranked = [_Line(f"- [ ] {entry.text}", rank=3) for entry in todos if entry.state != "done"]
     if done := [entry.text for entry in todos if entry.state == "done"]:
-        ranked.append((1, f"- [x] {clipped('; '.join(done), 500)}"))
+        ranked.append(_Line(f"- [x] {clipped('; '.join(done), 500)}", rank=1))
     steps = kinds.get("step", [])
     said = [entry for entry in steps if entry.key.startswith("step words")]
     calls = [entry for entry in steps if not entry.key.startswith("step words")]
-    ranked += [(2, f"- {reference(entry.seq)} “{entry.text}”") for entry in said]
+    words, call = (_WORDS, _CALL) if budget >= _SMALL_STEP else (_TOO_SHORT, _TOO_SHORT)
+    ranked += [_Line(f"- {reference(entry.seq)} “{entry.text}”", rank=2, least=words) for entry in said]
     ranked += [
-        (2, f"- {entry.text}") if entry.key == "step git" else (0, f"- {reference(entry.seq)} {entry.text}")
+        _Line(f"- {entry.text}", rank=4)
+        if entry.key == "step git"
+        else _Line(f"- {reference(entry.seq)} {entry.text}", least=call)
         for entry in calls
     ]
     return _fitting(ranked, budget, counter=counter)
 
 
-def _fitting(ranked: Sequence[tuple[int, str]], budget: int, *, counter: Counter) -> str:
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line that may be cut.
+
+    Attributes:
+        text: the whole.
+        rank: of lines that cannot all stand the lowest go first.
+        least: characters below which it tells nothing any more, so that it rather goes.
+    """
+
+    text: str
+    rank: int = 0
+    least: int = _TOO_SHORT
+
+
+def _fitting(ranked: Sequence[_Line], budget: int, *, counter: Counter) -> str:
     """The lines, the longest cut again and again until all fit; then those of the lowest rank go, the first ones first."""
-    lines = {at: line for at, (_, line) in enumerate(ranked)}
+    lines = {at: line.text for at, line in enumerate(ranked)}
     sizes = {at: counter.count(line) + 1 for at, line in lines.items()}
     total = sum(sizes.values())
-    longest = [(-size, at) for at, size in sizes.items()]
+    longest = [(-size, at) for at, size in sizes.items() if len(lines[at]) > ranked[at].least]
     heapq.heapify(longest)
-    lowest = iter(sorted(lines, key=lambda at: (ranked[at][0], at)))
+    lowest = iter(sorted(lines, key=lambda at: (ranked[at].rank, at)))
     while lines and total > budget:
-        size, at = longest[0]
-        if at not in lines:
-            heapq.heappop(longest)
-        elif len(lines[at]) <= _TOO_SHORT:
+        if not longest:
             least = next(lowest)
             total -= sizes[least]
             del lines[least]
-        else:
-            lines[at] = clipped(lines[at], int(len(lines[at]) * 0.8))
-            sizes[at] = counter.count(lines[at]) + 1
-            total += sizes[at] + size
+            continue
+        size, at = longest[0]
+        lines[at] = clipped(lines[at], max(ranked[at].least, int(len(lines[at]) * 0.8)))
+        sizes[at] = counter.count(lines[at]) + 1
+        total += sizes[at] + size
+        if len(lines[at]) > ranked[at].least:
             heapq.heapreplace(longest, (-sizes[at], at))
+        else:
+            heapq.heappop(longest)
     return "\n".join(lines.values())
 
 
 def _changes(changes: Sequence[Entry], budget: int, *, counter: Counter, base: str) -> str:
     paths = [_relative(entry.key, base) for entry in changes]
     lines = [
-        (0, f"- {path} — {entry.text} [{reference(entry.seq)}]")
+        _Line(f"- {path} — {entry.text} [{reference(entry.seq)}]")
         for path, entry in zip(paths, changes, strict=True)
     ]
     return _fitting(lines, budget, counter=counter)
@@ -408,7 +434,7 @@ def _item(entry: Entry) -> str:
     if len(entry.text) <= _LONGEST_ITEM or not mark:
         return clipped(entry.text, _LONGEST_ITEM)
     outcome = clipped(outcome, _LONGEST_ITEM)
-    return f"{clipped(command, max(_TOO_SHORT, _LONGEST_ITEM - len(outcome)))}{mark}{outcome}"
+    return f"{clipped(command, max(_COMMAND, _LONGEST_ITEM - len(outcome)))}{mark}{outcome}"
 
 
 def _findings(findings: Sequence[Entry], budget: int, *, counter: Counter) -> str:

@@ -19,10 +19,10 @@ from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import EMPTY, RedactedJson
 from autocompact.core.redaction import Redacted
 from autocompact.core.references import reference
+from autocompact.ledger.clipping import clipped
 from autocompact.ledger.entries import Entry
 from autocompact.ledger.paths import is_temporary
 from autocompact.ledger.scan import Call
-from autocompact.ledger.step import clipped
 
 _OLD = ("old_string", "old_str", "oldText", "old_text", "search")
 _NEW = ("new_string", "new_str", "newText", "new_text", "replacement", "replace", "insert_text")
@@ -54,6 +54,9 @@ LARGE = 250_000
 CHANGED_NEED, TEMPORARY_NEED = 0.9, 0.1
 
 DOCUMENTS = (".md", ".mdx", ".markdown", ".rst", ".txt", ".adoc", ".org")
+
+SHOWN = 3
+"""Lines of the last edit that are shown."""
 
 LINE = 110
 """Characters of a line that is shown."""
@@ -238,6 +241,20 @@ def _edits(action: Action) -> Iterator[_Edit]:
         if effect == "read":
             continue
         yield path, effect, _hunks(arguments, effect)
+
+
+def edited_lines(action: Action) -> str:
+    """The first lines that an edit added, or where it added none those that it took out; "" where it wrote a whole file."""
+    gone: list[str] = []
+    come: list[str] = []
+    for _, _, hunks in _edits(action):
+        for old, new in hunks:
+            if old is not None:
+                before, after = _difference(_lines(old), _lines(new))
+                gone += before
+                come += after
+    mark, lines = ("+", come) if come else ("−", gone)
+    return f"{mark} " + " / ".join(line.strip() for line in lines[:SHOWN]) if lines else ""
 
 
 def _hunks(arguments: Mapping[str, RedactedJson], effect: Effect) -> list[tuple[str | None, str]]:

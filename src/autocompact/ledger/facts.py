@@ -20,13 +20,13 @@ from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import cut, filled, own
 from autocompact.core.redaction import Redacted
 from autocompact.core.terms import terms
+from autocompact.ledger.clipping import clipped
 from autocompact.ledger.common_words import COMMON, NUMBER_WORDS, THINGS
 from autocompact.ledger.entries import Entry
 from autocompact.ledger.lines import is_code
 from autocompact.ledger.notes import note
 from autocompact.ledger.passages import passages, sentences
 from autocompact.ledger.scan import Said
-from autocompact.ledger.step import clipped
 from autocompact.ledger.when import dated
 
 _CLAUSE = re.compile(

@@ -22,10 +22,10 @@ from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import filled
 from autocompact.core.redaction import Redacted
 from autocompact.core.terms import terms
+from autocompact.ledger.clipping import clipped
 from autocompact.ledger.entries import Entry
 from autocompact.ledger.passages import LONGEST, Passage, passages, sentences
 from autocompact.ledger.sightings import Spoken, Voice
-from autocompact.ledger.step import clipped
 
 _CUES: tuple[LazyPattern, ...] = tuple(
     LazyPattern(pattern, re.IGNORECASE)
@@ -121,6 +121,10 @@ VOICES: Mapping[Voice, float] = {"closing": 1.5, "assistant": 1.0, "reasoning": 
 """What words count by where they stand: an answer that closes a turn, words on the way, thoughts, a sub-agent's report."""
 
 
+SAID_BEFORE = 0.1
+"""Share of its worth that a passage keeps of which everything was said before."""
+
+
 @dataclass(slots=True)
 class _Candidate:
     passage: Passage
@@ -151,6 +155,52 @@ def find_findings(spoken: Sequence[Spoken], *, most: int = 400) -> list[Entry]:
         )
         for candidate, worth in chosen
     ]
+
+
+def ranked_anew(
+    findings: Sequence[Entry], left: Sequence[Entry], *, known: Mapping[str, float]
+) -> dict[str, float]:
+    """By key, what those of ``left`` are worth where only a part of all ``findings`` is to be told.
+
+    The ``need`` of a finding is discounted by what better ones say, which helps nobody where those are not told: so that
+    discount is taken back, and made anew among what is left.
+
+    Args:
+        findings: all of a ledger's.
+        left: those of them that are to be told, their text maybe shorter.
+        known: by key, how much of it a reader knows from elsewhere, 0.0 to 1.0.
+    """
+    worth = _undiscounted(findings)
+    candidates = [
+        _Candidate(
+            passage=Passage(text=entry.text, about=""),
+            seq=entry.seq,
+            order=order,
+            score=worth[entry.key] * (1.0 - known.get(entry.key, 0.0)),
+            terms=frozenset(terms(entry.text)),
+        )
+        for order, entry in enumerate(left)
+    ]
+    seen = Counted(term for candidate in candidates for term in candidate.terms)
+    rare = {term: 1 / (1 + math.log(count)) for term, count in seen.items()}
+    chosen = _without_repetition(candidates, rare, most=len(candidates))
+    return {left[candidate.order].key: 4 * worth for candidate, worth in chosen}
+
+
+def _undiscounted(findings: Sequence[Entry]) -> dict[str, float]:
+    """By key, the ``need`` of each without the discount for what those before it in order of need have said."""
+    said = {entry.key: frozenset(terms(entry.text)) for entry in findings}
+    seen = Counted(term for found in said.values() for term in found)
+    rare = {term: 1 / (1 + math.log(count)) for term, count in seen.items()}
+    told: set[str] = set()
+    worth: dict[str, float] = {}
+    for entry in sorted(findings, key=lambda entry: -entry.need):
+        found = said[entry.key]
+        whole = math.fsum(rare[term] for term in found) or 1.0
+        new = math.fsum(rare[term] for term in found - told)
+        worth[entry.key] = entry.need / (SAID_BEFORE + (1 - SAID_BEFORE) * new / whole)
+        told |= found
+    return worth
 
 
 def _candidates(spoken: Sequence[Spoken], most: int) -> list[_Candidate]:
@@ -231,7 +281,7 @@ def _without_repetition(
     def worth(index: int) -> float:
         candidate, whole = candidates[index], wholes[index]
         new = math.fsum([rare[term] for term in candidate.terms if term not in told])
-        return candidate.score * (0.1 + 0.9 * new / whole)
+        return candidate.score * (SAID_BEFORE + (1 - SAID_BEFORE) * new / (whole or 1.0))
 
     heap = [(-worth(index), -index) for index in range(len(candidates))]
     heapq.heapify(heap)

@@ -57,6 +57,19 @@ _WRAPPERS = re.compile(
     r"|Output:)$",
     re.MULTILINE,
 )
+_SHELL_BEGINS = re.compile(
+    r"\ACommand: [^\x00]{0,4000}?\nDirectory: .*\n(?:Output|Stdout): (?:\(empty\)(?=\n|\Z))?"
+)
+_SHELL_ENDS = re.compile(
+    r"^(?:(?:Error|Stderr): \((?:none|empty)\)|Exit Code: (?:-?\d+|\(none\))|Signal: (?:\S+|\(none\))|Background PIDs: .*"
+    r"|Process Group PGID: .*|Shell cwd was reset to .*|<(?:shellId: \d+ completed|exited) with exit code -?\d+>"
+    r"|\[The command completed with exit code -?\d+\.\]|\[Command finished with exit code -?\d+\]"
+    r"|\[Current working directory: .*\]|\[Python interpreter: .*\]|\(Current directory: .*\)|\(Open file: .*\)|bash-\$"
+    r"|\[\d+ more lines in file\. Use offset=\d+ to continue\.?\])$",
+    re.MULTILINE,
+)
+"""What the tools of Gemini CLI and Qwen Code, Claude Code, Copilot CLI, OpenHands, SWE-agent and pi write below an output."""
+
 _FIRST_LINES = re.compile(r"\S.*")
 _CUT = re.compile(r" ?(?:tail|head)\b[^;&]*")
 _CD = re.compile(r"(?:\s*cd\s+(?:\"[^\"]*\"|'[^']*'|\S+)\s*(?:&&|;|\n))+")
@@ -97,9 +110,8 @@ def was_not_run(output: str) -> bool:
 
 def was_not_edited(output: str) -> bool:
     """Whether the output of an edit says that nothing was changed, which not every program marks as an error."""
-    output = without_wrappers(output[:_FIRST]).lstrip()
-    code = _exit_code(output[:_FIRST])
-    return bool(code) or _NOT_EDITED.search(output) is not None
+    output = _WRAPPERS.sub("", output[:_FIRST]).lstrip()
+    return bool(_exit_code(output)) or _NOT_EDITED.search(without_wrappers(output).lstrip()) is not None
 
 
 def is_status_hidden(command: str) -> bool:
@@ -155,7 +167,7 @@ def _exit_code(output: str) -> int | None:
 
 def without_wrappers(output: str) -> str:
     """``output`` without the lines that the client's program writes around it."""
-    return _WRAPPERS.sub("", output)
+    return _SHELL_ENDS.sub("", _WRAPPERS.sub("", _SHELL_BEGINS.sub("", output)))
 
 
 def error_lines(output: str) -> tuple[str, ...]:

@@ -20,10 +20,10 @@ from autocompact.core.references import reference
 from autocompact.core.spoken import spoken
 from autocompact.core.terms import terms
 from autocompact.core.tokens import Counter
+from autocompact.ledger.clipping import clipped
 from autocompact.ledger.entries import Entry
 from autocompact.ledger.passages import Passage, passages, sentences
 from autocompact.ledger.scan import Said, Speaker
-from autocompact.ledger.step import clipped
 from autocompact.ledger.wrapping import holds_instructions
 
 LONGEST = 280

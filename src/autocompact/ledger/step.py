@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from autocompact.core.redacted import filled, own
 from autocompact.core.redaction import Redacted
+from autocompact.ledger.changes import edited_lines
 from autocompact.ledger.checkout import git_state
+from autocompact.ledger.clipping import clipped
 from autocompact.ledger.entries import Entry
 from autocompact.ledger.outcomes import error_lines, was_not_run, without_wrappers
 from autocompact.ledger.passages import passages
@@ -22,8 +23,6 @@ WORDS = 700
 ARGUMENT, RESULT, LINES = 150, 280, 3
 _ENOUGH = 120
 """Characters below which last words say little, so that the ones before, or the last thought, are told too."""
-
-_SPACE = re.compile(r"\s+")
 
 
 def find_step(spoken: Sequence[Spoken], calls: Sequence[Call]) -> list[Entry]:
@@ -105,6 +104,8 @@ def _done(call: Call) -> str:
         counts = (call.outcome.counts,) if call.outcome and call.outcome.counts else ()
         told = " / ".join(dict.fromkeys((*counts, *error_lines(call.output))))
         return f"{_what(call)} → {clipped(told, RESULT) or '(failed)'}"
+    if call.action.verb in ("edit", "create") and not was_not_run(call.output):  # that the file was written says every program in its own words
+        return f"{_what(call)}: {clipped(edited_lines(call.action), ARGUMENT)}".removesuffix(": ")
     lines = [line.strip() for line in unnumbered(without_wrappers(call.output)).split("\n") if line.strip()]
     end = clipped(" / ".join(line[:RESULT] for line in lines[-LINES:]), RESULT, end=True)
     return f"{_what(call)} → {end or '(nothing)'}"
@@ -116,17 +117,3 @@ def _values(call: Call) -> str:
         " ".join(str(value) for value in values if value is not True and value is not False)
         or call.action.text
     )
-
-
-def clipped(text: str, length: int, *, end: bool = False) -> str:
-    """``text`` on one line in at most ``length`` characters, cut between words: its beginning, or its ``end``."""
-    text = _SPACE.sub(" ", text).strip()
-    if len(text) <= length:
-        return text
-    if end:
-        cut = text[len(text) - length + 1 :]
-        at = cut.find(" ", 0, length // 3)
-        return f"…{cut[at + 1 :]}"
-    cut = text[: length - 1]
-    at = cut.rfind(" ", length // 2)
-    return f"{cut[:at] if at > 0 else cut}…"

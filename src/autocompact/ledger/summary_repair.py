@@ -22,7 +22,7 @@ from autocompact.core.tokens import Counter
 from autocompact.ledger.account import account
 from autocompact.ledger.condensing import condensed
 from autocompact.ledger.entries import POINTER, Entry, Ledger
-from autocompact.ledger.findings import announces
+from autocompact.ledger.findings import announces, ranked_anew
 from autocompact.ledger.phrases import ADDED
 from autocompact.ledger.rendering import language_of
 from autocompact.ledger.rules import rules_section
@@ -38,6 +38,7 @@ CONDENSED_TO = 0.55
 
 SHARES: Mapping[str, float] = {
     "requests": 0.2, "stands": 0.16, "before": 0.0, "changes": 0.34, "commands": 0.08, "errors": 0.06, "running": 0.04,
+    "details": 0.0,
 }  # fmt: skip
 """What a part may take of an addition: more for changes than in an account, since a summary tells the story itself."""
 
@@ -220,8 +221,18 @@ def _missing(summary: str, *, ledger: Ledger, verification: Verification) -> Led
     checked = Checked(summary, Ledger(entries=tuple(entries)))
     said = exact(summary)
     kept = [_unsaid(entry, checked, plan=plan, said=said) for entry in entries]
-    left = _last_calls(entry for entry in kept if entry is not None)
+    left = [*_last_calls(entry for entry in kept if entry is not None)]
+    left = _weighed(left, ledger=ledger, statements=checked.statements)
     return Ledger(entries=tuple(sorted(left, key=lambda entry: -entry.need)))
+
+
+def _weighed(left: Sequence[Entry], *, ledger: Ledger, statements: Statements) -> list[Entry]:
+    """The entries; findings with what they are worth beside the summary and beside each other."""
+    findings = [entry for entry in left if entry.kind == "finding"]
+    known = {entry.key: (1.0 - _LEFT_OF_NEED) * statements.share(entry.text) for entry in findings}
+    said = [entry for entry in ledger.entries if entry.kind == "finding"]
+    worth = ranked_anew(said, findings, known=known)
+    return [replace(entry, need=worth[entry.key]) if entry.kind == "finding" else entry for entry in left]
 
 
 def _last_calls(entries: Iterable[Entry]) -> Iterator[Entry]:
@@ -278,6 +289,8 @@ def _shorter(entry: Entry, statements: Statements, *, said: Set[str]) -> Entry |
     )
     if len(text) < _LEAST:
         return None
+    if entry.kind == "finding":  # weighed when all that is left of them is known
+        return replace(entry, text=text)
     known = statements.share(text)
     return replace(entry, text=text, need=entry.need * (1.0 - (1.0 - _LEFT_OF_NEED) * known))
 
