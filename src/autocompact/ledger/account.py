@@ -71,7 +71,7 @@ _NAMED: tuple[tuple[str, Kind], ...] = (("changes", "change"), ("files", "file")
 PER_NOTE, PARAGRAPH, _PASSES = 2, 600, 4
 """Tokens that a note takes besides its words, characters after which the next message begins a new line, passes to fill the room."""
 
-_TOO_SHORT, _CALL, _WORDS = 72, 150, 260
+_TOO_SHORT, _CALL, _WORDS = 72, 200, 260
 """Characters below which an item, a call with what came of it, and the agent's last words tell nothing any more."""
 
 _SMALL_STEP = 60
@@ -357,7 +357,7 @@ def _fitting(ranked: Sequence[_Line], budget: int, *, counter: Counter) -> str:
             del lines[least]
             continue
         size, at = longest[0]
-        lines[at] = clipped(lines[at], max(ranked[at].least, int(len(lines[at]) * 0.8)))
+        lines[at] = _cut(lines[at], max(ranked[at].least, int(len(lines[at]) * 0.8)))
         sizes[at] = counter.count(lines[at]) + 1
         total += sizes[at] + size
         if len(lines[at]) > ranked[at].least:
@@ -365,6 +365,15 @@ def _fitting(ranked: Sequence[_Line], budget: int, *, counter: Counter) -> str:
         else:
             heapq.heappop(longest)
     return "\n".join(lines.values())
+
+
+def _cut(line: str, length: int) -> str:
+    """A line in ``length`` characters: less of what was called than of what came of it."""
+    called, mark, outcome = line.rpartition(" → ")
+    if not mark or not line.startswith("- m"):
+        return clipped(line, length)
+    outcome = clipped(outcome, length // 2)
+    return f"{clipped(called, length - len(outcome) - len(mark))}{mark}{outcome}"
 
 
 def _changes(changes: Sequence[Entry], budget: int, *, counter: Counter, base: str) -> str:

@@ -65,8 +65,21 @@ _OFFERS = re.compile(
 _CALL = re.compile(r"[\w.&*]+\(|[\w.\[\]]+,? ?(?::=|[-+]?=) |(?:it|describe|test)\(")
 _NUMBERED = re.compile(r"\d+-\s")
 _NAMED = 0.5
-_LEAST = 25
+_CHECK, _FAILED = 0.3, 0.5
+"""Need of a command that tests, builds or delivers, that any other went well being no news; and of one that failed."""
+
+_LEAST, _SHORT = 25, 60
+"""Characters that say too little; that do so unless there is a name or a number among them."""
+
 _PER_LINE = 6
+_LONGEST_BEFORE = 120
+_GOES_ON = re.compile(
+    r"(?:it|its|it's|this|that|they|these|those|both|es|das|dies\w*|sie|beide\w*|cela|ceci|ça|c'est|ils|elles|esto|eso|ellos|isso|isto|eles|questo|quello|это|они)\b"
+    r"|[这那它]|これ|それ|이것|그것",
+    re.IGNORECASE,
+)
+"""Begins a sentence that says nothing without the one before it, which stays if it has at most so many characters."""
+
 _LEFT_OF_NEED = 0.3
 
 
@@ -258,12 +271,21 @@ def _unsaid(entry: Entry, checked: Checked, *, plan: bool, said: Set[str]) -> En
             return _changed(entry, checked, said=said)
         case "todo" if not plan:
             return entry if _is_new(entry.text, statements, said=said) else None
-        case "command" | "rule" | "todo":
+        case "command":
+            return _ran(entry)
+        case "rule" | "todo":
             return entry
         case "file":
             return None if checked.standing(entry) == "referenced" else entry
         case _:
             return entry if _is_new(entry.text, statements, said=said) else None
+
+
+def _ran(entry: Entry) -> Entry | None:
+    """A command that failed, needed more: the reason is nowhere else; one that went well only if it tests or delivers."""
+    if entry.state == "open":
+        return replace(entry, need=max(entry.need, _FAILED))
+    return entry if entry.need >= _CHECK else None
 
 
 def _explained(entry: Entry, statements: Statements, *, said: Set[str]) -> Entry | None:
@@ -287,7 +309,7 @@ def _shorter(entry: Entry, statements: Statements, *, said: Set[str]) -> Entry |
     text = edited(
         entry.text, partial(_new_of, about=entry.where, statements=statements, said=said, spoken=True)
     )
-    if len(text) < _LEAST:
+    if len(text) < _LEAST or (len(text) < _SHORT and not exact(text)):
         return None
     if entry.kind == "finding":  # weighed when all that is left of them is known
         return replace(entry, text=text)
@@ -338,12 +360,15 @@ def _new_of(text: str, *, about: str, statements: Statements, said: Set[str], sp
     """The sentences of ``text`` that are new, with what they are about before them; "" if there are none."""
     lead = f"{about}: " if about and text.startswith(f"{about}: ") else ""
     parts = said_in(text.removeprefix(lead))
-    new = [
-        part
-        for part in parts
-        if _is_new(part, statements, said=said)
+    found = [
+        _is_new(part, statements, said=said)
         and not (spoken and (announces(part) or _OFFERS.match(part) is not None))
+        for part in parts
     ]
+    for at in range(len(parts) - 1):
+        if found[at + 1] and _GOES_ON.match(parts[at + 1]) and len(parts[at]) <= _LONGEST_BEFORE:
+            found[at] = True
+    new = [part for part, is_new in zip(parts, found, strict=True) if is_new]
     if len(new) == len(parts):
         return text
     separator = "\n" if "\n" in text else "; " if "; " in text else " "
