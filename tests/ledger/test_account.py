@@ -201,6 +201,43 @@ def test_what_a_sub_agent_reports_at_once_is_told() -> None:
     assert any("drops the last column" in entry.text for entry in talk.entries("finding"))
 
 
+def test_the_last_edit_is_told_by_what_it_added_or_took_out_and_a_new_file_by_its_name() -> None:
+    def last(name: str, **arguments: str) -> str:
+        talk = Talk().user("Mend it.").calls(name, {"file_path": "a.py", **arguments})
+        return talk.gets("The file a.py has been updated successfully.").entries("step")[-1].text
+
+    assert last("Edit", old_string="x = 1", new_string="x = 1\ny = 2\n") == "Edit a.py: + y = 2"
+    assert last("Edit", old_string="x = 1\ny = 2", new_string="x = 1") == "Edit a.py: − y = 2"
+    assert last("Edit", old_string="x = 1", new_string="x = 1") == "Edit a.py"
+    assert last("Write", content="x = 1\n") == "Write a.py"
+
+
+def test_what_a_last_call_gave_is_not_the_tools_own_last_line() -> None:
+    talk = (
+        Talk()
+        .user("Look.")
+        .runs(
+            "git branch --contains a7",
+            "Command: git branch --contains a7\nDirectory: (root)\nOutput: main\nError: (none)\nExit Code: 0\nSignal: 0\nProcess Group PGID: 1",
+        )
+    )
+    assert talk.entries("step")[-1].text == "Bash git branch --contains a7 → main"
+
+
+def test_a_long_call_is_cut_before_what_came_of_it_and_goes_rather_than_tell_nothing() -> None:
+    talk = Talk().user("Look at it.").agent("Looking at the branches of the release.")
+    talk.runs("for branch in " + "feature " * 60, "first result\n" + "the release has all " * 9)
+    kinds = [entry for entry in talk.ledger.entries if entry.kind == "step"]
+    shown = [
+        line
+        for budget in range(50, 420, 5)
+        for line in account(Ledger(entries=tuple(kinds)), budget=budget, counter=COUNTER).split("\n")
+        if "for branch" in line
+    ]
+    assert 20 < len(shown) < 74
+    assert all(" → first result" in line for line in shown)
+
+
 def test_a_call_that_failed_ends_the_current_step_with_what_went_wrong() -> None:
     talk = Talk().user("Mend it.").calls("Edit", {"file_path": "a.py", "old_string": "x", "new_string": "y"})
     talk.gets("String to replace not found in file.\nString: x\n" + "context\n" * 9)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from autocompact.core.redaction import redact
-from autocompact.ledger.findings import announces, find_findings, intents
+from autocompact.ledger.findings import announces, find_findings, intents, ranked_anew
 from autocompact.ledger.sightings import Spoken, Voice
+from tests.ledger.entries import entry
 
 
 def _spoken(*texts: str, voice: Voice = "assistant", turn: int = 1) -> list[Spoken]:
@@ -209,3 +210,17 @@ def test_what_stands_below_a_heading_that_only_looks_is_kept_without_it(heading:
 def test_a_sentence_of_what_comes_next_is_an_announcement_and_one_of_what_is_is_none() -> None:
     assert announces("Let me check the logs first.")
     assert not announces("The lock in `a.py` is never released.")
+
+
+def test_what_is_left_of_the_findings_is_weighed_without_those_that_are_not_told() -> None:
+    said = entry("finding", "The night worker loses the batch because its token expires.", need=0.5)
+    more = entry("finding", "The night worker loses the batch of expired tokens on Sundays.", need=0.09)
+    other = entry("finding", "The parser of the table keeps an empty line.", need=0.1)
+    words = entry("finding", "…", need=0.2)
+    every = (said, more, other, words)
+
+    left = ranked_anew(every, (more, other, words), known={})
+    assert left[more.key] > 0.2 > left[other.key] > 0.09
+    assert left[words.key] < 0.3
+    assert ranked_anew(every, (more, other), known={more.key: 0.9})[more.key] < left[other.key]
+    assert ranked_anew(every, every, known={})[more.key] < 0.1

@@ -11,6 +11,7 @@ from autocompact.ledger.outcomes import (
     normal,
     read_outcome,
     was_not_edited,
+    without_wrappers,
 )
 
 
@@ -168,3 +169,36 @@ def test_a_hostile_command_takes_no_longer_than_its_length(piece: str) -> None:
 )
 def test_an_edit_says_itself_whether_it_was_made(output: str, not_edited: bool) -> None:
     assert was_not_edited(output) is not_edited
+
+
+GEMINI = "Command: ls {0}\nDirectory: (root)\nOutput: {1}\nError: (none)\nExit Code: 0\nSignal: 0\nBackground PIDs: (none)\nProcess Group PGID: 26593"
+
+
+@pytest.mark.parametrize(
+    ("output", "inside"),
+    [
+        (GEMINI.format("docs", "blue.md"), "blue.md"),
+        (GEMINI.format("docs\nrm x", "(empty)"), ""),
+        ("moved\nShell cwd was reset to /repo", "moved"),
+        ("ok\n<shellId: 3 completed with exit code 0>", "ok"),
+        ("ok\n<exited with exit code 0>", "ok"),
+        (
+            "ok\n[The command completed with exit code 0.]\n[Current working directory: /repo]\n[Python interpreter: /usr/bin/python]\n[Command finished with exit code 0]",
+            "ok",
+        ),
+        ("ok\n(Open file: n/a)\n(Current directory: /repo)\nbash-$", "ok"),
+        ("def f\n[12 more lines in file. Use offset=40 to continue]", "def f"),
+        (
+            "Signal: what the text says of it\nError: (none) of these",
+            "Signal: what the text says of it\nError: (none) of these",
+        ),
+    ],
+)
+def test_what_a_clients_tool_writes_around_an_output_is_none_of_it(output: str, inside: str) -> None:
+    assert without_wrappers(output).strip() == inside
+
+
+def test_an_error_is_not_read_from_the_tools_own_lines() -> None:
+    text = GEMINI.format("docs", "3 files differ").replace("Exit Code: 0", "Exit Code: 1")
+    outcome = read_outcome(redact(text), is_error=False)
+    assert (outcome.failed, outcome.errors) == (True, ("3 files differ",))

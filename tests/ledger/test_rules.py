@@ -389,3 +389,38 @@ def test_what_a_labelled_rule_forbids_stands_beside_what_it_allows() -> None:
         "Policy: Never log emails of customers.",
     ]
     assert _rules(mixed, by="reply") == ["Policy: Never log emails of customers."]
+
+
+def test_a_list_of_what_is_to_be_done_is_the_request_but_for_what_it_says_of_the_work() -> None:
+    text = """Build a command line tool.
+
+Requirements:
+- Every command must print JSON
+- All amounts must be stored as integers
+- Never crash on bad input
+- Never push to main without asking me
+- Do not use floating point
+
+Please do the following:
+* make sure all linters pass
+* do not touch the docs folder
+* ask me before you delete a file
+
+Always sort by date.
+"""
+    assert _rules(text) == [
+        "Never push to main without asking me",
+        "Do not use floating point",
+        "do not touch the docs folder",
+        "ask me before you delete a file",
+        "Always sort by date.",
+    ]
+
+
+def test_a_long_list_describes_a_task_unless_most_of_its_items_have_the_form_of_rules() -> None:
+    parts = "\n".join(f"- The {name} page shows a table" for name in "abcdefghijk")
+    some = "- Every page must have a title\n- Never commit generated files"
+    assert _rules(f"## Pages\n{parts}\n{some}\n") == ["Never commit generated files"]
+    rules = "\n".join(f"- Every part{name} must have a title" for name in "abcdefghijklm")
+    assert len(_rules(f"## How we work\n{rules}\n")) == 13
+    assert len(_rules(f"## Always\n{parts}\n{some}\n")) > 2

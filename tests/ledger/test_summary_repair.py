@@ -178,6 +178,45 @@ def test_the_work_of_a_repair_grows_with_the_number_of_changed_files_and_not_wit
 
 
 @pytest.mark.requirement("E1")
+def test_what_failed_comes_back_with_its_reason_and_of_what_went_well_only_a_check() -> None:
+    failed = replace(
+        entry(
+            "command",
+            "`git checkout main` — failed (128): main is in use",
+            key="git checkout main",
+            need=0.05,
+            seq=3,
+        ),
+        state="open",
+    )
+    fine = replace(
+        entry("command", "`git add a.py` — ok", key="git add a.py", need=0.05, seq=8), state="done"
+    )
+    check = replace(entry("command", "`make check` — ok", key="make check", need=0.4, seq=9), state="done")
+    made = repaired("Nothing.", Ledger(entries=(failed, fine, check)), budget=400).text
+    assert failed.text in made
+    assert check.text in made
+    assert fine.text not in made
+
+
+def test_a_sentence_comes_back_with_the_one_that_says_what_it_is_about() -> None:
+    found = entry(
+        "finding",
+        "The token expires after an hour. That is why the night worker loses a batch of 40 rows.",
+        seq=5,
+    )
+    made = repaired("The token expires after an hour.", Ledger(entries=(found,)), budget=300).text
+    assert found.text in made
+    long = entry(
+        "finding",
+        f"The token expires after an hour{', as everybody knows' * 6}. That is why 40 rows of it go.",
+        seq=5,
+    )
+    told = repaired(long.text.partition(". ")[0], Ledger(entries=(long,)), budget=300).text
+    assert told.endswith("m5 That is why 40 rows of it go.")
+
+
+@pytest.mark.requirement("E1")
 def test_a_sentence_with_a_number_that_the_summary_does_not_have_comes_back() -> None:
     found = entry(
         "finding", "The upload of the night worker gives up after 17 attempts and drops the batch.", seq=5

@@ -37,10 +37,12 @@ class Passage:
     Attributes:
         text: the words on one line, emphasis marks removed.
         about: the heading or lead-in above it, at most `LONGEST` characters; "" if there is none.
+        items: how many items of a list it is made of; 0 for prose.
     """
 
     text: str
     about: str = ""
+    items: int = 0
 
     @property
     def is_question(self) -> bool:
@@ -59,7 +61,7 @@ def passages(text: str) -> Iterator[Passage]:
     items: list[str] = []
     for kind, block in (*_blocks(text), ("end", "")):
         if items and (kind != "item" or sum(map(len, items)) + len(block) > LONGEST):
-            yield from _cut("; ".join(items), about=lead or heading)
+            yield from _cut("; ".join(items), about=lead or heading, items=len(items))
             items = []
         if kind == "heading":
             heading, lead = block[:LONGEST].rstrip(":： "), ""
@@ -141,15 +143,15 @@ def _plain(text: str) -> str:
     return _EMPHASIS.sub("", " ".join(text.replace("’", "'").split())).strip()
 
 
-def _cut(block: str, *, about: str) -> Iterator[Passage]:
+def _cut(block: str, *, about: str, items: int = 0) -> Iterator[Passage]:
     """The block, cut between sentences where it is long."""
     if len(block) <= LONGEST:
-        yield Passage(text=block, about=about)
+        yield Passage(text=block, about=about, items=items)
         return
     piece = ""
     for sentence in sentences(block):
         if piece and len(piece) + len(sentence) >= LONGEST:
-            yield Passage(text=piece, about=about)
+            yield Passage(text=piece, about=about, items=items)
             piece = ""
         piece = f"{piece} {sentence}".strip()
-    yield Passage(text=piece, about=about)
+    yield Passage(text=piece, about=about, items=items)

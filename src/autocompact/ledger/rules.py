@@ -148,10 +148,34 @@ _WITHDRAWS = LazyPattern(
     re.IGNORECASE,
 )
 _LIST_OF_RULES = LazyPattern(
-    r"\b(?:(?:ground |house |working |coding |team |standing |hard )?rules|guidelines|conventions|constraints|non-negotiables?|dos and don'ts|don'ts"
+    r"\b(?:(?:ground |house |working |coding |team |standing |hard )?rules|guidelines|conventions|constraints|preferences|policies|working agreements?|non-negotiables?|dos and don'ts|don'ts"
     r"|regeln|richtlinien|vorgaben|règles|consignes|contraintes|reglas|normas|directrices|regole|regras|правила)\s*$|规则|规范|约定|ルール|規則|規約|규칙",
     re.IGNORECASE,
 )
+_LIST_OF_WORK = LazyPattern(
+    r"\b(?:requirements?|features?|tasks?|to-?dos?|steps|deliverables|acceptance criteria|specs?|specification|user stories|scope|goals?|objectives|functionality|endpoints"
+    r"|anforderungen|aufgaben|schritte|ziele|funktionen|exigences|tâches|étapes|objectifs|fonctionnalités|requisitos|tareas|pasos|objetivos|funcionalidades|tarefas|requisiti|compiti|passi|obiettivi"
+    r"|требования|задачи|шаги|цели)\b|需求|要求|任务|功能|步骤|目标|要件|タスク|手順|機能|요구 ?사항|작업|기능"
+    r"|^(?:(?:please|can you|could you|now|then|i want you to|i need you to|let's|we need to|bitte|por favor)\b[, ]*)*"
+    r"(?:build|implement|create|write|add|make|develop|design|fix|change|update|refactor|do|finish|extend|port|migrate|clean|review|check|baue|erstelle|implementiere|schreibe|crée|écris|ajoute|crea|escribe|añade|implementa|criar?|scrivi|aggiungi|создай|напиши|добавь)\b"
+    r"|\b(?:the following|should|must|need to|needs to)(?: (?:be able to|support|have|do|include|contain))?$",
+    re.IGNORECASE,
+)
+"""Heads what is to be done, or what the outcome has to be like: items below it are parts of the request."""
+
+LONG_LIST, MOSTLY = 12, 0.7
+"""Items of all lists of a message from which on they describe a task, unless their heading, or the form of so many of them,
+says that they are rules."""
+
+_OF_WORK = LazyPattern(
+    r"\b(?:push|commit|merge|rebase|squash|stash|amend|deploy|releas|publish|install|upgrad|downgrad|delet|touch|modif|edit|renam|rewrit|refactor|reformat|overwrit|run\b|execut|use\b|using|add\b|introduc|import|mock|skip|disabl|ask\b|tell\b"
+    r"|branch|pull request|\bprs?\b|production|credential|secret|(?:new|external|extra|third.party) (?:dependenc|librar|packag)|dependenc"
+    r"|änder|lösch|verwend|benutz|nutz|frag|installier|modifi|supprim|utilis|demand|cambi|borr|usa\b|uses\b|utiliz|pregunt|alter|apag|pergunt|chied|cancell|изменя|удаля|использ|спраш)"
+    r"|推送|提交|合并|修改|删除|使用|安装|部署|询问|问我|コミット|プッシュ|変更|削除|使用|使わ|確認|푸시|커밋|수정|삭제|사용",
+    re.IGNORECASE,
+)
+"""What somebody does who works on a task, unlike what the outcome does."""
+
 _LABEL = LazyPattern(
     r"[\W_]*(?:[\w-]+ ){0,2}(?:rule(?! of)|constraint|restriction|policy|preference|prohibition|convention|guideline|regel|einschränkung|vorgabe|richtlinie|vorliebe|präferenz"
     r"|règle|contrainte|préférence|consigne|regla|restricción|preferencia|norma|regra|restrição|preferência|regola|vincolo|preferenza|правило|ограничение|предпочтение)[\W_]{0,3}(?:[:：]|$)"
@@ -267,16 +291,21 @@ def rules_in(text: str, *, strict: bool = False) -> Iterator[Rule]:
         text: words of the user, or of whoever gives the orders.
         strict: take only sentences that say plainly that they last, as for a long file of instructions.
     """
-    for passage in passages(text):
+    found = [*passages(text)]
+    is_long = not strict and _is_long_task(found)
+    for passage in found:
         if not strict and _is_labelled(passage):
             yield from _labelled(passage.told)
             continue
         listed = len(passage.about) < 80 and _LIST_OF_RULES.found_in(passage.about)
+        of_work = not (strict or listed) and _describes_work(passage, is_long=is_long)
         about = passage.about if len(passage.about) < 80 and _LASTING.found_in(passage.about) else ""
         for before, sentence in _with_context(passage.text):
             said = sentence.strip(' -*#>\t|"')
             whole = f"{about}: {said}" if about else said
             if len(said) > LONGEST:
+                continue
+            if of_work and not _limits_work(said):
                 continue
             stands = is_rule(whole, strict=strict) or (listed and _is_directive(said))
             permits = not strict and _permits(said)
@@ -284,6 +313,29 @@ def rules_in(text: str, *, strict: bool = False) -> Iterator[Rule]:
                 if before and _POINTS_BACK.begins(said) and len(before) + len(whole) < LONGEST:
                     whole = f"{before} {whole}"
                 yield Rule(text=whole, permits=permits, stands=stands, about=_about(said))
+
+
+def _is_long_task(found: Sequence[Passage]) -> bool:
+    """True if the lists have so many items that they describe a task, most of them in another form than that of a rule."""
+    if sum(passage.items for passage in found) < LONG_LIST:
+        return False
+    items = [item for passage in found if passage.items for item in passage.text.split("; ")]
+    return sum(map(is_rule, items)) < MOSTLY * len(items)
+
+
+def _describes_work(passage: Passage, *, is_long: bool) -> bool:
+    """True if the passage is part of a list of what is to be done, or of what the outcome has to be like."""
+    if not passage.items or _LASTING.found_in(passage.about) or _PREFERS.found_in(passage.about):
+        return False
+    return is_long or _LIST_OF_WORK.found_in(passage.about)
+
+
+def _limits_work(item: str) -> bool:
+    """True if an item of a task says how, or how not, whoever does it has to work from now on."""
+    if _ASKS_FIRST.found_in(item) or _PREFERS.found_in(item):
+        return True
+    lasts = _PROHIBITS.found_in(item) or _STRONG.found_in(item)
+    return lasts and _OF_WORK.found_in(item)
 
 
 def _with_context(text: str) -> Iterator[tuple[str, str]]:

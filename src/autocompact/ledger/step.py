@@ -104,7 +104,9 @@ def _done(call: Call) -> str:
         counts = (call.outcome.counts,) if call.outcome and call.outcome.counts else ()
         told = " / ".join(dict.fromkeys((*counts, *error_lines(call.output))))
         return f"{_what(call)} → {clipped(told, RESULT) or '(failed)'}"
-    if call.action.verb in ("edit", "create") and not was_not_run(call.output):  # that the file was written says every program in its own words
+    if call.action.verb in ("edit", "create") and not was_not_run(
+        call.output
+    ):  # that the file was written says every program in its own words
         return f"{_what(call)}: {clipped(edited_lines(call.action), ARGUMENT)}".removesuffix(": ")
     lines = [line.strip() for line in unnumbered(without_wrappers(call.output)).split("\n") if line.strip()]
     end = clipped(" / ".join(line[:RESULT] for line in lines[-LINES:]), RESULT, end=True)

@@ -1,7 +1,8 @@
 """Repairing a model's summary: what it does not say is put back, from the ledger, behind it.
 
 What a reader needs most per token comes first, as sentences: open requests; where the work stands; what was found and
-why; changes by file; commands with their outcome; open errors; names with the sentence that explains them. A sentence,
+why, weighed anew beside each other, since the best of it the summary has; changes by file; commands that failed, with the
+reason, and checks with their outcome; open errors; then names with the sentence that explains them. A sentence,
 or a part of a change, that the summary says in other words is not repeated, unless it has a number or a name that the
 summary has nowhere; what the agent announced or offered is left out. Where summary and additions do not fit together, the summary is
 condensed (`autocompact.ledger.condensing`). A summary that cannot be changed gets the same beside it (`beside`).
@@ -68,9 +69,7 @@ _NAMED = 0.5
 _CHECK, _FAILED = 0.3, 0.5
 """Need of a command that tests, builds or delivers, that any other went well being no news; and of one that failed."""
 
-_LEAST, _SHORT = 25, 60
-"""Characters that say too little; that do so unless there is a name or a number among them."""
-
+_LEAST = 25
 _PER_LINE = 6
 _LONGEST_BEFORE = 120
 _GOES_ON = re.compile(
@@ -242,7 +241,9 @@ def _missing(summary: str, *, ledger: Ledger, verification: Verification) -> Led
 def _weighed(left: Sequence[Entry], *, ledger: Ledger, statements: Statements) -> list[Entry]:
     """The entries; findings with what they are worth beside the summary and beside each other."""
     findings = [entry for entry in left if entry.kind == "finding"]
-    known = {entry.key: (1.0 - _LEFT_OF_NEED) * statements.share(entry.text) for entry in findings}
+    known: dict[str, float] = {
+        entry.key: (1.0 - _LEFT_OF_NEED) * statements.share(entry.text) for entry in findings
+    }
     said = [entry for entry in ledger.entries if entry.kind == "finding"]
     worth = ranked_anew(said, findings, known=known)
     return [replace(entry, need=worth[entry.key]) if entry.kind == "finding" else entry for entry in left]
@@ -269,16 +270,13 @@ def _unsaid(entry: Entry, checked: Checked, *, plan: bool, said: Set[str]) -> En
             return _shorter(entry, statements, said=said)
         case "change":
             return _changed(entry, checked, said=said)
-        case "todo" if not plan:
-            return entry if _is_new(entry.text, statements, said=said) else None
         case "command":
             return _ran(entry)
-        case "rule" | "todo":
-            return entry
         case "file":
             return None if checked.standing(entry) == "referenced" else entry
         case _:
-            return entry if _is_new(entry.text, statements, said=said) else None
+            stays = entry.kind == "rule" or (entry.kind == "todo" and plan)
+            return entry if stays or _is_new(entry.text, statements, said=said) else None
 
 
 def _ran(entry: Entry) -> Entry | None:
@@ -309,7 +307,7 @@ def _shorter(entry: Entry, statements: Statements, *, said: Set[str]) -> Entry |
     text = edited(
         entry.text, partial(_new_of, about=entry.where, statements=statements, said=said, spoken=True)
     )
-    if len(text) < _LEAST or (len(text) < _SHORT and not exact(text)):
+    if len(text) < _LEAST:
         return None
     if entry.kind == "finding":  # weighed when all that is left of them is known
         return replace(entry, text=text)
