@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autocompact.core.redaction import redact
-from autocompact.ledger.findings import announces, find_findings, intents, ranked_anew
+from autocompact.ledger.findings import announces, find_findings, intents, only_intends, ranked_anew
 from autocompact.ledger.sightings import Spoken, Voice
 from tests.ledger.entries import entry
 
@@ -224,3 +224,10 @@ def test_what_is_left_of_the_findings_is_weighed_without_those_that_are_not_told
     assert left[words.key] < 0.3
     assert ranked_anew(every, (more, other), known={more.key: 0.9})[more.key] < left[other.key]
     assert ranked_anew(every, every, known={})[more.key] < 0.1
+
+
+def test_an_announcement_with_its_reason_behind_a_dash_is_kept() -> None:
+    reason = "Let me take two commits - the others are part of the first one anyway."
+    assert not only_intends(reason)
+    assert only_intends(reason.partition(" - ")[0])
+    assert only_intends("Let me take two commits - one, two.")

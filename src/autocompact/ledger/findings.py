@@ -94,6 +94,9 @@ _REASON = LazyPattern(
 )
 """What makes an intention worth keeping: why, or why not otherwise."""
 
+_BEHIND_A_DASH = re.compile(r"\s[—–-]\s+(?:[^\W\d_]\S*\s+){4}\S")
+"""Some words behind a dash say why something is done: "let me take two - the others are part of the first"."""
+
 _AFTER_COLON = LazyPattern(r"[:：]\s+(?:\S+\s+){2}\S|[:：]\s*[\u3040-\u30ff\u4e00-\u9fff]{4}")
 _RESULT = LazyPattern(
     r"\b(?:gives|gave|shows|showed|returns|returned|fails|failed|drops|dropped|prints|printed|yields|yielded|raises|raised|throws|threw"
@@ -232,12 +235,12 @@ def announces(sentence: str) -> bool:
 
 def _lasting(passage: Passage) -> Passage | None:
     """The passage without sentences that only announce what comes next; None if nothing is left."""
-    kept = [sentence for sentence in sentences(passage.text) if not _only_intends(sentence)]
+    kept = [sentence for sentence in sentences(passage.text) if not only_intends(sentence)]
     text = clipped(" ".join(kept), 2 * LONGEST)
     if _EMPTY.begins(text) or len(text) < (18 if text.isascii() else 8):
         return None
     about = passage.about if len(passage.about) < 120 else ""
-    if not _only_intends(about):
+    if not only_intends(about):
         return Passage(text=text, about=about)
     # below "Checking the results:" stand results, below "I'll change two things:" what is intended too
     looks = _UNDERWAY.begins(about) or _LOOKS.found_in(about)
@@ -248,13 +251,14 @@ def _tells_a_result(sentence: str) -> bool:
     return _RESULT.found_in(sentence) or any(cue.found_in(sentence) for cue in _OUTLASTING)
 
 
-def _only_intends(sentence: str) -> bool:
+def only_intends(sentence: str) -> bool:
     """True if it says what the agent is about to do or at the moment does, and gives no reason or result that outlasts it."""
     if not (_ANNOUNCES.begins(sentence) or _UNDERWAY.begins(sentence)):
         return _CONSIDERS.begins(sentence) and _LOOKS.found_in(sentence[:90])
     if _AFTER_COLON.found_in(sentence) or (not _PROMISE.match(sentence) and _tells_a_result(sentence)):
         return False
-    return _LOOKS.found_in(sentence[:90]) or not _REASON.found_in(sentence)
+    gives_a_reason = _REASON.found_in(sentence) or _BEHIND_A_DASH.search(sentence) is not None
+    return _LOOKS.found_in(sentence[:90]) or not gives_a_reason
 
 
 def _weight(passage: Passage) -> float:

@@ -23,7 +23,7 @@ from autocompact.core.tokens import Counter
 from autocompact.ledger.account import account
 from autocompact.ledger.condensing import condensed
 from autocompact.ledger.entries import POINTER, Entry, Ledger
-from autocompact.ledger.findings import announces, ranked_anew
+from autocompact.ledger.findings import announces, only_intends, ranked_anew
 from autocompact.ledger.phrases import ADDED
 from autocompact.ledger.rendering import language_of
 from autocompact.ledger.rules import rules_section
@@ -360,7 +360,7 @@ def _new_of(text: str, *, about: str, statements: Statements, said: Set[str], sp
     parts = said_in(text.removeprefix(lead))
     found = [
         _is_new(part, statements, said=said)
-        and not (spoken and (announces(part) or _OFFERS.match(part) is not None))
+        and not (spoken and (only_intends(part) or _OFFERS.match(part) is not None))
         for part in parts
     ]
     for at in range(len(parts) - 1):
