@@ -10,7 +10,7 @@ from autocompact.chat.views import ConversationLine, MeterReading
 from autocompact.recall import Found
 from autocompact.web.dialogs import diff_html
 from autocompact.web.meter import meter_html
-from autocompact.web.render import brief, duration, highlighted
+from autocompact.web.render import brief, duration, highlighted, reasoning_html
 from autocompact.web.search import found_html
 from autocompact.web.sidebar import MOST, list_html
 
@@ -123,3 +123,12 @@ def test_a_result_shows_what_belongs_to_it_and_that_it_is_outdated() -> None:
     shown = found_html(found, {"zebra"})
     assert "the user · older: m9 has this file later</p>" in shown
     assert '<p class="beside">→ [m2] the assistant: &lt;a&gt; <mark>zebra</mark></p>' in shown
+
+
+def test_of_a_model_that_thinks_the_last_line_is_seen_and_how_long_it_takes() -> None:
+    html = reasoning_html("look at the seal\nthe <b>valve</b> is fine\n", key="k", running=True, seconds=12.3)
+    assert "Thinking… 12.3 s</span>" in html
+    assert '<span class="brief">the &lt;b&gt;valve&lt;/b&gt; is fine</span>' in html
+    assert "Thought for 2 min 3 s" in reasoning_html("hm", key="k", seconds=123)
+    assert "<span>Reasoning</span>" in reasoning_html("hm", key="k")
+    assert reasoning_html(" \n", key="k", running=True) == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from functools import partial
 
@@ -23,6 +24,7 @@ class Live:
     def __init__(self, *, answer: Callable[[str, bool], None], retry: Callable[[], object]) -> None:
         self.text = self.reasoning = ""
         self.changed = False
+        self._began = self._thought = 0.0  # when the thinking began, and how long it took; 0 for not yet
         self._answer = answer
         self._asked: dict[str, ui.element] = {}
         with ui.element("div").classes("live") as self.element:
@@ -40,6 +42,7 @@ class Live:
 
     def show(self, turn: RunningTurn | None, *, last_seq: int) -> None:
         """Begin from what a running turn has said so far."""
+        self.restart()
         self.text, self.reasoning = (turn.text, turn.reasoning) if turn else ("", "")
         self._questions.clear()
         self._asked.clear()
@@ -49,6 +52,10 @@ class Live:
 
     def grow(self, *, text: str = "", reasoning: str = "") -> None:
         """More of the answer; `draw` shows it."""
+        if reasoning and not self._began:
+            self._began = time.monotonic()
+        if text and self._began and not self._thought:
+            self._thought = time.monotonic() - self._began
         self.text += text
         self.reasoning += reasoning
         self.changed = True
@@ -56,12 +63,19 @@ class Live:
     def restart(self) -> None:
         """The answer so far is in the log, or void."""
         self.text = self.reasoning = ""
+        self._began = self._thought = 0.0
         self.changed = True
 
     def draw(self, *, last_seq: int, running: bool) -> None:
         """Show what has come."""
         self.changed = False
-        self._reasoning.content = reasoning_html(self.reasoning, key="reasoning-live", running=not self.text)
+        so_far = time.monotonic() - self._began if self._began else 0.0
+        self._reasoning.content = reasoning_html(
+            self.reasoning,
+            key="reasoning-live",
+            running=not self.text,
+            seconds=self._thought or so_far,
+        )
         self._text.content = words_html(self.text, last_seq=last_seq) if self.text else ""
         self._working.set_visibility(running)
         if running:

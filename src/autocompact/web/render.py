@@ -18,6 +18,9 @@ from autocompact.web.icons import Icon, icon
 SHOWN = 12_000
 """Characters of a request, or of a tool's result or arguments, that the history shows at once."""
 
+_LAST_LINE = 160
+"""Characters of the line that is seen of a model that thinks."""
+
 _CUTS = {
     "cancelled": "Stopped before the answer was complete.",
     "failed": "The model failed before the answer was complete.",
@@ -94,11 +97,23 @@ def words_html(text: str, *, last_seq: int) -> str:
     return f'<div class="prose">{safe_html(text, references=last_seq, highlight=highlighted)}</div>'
 
 
-def reasoning_html(text: str, *, key: str, running: bool = False) -> str:
-    """The model's thinking, folded."""
+def reasoning_html(text: str, *, key: str, running: bool = False, seconds: float = 0.0) -> str:
+    """The model's thinking, folded; while it runs, its last line is seen.
+
+    Args:
+        text: of the thinking.
+        key: by which the page keeps the fold open.
+        running: whether it goes on.
+        seconds: how long it has taken, 0 where that is not known.
+    """
     if not text.strip():
         return ""
-    label = "Thinking…" if running else "Reasoning"
+    took = duration(seconds) if seconds else ""
+    if running:
+        last = text.rstrip().rpartition("\n")[2].strip()
+        label = f'Thinking… {took}</span><span class="brief">{escape(last[-_LAST_LINE:])}'
+    else:
+        label = f"Thought for {took}" if took else "Reasoning"
     return (
         f'<details class="fold reasoning" data-key="{escape(key)}"><summary>{icon("down")}<span>{label}</span></summary>'
         f'<div class="prose">{safe_html(text)}</div></details>'
