@@ -83,10 +83,12 @@ picture: $(SYNCED)  ## Record the moving picture of the README from the program
 changelog: $(SYNCED)  ## Show what is new; with VERSION=1.2.3, write it into CHANGELOG.md for that release
 	$(BIN)/towncrier build $(if $(VERSION),--yes --version $(VERSION),--draft --version unreleased)
 
-wheel: $(SYNCED)  ## Build wheel and archive in dist, byte by byte the same for the same commit; beside them the bill of materials
+wheel: $(SYNCED)  ## Build wheel, archive and bill of materials in dist, the same for the same commit; with KEY=~/.ssh/id_ed25519, sign them
 	rm -rf dist
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/hatchling build --directory $(CURDIR)/dist
 	$(UV) export --quiet --frozen --no-default-groups --all-extras --preview-features sbom-export --format cyclonedx1.5 --output-file dist/sbom.cdx.json >/dev/null
+	cd dist && sha256sum *.whl *.tar.gz sbom.cdx.json >SHA256SUMS
+	$(if $(KEY),ssh-keygen -q -Y sign -n autocompact-release -f $(KEY) dist/SHA256SUMS)
 
 format: $(SYNCED)  ## Format the code and mend what the linter can mend
 	$(BIN)/ruff check --fix-only --quiet .

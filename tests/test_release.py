@@ -86,3 +86,25 @@ def test_the_licence_of_every_package_of_the_base_is_known_and_listed() -> None:
     listed = dict(cast("list[tuple[str, str]]", re.findall(r"^\| ([\w.-]+) \| (.+) \|$", page, re.MULTILINE)))
     assert {"aiohttp", "apsw", "tiktoken"} <= base <= set(listed)
     assert [name for name in base if re.search(r"not stated|GPL", listed[name])] == []
+
+
+def test_the_digests_of_a_release_can_be_signed_and_checked_as_the_guide_says(tmp_path: Path) -> None:
+    if shutil.which("ssh-keygen") is None:
+        pytest.skip("ssh-keygen, which signs, is not installed")
+    (line,) = re.findall(r"^\t\$\(if \$\(KEY\),(.+)\)$", read(Path("Makefile")), re.MULTILINE)
+    guide = read(Path("docs/guides/upgrade-and-uninstall.md"))
+    (check,) = re.findall(r"^ssh-keygen -Y verify .+$", guide, re.MULTILINE)
+    (tmp_path / "dist").mkdir()
+    (tmp_path / "dist" / "SHA256SUMS").write_text("0 a.whl\n")
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", "key"], cwd=tmp_path, check=True)
+    subprocess.run(line.replace("$(KEY)", "key"), shell=True, cwd=tmp_path, check=True, capture_output=True)
+    public = (tmp_path / "key.pub").read_text()
+    (tmp_path / "dist" / "signers").write_text(f"you@example.org {public}")
+    done = subprocess.run(
+        check, shell=True, cwd=tmp_path / "dist", check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "dist" / "SHA256SUMS").write_text("1 a.whl\n")
+    assert subprocess.run(
+        check, shell=True, cwd=tmp_path / "dist", check=False, capture_output=True
+    ).returncode
