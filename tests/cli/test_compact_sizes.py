@@ -102,6 +102,28 @@ def test_a_last_message_larger_than_the_summary_is_shown_by_its_beginning_and_en
     assert load_counter().count(texts_of(near["messages"], role="user")[-1]) > 2_000
 
 
+@pytest.mark.requirement("E5")
+@pytest.mark.parametrize("name", ["summary-tokens", "tail-tokens"])
+def test_a_part_larger_than_the_whole_context_is_refused(program: Program, name: str) -> None:
+    """A tail of 90,000 tokens within 8,000 was a context of 158 tokens: nothing of what was asked for."""
+    ended = program("compact", CODING, "--to", "3k", f"--{name}", "90k")
+    assert ended.code == 2
+    assert f"{name} is 90,000, but to is 3,000 tokens for the whole context: choose less" in ended.err
+
+
+@pytest.mark.requirement("E5")
+def test_a_tail_as_large_as_the_context_is_what_the_context_has_room_for(
+    program: Program, tmp_path: Path
+) -> None:
+    path = tmp_path / "chat.json"
+    said = [
+        {"role": "user" if n % 2 else "assistant", "content": f"{n}: " + "word " * 60} for n in range(120)
+    ]
+    path.write_text(json.dumps([*said, {"role": "user", "content": "And now?"}]))
+    document = compacted(program, path, "--window", 64_000, "--to", 4_000, "--tail-tokens", 4_000)
+    assert 3_000 < document["receipt"]["tokens_after"] <= 4_000
+
+
 @pytest.mark.parametrize("size", ["12k", "12K", "12,000", "12_000", "0.012m", " 12000 "])
 def test_sizes_are_written_as_people_write_them(program: Program, size: str) -> None:
     asked = program("compact", CODING, "--window", "64k", "--to", size, "--preview")

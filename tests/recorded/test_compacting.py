@@ -64,7 +64,7 @@ def test_every_context_is_valid_closed_and_within_its_target(
 ) -> None:
     recorded = work(steps, ends_on_result=ends_on_result)
     through = None if through is None else min(through, len(recorded.messages))
-    made = attempted(recorded, to=to, tail_tokens=tail, through=through)
+    made = attempted(recorded, to=to, tail_tokens=tail and min(tail, to), through=through)
     if isinstance(made, IncompressibleContext):
         assert made.limit == to < sum(made.breakdown.values())
         return

@@ -180,8 +180,8 @@ def compact_session(session: Session, options: Options, *, counter: Counter, clo
     """Compact ``session`` without a model.
 
     Raises:
-        InvalidInput: there is no message ``through`` or none of a pin's number, the given summary is empty, or the window
-            has no room for ``to``.
+        InvalidInput: there is no message ``through`` or none of a pin's number, the given summary is empty, the window
+            has no room for ``to``, or ``to`` has none for the summary or the tail.
         IncompressibleContext: what must stay is larger than ``to``, or than the window leaves.
     """
     given = _given(options)
@@ -192,7 +192,8 @@ def plan_session(session: Session, options: Options, *, counter: Counter, clock:
     """Compact ``session`` as far as that goes without a summary.
 
     Raises:
-        InvalidInput: there is no message ``through``, none of a pin's number, or the window has no room for ``to``.
+        InvalidInput: there is no message ``through``, none of a pin's number, the window has no room for ``to``, or ``to``
+            has none for the summary or the tail.
         IncompressibleContext: what must stay is larger than ``to``, or than the window leaves.
     """
     started = clock.monotonic()
@@ -259,11 +260,16 @@ def _given(options: Options) -> SummaryReply | None:
 
 
 def _within_window(options: Options, budget: Budget, *, model: str) -> Options:
-    """The options with a target that the window has room for.
+    """The options with a target that the window has room for, and that has room for what was asked for itself.
 
     Raises:
-        InvalidInput: the window is known, and it has not.
+        InvalidInput: the window is known, and it has not; or summary or tail would be larger than the target.
     """
+    for name, size in (("summary-tokens", options.summary_tokens), ("tail-tokens", options.tail_tokens)):
+        if options.to is not None and size is not None and size > options.to:
+            raise InvalidInput(
+                f"{name} is {size:,}, but to is {options.to:,} tokens for the whole context: choose less, or a larger to"
+            )
     if options.to is None or options.to <= budget.limit:
         return options
     if options.window is None and window_for(model) is None:
@@ -331,7 +337,8 @@ def _sizes(options: Options, before: Context, *, log: Transcript, window: int, s
     if summary is None:
         share = int(room * TARGET_SUMMARY) if tail is None else room - tail
         summary = max(SMALLEST_LEDGER, min(SUMMARY_MOST, share))
-    return max(0, room - summary) if tail is None else tail, summary
+    left = max(0, room - (summary if tail is None else SMALLEST_LEDGER))
+    return left if tail is None else min(tail, left), summary
 
 
 def _fixed(options: Options, before: Context, *, log: Transcript) -> int:
