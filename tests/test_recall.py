@@ -32,7 +32,7 @@ from autocompact.core.tokens import Estimator
 from autocompact.errors import InvalidInput
 from autocompact.memory.context_archive import ARCHIVE_HEADING, ArchiveEntry
 from autocompact.ports import Key
-from autocompact.recall import EXCERPT_TOKENS, MOST_OPENED, MOST_RESULTS, PAGE_TOKENS, Recall
+from autocompact.recall import EXCERPT_TOKENS, FIRST_TOKENS, MOST_OPENED, MOST_RESULTS, PAGE_TOKENS, Recall
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.memory_index import MemoryIndex
 from autocompact.testing.records import compaction
@@ -159,12 +159,56 @@ async def test_the_call_above_a_tool_output_is_cut_to_size() -> None:
     assert found.source.endswith("…")
 
 
+async def test_of_a_call_that_asked_something_the_output_is_shown_and_of_one_that_wrote_only_an_error() -> (
+    None
+):
+    def log(name: str, arguments: dict[str, str], output: str, *, is_error: bool = False) -> list[Message]:
+        call = ToolCall(id="c", name=name, arguments=json.dumps(arguments))
+        return [
+            Message(seq=1, role="assistant", parts=(call,)),
+            Message(seq=2, role="tool", parts=(ToolResult(call_id="c", text=output, is_error=is_error),)),
+        ]
+
+    commits = "\n".join(f"{n}abcdef commit number {n}" for n in range(20))
+    asked = log(
+        "Bash",
+        {"command": "git log --zebra | head " + "--flag " * 300},
+        f"{commits}\nShell cwd was reset to /r",
+    )
+    (found,) = await (await _recall(asked)).search("zebra", scope="conversation")
+    assert "19abcdef commit number 19" in found.beside
+    assert "Shell cwd" not in found.beside
+    assert Estimator().count(found.excerpt) < 60
+
+    written = {"file_path": "zebra.py", "content": "stripes"}
+    (done,) = await (await _recall(log("Write", written, "File written."))).search(
+        "stripes", scope="conversation"
+    )
+    assert done.beside == ""
+    wrong = log("Write", written, "disk full", is_error=True)
+    (failed,) = await (await _recall(wrong)).search("stripes", scope="conversation")
+    assert failed.beside.endswith("disk full")
+
+
+async def test_a_plan_stands_behind_what_was_said_of_the_matter() -> None:
+    plan = {"todos": [{"content": "Paint the zebra crossing", "status": "pending"}]}
+    call = ToolCall(id="c", name="TodoWrite", arguments=json.dumps(plan))
+    talk = [
+        Message(seq=1, role="assistant", parts=(call,)),
+        Message(seq=2, role="tool", parts=(ToolResult(call_id="c", text="ok"),)),
+        text_message(3, "assistant", "Pending: the zebra crossing, paint and content, before todos."),
+    ]
+    found = await (await _recall(talk)).search("paint the zebra crossing", scope="conversation")
+    assert [one.reference for one in found] == ["m3", "m1"]
+
+
 async def test_results_are_bounded() -> None:
     log = [text_message(seq, "user", f"zebra {seq} " + f"word{seq} " * 5_000) for seq in range(1, 31)]
     recall = await _recall(log)
     found = await recall.search("zebra", 1_000, scope="conversation")
     assert len(found) == MOST_RESULTS
-    assert all(Estimator().count(one.excerpt) <= EXCERPT_TOKENS for one in found)
+    assert EXCERPT_TOKENS < Estimator().count(found[0].excerpt) <= FIRST_TOKENS
+    assert all(Estimator().count(one.excerpt) <= EXCERPT_TOKENS for one in found[1:])
     assert len(await recall.search("zebra", 0, scope="conversation")) == 1
 
 
@@ -689,7 +733,7 @@ async def test_a_long_line_is_cut_around_the_match() -> None:
     recall = await _recall([text_message(1, "user", line)])
     (found,) = await recall.search("zebra crossing", scope="conversation")
     assert "the zebra crossing" in found.excerpt
-    assert Estimator().count(found.excerpt) <= EXCERPT_TOKENS
+    assert Estimator().count(found.excerpt) <= FIRST_TOKENS
 
 
 async def test_memory_files_are_read_and_searched_beside_the_event_loop() -> None:

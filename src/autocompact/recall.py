@@ -58,6 +58,7 @@ from autocompact.core.search import Kind, Passage, parse_query, part_kind, part_
 from autocompact.core.terms import terms
 from autocompact.core.tokens import Counter, Estimator
 from autocompact.errors import InvalidInput, StoreCorrupt
+from autocompact.ledger.outcomes import without_wrappers
 from autocompact.memory.archive_entries import Archived
 from autocompact.memory.archive_recall import archived_in, full_references, words_of
 from autocompact.memory.context_archive import CONTEXT_ARCHIVE
@@ -76,7 +77,12 @@ Documents: TypeAlias = Callable[[], Sequence[tuple[str, str]]]
 RESULTS = 5
 MOST_RESULTS = 20
 EXCERPT_TOKENS = 120
+FIRST_TOKENS = 240
+"""The best result has room for what it is about, so that nobody has to open it (``benchmarks/recall_answers.py``)."""
+
 BESIDE_TOKENS = 40
+"""What belongs to a result, or of a call that was made to learn something the call itself: there its output is the result."""
+
 GOOD = 0.25
 """Match of the best result below which nothing fits well; chosen with ``benchmarks/recall_answers.py``."""
 PAGE_TOKENS = 4_000
@@ -115,9 +121,9 @@ class Found:
         reference: what `Recall.expand` opens.
         source: whose words the excerpt is, and the call that a tool output answers.
         time: ISO 8601 stamp of the message, "" if unknown.
-        excerpt: the lines around the best match, at most `EXCERPT_TOKENS`.
+        excerpt: the lines around the best match, at most `EXCERPT_TOKENS`, of the first result `FIRST_TOKENS`.
         match: share of the query's weight (rare words weigh more) that the passage holds, 0 to 1.
-        beside: what belongs to it: a call's output, the answer to a question; at most `BESIDE_TOKENS`.
+        beside: what belongs to it: a call's output, with as much room as an excerpt, or the answer to a question, at most `BESIDE_TOKENS`.
         note: that the same stands elsewhere, or that there is a later version of the file.
     """
 
@@ -274,7 +280,10 @@ class Recall:
         read = [await self._candidate(hit) for hit in hits]
         fitting = [one for one in read if fits(wanted, one.message, call=one.call, text=one.text)]
         fitting = ranked(fitting, preferred=asked.preferred)
-        return [await self._found(group) for group in grouped(fitting, k=k)]
+        return [
+            await self._found(group, tokens=FIRST_TOKENS if not at else EXCERPT_TOKENS)
+            for at, group in enumerate(grouped(fitting, k=k))
+        ]
 
     async def _listed(self, filters: Filters, *, admit: Callable[[Key, int], bool] | None) -> list[Hit]:
         """The newest messages that the filters leave, where there are no words to look for."""
@@ -322,7 +331,7 @@ class Recall:
             )
         return candidate(hit, log, at=at)
 
-    async def _found(self, group: Group) -> Found:
+    async def _found(self, group: Group, *, tokens: int) -> Found:
         one = group.best
         passage = one.passage
         shown = await self._shown(one.message)
@@ -330,10 +339,14 @@ class Recall:
         return Found(
             reference=self._reference(one.hit),
             source=self._clean(_source(one, reveal=self._reveal)),
-            excerpt=self._excerpt(part_text(shown.parts[passage.part])[start:end], one.hit.weights),
+            excerpt=self._excerpt(
+                part_text(shown.parts[passage.part])[start:end],
+                one.hit.weights,
+                tokens=BESIDE_TOKENS if one.is_asking else tokens,
+            ),
             time=one.message.time,
             match=one.match,
-            beside=await self._neighbour(one),
+            beside=await self._neighbour(one, tokens=tokens),
             note=self._note(group),
         )
 
@@ -354,16 +367,16 @@ class Recall:
             notes.append(f"older: {self._reference(group.best.outdated_by.hit)} has this file later")
         return "; ".join(notes)
 
-    async def _neighbour(self, one: Candidate) -> str:
+    async def _neighbour(self, one: Candidate, *, tokens: int) -> str:
         """What belongs to a result, on one line: the output of a call, the answer to what the user said."""
         place = one.answer
         if place is None:
             return ""
         message, part = place
         shown = (await self._shown(message)).parts[part]
-        text = excerpt(
-            part_text(shown), one.hit.weights, max_tokens=BESIDE_TOKENS, counter=self._counter
-        ).strip()
+        tokens = tokens if one.is_asking else BESIDE_TOKENS
+        words = without_wrappers(part_text(shown)) if one.is_asking else part_text(shown)
+        text = self._excerpt(words, one.hit.weights, tokens=tokens).strip()
         return (
             f"→ [{self._name(one.hit.key, message.seq)}] {_speaker(message, shown)}: {text}" if text else ""
         )
@@ -376,8 +389,8 @@ class Recall:
     def _clean(self, text: str) -> str:
         return text if self._reveal else hide(redact(text), self._known)
 
-    def _excerpt(self, text: str, wanted: Mapping[str, float]) -> str:
-        return excerpt(text, wanted, max_tokens=EXCERPT_TOKENS, counter=self._counter)
+    def _excerpt(self, text: str, wanted: Mapping[str, float], *, tokens: int = EXCERPT_TOKENS) -> str:
+        return excerpt(text, wanted, max_tokens=tokens, counter=self._counter)
 
     async def _beside(
         self, query: str, wanted: Mapping[str, float], *, scope: Scope, k: int

@@ -35,6 +35,13 @@ LONG_ENOUGH = 8
 """Distinct words below which only the same words are a repetition."""
 
 
+PLAN = 0.85
+"""Factor on the score of a plan that was written down: what was planned is told by what was done, and often said again."""
+
+_WRITES = ("edit", "create", "delete", "todo")
+"""What calls do whose output only says that it was done."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
     """A message that may become a result.
@@ -60,6 +67,11 @@ class Candidate:
     action: Action | None = None
     answer: tuple[Message, int] | None = None
     outdated_by: Candidate | None = None
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether it is a call whose output is what a reader wants to know: any but one that writes."""
+        return self.passage.kind == "call" and self.answer is not None
 
     @property
     def match(self) -> float:
@@ -92,6 +104,8 @@ def candidate(hit: Hit, log: Sequence[Message], *, at: int) -> Candidate:
     part = message.parts[passage.part]
     answered = answered_calls(log)
     call = part if isinstance(part, ToolCall) else answered.get(Place(at, passage.part))
+    action = interpret(redacted_call(call)) if call else None
+    writes = action is not None and action.verb in _WRITES
     return Candidate(
         hit=hit,
         message=message,
@@ -99,22 +113,30 @@ def candidate(hit: Hit, log: Sequence[Message], *, at: int) -> Candidate:
         text=part_text(part)[passage.start : passage.end],
         score=hit.score,
         call=call,
-        action=interpret(redacted_call(call)) if call else None,
-        answer=_answer(log, at=at, call=part if isinstance(part, ToolCall) else None),
+        action=action,
+        answer=_answer(log, at=at, call=part if isinstance(part, ToolCall) else None, writes=writes),
     )
 
 
-def _answer(log: Sequence[Message], *, at: int, call: ToolCall | None) -> tuple[Message, int] | None:
+def _answer(
+    log: Sequence[Message], *, at: int, call: ToolCall | None, writes: bool
+) -> tuple[Message, int] | None:
     following = log[at + 1] if at + 1 < len(log) else None
     if call is not None:
         places = (place for place, answered in answered_calls(log).items() if answered is call)
-        return next(((log[place.message], place.part) for place in places), None)
+        found = next(((log[place.message], place.part) for place in places), None)
+        return None if writes and found and not _failed(found) else found
     if following is None or not log[at].is_request or following.role != "assistant":
         return None
     said = (
         index for index, part in enumerate(following.parts) if isinstance(part, Text) and part.text.strip()
     )
     return next(((following, index) for index in said), None)
+
+
+def _failed(place: tuple[Message, int]) -> bool:
+    part = place[0].parts[place[1]]
+    return isinstance(part, ToolResult) and part.is_error
 
 
 def ranked(candidates: Sequence[Candidate], *, preferred: Filters) -> list[Candidate]:
@@ -130,6 +152,8 @@ def ranked(candidates: Sequence[Candidate], *, preferred: Filters) -> list[Candi
         newer = next((latest[one.hit.key.conversation, path] for path in _paths(one)), one)
         outdated = newer if newer.hit.seq > one.hit.seq and newer.call != one.call else None
         score = one.score * (OUTDATED if outdated else 1.0) * (DUMP if _is_dump(one) else 1.0)
+        if one.action is not None and one.action.verb == "todo":
+            score *= PLAN
         if preferred and _is_preferred(one, preferred):
             score *= PREFERRED
         scored.append(replace(one, score=score, outdated_by=outdated))
