@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
+from pydantic_ai.messages import ModelResponse, TextPart
+from pydantic_ai.models.function import FunctionModel
 
 from autocompact import Compactor, SqliteStore
-from examples.adapters import langchain_agent
+from examples.adapters import langchain_agent, pydantic_ai_agent
 
 pytestmark = [pytest.mark.anyio, pytest.mark.requirement("F3")]
 
@@ -30,10 +32,26 @@ async def test_langchain(tmp_path: Path) -> None:
     assert [message.text for message in log] == ["Hello.", "Hello!", "Where do we change?", "At Mainz."]
 
 
-def test_the_page_shows_the_example() -> None:
-    page = (ROOT / "docs/guides/adapters/langchain.md").read_text(encoding="utf-8")
+async def test_pydantic_ai(tmp_path: Path) -> None:
+    path = str(tmp_path / "chats.db")
+    said = iter(["Hello!", "At Mainz."])
+    model = FunctionModel(lambda *_: ModelResponse(parts=[TextPart(next(said))]))
+    agent, history = pydantic_ai_agent.agent(model, path=path), []
+    for words in ("Hello.", "Where do we change?"):
+        result = await agent.run(words, message_history=history, conversation_id="trip")
+        history = result.all_messages()
+    assert result.output == "At Mainz."
+    async with Compactor(SqliteStore(path), window=128_000) as compactor:
+        log = await (await compactor.open("trip")).history()
+    assert [message.text for message in log] == ["Hello.", "Hello!", "Where do we change?", "At Mainz."]
+
+
+@pytest.mark.parametrize("name", ["langchain", "pydantic-ai"])
+def test_the_page_shows_the_example(name: str) -> None:
+    page = (ROOT / f"docs/guides/adapters/{name}.md").read_text(encoding="utf-8")
     shown = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    assert shown == [(ROOT / "examples/adapters/langchain_agent.py").read_text(encoding="utf-8")]
+    example = f"examples/adapters/{name.replace('-', '_')}_agent.py"
+    assert shown == [(ROOT / example).read_text(encoding="utf-8")]
 
 
 def test_the_lowest_release_that_is_tested_is_the_one_that_the_extra_allows() -> None:
