@@ -626,6 +626,16 @@ def test_without_a_name_an_empty_store_says_how_to_begin(shelf: Shelf) -> None:
 
 
 @pytest.mark.requirement("F9")
+def test_the_doctor_says_of_a_file_without_anything_that_it_is_empty(shelf: Shelf) -> None:
+    """Each of its nine checks asked to restore the file from a backup, and one said that nothing is to do."""
+    shelf.file.parent.mkdir(parents=True, exist_ok=True)
+    shelf.file.touch(mode=0o600)
+    (_, note, advice, last) = shelf.said("doctor").splitlines()
+    assert note == f"note     empty: {shelf.file}: there is nothing in it, not even a table"
+    assert advice.strip().startswith("next: nothing, if it is new")
+    assert last == "all is well"
+
+
 def test_the_doctor_says_that_all_is_well_or_what_is_not_and_what_to_do(shelf: Shelf, recorded: Path) -> None:
     shelf.told("import", recorded, "--name", "pump")
     assert (

@@ -111,6 +111,8 @@ class _Patient:
 
 _Check: TypeAlias = Callable[[_Patient], Iterator[Finding]]
 
+_TABLES = "SELECT count(*) FROM sqlite_schema"
+
 _RESTORE = "restore the file from a backup; what can still be read: `autocompact export NAME --out FILE`"
 _REINDEX = (
     "nothing that was said is lost: `autocompact export` each conversation, and import them into a new file"
@@ -139,7 +141,7 @@ def examine(path: Path, *, deep: bool = False) -> Examination:
         with _opened(path) as connection:
             version = connection.execute("PRAGMA user_version").get
             patient = _Patient(path=path, connection=connection, version=version, deep=deep, counts=counts)
-            for name, check in _CHECKS.items():
+            for name, check in (_CHECKS if patient.number(_TABLES) else _OF_NOTHING).items():
                 findings += _carried_out(name, check, patient=patient)
     except StoreError as error:
         findings.append(
@@ -203,6 +205,18 @@ def _files(path: Path) -> Iterator[Finding]:
         yield Finding(
             check="disk", where=str(path.parent), what=f"{free:,} bytes are free", next="free some space"
         )
+
+
+def _nothing(patient: _Patient) -> Iterator[Finding]:
+    """A file that SQLite made, or that somebody touched or cut to nothing: without a table there is nothing to look at."""
+    yield Finding(
+        level="note",
+        check="empty",
+        where=str(patient.path),
+        what="there is nothing in it, not even a table",
+        next="nothing, if it is new: whoever first keeps a conversation in it makes the tables; else restore the file from a "
+        "backup",
+    )
 
 
 def _version(patient: _Patient) -> Iterator[Finding]:
@@ -508,6 +522,7 @@ _CHECKS: dict[str, _Check] = {
     "words": _words,
     "leases": _leases,
 }
+_OF_NOTHING: dict[str, _Check] = {"empty": _nothing}
 
 
 def seal(path: Path, *, batch: int = 500) -> int:
