@@ -437,6 +437,28 @@ def test_a_pasted_text_of_many_lines_is_one_message_and_can_be_edited_over_lines
     ]
 
 
+def test_a_message_that_begins_with_a_path_is_no_command(place: Place) -> None:
+    """It was refused: "There is no command '/usr/bin/env:'"."""
+    typed = "/usr/bin/env: python: not found"
+    pasted = "unknown said:\nno such topic"
+    with providing(provider := FakeProvider(["One.", "Two."])):
+        place.talk_to(provider)
+        with place.terminal() as terminal:
+            terminal.prompt()
+            terminal.enter(typed)
+            terminal.until("One.\n")
+            terminal.prompt()
+            terminal.press(f"\x1b[200~/{pasted}\x1b[201~\r")
+            terminal.until("Two.\n")
+            terminal.prompt()
+            terminal.enter("/nonsense")
+            terminal.until("There is no command '/nonsense'")
+            terminal.prompt()
+            terminal.press(CTRL_D)
+            assert terminal.ended() == 0
+    assert [request.last_text for request in provider.requests] == [typed, f"/{pasted}"]
+
+
 def test_ctrl_c_and_ctrl_d_at_the_prompt_and_the_history_of_many_lines(place: Place) -> None:
     with place.terminal("--model", "offline") as terminal:
         terminal.prompt()

@@ -260,6 +260,14 @@ def test_replies_of_commands_go_when_something_else_is_said(visit: Visit) -> Non
     expect(page.locator(".said")).to_have_count(0)
 
 
+def test_a_message_that_begins_with_a_path_is_no_command(visit: Visit) -> None:
+    page = visit.page
+    visit.ask("/usr/bin/env: python: not found")
+    expect(page.locator(".bubble")).to_have_text("/usr/bin/env: python: not found")
+    visit.say("/nonsense")
+    expect(page.locator(".said.error")).to_contain_text("There is no command")
+
+
 def test_a_button_leads_back_to_the_end(visit: Visit, speaker: Speaker) -> None:
     page = visit.page
     speaker.will_say("\n\n".join(f"Line {n}." for n in range(100)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -38,6 +39,8 @@ class Command:
     help: str
 
 
+_NAME = re.compile(r"/[A-Za-z][\w-]*")
+
 COMMANDS: tuple[Command, ...] = (
     Command(name="/help", arguments="", help="Show the commands."),
     Command(name="/compact", arguments="[FOCUS]", help="Compact now; say what to concentrate on."),
@@ -72,8 +75,15 @@ class _Call:
     service: ChatService
 
 
+def is_command(text: str) -> bool:
+    """True if ``text`` is a slash command, known or not; False for a message that begins with a path, or of several lines."""
+    words = text.split(maxsplit=1)
+    named = bool(words) and text.startswith("/") and _NAME.fullmatch(words[0]) is not None
+    return named and ("\n" not in text.strip() or text.partition(" ")[0] in _RUNS)
+
+
 async def run_command(line: str, *, session: ChatSession, service: ChatService) -> CommandReply:
-    """Run a line that begins with a slash; an error is returned as the reply.
+    """Run a line that `is_command`; an error is returned as the reply.
 
     Args:
         line: as it was typed.

@@ -15,7 +15,7 @@ from nicegui import Client, ui
 from nicegui.events import GenericEventArguments
 
 from autocompact import events as engine
-from autocompact.chat import ChatService, ChatSession, events, run_command
+from autocompact.chat import ChatService, ChatSession, events, is_command, run_command
 from autocompact.chat.events import ChatEvent
 from autocompact.chat.views import ConversationLine, Divider
 from autocompact.compaction.record import Compaction
@@ -295,7 +295,7 @@ class Tab:
             await self.thread.open(self.session)
         if replaces:
             return await self._attempt(self.session.edit(replaces, text))
-        if text.startswith("/"):
+        if is_command(text):
             self._begin(self._command(text))
             return True
         return await self._attempt(self.session.send_later(text))

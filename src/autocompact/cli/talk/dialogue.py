@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import click
 
-from autocompact.chat import COMMANDS, ChatService, ChatSession, CommandReply, run_command
+from autocompact.chat import COMMANDS, ChatService, ChatSession, CommandReply, is_command, run_command
 from autocompact.chat.commands import Command
 from autocompact.chat.events import QuestionAsked, TurnEnded
 from autocompact.chat.loop_thread import LoopThread
@@ -222,7 +222,7 @@ class Dialogue:
         try:
             if name in self._own:
                 self._own[name](rest.strip())
-            elif read.startswith("/"):
+            elif is_command(read):
                 self._command(read)
             else:
                 self._follower.follow(turn(self.session, read.strip()))
