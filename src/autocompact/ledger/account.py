@@ -68,8 +68,9 @@ GROWS = ("requests", "changes", "stands", "errors", "commands", "files")
 _NAMED: tuple[tuple[str, Kind], ...] = (("changes", "change"), ("files", "file"))
 """Parts below whose items names may stand, and the kind of these items."""
 
-PER_NOTE, PARAGRAPH, _PASSES = 2, 600, 4
-"""Tokens that a note takes besides its words, characters after which the next message begins a new line, passes to fill the room."""
+PER_NOTE, PARAGRAPH, _PASSES, _NEARLY_FULL = 2, 600, 4, 6
+"""Tokens that a note takes besides its words, characters after which the next message begins a new line, passes to fill the
+room, and tokens that may be left of it."""
 
 _TOO_SHORT, _CALL, _WORDS = 72, 200, 260
 """Characters below which an item, a call with what came of it, and the agent's last words tell nothing any more."""
@@ -142,11 +143,12 @@ def _account(
     is_chat = "fact" in kinds and "finding" not in kinds
     owed = previous or _owes(kinds)
     draft = _Draft(kinds, words=words, budget=budget, counter=counter)
-    if is_chat and not owed and budget < SMALL:
-        draft.tell_facts(budget - HEADING, plain=True)
+    of_chat = {**shares, "requests": IN_A_CHAT}
+    if is_chat and not owed and (budget < SMALL or not draft.tells_requests(int(budget * IN_A_CHAT))):
+        draft.tell_facts(budget - HEADING, plain=budget < SMALL)
         return draft.text()
     shares = shares if budget >= SMALL else SMALL_SHARES
-    draft.begin({**shares, "requests": IN_A_CHAT} if is_chat and not owed else shares, previous=previous)
+    draft.begin(of_chat if is_chat and not owed else shares, previous=previous)
     draft.tell_findings(int(draft.room * (1 - shares["details"])))
     draft.tell_facts(draft.room if is_chat else draft.room // 2)
     if not is_chat:  # there a name without its statement tells nothing
@@ -184,6 +186,11 @@ class _Draft:
         self.room = budget
         last_words = "\n".join(entry.text for entry in kinds.get("step", ()))
         self.findings = [entry for entry in kinds.get("finding", ()) if entry.text not in last_words]
+
+    def tells_requests(self, size: int) -> bool:
+        """Whether more than references to what was asked has room in ``size`` tokens: the notes have references too."""
+        told = self.write["requests"](size).split("\n")
+        return any(line and not line.startswith(f"- {self.words['earlier']}: ") for line in told)
 
     def begin(self, shares: Mapping[str, float], *, previous: str) -> None:
         """Write each part that has a share of the budget."""
@@ -485,7 +492,7 @@ def _facts(facts: Iterable[Entry], budget: int, *, counter: Counter, plain: bool
         if left >= 0:
             told = text
         room += left
-        if 0 <= left < _LITTLE // 2:
+        if 0 <= left < _NEARLY_FULL:
             break
     return told
 
@@ -497,7 +504,7 @@ def _affordable(ranked: Iterable[Entry], budget: int, *, counter: Counter) -> li
         if size <= budget:
             budget -= size
             chosen.append(entry)
-        elif budget < _LITTLE // 2:
+        elif budget < _NEARLY_FULL:
             break
     return sorted(chosen, key=lambda entry: (entry.seq, entry.state_seq))
 
