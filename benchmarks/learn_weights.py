@@ -27,9 +27,10 @@ from autocompact.ledger.scan import scan
 from autocompact.ledger.sightings import Piece, Sightings
 from autocompact.ledger.weights import FACTS, Weights, facts
 from autocompact.vocabulary import load_counter
+from autocompact.what_if.needs import argument_text, content
 from benchmarks.retention import averages, lines_of
 from benchmarks.retention_cases import CALLS, DATA, ENDLESS, boundaries, calls_of, real_cases, segments
-from benchmarks.retention_measure import DEFINITIONS, Rate, argument_text, content, needs, rate
+from benchmarks.retention_measure import DEFINITIONS, Rate, needs, rate
 
 SHAPES: tuple[Shape, ...] = get_args(Shape)
 SHARES = (0.4, 0.55, 0.7, 0.85, 1.0)

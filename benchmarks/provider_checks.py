@@ -29,9 +29,10 @@ from autocompact.ledger.entries import Entry, Ledger
 from autocompact.ledger.summary import frame_beside
 from autocompact.ledger.verification import verify
 from autocompact.vocabulary import load_counter
+from autocompact.what_if.needs import mixed
 from benchmarks.retention import lines_of
 from benchmarks.retention_cases import DATA, Case, real_cases
-from benchmarks.retention_measure import mixed, needs, rate
+from benchmarks.retention_measure import needs, rate
 
 NEEDED = 40
 KINDS = ("rule", "request", "change", "finding", "error", "todo", "command", "identifier", "file")

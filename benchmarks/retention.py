@@ -23,8 +23,9 @@ from autocompact.core.tokens import Counter
 from autocompact.ledger.entries import Ledger
 from autocompact.ledger.verification import verify
 from autocompact.vocabulary import load_counter
+from autocompact.what_if.needs import content
 from benchmarks.retention_cases import DATA, OTHERS, Case, artificial_cases, real_cases
-from benchmarks.retention_measure import DEFINITIONS, Rate, content, needs, rate
+from benchmarks.retention_measure import DEFINITIONS, Rate, needs, rate
 from benchmarks.retention_methods import LARGER, OURS, SAME_SIZE, Method, ledger_of, offline
 
 TAILS = (0, 8_000)

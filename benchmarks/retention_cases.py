@@ -17,7 +17,7 @@ from typing import Any
 from autocompact.core.messages import Message, ToolCall, text_message
 from autocompact.core.tokens import Counter
 from autocompact.sessions import Session, read_session
-from benchmarks.retention_measure import content
+from autocompact.what_if.needs import content
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 CALLS = 40

@@ -10,30 +10,19 @@ definitions.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
 
-from autocompact.core.messages import Message, Reasoning, Text, ToolCall, ToolResult
+from autocompact.core.messages import ToolCall
+from autocompact.what_if.needs import BARE_NUMBER, CAMEL, CHUNK, argument_text, mixed, names, vocabulary
 
 CHARACTERS = 200
 SHARE = 0.4
 
-_PATH = r"(?:https?://|~/|\.{0,2}/)?[\w@.+-]+(?:/[\w@.+-]+)+"
-_CHUNK = re.compile(rf"{_PATH}|--?[A-Za-z][\w-]+|[\w$][\w$.:-]*[\w$]", re.ASCII)
-_CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
-_HASH = re.compile(r"(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\Z")
-_VERSION = re.compile(r"v?\d+(?:\.\d+)+\Z")
 _FILE = re.compile(r"[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w{0,5}\Z")
 _QUOTED = re.compile(r"[\"'`]([^\"'`\n]{4,60})[\"'`]")
 _WORD = re.compile(r"[^\W\d_]{3,}")
-_BARE_NUMBER = re.compile(r"[\d.,:+-]+\Z")
-_OPTIONS = frozenset(
-    "status priority output_mode subagent_type type mode verb action view level effort model kind".split()
-)
-"""Arguments whose values a tool prescribes: its own vocabulary."""
 _STOP = frozenset(
     "the and for that this with from are was were have has had not but you your will can all its into out our"
     " they them their there then than when what which who how why where would could should been being does did"
@@ -41,30 +30,10 @@ _STOP = frozenset(
 )
 
 
-def mixed(text: str) -> set[str]:
-    """Paths, dotted, snake, camel and hyphenated-with-digit names, hashes, URLs, versions, flags, long numbers."""
-    return {chunk.strip(".:-") for chunk in _CHUNK.findall(text) if _is_mixed(chunk.strip(".:-"))}
-
-
-def _is_mixed(chunk: str) -> bool:
-    if len(chunk) < 4:
-        return False
-    inner = chunk[1:-1]
-    return (
-        "/" in chunk
-        or "_" in inner
-        or "." in inner
-        or chunk.isdigit()
-        or bool(_CAMEL.search(chunk))
-        or bool(_HASH.match(chunk))
-        or ("-" in inner and any(c.isdigit() for c in chunk))
-    )
-
-
 def symbols(text: str) -> set[str]:
     """Names of code alone: snake_case, camelCase, CONSTANT_CASE, of five characters or more; dots split them."""
     return {
-        word for word in re.findall(r"[A-Za-z_]\w{4,}", text) if "_" in word.strip("_") or _CAMEL.search(word)
+        word for word in re.findall(r"[A-Za-z_]\w{4,}", text) if "_" in word.strip("_") or CAMEL.search(word)
     }
 
 
@@ -72,19 +41,14 @@ def paths(text: str) -> set[str]:
     """Paths with a slash and file names with a suffix, as they stand there."""
     return {
         chunk.strip(".:-")
-        for chunk in _CHUNK.findall(text)
+        for chunk in CHUNK.findall(text)
         if ("/" in chunk and len(chunk) > 4) or _FILE.match(chunk.strip(".:-"))
     }
 
 
-def names(text: str) -> set[str]:
-    """As `mixed`, but of a path only the last component counts: absolute and relative spellings are one thing."""
-    return {last for chunk in mixed(text) if _is_mixed(last := chunk.rstrip("/").rsplit("/", 1)[-1])}
-
-
 def wide(text: str) -> set[str]:
     """As `mixed`, and flags, hyphenated names and short quoted strings besides."""
-    more = {c.strip(".:") for c in _CHUNK.findall(text) if "-" in c[1:-1] or c.startswith("--")}
+    more = {c.strip(".:") for c in CHUNK.findall(text) if "-" in c[1:-1] or c.startswith("--")}
     return mixed(text) | {chunk for chunk in more if len(chunk) > 3} | set(_QUOTED.findall(text))
 
 
@@ -95,63 +59,6 @@ DEFINITIONS: Mapping[str, Callable[[str], set[str]]] = {
     "paths": paths,
     "wide": wide,
 }
-
-
-def strings(value: object) -> Iterable[str]:
-    """Every string inside a JSON value; numbers as their decimal text."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for item in cast("dict[str, object]", value).values():
-            yield from strings(item)
-    elif isinstance(value, list):
-        for item in cast("list[object]", value):
-            yield from strings(item)
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield str(value)
-
-
-def argument_text(call: ToolCall) -> str:
-    """The strings in a call's arguments, one after the other."""
-    try:
-        return "\n".join(strings(json.loads(call.arguments)))
-    except json.JSONDecodeError:
-        return call.arguments
-
-
-def vocabulary(calls: Iterable[ToolCall]) -> set[str]:
-    """The words that belong to the tools: their names, the names of their arguments, values that they prescribe."""
-    found: set[str] = set()
-    for call in calls:
-        found.add(call.name)
-        try:
-            found.update(_prescribed(json.loads(call.arguments)))
-        except json.JSONDecodeError:
-            continue
-    return found
-
-
-def _prescribed(value: object) -> Iterable[str]:
-    if isinstance(value, dict):
-        for key, item in cast("dict[str, object]", value).items():
-            yield key
-            if key in _OPTIONS and isinstance(item, str):
-                yield item
-            yield from _prescribed(item)
-    elif isinstance(value, list):
-        for item in cast("list[object]", value):
-            yield from _prescribed(item)
-
-
-def content(message: Message) -> str:
-    """All the text a message holds."""
-    texts: list[str] = []
-    for part in message.parts:
-        if isinstance(part, Text | Reasoning | ToolResult):
-            texts.append(part.text)
-        elif isinstance(part, ToolCall):
-            texts.append(argument_text(part))
-    return "\n".join(texts)
 
 
 def words(line: str) -> set[str]:
@@ -181,7 +88,7 @@ def needs(
 ) -> list[Need]:
     """What the next calls use of the older history; ``recent`` is the text that stays."""
     wanted = define("\n".join(argument_text(call) for call in calls)) - vocabulary(calls)
-    wanted = {name for name in wanted if name not in recent and not _BARE_NUMBER.match(name)}
+    wanted = {name for name in wanted if name not in recent and not BARE_NUMBER.match(name)}
     found: dict[str, str] = {}
     for line in lines:
         for name in define(line) & wanted:

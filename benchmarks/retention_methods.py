@@ -18,8 +18,8 @@ from autocompact.ledger.rendering import render
 from autocompact.ledger.summary import offline_summary
 from autocompact.ledger.summary_repair import repair_summary
 from autocompact.ledger.verification import verify
+from autocompact.what_if.needs import content
 from benchmarks.retention_cases import Case
-from benchmarks.retention_measure import content
 
 Method = Callable[[Case, Counter], str]
 _WORD = re.compile(r"\w{3,}")

@@ -56,7 +56,7 @@ from autocompact.recall import Recall
 from autocompact.sessions import read_session
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.stores.sqlite_index import SqliteIndex, SqliteIndexer
-from benchmarks.retention_measure import argument_text, content, names
+from autocompact.what_if.needs import argument_text, content, names
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 CALLS, WORDS, FOUND = 40, 400, 5

@@ -43,6 +43,7 @@ _WITH_SETTINGS: Mapping[str, str] = {
     "wrap": "autocompact.cli.serve",
     "settings": "autocompact.cli.settings",
     "mcp": "autocompact.cli.mcp",
+    "what-if": "autocompact.cli.what_if",
 }
 """Commands that load much, such as those whose options are the settings: read when they are asked for."""
 
@@ -55,7 +56,7 @@ class _Program(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in _WITH_SETTINGS and cmd_name not in self.commands:
-            self.add_command(getattr(import_module(_WITH_SETTINGS[cmd_name]), cmd_name))
+            self.add_command(getattr(import_module(_WITH_SETTINGS[cmd_name]), cmd_name.replace("-", "_")))
         return super().get_command(ctx, cmd_name)
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
 import msgspec
 
@@ -14,6 +14,8 @@ from autocompact.errors import InvalidInput
 from autocompact.settings.fields import by_path, sections, suggestion
 
 SCHEMA = "$schema"
+
+Document = TypeVar("Document")
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]')
 _COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
@@ -42,20 +44,49 @@ def read_document(path: Path) -> dict[str, Given]:
         InvalidInput: it cannot be read, is no JSON, or holds what is no setting; the message names file, line and path.
     """
     try:
-        content = path.read_bytes()
+        text = _text(path)
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
         raise InvalidInput(f"{path}: cannot be read: {error.strerror or error}") from error
+    return dict(_settings(_decoded(text, file=path), file=path, lines=_lines(text)))
+
+
+def decode_document(path: Path, kind: type[Document], *, what: str) -> Document:
+    """The document of another kind that stands in a file as the settings do: JSON, with comments.
+
+    Args:
+        path: the file.
+        kind: a type that msgspec knows.
+        what: what it is called.
+
+    Raises:
+        InvalidInput: it cannot be read, or is none; the message names file, place and what is expected there.
+    """
     try:
-        text = _plain_json(content.decode("utf-8-sig"))
+        text = _text(path)
+    except OSError as error:
+        raise InvalidInput(f"{path}: the {what} cannot be read: {error.strerror or error}") from error
+    try:
+        return msgspec.convert(_decoded(text, file=path), kind)
+    except msgspec.ValidationError as error:
+        raise InvalidInput(f"{path}: this is no {what}: {error}") from None
+
+
+def _text(path: Path) -> str:
+    """The JSON in a file, without comments."""
+    content = path.read_bytes()
+    try:
+        return _plain_json(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{path}: is no UTF-8 (byte {error.start})") from error
+
+
+def _decoded(text: str, *, file: Path) -> object:
     try:
-        document: object = msgspec.json.decode(text)
+        return msgspec.json.decode(text)
     except msgspec.DecodeError as error:
-        raise InvalidInput(f"{path}{_told(str(error), text)}") from None
-    return dict(_settings(document, file=path, lines=_lines(text)))
+        raise InvalidInput(f"{file}{_told(str(error), text)}") from None
 
 
 def _plain_json(text: str) -> str:

@@ -1,0 +1,21 @@
+"""What would a recorded session have cost under another policy? Replays it, prices it, draws it, recommends.
+
+    course      a session made ready once: requests, tokens as its provider counts, what was read and needed again
+    policies    the policies to compare, and a file of the user's own
+    contexts    how a context develops under each policy: by the live engine, or by what the recording has
+    billing     the provider's prompt cache and a dated table of prices
+    losses      what left the context with a compaction, and what the session needed of it later
+    simulation  one course under one policy: `simulate`
+    figures     its figures, and their sum over sessions
+    documents   the JSON of it
+
+Nothing here asks a model or the network. Start with `simulate`.
+"""
+
+from __future__ import annotations
+
+from autocompact.what_if.course import Course, course_of
+from autocompact.what_if.policies import WhatIf, default_policies, read_policies
+from autocompact.what_if.simulation import Outcome, simulate
+
+__all__ = ["Course", "Outcome", "WhatIf", "course_of", "default_policies", "read_policies", "simulate"]

@@ -1,0 +1,141 @@
+"""The figures of an outcome, as tables and programs read them, and their sum over several sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+from autocompact.what_if.simulation import Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """What one policy came to; the names are those of the JSON. Tokens are the provider's.
+
+    Attributes:
+        name: of the policy.
+        kind: how the context develops.
+        window: tokens of the window where the policy has its own; else None.
+        requests: that were sent, those for a model's summary included.
+        failed: requests that would have failed.
+        tokens: of all requests.
+        cache_read: of these, served by the provider's cache.
+        cache_written: of these, not served.
+        output: tokens of the replies.
+        cost: US dollars; None without a price.
+        peak: tokens of the largest request.
+        compactions: how many took effect.
+        breaks: compactions whose context the provider's cache still held.
+        seconds: waited for compactions; None where a recording does not tell.
+        reads_again: files read again after their content had left the context.
+        reads_again_tokens: what that took.
+        reads_spared: files read again though the context still had them.
+        needs: names that the calls after a compaction used of what had left.
+        needs_kept: of these, those that the context still had.
+        rules: standing instructions that had left the context at a compaction.
+        rules_kept: of these, those that the new context states.
+    """
+
+    name: str
+    kind: str
+    window: int | None
+    requests: int
+    failed: int
+    tokens: int
+    cache_read: int
+    cache_written: int
+    output: int
+    cost: float | None
+    peak: int
+    compactions: int
+    breaks: int
+    seconds: float | None
+    reads_again: int
+    reads_again_tokens: int
+    reads_spared: int
+    needs: int
+    needs_kept: int
+    rules: int
+    rules_kept: int
+
+    def __add__(self, other: Figures) -> Figures:
+        added: dict[str, Any] = {name: _sum(getattr(self, name), getattr(other, name)) for name in _SUMMED}
+        peak = max(self.peak, other.peak)
+        return Figures(name=self.name, kind=self.kind, window=self.window, peak=peak, **added)
+
+    @property
+    def needs_share(self) -> float | None:
+        """Share of the needs that is kept; None where nothing was needed."""
+        return self.needs_kept / self.needs if self.needs else None
+
+    @property
+    def rules_share(self) -> float | None:
+        """Share of the rules that is kept; None where none had left."""
+        return self.rules_kept / self.rules if self.rules else None
+
+
+_SUMMED = tuple(name for name in Figures.__slots__ if name not in ("name", "kind", "window", "peak"))
+
+
+def _sum(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one + other
+
+
+def figures_of(outcome: Outcome) -> Figures:
+    """The figures of ``outcome``."""
+    needs, rules, bill = outcome.needs, outcome.rules, outcome.bill
+    return Figures(
+        name=outcome.policy.name,
+        kind=outcome.policy.kind,
+        window=outcome.policy.window,
+        requests=outcome.requests,
+        failed=outcome.failed,
+        tokens=bill.prompt,
+        cache_read=bill.read,
+        cache_written=bill.written,
+        output=bill.output,
+        cost=outcome.dollars,
+        peak=outcome.peak,
+        compactions=outcome.compactions,
+        breaks=outcome.breaks,
+        seconds=outcome.seconds,
+        reads_again=outcome.reads_again,
+        reads_again_tokens=outcome.reads_again_tokens,
+        reads_spared=outcome.reads_spared,
+        needs=needs.needed,
+        needs_kept=needs.kept,
+        rules=rules.needed,
+        rules_kept=rules.kept,
+    )
+
+
+def summed(sessions: Sequence[Sequence[Figures]]) -> tuple[Figures, ...]:
+    """The sums of the policies that every session was replayed under, in their order."""
+    by_name = [{each.name: each for each in figures} for figures in sessions]
+    names = [name for name in by_name[0] if all(name in each for each in by_name)] if by_name else []
+    return tuple(reduce(Figures.__add__, (each[name] for each in by_name)) for name in names)
+
+
+def winners(figures: Iterable[Figures]) -> dict[str, float]:
+    """The best value of each column, among the policies under which no request failed; none where all are alike."""
+    whole = [each for each in figures if not each.failed]
+    found: dict[str, float] = {}
+    for column, best in _BEST.items():
+        values = [value for each in whole if (value := getattr(each, column)) is not None]
+        if len(set(values)) > 1:
+            found[column] = best(values)
+    return found
+
+
+_BEST = {
+    "cost": min,
+    "tokens": min,
+    "peak": min,
+    "breaks": min,
+    "seconds": min,
+    "reads_again": min,
+    "needs_share": max,
+    "rules_share": max,
+}

@@ -1,0 +1,113 @@
+"""The policies that a session is replayed under: those that are always compared, and a file of the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias, get_args
+
+from msgspec import Meta, Struct, field
+
+from autocompact.core.budget import HIGHEST_RATIO
+from autocompact.core.windows import budget_for
+from autocompact.errors import InvalidInput
+from autocompact.settings import Settings
+from autocompact.settings.document import decode_document
+from autocompact.settings.values import Compaction, Engine, Positive, Preset, SessionTokens, Triggers
+
+Kind: TypeAlias = Literal["none", "recorded", "masks", "summaries", "engine"]
+"""How the context develops.
+
+    none       nothing is ever compacted: a request that is too large fails
+    recorded   as the recording program compacted
+    masks      old tool outputs become stubs at the threshold, and nothing else
+    summaries  at the moments of the recording, with its summaries, checked and put right by autocompact
+    engine     by autocompact, offline
+"""
+
+WINDOWS = (32_000, 128_000, 200_000, 1_000_000)
+"""Windows that are tried besides the session's own, in tokens."""
+
+
+class WhatIf(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """One policy.
+
+    Attributes:
+        name: unique among those that are compared.
+        kind: how the context develops.
+        window: tokens of the model's window; null is the session's.
+        settings: as in ``settings.json``; without a mode, threshold or ratio the gateway's rhythm.
+    """
+
+    name: Annotated[str, Meta(min_length=1)]
+    kind: Kind = "engine"
+    window: Positive | None = None
+    settings: Settings = field(default_factory=Settings)
+
+
+class PolicyFile(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """A file of policies."""
+
+    policies: Annotated[tuple[WhatIf, ...], Meta(min_length=1)]
+
+
+def read_policies(path: Path) -> tuple[WhatIf, ...]:
+    """The policies in a file: JSON; comments and trailing commas are allowed.
+
+    Raises:
+        InvalidInput: it cannot be read, or is no such file; the message names file and place.
+    """
+    found = decode_document(path, PolicyFile, what="file of policies").policies
+    known: set[str] = set()
+    for index, policy in enumerate(found):
+        if policy.name in known:
+            raise InvalidInput(
+                f"{path}: there are two policies {policy.name!r} - at `$.policies[{index}].name`"
+            )
+        known.add(policy.name)
+    return found
+
+
+def default_policies(*, window: int, has_records: bool, has_summaries: bool) -> tuple[WhatIf, ...]:
+    """The policies that are compared where the user names none.
+
+    Args:
+        window: tokens of the session's window.
+        has_records: its program compacted it.
+        has_summaries: with summaries.
+    """
+    found = [WhatIf(name="no compaction", kind="none")]
+    if has_records:
+        found.append(WhatIf(name="as recorded", kind="recorded"))
+    found.append(WhatIf(name="masks only", kind="masks"))
+    if has_summaries:
+        found.append(WhatIf(name="recorded summaries", kind="summaries"))
+    found.append(WhatIf(name="autocompact"))
+    return (*found, *_thresholds(window), *_windows(window))
+
+
+def _thresholds(window: int) -> Iterator[WhatIf]:
+    limit = budget_for("", window=window).limit
+    presets: Sequence[Preset] = get_args(Preset)
+    for preset in presets:
+        if preset == "never" or int(preset[:-1]) * 1_000 > HIGHEST_RATIO * limit:
+            continue
+        yield WhatIf(name=f"at {preset}", settings=at_threshold(preset))
+        if preset == "100k":
+            yield WhatIf(
+                name=f"{preset}, unprepared",
+                settings=at_threshold(preset, engine=Engine(background=False)),
+            )
+
+
+def _windows(window: int) -> Iterator[WhatIf]:
+    for other in WINDOWS:
+        if other != window:
+            shown = f"{other // 1_000}k" if other < 1_000_000 else f"{other // 1_000_000}M"
+            yield WhatIf(name=f"window {shown}", window=other)
+
+
+def at_threshold(threshold: Preset | int, *, engine: Engine | None = None) -> Settings:
+    """Settings that compact at so many tokens."""
+    triggers = Triggers(session_tokens=SessionTokens(threshold=threshold))
+    return Settings(compaction=Compaction(triggers=triggers), engine=engine or Engine())

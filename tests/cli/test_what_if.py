@@ -1,0 +1,204 @@
+"""``autocompact what-if``: the table, the JSON, and what cannot be compared."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+import autocompact.cli
+from tests.cli.program import ANTHROPIC, CODING, DATA, OPENAI, ROOT, Program
+from tests.sessions.claude_lines import Claude, call, result, text
+
+SCHEMA: Any = json.loads((Path(autocompact.cli.__file__).parent / "what-if.schema.json").read_bytes())
+CONTRACT: Any = Draft202012Validator(SCHEMA)
+POLICIES = """{
+  // two are enough
+  "policies": [
+    {"name": "all of it", "kind": "none"},
+    {"name": "early", "settings": {"compaction": {"triggers": {"sessionTokens": {"threshold": 20000}}}}},
+  ],
+}"""
+RECORDED = [
+    path
+    for folder in ("claude_code", "codex", "gemini_cli", "pi", "openhands_sdk")
+    for path in sorted((DATA / folder).glob("*"), key=lambda path: path.stat().st_size)[1:2]
+]
+
+
+@pytest.fixture
+def policies(tmp_path: Path) -> Path:
+    path = tmp_path / "policies.json"
+    path.write_text(POLICIES)
+    return path
+
+
+def documents(program: Program, *arguments: str | Path | int) -> list[dict[str, Any]]:
+    ended = program("what-if", *arguments, "--json")
+    assert ended.code == 0, ended.err
+    return [json.loads(line) for line in ended.out.splitlines()]
+
+
+def compacted(folder: Path) -> Path:
+    """A session of Claude Code that was compacted once, with usage."""
+    log = Claude()
+    log.user("Please fix the pump controller. Never push without my approval.")
+    for step in range(12):
+        usage: dict[str, object] = {"input_tokens": 12_000 + 900 * step, "output_tokens": 100}
+        log.reply(
+            call(f"r{step}", "Read", file_path=f"/srv/pump/valve_{step}.py"), id=f"a{step}", usage=usage
+        )
+        log.user([result(f"r{step}", f"def valve_{step}(): return open_valve({step})\n" * 40)])
+        if step == 7:
+            log.compact("We looked at the valves.")
+    log.reply(text("All valves are fine."), id="end")
+    path = folder / "pump.jsonl"
+    path.write_bytes(log.bytes())
+    return path
+
+
+@pytest.mark.requirement("E10")
+def test_the_table_compares_the_policies_and_says_what_is_assumed(program: Program) -> None:
+    ended = program("what-if", CODING, "--window", 64_000)
+    assert (ended.code, ended.err) == (0, "")
+    shown = ended.out.decode()
+    assert "Claude Code, claude-sonnet-4-5-20250929, 279 messages" in shown
+    assert "111 requests. Window 64,000 tokens; system prompt and tools take 17," in " ".join(shown.split())
+    assert "A million tokens cost $3, $0.3 from the cache, $15 of output" in " ".join(shown.split())
+    rows = {line[:18].strip(): line[18:].split() for line in shown.splitlines() if "$" in line[18:26]}
+    assert {"no compaction", "masks only", "autocompact", "at 50k", "window 32k", "window 1M"} <= set(rows)
+    assert int(rows["no compaction"][3]) > 0
+    assert int(rows["autocompact"][3]) == 0
+    assert float(rows["autocompact"][0][1:]) < float(rows["window 1M"][0][1:])
+    assert rows["autocompact"][7] == "100%"
+    assert all(len(line) <= 80 for line in shown.splitlines()[1:])
+
+
+@pytest.mark.requirement("E10")
+@pytest.mark.parametrize("path", [CODING, OPENAI, ANTHROPIC], ids=lambda path: path.stem)
+def test_the_json_keeps_to_its_schema(program: Program, path: Path) -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+    (document,) = documents(program, path, "--window", 32_000)
+    CONTRACT.validate(document)
+    assert list(document) == list(SCHEMA["properties"])
+    fields = SCHEMA["properties"]["policies"]["items"]["properties"]
+    for policy in document["policies"]:
+        assert list(policy) == list(fields)
+        assert policy["tokens"] == policy["cache_read"] + policy["cache_written"]
+        assert policy["compactions"] == len(policy["losses"])
+        assert all(list(loss) == list(fields["losses"]["items"]["properties"]) for loss in policy["losses"])
+
+
+def test_a_session_that_was_compacted_is_compared_with_what_its_program_did(
+    program: Program, tmp_path: Path
+) -> None:
+    (document,) = documents(program, compacted(tmp_path), "--priced-as", "claude-haiku-4-5")
+    by_name = {policy["name"]: policy for policy in document["policies"]}
+    assert {"as recorded", "recorded summaries"} <= set(by_name)
+    assert (by_name["as recorded"]["rules"], by_name["as recorded"]["rules_kept"]) == (1, 0)
+    assert by_name["as recorded"]["losses"][0]["unstated"] == ["Never push without my approval."]
+    assert document["model"] == "claude-haiku-4-5"
+    assert document["prices"]["input"] == 1
+
+
+def test_policies_of_ones_own_are_compared_instead(program: Program, policies: Path) -> None:
+    (document,) = documents(program, CODING, "--policies", policies)
+    assert [policy["name"] for policy in document["policies"]] == ["all of it", "early"]
+    assert document["policies"][1]["peak"] < document["policies"][0]["peak"]
+
+
+def test_a_folder_is_compared_session_by_session_and_together(
+    program: Program, policies: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "sessions" / "deep"
+    folder.mkdir(parents=True)
+    shutil.copy(OPENAI, folder / "a.json")
+    shutil.copy(ANTHROPIC, folder / "b.json")
+    (folder / "notes.txt").write_text("no session")
+    ended = program("what-if", tmp_path / "sessions", "--policies", policies)
+    assert ended.code == 0
+    assert "left out: " in ended.err
+    assert "notes.txt" in ended.err
+    shown = ended.out.decode()
+    assert "a.json" in shown
+    assert "2 sessions together" in shown
+    assert len(documents(program, tmp_path / "sessions", CODING, "--policies", policies)) == 3
+
+
+def test_prices_are_those_of_the_users_table(program: Program, policies: Path, tmp_path: Path) -> None:
+    table = tmp_path / "prices.json"
+    table.write_text(
+        '{"source": "our contract", "date": "2026-11-01", "models": {"gpt-4.1": {"input": 100, "output": 0}}}'
+    )
+    (document,) = documents(program, OPENAI, "--prices", table, "--policies", policies)
+    assert document["prices"]["source"] == "our contract"
+    assert document["policies"][0]["cost"] == pytest.approx(document["policies"][0]["tokens"] / 10_000)
+    shown = program("what-if", OPENAI, "--prices", table, "--policies", policies).out.decode()
+    assert "A million tokens cost $100, $0 of output (our contract, 2026-11-01)." in " ".join(shown.split())
+
+
+def test_what_is_missing_is_said(program: Program, policies: Path, tmp_path: Path) -> None:
+    nameless = tmp_path / "nameless.json"
+    nameless.write_text(
+        json.dumps([{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hello."}])
+    )
+    shown = " ".join(program("what-if", nameless, "--policies", policies).out.decode().split())
+    assert "no usage is recorded" in shown
+    assert "the session names no model, so it has no price: --priced-as NAME says which" in shown
+    assert "nothing is known of the provider's prompt cache" in shown
+    (document,) = documents(program, nameless, "--policies", policies, "--priced-as", "no-such-model")
+    assert document["prices"] is None
+    assert document["policies"][0]["cost"] is None
+    assert any("'no-such-model' is not known" in note for note in document["notes"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("nothing.jsonl",), "nothing.jsonl"),
+        ((str(CODING), "--policies", "missing.json"), "missing.json: the file of policies cannot be read"),
+        ((str(CODING), "--prices", "missing.json"), "missing.json: the price table cannot be read"),
+        ((str(CODING), "--window", "none"), "--window"),
+        ((".",), "there is nothing to replay in '.'"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(
+    program: Program, arguments: tuple[str, ...], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ended = program("what-if", *arguments)
+    assert (ended.code, ended.out) == (2, b"")
+    assert told in ended.err
+
+
+def test_the_files_of_the_guide_are_accepted(program: Program, tmp_path: Path) -> None:
+    guide = (ROOT / "docs" / "guides" / "what-if.md").read_text("utf-8")
+    policies, prices = (tmp_path / name for name in ("policies.json", "prices.json"))
+    for path, block in zip(
+        (policies, prices), re.findall(r"```json\n(.*?)```", guide, re.DOTALL), strict=True
+    ):
+        path.write_text(block)
+    (document,) = documents(
+        program, CODING, "--policies", policies, "--prices", prices, "--priced-as", "claude-opus-4-5"
+    )
+    assert [each["name"] for each in document["policies"]] == ["as it was", "at 80k", "small model"]
+    assert document["prices"]["source"] == "our contract"
+
+
+@pytest.mark.skipif(not RECORDED, reason="the data pack is not here")
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: f"{path.parent.name}-{path.stem[:30]}")
+def test_real_sessions_are_compared(program: Program, path: Path, tmp_path: Path) -> None:
+    kinds = ("none", "recorded", "masks", "summaries", "engine")
+    policies = tmp_path / "kinds.json"
+    policies.write_text(
+        json.dumps({"policies": [{"name": kind, "kind": kind, "window": 50_000} for kind in kinds]})
+    )
+    (document,) = documents(program, path, "--policies", policies)
+    CONTRACT.validate(document)
+    ours = document["policies"][-1]
+    assert ours["rules_kept"] == ours["rules"]
