@@ -53,6 +53,7 @@ NOT_RUN = {
     "autocompact restore": "a session with compactions of its own: tests/cli/test_store_commands.py",
     "autocompact replay SESSION --model": "needs a model: tests/cli/test_replay.py",
     "autocompact compact SESSION --model": "needs a model: tests/cli/test_models.py",
+    "autocompact what-if ~/": "a folder of the user's own sessions: tests/cli/test_what_if.py",
     "autocompact observe": "the page's second command holds from the next day on: tests/cli/test_upkeep.py",
 }
 _NOTHING_TO_DO = 3

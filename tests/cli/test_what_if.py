@@ -202,3 +202,21 @@ def test_real_sessions_are_compared(program: Program, path: Path, tmp_path: Path
     CONTRACT.validate(document)
     ours = document["policies"][-1]
     assert ours["rules_kept"] == ours["rules"]
+
+
+@pytest.mark.requirement("E10")
+def test_a_page_is_written_whole_and_not_over_the_session(
+    program: Program, policies: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "deep" / "page.html"
+    ended = program("what-if", OPENAI, ANTHROPIC, "--policies", policies, "--html", out)
+    assert ended.code == 0
+    assert str(out) in ended.err
+    html = out.read_text("utf-8")
+    assert html.startswith("<!doctype html>")
+    assert html.count('class="session"') == 2
+    assert "All sessions together" in html
+    for wrong in (tmp_path, OPENAI):
+        refused = program("what-if", OPENAI, "--html", wrong)
+        assert refused.code == 2
+        assert "--html" in refused.err

@@ -10,27 +10,13 @@ import click
 from autocompact.cli.terminal import visible
 from autocompact.core.plurals import plural
 from autocompact.sessions import LABELS
-from autocompact.upkeep.monthly.charts import short
 from autocompact.what_if.billing import Pricing
 from autocompact.what_if.course import Course
 from autocompact.what_if.documents import notes_of, prices_of
-from autocompact.what_if.figures import Figures, winners
+from autocompact.what_if.figures import COLUMNS, Figures, shown, winners
 from autocompact.what_if.simulation import Outcome
 
 NAME = 18
-_COLUMNS = (
-    ("cost", "cost", 8),
-    ("tokens", "tokens", 7),
-    ("peak", "peak", 6),
-    ("failed", "fail", 6),
-    ("compactions", "comp", 5),
-    ("breaks", "break", 6),
-    ("needs_share", "needs", 6),
-    ("rules_share", "rules", 6),
-    ("reads_again", "again", 6),
-    ("seconds", "wait", 6),
-)
-
 LEGEND = (
     "Cost is at list prices, with what the provider's cache serves. fail: requests that would have failed. comp: compactions, "
     "break: those that emptied a cache still warm. needs: the share kept of the names that the next 40 calls use of what had "
@@ -67,11 +53,11 @@ def _prices(pricing: Pricing) -> str:
 def table(figures: Sequence[Figures]) -> Iterator[str]:
     """The lines of the table."""
     best = winners(figures)
-    head = "".join(f"{title:>{width}}" for _, title, width in _COLUMNS)
+    head = "".join(f"{title:>{width}}" for _, title, width in COLUMNS)
     yield click.style(f"{'policy':<{NAME}}{head}", bold=True)
     for each in figures:
         name = visible(each.name)
-        cells = "".join(_cell(each, column, width=width, best=best) for column, _, width in _COLUMNS)
+        cells = "".join(_cell(each, column, width=width, best=best) for column, _, width in COLUMNS)
         yield f"{name if len(name) <= NAME else f'{name[: NAME - 1]}…':<{NAME}}{cells}"
 
 
@@ -81,20 +67,3 @@ def _cell(figures: Figures, column: str, *, width: int, best: dict[str, float]) 
     if column == "failed" and value:
         return click.style(text, fg="red")
     return click.style(text, fg="green") if not figures.failed and best.get(column) == value else text
-
-
-def shown(column: str, value: float | None) -> str:
-    """A figure as the table has it."""
-    if value is None:
-        return "-"
-    match column:
-        case "cost":
-            return f"${value:,.2f}"
-        case "tokens" | "peak":
-            return short(value)
-        case "needs_share" | "rules_share":
-            return f"{value:.0%}"
-        case "seconds":
-            return f"{value:.1f}s" if value < 99 else f"{value:.0f}s"
-        case _:
-            return f"{value:,}"

@@ -132,7 +132,7 @@ def read_text(path: Path) -> str:
     return text
 
 
-def check_out(out: Path | None, *, session: Path) -> None:
+def check_out(out: Path | None, *, session: Path, option: str = "--out") -> None:
     """See to it that ``out`` can be written, before any work is done.
 
     Raises:
@@ -141,13 +141,13 @@ def check_out(out: Path | None, *, session: Path) -> None:
     if out is None:
         return
     if out.is_dir():
-        raise InvalidInput(f"--out {str(out)!r} is a folder: name a file in it")
+        raise InvalidInput(f"{option} {str(out)!r} is a folder: name a file in it")
     there = next(folder for folder in out.absolute().parents if folder.exists())
     if not there.is_dir():
-        raise InvalidInput(f"--out {str(out)!r}: {str(there)!r} is no folder: choose another one")
+        raise InvalidInput(f"{option} {str(out)!r}: {str(there)!r} is no folder: choose another one")
     if out.exists() and session.exists() and out.samefile(session):
         raise InvalidInput(
-            f"--out {str(out)!r} is the session itself, which is never overwritten: name another file"
+            f"{option} {str(out)!r} is the session itself, which is never overwritten: name another file"
         )
 
 

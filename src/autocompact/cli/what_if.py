@@ -16,7 +16,7 @@ import msgspec
 from autocompact.cli import defaults
 from autocompact.cli.comparing import LEGEND, heading, table
 from autocompact.cli.running import run
-from autocompact.cli.sources import deliver, opened
+from autocompact.cli.sources import check_out, deliver, opened
 from autocompact.cli.store import json_option
 from autocompact.cli.terminal import display, progress, tell, width
 from autocompact.cli.values import count
@@ -29,6 +29,7 @@ from autocompact.what_if.billing import PriceFile, Pricing, pricing_for, read_pr
 from autocompact.what_if.course import Course, course_of
 from autocompact.what_if.documents import document_of
 from autocompact.what_if.figures import Figures, figures_of, summed
+from autocompact.what_if.page import MOST_DRAWN, page_of, section_of
 from autocompact.what_if.policies import WhatIf, default_policies, read_policies
 from autocompact.what_if.simulation import Outcome, simulate
 
@@ -94,8 +95,17 @@ _file = partial(click.Path, exists=False, dir_okay=True, path_type=Path)
     metavar="N",
     help="Tokens of system prompt and tools that every request carries.  [default: as the recorded usage tells]",
 )
+@click.option(
+    "--html",
+    "out",
+    type=click.Path(path_type=Path),
+    metavar="OUT",
+    help="Write a page with drawings to this file, which loads nothing from elsewhere.",
+)
 @json_option
-def what_if(sessions: tuple[str, ...], *, as_json: bool, **options: Unpack[Options]) -> None:
+def what_if(
+    sessions: tuple[str, ...], *, as_json: bool, out: Path | None, **options: Unpack[Options]
+) -> None:
     """Replay SESSIONs under several policies, and compare cost, tokens, failures and what was kept.
 
     A SESSION is a recorded session, a folder of them, or - for stdin; it is only read, and no model is asked. With --json
@@ -104,12 +114,16 @@ def what_if(sessions: tuple[str, ...], *, as_json: bool, **options: Unpack[Optio
     policies = read_policies(options["policies"]) if options["policies"] else None
     prices = read_prices(options["prices"]) if options["prices"] else None
     found: list[tuple[Figures, ...]] = []
+    sections: list[str] = []
     paths = list(_paths(sessions))
+    check_out(out, session=Path(paths[0]) if paths else Path(), option="--html")
     for path in paths:
         compared = _compared(path, options, policies=policies, prices=prices, alone=len(paths) == 1)
         if compared is None:
             continue
         found.append(compared.figures)
+        if out is not None and len(sections) < MOST_DRAWN:
+            sections.append(section_of(compared.course, compared.outcomes, number=len(sections) + 1))
         _show(compared, as_json=as_json)
     if not found:
         raise InvalidInput(
@@ -117,6 +131,10 @@ def what_if(sessions: tuple[str, ...], *, as_json: bool, **options: Unpack[Optio
         )
     if not as_json:
         _conclude(found)
+    if out is not None:
+        total = summed(found) if len(found) > 1 else ()
+        deliver([page_of(sections, total).encode()], out)
+        tell(f"The page is in {out}")
 
 
 def _show(compared: Compared, *, as_json: bool) -> None:

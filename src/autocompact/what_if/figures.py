@@ -7,7 +7,22 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
+from autocompact.pages import short
 from autocompact.what_if.simulation import Outcome
+
+COLUMNS = (
+    ("cost", "cost", 8),
+    ("tokens", "tokens", 7),
+    ("peak", "peak", 6),
+    ("failed", "fail", 6),
+    ("compactions", "comp", 5),
+    ("breaks", "break", 6),
+    ("needs_share", "needs", 6),
+    ("rules_share", "rules", 6),
+    ("reads_again", "again", 6),
+    ("seconds", "wait", 6),
+)
+"""Columns of a table: the figure, its title, and characters that it takes on a terminal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,3 +154,20 @@ _BEST = {
     "needs_share": max,
     "rules_share": max,
 }
+
+
+def shown(column: str, value: float | None) -> str:
+    """A figure as the table has it."""
+    if value is None:
+        return "-"
+    match column:
+        case "cost":
+            return f"${value:,.2f}"
+        case "tokens" | "peak":
+            return short(value)
+        case "needs_share" | "rules_share":
+            return f"{value:.0%}"
+        case "seconds":
+            return f"{value:.1f}s" if value < 99 else f"{value:.0f}s"
+        case _:
+            return f"{value:,}"

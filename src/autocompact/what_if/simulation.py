@@ -190,7 +190,8 @@ class _Run:
         if context.compaction is not self._record:
             self._compacted(ready, request, prompt=prompt)
         else:
-            self._layers = _grown(self._layers, prompt)
+            begun = self._layers if self._layers.total else _begun(context, course=course)
+            self._layers = _grown(begun, prompt)
         same = self._same(context)
         read = min(prompt, self._cache.serve(same, at=request.at))
         outcome.bill.pay(prompt, read=read, output=request.output)
@@ -277,6 +278,16 @@ class _Run:
                 failed=failed,
             )
         )
+
+
+def _begun(context: Context, *, course: Course) -> Layers:
+    """Of the first request only the system prompt and the tools are known by kind."""
+    prompt = sum(
+        message_cost(message, course.counter).tokens
+        for message in context.messages
+        if message.role == "system"
+    )
+    return Layers(fixed=course.usage.fixed + course.tokens(prompt))
 
 
 def _grown(layers: Layers, prompt: int) -> Layers:

@@ -9,9 +9,9 @@ from markdown_it import MarkdownIt
 
 from autocompact.errors import InvalidInput
 from autocompact.memory.context_archive import CONTEXT_ARCHIVE
+from autocompact.pages import short
 from autocompact.testing.clock import FakeClock
 from autocompact.upkeep.monthly import Month, write_report
-from autocompact.upkeep.monthly.charts import short
 from autocompact.upkeep.monthly.telling import dollars
 from tests.upkeep.monthly import support
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from html import escape
 
+from autocompact.pages import label, rect, short, svg
 from autocompact.upkeep.monthly.figures import MonthlyReport
 from autocompact.upkeep.monthly.telling import dollars
 
@@ -42,15 +43,17 @@ def _by_day(report: MonthlyReport) -> str:
         told = f"{report.month}-{each.day:02}: {each.tokens:,} sent, {each.without:,} without compaction"
         base = HEIGHT - _BOTTOM
         shapes.append(f"<g><title>{told}</title>")
-        shapes.append(_rect(x, base - total, width=width, height=total, kind="without"))
-        shapes.append(_rect(x, base - sent, width=width, height=sent, kind="with"))
+        shapes.append(rect(x, base - total, width=width, height=total, kind="without"))
+        shapes.append(rect(x, base - sent, width=width, height=sent, kind="with"))
         shapes.append("</g>")
         if each.compactions:
             shapes.append(f'<circle class="mark" cx="{x + width / 2:.1f}" cy="{HEIGHT - 4}" r="2.5"/>')
         if each.day in (1, 8, 15, 22, 29):
-            shapes.append(_text(x, HEIGHT - 8, text=str(each.day)))
+            shapes.append(label(x, HEIGHT - 8, text=str(each.day)))
     legend = (("with", "sent"), ("without", "kept out by compaction"), ("mark", "a compaction"))
-    return _svg(shapes, label="Tokens by day, with and without compaction", legend=legend)
+    return svg(
+        shapes, label="Tokens by day, with and without compaction", legend=legend, size=(WIDTH, HEIGHT)
+    )
 
 
 def _axis(most: int) -> Iterator[str]:
@@ -58,7 +61,7 @@ def _axis(most: int) -> Iterator[str]:
     for share in (0, 0.5, 1):
         y = HEIGHT - _BOTTOM - room * share
         yield f'<line class="grid" x1="{_LEFT}" x2="{WIDTH}" y1="{y:.1f}" y2="{y:.1f}"/>'
-        yield _text(_LEFT - 4, y + 3, text=short(most * share), anchor="end")
+        yield label(_LEFT - 4, y + 3, text=short(most * share), anchor="end")
 
 
 def _compactions(report: MonthlyReport) -> str:
@@ -75,15 +78,18 @@ def _compactions(report: MonthlyReport) -> str:
         told = f"{each.conversation}: {before:,} tokens before, {after:,} after"
         shapes += [
             f"<g><title>{escape(told)}</title>",
-            _text(62, y + 11, text=each.time[5:16].replace("T", " "), anchor="end"),
-            _rect(66, y, width=room * before / most, height=7, kind="without"),
-            _rect(66, y + 8, width=room * after / most, height=7, kind="with"),
-            _text(70 + room * before / most, y + 11, text=f"{short(before)} → {short(after)}"),
+            label(62, y + 11, text=each.time[5:16].replace("T", " "), anchor="end"),
+            rect(66, y, width=room * before / most, height=7, kind="without"),
+            rect(66, y + 8, width=room * after / most, height=7, kind="with"),
+            label(70 + room * before / most, y + 11, text=f"{short(before)} → {short(after)}"),
             "</g>",
         ]
     legend = (("without", "tokens before"), ("with", "tokens after"))
-    return _svg(
-        shapes, label="Tokens before and after each compaction", legend=legend, height=8 + 20 * len(made)
+    return svg(
+        shapes,
+        label="Tokens before and after each compaction",
+        legend=legend,
+        size=(WIDTH, 8 + 20 * len(made)),
     )
 
 
@@ -96,14 +102,14 @@ def _retention(report: MonthlyReport) -> str:
     x = 0.0
     for kind, value in (("with", checked.stated), ("mark", checked.referenced), ("missing", checked.missing)):
         width = WIDTH * value / checked.total
-        shapes.append(_rect(x, 2, width=width, height=22, kind=kind))
+        shapes.append(rect(x, 2, width=width, height=22, kind=kind))
         if width > 40:
             shapes.append(
                 f'<text class="inside" x="{x + width / 2:.1f}" y="17" text-anchor="middle">{value / checked.total:.0%}</text>'
             )
         x += width
     legend = (("with", "stated in the context"), ("mark", "referenced"), ("missing", "missing"))
-    return _svg(shapes, label="What became of the entries of the ledgers", legend=legend, height=26)
+    return svg(shapes, label="What became of the entries of the ledgers", legend=legend, size=(WIDTH, 26))
 
 
 def _cost(report: MonthlyReport) -> str:
@@ -116,37 +122,8 @@ def _cost(report: MonthlyReport) -> str:
     for row, (kind, name, value) in enumerate(rows):
         y, width = 4 + row * 24, (WIDTH - 130) * value / most
         shapes += [
-            _text(58, y + 13, text=name, anchor="end"),
-            _rect(62, y, width=width, height=18, kind=kind),
-            _text(66 + width, y + 13, text=dollars(value)),
+            label(58, y + 13, text=name, anchor="end"),
+            rect(62, y, width=width, height=18, kind=kind),
+            label(66 + width, y + 13, text=dollars(value)),
         ]
-    return _svg(shapes, label="Cost with and without compaction", legend=(), height=52)
-
-
-def short(value: float) -> str:
-    """A figure in few characters: ``950``, ``84k``, ``1.2M``."""
-    for limit, divisor, unit in ((1_000, 1, ""), (1_000_000, 1_000, "k"), (10**9, 10**6, "M")):
-        if value < limit * 0.9995:
-            shown = value / divisor
-            return f"{shown:.0f}{unit}" if shown >= 10 or not unit else f"{shown:.1f}{unit}"
-    return f"{value / 10**9:.1f}G"
-
-
-def _rect(x: float, y: float, *, width: float, height: float, kind: str) -> str:
-    return (
-        f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" width="{max(0.0, width):.1f}" height="{height:.1f}"/>'
-    )
-
-
-def _text(x: float, y: float, *, text: str, anchor: str = "start") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
-
-
-def _svg(
-    shapes: Sequence[str], *, label: str, legend: Sequence[tuple[str, str]], height: int = HEIGHT
-) -> str:
-    keys = "".join(f'<span><i class="{kind}"></i>{escape(text)}</span>' for kind, text in legend)
-    return (
-        f'<figure><svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(label)}">{"".join(shapes)}</svg>'
-        f"<figcaption>{keys}</figcaption></figure>"
-    )
+    return svg(shapes, label="Cost with and without compaction", legend=(), size=(WIDTH, 52))

@@ -1,0 +1,201 @@
+"""The comparison as one HTML page that loads nothing: a table, the context over time, the cost, and what left.
+
+The drawings are made here; the script of the page only chooses a policy, shows the figures under the pointer, and saves a
+drawing as SVG or PNG.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+from importlib.resources import files
+
+import msgspec
+
+from autocompact.core.plurals import plural
+from autocompact.pages import document
+from autocompact.sessions import LABELS
+from autocompact.what_if.course import Course
+from autocompact.what_if.documents import notes_of, prices_of
+from autocompact.what_if.drawings import context_drawing, cost_drawing, hover_data
+from autocompact.what_if.figures import COLUMNS, Figures, figures_of, shown, winners
+from autocompact.what_if.losses import Kept, Loss
+from autocompact.what_if.simulation import Outcome
+
+MOST_DRAWN = 20
+"""Sessions that are drawn; of more only the sum has them all."""
+
+MOST_LOSSES = 60
+"""Compactions of one policy that are listed."""
+
+LEGEND = (
+    "Cost is at list prices, with what the provider's cache serves. Fail: requests that would have failed; what such a row "
+    "costs bought nothing. Break: compactions that emptied a cache still warm. Needs: the share kept of the names that the "
+    "next 40 calls use of what had left. Rules: the share kept of standing instructions. Again: files read again whose "
+    "content had left. Bold is best among the policies under which nothing failed."
+)
+
+
+def section_of(course: Course, outcomes: Sequence[Outcome], *, number: int) -> str:
+    """One session as HTML.
+
+    Args:
+        course: the session.
+        outcomes: of each policy.
+        number: of the session on the page.
+    """
+    figures = [figures_of(outcome) for outcome in outcomes]
+    chosen = next((i for i, outcome in enumerate(outcomes) if outcome.policy.kind == "engine"), 0)
+    data = msgspec.json.encode([hover_data(outcome) for outcome in outcomes]).decode().replace("<", "\\u003c")
+    options = "".join(
+        f'<option value="{i}"{" selected" if i == chosen else ""}>{escape(each.name)}</option>'
+        for i, each in enumerate(figures)
+    )
+    parts = (
+        f'<section class="session" id="session-{number}">\n<h2>{escape(course.name)}</h2>',
+        *_notes(course, outcomes),
+        _table(figures),
+        "<h3>The context over time</h3>",
+        f'<div class="bar"><label>Policy <select aria-label="Policy">{options}</select></label>{_saving("context")}</div>',
+        *_contexts(course, outcomes, chosen=chosen),
+        *_costs(outcomes, figures),
+        "<h3>What left with each compaction, and what was needed of it later</h3>",
+        *(_left(outcome, index=i, hidden=i != chosen) for i, outcome in enumerate(outcomes)),
+        f'<script type="application/json">{data}</script>\n</section>',
+    )
+    return "\n".join(parts)
+
+
+def page_of(sections: Sequence[str], total: Sequence[Figures], *, recommended: str = "") -> str:
+    """The page.
+
+    Args:
+        sections: of `section_of`.
+        total: the sum over all sessions; empty for one session.
+        recommended: HTML of what to take; "" for none.
+    """
+    body = [
+        "<h1>What if: one session, several policies</h1>"
+        if len(sections) == 1
+        else "<h1>What if: sessions under several policies</h1>"
+    ]
+    if recommended:
+        body.append(recommended)
+    if total:
+        body += ["<h2>All sessions together</h2>", _table(total)]
+    body += [f'<p class="note">{escape(LEGEND)}</p>', *sections]
+    here = files("autocompact.what_if")
+    style, script = (here.joinpath(name).read_text("utf-8") for name in ("page.css", "page.js"))
+    return document("What if", "\n".join(body), style=style, script=script)
+
+
+def _notes(course: Course, outcomes: Sequence[Outcome]) -> Iterator[str]:
+    session, usage = course.session, course.usage
+    facts = [LABELS[session.format], course.model, plural(len(session.messages), "message")]
+    told = (
+        f"{', '.join(filter(None, facts))}, {plural(len(course.requests), 'request')}. Window {course.window:,} tokens; "
+        f"system prompt and tools take {usage.fixed:,}."
+    )
+    prices = prices_of(outcomes[0].pricing)
+    if prices is not None:
+        date = f", {prices['date']}" if prices["date"] else ""
+        told += f" Prices: ${prices['input']:g} a million tokens in, ${prices['output']:g} out ({prices['source']}{date})."
+    yield f'<p class="note">{escape(told)}</p>'
+    for note in notes_of(course, outcomes):
+        yield f'<p class="note">Note: {escape(note)}.</p>'
+
+
+def _table(figures: Sequence[Figures]) -> str:
+    best = winners(figures)
+    head = "".join(f"<th>{title}</th>" for _, title, _ in COLUMNS)
+    rows = "".join(
+        f'<tr data-policy="{index}"{" class=lost" if each.failed else ""}><td>{escape(each.name)}</td>{"".join(_cells(each, best))}</tr>'
+        for index, each in enumerate(figures)
+    )
+    return (
+        f'<div class="scroll"><table class="compare"><thead><tr><th>policy</th>{head}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _cells(figures: Figures, best: dict[str, float]) -> Iterator[str]:
+    for column, _, _ in COLUMNS:
+        value = getattr(figures, column)
+        is_best = not figures.failed and value is not None and best.get(column) == value
+        kind = "failed" if column == "failed" and value else "best" if is_best else ""
+        yield f"<td{f' class={kind}' if kind else ''}>{escape(shown(column, value))}</td>"
+
+
+def _saving(of: str) -> str:
+    buttons = "".join(
+        f'<button type="button" data-save="{kind}" data-of="{of}">{kind.upper()}</button>'
+        for kind in ("svg", "png")
+    )
+    return f'<span class="push"></span>{buttons}'
+
+
+def _contexts(course: Course, outcomes: Sequence[Outcome], *, chosen: int) -> Iterator[str]:
+    """A drawing for each policy, all at one scale; a window far larger than the others' has its own."""
+    usual = max((each.peak for each in outcomes if each.policy.window in (None, course.window)), default=1)
+    for index, outcome in enumerate(outcomes):
+        drawn = context_drawing(
+            outcome, most=max(usual, outcome.peak, 1), window=outcome.policy.window or course.window
+        )
+        hidden = "" if index == chosen else " hidden"
+        last = len(outcome.points)
+        yield f'<div class="chart context" data-shows="{index}" data-last="{last}"{hidden}>{drawn}</div>'
+
+
+def _costs(outcomes: Sequence[Outcome], figures: Sequence[Figures]) -> Iterator[str]:
+    drawn = cost_drawing(outcomes)
+    if not drawn:
+        return
+    for index, each in enumerate(figures):
+        if each.kind == "recorded" or (each.kind == "none" and all(f.kind != "recorded" for f in figures)):
+            drawn = drawn.replace(
+                f'class="cost" data-policy="{index}"', f'class="cost other" data-policy="{index}"'
+            )
+    yield "<h3>Cost so far</h3>"
+    yield f'<div class="bar"><span class="note">The chosen policy in blue; in orange what was recorded, or no compaction. A cross is where requests begin to fail.</span>{_saving("money")}</div>'
+    yield f'<div class="chart money">{drawn}</div>'
+
+
+def _left(outcome: Outcome, *, index: int, hidden: bool) -> str:
+    """The compactions of a policy as a table."""
+    opening = f'<div data-shows="{index}"{" hidden" if hidden else ""}>'
+    if not outcome.losses:
+        return f'{opening}<p class="note">Nothing was compacted.</p></div>'
+    rows = "".join(_row(loss) for loss in outcome.losses[:MOST_LOSSES])
+    more = len(outcome.losses) - MOST_LOSSES
+    note = f'<p class="note">{plural(more, "compaction")} more.</p>' if more > 0 else ""
+    again = "".join(f"<li>{escape(path)} ({times}×)</li>" for path, times in outcome.files.most_common(10))
+    files_again = f"<p>Files read again after their content had left:</p><ul>{again}</ul>" if again else ""
+    head = "<th>before request</th><th>step</th><th>tokens</th><th>messages left</th><th>needs</th><th>rules</th><th>what was missing</th>"
+    return (
+        f'{opening}<div class="scroll"><table class="left"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+        f"{note}{files_again}</div>"
+    )
+
+
+def _row(loss: Loss) -> str:
+    missing = [
+        *(f"<code>{escape(name)}</code>" for name in loss.missing),
+        *(f"“{escape(text)}”" for text in loss.unstated),
+    ]
+    more = loss.needs.needed - loss.needs.kept - len(loss.missing)
+    if more > 0:
+        missing.append(f"{more} more names")
+    cells: Iterable[str] = (
+        f"{loss.request:,}",
+        loss.rung,
+        f"{loss.before:,} → {loss.after:,}",
+        f"{loss.left:,}",
+        _share(loss.needs),
+        _share(loss.rules),
+        ", ".join(missing) or "nothing",
+    )
+    return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+
+
+def _share(kept: Kept) -> str:
+    return f"{kept.kept} of {kept.needed}" if kept.needed else "-"

@@ -1,0 +1,195 @@
+"""The page of a comparison: it loads nothing, shows every policy, and works in a browser, light and dark, wide and narrow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import anyio
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from autocompact.what_if.course import course_of
+from autocompact.what_if.drawings import (
+    LAYERS,
+    MOST_POINTS,
+    context_drawing,
+    cost_drawing,
+    hover_data,
+    sampled,
+)
+from autocompact.what_if.figures import figures_of, summed
+from autocompact.what_if.page import page_of, section_of
+from autocompact.what_if.policies import Kind, WhatIf
+from autocompact.what_if.simulation import Outcome, simulate
+from tests.web.harness import Visit, browsing
+from tests.what_if.recordings import COUNTER, course, made, prices, work
+
+HOSTILE = '<script>alert(1)</script>&".jsonl'
+KINDS: tuple[Kind, ...] = ("none", "recorded", "masks", "summaries", "engine")
+
+
+def outcomes(
+    turns: int = 60, *, kinds: tuple[Kind, ...] = KINDS, model: str = "claude-opus-4-5"
+) -> list[Outcome]:
+    recorded = work(turns, files=20, compactions=[made(81, minutes=20.1)])
+    found: list[Outcome] = []
+    for kind in kinds:
+        policy = WhatIf(name=f"<{kind}>", kind=kind)
+        ready = course(recorded, window=20_000, fixed=1_500)
+        found.append(anyio.run(lambda: simulate(ready, policy, pricing=prices(model))))  # noqa: B023 - it ends at once
+    return found
+
+
+def section(found: list[Outcome]) -> str:
+    recorded = work(60, files=20, compactions=[made(81, minutes=20.1)])
+    ready = course_of(recorded, name=HOSTILE, counter=COUNTER, window=20_000, fixed=1_500)
+    return section_of(ready, found, number=1)
+
+
+@pytest.fixture(scope="module")
+def found() -> list[Outcome]:
+    return outcomes()
+
+
+@pytest.fixture(scope="module")
+def written(found: list[Outcome], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("page") / "page.html"
+    path.write_text(page_of([section(found)], []), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def browser() -> Generator[Browser]:
+    with browsing() as opened:
+        yield opened
+
+
+def visited(browser: Browser, path: Path, *, width: int = 1000, dark: bool = False) -> tuple[Page, Visit]:
+    page = browser.new_page(
+        viewport={"width": width, "height": 1_200},
+        color_scheme="dark" if dark else "light",
+        accept_downloads=True,
+    )
+    visit = Visit(page, path.as_uri())
+    page.goto(path.as_uri())
+    return page, visit
+
+
+def elements(drawn: str) -> ElementTree.Element:
+    match = re.search(r"<svg.*?</svg>", drawn, re.DOTALL)
+    assert match
+    return ElementTree.fromstring(match[0])
+
+
+@pytest.mark.requirement("E10")
+def test_the_context_is_drawn_as_a_stacked_area_with_each_compaction(found: list[Outcome]) -> None:
+    ours = found[-1]
+    root = elements(context_drawing(ours, most=ours.peak, window=20_000))
+    drawn = [each.get("class") for each in root.iter("polygon")]
+    assert drawn == [kind for kind, _ in LAYERS if any(getattr(p.layers, kind) for p in ours.points)]
+    assert {"fixed", "new"} < set(drawn)
+    assert len([each for each in root.iter("g") if each.get("class") == "compaction"]) == ours.compactions > 1
+    title = next(root.iter("title")).text or ""
+    assert re.fullmatch(
+        r"\w+ before request \d+: [\d,]+ to [\d,]+ tokens, \d+ messages? left; \d+ of \d+ needs kept", title
+    )
+
+
+def test_where_requests_fail_the_drawing_says_how_many(found: list[Outcome]) -> None:
+    drawn = context_drawing(found[0], most=20_000, window=20_000)
+    assert f"{found[0].failed} requests of these fail" in drawn
+    assert 'class="failing"' in drawn
+    assert 'class="window"' in drawn
+    assert 'class="failing"' not in context_drawing(found[-1], most=20_000, window=40_000)
+
+
+def test_each_policy_has_a_line_of_its_cost_unless_nothing_has_a_price(found: list[Outcome]) -> None:
+    root = elements(cost_drawing(found))
+    assert len(list(root.iter("polyline"))) == len(found)
+    assert len([each for each in root.iter("path") if each.get("class") == "stop"]) == sum(
+        bool(o.failed) for o in found
+    )
+    unpriced = outcomes(4, kinds=("none",), model="nobody-1")
+    assert cost_drawing(unpriced) == ""
+    assert "Cost so far" not in section(unpriced)
+
+
+def test_a_long_session_is_drawn_by_its_largest_requests_and_around_its_compactions() -> None:
+    (long,) = outcomes(400, kinds=("engine",))
+    points = sampled(long)
+    assert len(points) <= 2 * MOST_POINTS < len(long.points)
+    shown = {point.request for point in points}
+    assert {1, 800} <= shown
+    assert long.peak == max(point.layers.total for point in points)
+    if len(long.losses) < MOST_POINTS / 3:
+        assert {loss.request for loss in long.losses} <= shown
+
+
+def test_what_the_pointer_shows_are_the_figures_of_the_requests(found: list[Outcome]) -> None:
+    data = hover_data(found[0])
+    assert data["request"] == [point.request for point in found[0].points]
+    assert data["failed"] == [int(point.failed) for point in found[0].points]
+    assert [sum(layers) for layers in data["layers"]] == [point.layers.total for point in found[0].points]
+
+
+def test_the_page_loads_nothing_and_shows_names_as_they_are(written: Path) -> None:
+    html = written.read_text("utf-8")
+    assert re.findall(r"<[^>]*\s(?:src|href)\s*=", html) == []
+    assert set(re.findall(r"https?://[^\"' ]+", html)) == {"http://www.w3.org/2000/svg"}
+    assert "default-src 'none'" in html
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in html
+    assert HOSTILE not in html
+
+
+def test_several_sessions_have_a_table_of_their_sums(found: list[Outcome]) -> None:
+    figures = [figures_of(each) for each in found]
+    html = page_of([section(found), section(found)], summed([figures, figures]))
+    assert "All sessions together" in html
+    assert html.count('class="session"') == 2
+    assert f"${2 * (figures[-1].cost or 0):,.2f}" in html
+
+
+@pytest.mark.requirement("E10")
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1_000, 400])
+def test_the_page_works_in_a_browser(browser: Browser, written: Path, *, dark: bool, width: int) -> None:
+    page, visit = visited(browser, written, width=width, dark=dark)
+    assert page.locator(".chart.context:visible").count() == 1
+    page.get_by_label("Policy", exact=True).select_option(label="<masks>")
+    expect(page.locator("tr.chosen td").first).to_have_text("<masks>")
+    assert page.locator(".chart.context:visible").get_attribute("data-shows") == "2"
+    page.locator("tr[data-policy='4']").click()
+    expect(page.get_by_label("Policy", exact=True)).to_have_value("4")
+    expect(page.locator(".cost.chosen text")).to_have_text("<engine>")
+    page.locator(".chart.context:visible svg").hover()
+    tip = page.locator(".chart.context:visible .tip")
+    expect(tip).to_contain_text("request ")
+    expect(tip).to_contain_text("system prompt and tools")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert background == ("rgb(21, 24, 29)" if dark else "rgb(255, 255, 255)")
+    assert visit.wrong == []
+    page.close()
+
+
+def test_a_drawing_is_saved_as_svg_and_as_png(browser: Browser, written: Path, tmp_path: Path) -> None:
+    page, visit = visited(browser, written)
+    for of, kind in (("context", "svg"), ("context", "png"), ("money", "svg")):
+        with page.expect_download() as download:
+            page.locator(f"button[data-of={of}][data-save={kind}]").click()
+        path = tmp_path / download.value.suggested_filename
+        download.value.save_as(path)
+        content = path.read_bytes()
+        if kind == "png":
+            assert content.startswith(b"\x89PNG")
+            assert int.from_bytes(content[16:20]) == 1_440
+        else:
+            root = ElementTree.fromstring(content)
+            assert root.get("width") == "720"
+            assert b"var(" not in content
+            assert re.search(rb"rgb\(\d+, \d+, \d+\)", content)
+    assert visit.wrong == []
+    page.close()
