@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
-from pydantic_ai.messages import ModelResponse, TextPart
-from pydantic_ai.models.function import FunctionModel
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart
+from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from autocompact import Compactor, SqliteStore
 from examples.adapters import langchain_agent, pydantic_ai_agent
@@ -35,7 +35,11 @@ async def test_langchain(tmp_path: Path) -> None:
 async def test_pydantic_ai(tmp_path: Path) -> None:
     path = str(tmp_path / "chats.db")
     said = iter(["Hello!", "At Mainz."])
-    model = FunctionModel(lambda *_: ModelResponse(parts=[TextPart(next(said))]))
+
+    def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        return ModelResponse(parts=[TextPart(next(said))])
+
+    model = FunctionModel(answer)
     agent, history = pydantic_ai_agent.agent(model, path=path), []
     for words in ("Hello.", "Where do we change?"):
         result = await agent.run(words, message_history=history, conversation_id="trip")
