@@ -12,6 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import autocompact.cli
+from autocompact.settings.document import read_document
 from tests.cli.program import ANTHROPIC, CODING, DATA, OPENAI, ROOT, Program
 from tests.sessions.claude_lines import Claude, call, result, text
 
@@ -220,3 +221,40 @@ def test_a_page_is_written_whole_and_not_over_the_session(
         refused = program("what-if", OPENAI, "--html", wrong)
         assert refused.code == 2
         assert "--html" in refused.err
+
+
+@pytest.mark.requirement("E10")
+def test_a_policy_is_recommended_with_settings_that_the_program_accepts(
+    program: Program, tmp_path: Path
+) -> None:
+    policies = tmp_path / "policies.json"
+    policies.write_text(
+        '{"policies": [{"name": "all", "kind": "none"}, {"name": "early", "settings": {"engine": {"background": false}, '
+        '"compaction": {"triggers": {"sessionTokens": {"threshold": 30000}}}}}]}'
+    )
+    common = (CODING, "--policies", policies, "--window", 64_000, "--recommend")
+    page = tmp_path / "page.html"
+    shown = program("what-if", *common, "--html", page).out.decode()
+    assert "Take 'early'." in shown
+    pasted = json.loads(shown[shown.index("{\n") :])
+    assert pasted == {
+        "compaction": {"triggers": {"sessionTokens": {"threshold": 30_000}}},
+        "engine": {"background": False},
+    }
+    assert "Take “early”" in page.read_text("utf-8")
+    *_, last = documents(program, *common)
+    assert last["recommended"]["settings"] == pasted
+    assert last["recommended"]["reason"].startswith("'early' takes ")
+    path = tmp_path / ".autocompact" / "settings.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps(pasted))
+    assert read_document(path)["engine.background"].value is False
+
+
+def test_where_everything_fails_nothing_is_recommended(program: Program, tmp_path: Path) -> None:
+    policies = tmp_path / "policies.json"
+    policies.write_text('{"policies": [{"name": "tiny", "window": 2000}]}')
+    ended = program("what-if", CODING, "--policies", policies, "--recommend")
+    assert "Nothing can be recommended" in ended.out.decode()
+    *_, last = documents(program, CODING, "--policies", policies, "--recommend")
+    assert last == {"recommended": None}

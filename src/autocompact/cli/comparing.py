@@ -14,6 +14,7 @@ from autocompact.what_if.billing import Pricing
 from autocompact.what_if.course import Course
 from autocompact.what_if.documents import notes_of, prices_of
 from autocompact.what_if.figures import COLUMNS, Figures, shown, winners
+from autocompact.what_if.recommending import NO_ADVICE, Recommendation
 from autocompact.what_if.simulation import Outcome
 
 NAME = 18
@@ -48,6 +49,17 @@ def _prices(pricing: Pricing) -> str:
     cached = "" if told["cached"] is None else f", ${told['cached']:g} from the cache"
     source = visible(f"{told['source']}{date}")
     return f"A million tokens cost ${told['input']:g}{cached}, ${told['output']:g} of output ({source})."
+
+
+def advice(found: Recommendation | None, *, width: int) -> str:
+    """Which policy to take, why, and what to paste."""
+    if found is None:
+        return textwrap.fill(NO_ADVICE, width)
+    title = click.style(f"Take {visible(found.policy.name)!r}.", bold=True)
+    reason = textwrap.fill(visible(found.reason), width)
+    if not found.changes:
+        return f"{title}\n{reason}\nThat is how the settings come: nothing needs to be set."
+    return f"{title}\n{reason}\nIn settings.json:\n\n{visible(found.settings)}"
 
 
 def table(figures: Sequence[Figures]) -> Iterator[str]:

@@ -14,7 +14,7 @@ import click
 import msgspec
 
 from autocompact.cli import defaults
-from autocompact.cli.comparing import LEGEND, heading, table
+from autocompact.cli.comparing import LEGEND, advice, heading, table
 from autocompact.cli.running import run
 from autocompact.cli.sources import check_out, deliver, opened
 from autocompact.cli.store import json_option
@@ -27,10 +27,11 @@ from autocompact.settings import prices_of
 from autocompact.vocabulary import default_counter
 from autocompact.what_if.billing import PriceFile, Pricing, pricing_for, read_prices
 from autocompact.what_if.course import Course, course_of
-from autocompact.what_if.documents import document_of
+from autocompact.what_if.documents import document_of, recommendation_document
 from autocompact.what_if.figures import Figures, figures_of, summed
 from autocompact.what_if.page import MOST_DRAWN, page_of, section_of
 from autocompact.what_if.policies import WhatIf, default_policies, read_policies
+from autocompact.what_if.recommending import Recommendation, recommended
 from autocompact.what_if.simulation import Outcome, simulate
 
 if TYPE_CHECKING:
@@ -102,9 +103,14 @@ _file = partial(click.Path, exists=False, dir_okay=True, path_type=Path)
     metavar="OUT",
     help="Write a page with drawings to this file, which loads nothing from elsewhere.",
 )
+@click.option(
+    "--recommend",
+    is_flag=True,
+    help="Say which policy to take for these sessions, why, and the settings to paste.",
+)
 @json_option
 def what_if(
-    sessions: tuple[str, ...], *, as_json: bool, out: Path | None, **options: Unpack[Options]
+    sessions: tuple[str, ...], *, as_json: bool, out: Path | None, recommend: bool, **options: Unpack[Options]
 ) -> None:
     """Replay SESSIONs under several policies, and compare cost, tokens, failures and what was kept.
 
@@ -113,28 +119,59 @@ def what_if(
     """
     policies = read_policies(options["policies"]) if options["policies"] else None
     prices = read_prices(options["prices"]) if options["prices"] else None
-    found: list[tuple[Figures, ...]] = []
-    sections: list[str] = []
     paths = list(_paths(sessions))
     check_out(out, session=Path(paths[0]) if paths else Path(), option="--html")
+    seen = _Seen(draws=out is not None)
     for path in paths:
         compared = _compared(path, options, policies=policies, prices=prices, alone=len(paths) == 1)
-        if compared is None:
-            continue
-        found.append(compared.figures)
-        if out is not None and len(sections) < MOST_DRAWN:
-            sections.append(section_of(compared.course, compared.outcomes, number=len(sections) + 1))
-        _show(compared, as_json=as_json)
-    if not found:
+        if compared is not None:
+            seen.add(compared)
+            _show(compared, as_json=as_json)
+    if not seen.figures:
         raise InvalidInput(
             f"there is nothing to replay in {', '.join(map(repr, sessions))}: no reply of a model was recorded"
         )
-    if not as_json:
-        _conclude(found)
+    _conclude(seen, as_json=as_json, recommend=recommend)
     if out is not None:
-        total = summed(found) if len(found) > 1 else ()
-        deliver([page_of(sections, total).encode()], out)
+        chosen = seen.recommended if recommend else None
+        deliver(
+            [
+                page_of(
+                    seen.sections, seen.total if len(seen.figures) > 1 else (), recommended=chosen
+                ).encode()
+            ],
+            out,
+        )
         tell(f"The page is in {out}")
+
+
+class _Seen:
+    """What is kept of the sessions that were compared: their figures, and the drawings of the first ones."""
+
+    def __init__(self, *, draws: bool) -> None:
+        self.figures: list[tuple[Figures, ...]] = []
+        self.sections: list[str] = []
+        self._draws = draws
+        self._policies: dict[str, WhatIf] = {}
+
+    def add(self, compared: Compared) -> None:
+        """Keep a session."""
+        self.figures.append(compared.figures)
+        self._policies |= {outcome.policy.name: outcome.policy for outcome in compared.outcomes}
+        if self._draws and len(self.sections) < MOST_DRAWN:
+            self.sections.append(
+                section_of(compared.course, compared.outcomes, number=len(self.sections) + 1)
+            )
+
+    @property
+    def total(self) -> tuple[Figures, ...]:
+        """The sums of the policies that all sessions have."""
+        return summed(self.figures)
+
+    @property
+    def recommended(self) -> Recommendation | None:
+        """What to take for these sessions."""
+        return recommended(tuple(self._policies.values()), self.total)
 
 
 def _show(compared: Compared, *, as_json: bool) -> None:
@@ -146,12 +183,18 @@ def _show(compared: Compared, *, as_json: bool) -> None:
     display("\n".join(("", *table(compared.figures), "")))
 
 
-def _conclude(found: Sequence[tuple[Figures, ...]]) -> None:
-    """The sum of several sessions, and what the columns are."""
-    if len(found) > 1 and (total := summed(found)):
-        display(click.style(f"{plural(len(found), 'session')} together", bold=True))
-        display("\n".join(("", *table(total), "")))
+def _conclude(seen: _Seen, *, as_json: bool, recommend: bool) -> None:
+    """The sum of several sessions, what the columns are, and what to take."""
+    if as_json:
+        if recommend:
+            deliver([msgspec.json.encode(recommendation_document(seen.recommended)) + b"\n"], None)
+        return
+    if len(seen.figures) > 1 and seen.total:
+        display(click.style(f"{plural(len(seen.figures), 'session')} together", bold=True))
+        display("\n".join(("", *table(seen.total), "")))
     display(textwrap.fill(LEGEND, width(sys.stdout)))
+    if recommend:
+        display("\n" + advice(seen.recommended, width=width(sys.stdout)))
 
 
 def _paths(sessions: Sequence[str]) -> Iterator[str]:

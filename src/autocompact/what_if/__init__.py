@@ -8,6 +8,9 @@
     simulation  one course under one policy: `simulate`
     figures     its figures, and their sum over sessions
     documents   the JSON of it
+    drawings    the context and the cost as SVG
+    page        all of it as one HTML page
+    recommending  which policy to take
 
 Nothing here asks a model or the network. Start with `simulate`.
 """

@@ -11,6 +11,7 @@ from autocompact.what_if.billing import Pricing
 from autocompact.what_if.course import Course, usage_notes
 from autocompact.what_if.figures import figures_of
 from autocompact.what_if.losses import Loss
+from autocompact.what_if.recommending import Recommendation
 from autocompact.what_if.simulation import Outcome
 
 
@@ -85,3 +86,10 @@ def _loss(loss: Loss) -> dict[str, Any]:
         "missing": list(loss.missing),
         "unstated": list(loss.unstated),
     }
+
+
+def recommendation_document(found: Recommendation | None) -> dict[str, Any]:
+    """What to take: the last line of ``--recommend --json``."""
+    if found is None:
+        return {"recommended": None}
+    return {"recommended": {"name": found.policy.name, "reason": found.reason, "settings": found.changes}}

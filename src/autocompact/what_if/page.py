@@ -20,6 +20,7 @@ from autocompact.what_if.documents import notes_of, prices_of
 from autocompact.what_if.drawings import context_drawing, cost_drawing, hover_data
 from autocompact.what_if.figures import COLUMNS, Figures, figures_of, shown, winners
 from autocompact.what_if.losses import Kept, Loss
+from autocompact.what_if.recommending import Recommendation
 from autocompact.what_if.simulation import Outcome
 
 MOST_DRAWN = 20
@@ -66,27 +67,35 @@ def section_of(course: Course, outcomes: Sequence[Outcome], *, number: int) -> s
     return "\n".join(parts)
 
 
-def page_of(sections: Sequence[str], total: Sequence[Figures], *, recommended: str = "") -> str:
+def page_of(
+    sections: Sequence[str], total: Sequence[Figures], *, recommended: Recommendation | None = None
+) -> str:
     """The page.
 
     Args:
         sections: of `section_of`.
         total: the sum over all sessions; empty for one session.
-        recommended: HTML of what to take; "" for none.
+        recommended: what to take; None for no advice.
     """
     body = [
         "<h1>What if: one session, several policies</h1>"
         if len(sections) == 1
         else "<h1>What if: sessions under several policies</h1>"
     ]
-    if recommended:
-        body.append(recommended)
+    if recommended is not None:
+        body += _advice(recommended)
     if total:
         body += ["<h2>All sessions together</h2>", _table(total)]
     body += [f'<p class="note">{escape(LEGEND)}</p>', *sections]
     here = files("autocompact.what_if")
     style, script = (here.joinpath(name).read_text("utf-8") for name in ("page.css", "page.js"))
     return document("What if", "\n".join(body), style=style, script=script)
+
+
+def _advice(found: Recommendation) -> Iterator[str]:
+    yield f"<h2>Take “{escape(found.policy.name)}”</h2><p>{escape(found.reason)}</p>"
+    if found.changes:
+        yield f"<p>In <code>settings.json</code>:</p><pre>{escape(found.settings)}</pre>"
 
 
 def _notes(course: Course, outcomes: Sequence[Outcome]) -> Iterator[str]:
