@@ -17,6 +17,7 @@ import sys
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, replace
+from functools import lru_cache
 from typing import Any, TypeAlias, cast
 
 import msgspec
@@ -141,6 +142,11 @@ class _Envelope(msgspec.Struct, frozen=True):
     record: msgspec.Raw
 
 
+_RECORDS_READ = 32
+"""Compaction records that are kept as they were read: a page reads all of a conversation whenever one changes."""
+
+
+@lru_cache(maxsize=_RECORDS_READ)
 def decode_record(data: bytes) -> Compaction:
     """The compaction record of what `encode_record` wrote, redacted anew: what wrote it may have known fewer secrets.
 
