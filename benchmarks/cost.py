@@ -51,6 +51,7 @@ from autocompact.settings import Settings, gateway_mode_of
 from autocompact.stores.memory import MemoryStore
 from autocompact.testing import FakeClock
 from autocompact.vocabulary import default_counter
+from autocompact.what_if.course import requests
 from benchmarks.speed import verdict
 
 DATA = Path(__file__).parent.parent.parent / "shared" / "data"
@@ -213,7 +214,7 @@ def recorded(count: int, *, turns: int, client: str) -> Iterator[Session]:
 
 def begun(session: Session, *, turns: int) -> Session:
     """The session until so many requests are answered."""
-    end = next(islice(requests(session), turns - 1, None), (len(session.messages), None))[0]
+    end = next(islice(requests(session.messages), turns - 1, None), (len(session.messages), None))[0]
     return replace(session, messages=session.messages[: end + 1])
 
 
@@ -222,18 +223,6 @@ def own_threshold(session: Recording) -> int:
     ends = [record.through_seq for record in session.compactions if record.receipt.trigger != "manual"]
     used = [m.usage.prompt for m in session.messages if m.usage is not None and ends and m.seq <= ends[0]]
     return used[-1] if used and CLIENT_THRESHOLD * 3 // 4 < used[-1] < WINDOW else CLIENT_THRESHOLD
-
-
-def requests(session: Session) -> Iterator[tuple[int, datetime]]:
-    """The index of each reply, and when its request was sent."""
-    at = datetime(2020, 1, 1, tzinfo=UTC)
-    before = ""
-    for index, message in enumerate(session.messages):
-        if message.role == "assistant" and before != "assistant" and index:
-            yield index, at
-        before = message.role
-        if message.time:
-            at = max(at, datetime.fromisoformat(message.time))
 
 
 def pay(
@@ -263,7 +252,7 @@ def by_client(session: Session, *, rates: CacheRates, weights: Weights) -> Bill:
     """With the client's own compactions."""
     bill, cache = Bill(), Cache(rates)
     start, head = 0, list[tuple[int, int]]()
-    for index, at in requests(session):
+    for index, at in requests(session.messages):
         prompt = [*head, *map(weights.of, session.messages[start:index])]
         used = session.fixed + sum(tokens for _, tokens in prompt)
         if used > session.threshold:
@@ -302,7 +291,7 @@ async def by_gateway(
         conversation.internals.replica.use_tools(tools, system="")
         conversation.internals.replica.use_hour_cache(rates.marked and rates.seconds > 300)
         said = 0
-        for index, at in requests(session):
+        for index, at in requests(session.messages):
             await conversation.extend(session.messages[said:index])
             active = conversation.internals.replica.active_id
             clock.advance((at - last).total_seconds() if last else 0.0)

@@ -77,6 +77,8 @@ def test_the_table_compares_the_policies_and_says_what_is_assumed(program: Progr
     assert int(rows["autocompact"][3]) == 0
     assert float(rows["autocompact"][0][1:]) < float(rows["window 1M"][0][1:])
     assert rows["autocompact"][7] == "100%"
+    assert "The context over time: autocompact" in shown
+    assert len(re.findall("▲", shown)) == int(rows["autocompact"][4])
     assert all(len(line) <= 80 for line in shown.splitlines()[1:])
 
 

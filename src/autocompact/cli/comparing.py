@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 
 import click
 
+from autocompact.cli.charts import columns, marks, spread
 from autocompact.cli.terminal import visible
 from autocompact.core.plurals import plural
+from autocompact.pages import short
 from autocompact.sessions import LABELS
 from autocompact.what_if.billing import Pricing
 from autocompact.what_if.course import Course
@@ -18,6 +20,7 @@ from autocompact.what_if.recommending import NO_ADVICE, Recommendation
 from autocompact.what_if.simulation import Outcome
 
 NAME = 18
+_AXIS, _HEIGHT = 7, 6
 LEGEND = (
     "Cost is at list prices, with what the provider's cache serves. fail: requests that would have failed. comp: compactions, "
     "break: those that emptied a cache still warm. needs: the share kept of the names that the next 40 calls use of what had "
@@ -60,6 +63,19 @@ def advice(found: Recommendation | None, *, width: int) -> str:
     if not found.changes:
         return f"{title}\n{reason}\nThat is how the settings come: nothing needs to be set."
     return f"{title}\n{reason}\nIn settings.json:\n\n{visible(found.settings)}"
+
+
+def course_chart(outcome: Outcome, *, width: int) -> Iterator[str]:
+    """The context over time under one policy, a column for some requests each; compactions are marked below."""
+    yield click.style(f"The context over time: {visible(outcome.policy.name)}", bold=True)
+    last, room = len(outcome.points), width - _AXIS - 1
+    values = spread([(point.request, point.layers.total) for point in outcome.points], last=last, width=room)
+    for level, line in enumerate(columns(values, height=_HEIGHT)):
+        name = short(max(values)) if level == 0 else "0" if level == _HEIGHT - 1 else ""
+        yield f"{name:>{_AXIS - 1}} {click.style(line.rstrip(), fg='cyan')}"
+    if made := [loss.request for loss in outcome.losses]:
+        yield " " * _AXIS + click.style(marks(made, last=last, width=room, sign="▲"), fg="yellow")
+    yield f"{'':{_AXIS}}request 1{last:>{room - 9},}"
 
 
 def table(figures: Sequence[Figures]) -> Iterator[str]:

@@ -14,7 +14,7 @@ import click
 import msgspec
 
 from autocompact.cli import defaults
-from autocompact.cli.comparing import LEGEND, advice, heading, table
+from autocompact.cli.comparing import LEGEND, advice, course_chart, heading, table
 from autocompact.cli.running import run
 from autocompact.cli.sources import check_out, deliver, opened
 from autocompact.cli.store import json_option
@@ -59,6 +59,11 @@ class Compared:
     def figures(self) -> tuple[Figures, ...]:
         """Of each policy."""
         return tuple(map(figures_of, self.outcomes))
+
+    @property
+    def drawn(self) -> Outcome | None:
+        """The first that autocompact makes: what a single session is drawn under; None if there is none."""
+        return next((each for each in self.outcomes if each.policy.kind == "engine"), None)
 
 
 _file = partial(click.Path, exists=False, dir_okay=True, path_type=Path)
@@ -126,7 +131,7 @@ def what_if(
         compared = _compared(path, options, policies=policies, prices=prices, alone=len(paths) == 1)
         if compared is not None:
             seen.add(compared)
-            _show(compared, as_json=as_json)
+            _show(compared, as_json=as_json, alone=len(paths) == 1)
     if not seen.figures:
         raise InvalidInput(
             f"there is nothing to replay in {', '.join(map(repr, sessions))}: no reply of a model was recorded"
@@ -174,13 +179,15 @@ class _Seen:
         return recommended(tuple(self._policies.values()), self.total)
 
 
-def _show(compared: Compared, *, as_json: bool) -> None:
+def _show(compared: Compared, *, as_json: bool, alone: bool) -> None:
     if as_json:
         document = document_of(compared.course, compared.outcomes)
         deliver([msgspec.json.encode(document) + b"\n"], None)
         return
     display(heading(compared.course, compared.outcomes, width=width(sys.stdout)))
     display("\n".join(("", *table(compared.figures), "")))
+    if alone and (drawn := compared.drawn) is not None:
+        display("\n".join((*course_chart(drawn, width=width(sys.stdout)), "")))
 
 
 def _conclude(seen: _Seen, *, as_json: bool, recommend: bool) -> None:
