@@ -129,22 +129,6 @@ def test_the_last_request_stands_once(inline: bool, reply: SummaryReply | None) 
         assert whole_text(record, last).count(request) == 1
 
 
-@pytest.mark.requirement("D4")
-def test_no_note_of_what_was_said_says_the_last_request_again() -> None:
-    words = "words and words " * 40
-    talk = [
-        message
-        for n in range(14)
-        for message in (said("user", f"Ask-{n} {words}"), said("assistant", f"Told-{n} {words}"))
-    ]
-    talk = [replace(message, seq=seq) for seq, message in enumerate(talk, 1)]
-    goal = replace(GOAL, summary_tokens=3_000, tail_tokens=0, inline_request=True, first_rung="summarise")
-    record = climb_offline(log_of(talk), goal)
-    assert record is not None
-    assert "Ask-12" in record.summary
-    assert whole_text(record, talk).count("Ask-13") == 1
-
-
 def test_a_target_above_the_limit_is_the_limit() -> None:
     assert Goal(limit=100, target=600, summary_tokens=10, tail_tokens=0).target == 100
     assert replace(GOAL, limit=50).target == 50

@@ -87,21 +87,6 @@ async def test_the_hand_off_names_the_last_request_however_often_and_whatever_is
     assert words.count(REQUEST) == 1
 
 
-@pytest.mark.requirement("D4")
-async def test_the_last_request_of_a_talk_stands_once_and_in_no_note_of_what_was_said() -> None:
-    """From the third compaction on a note of what was said began with it, some words left out, so it stood twice."""
-    async with Compactor(MemoryStore(), mode=CODING_AGENT, window=20_000, counter=Estimator()) as shared:
-        conversation = await shared.open("talk")
-        for day in range(4):
-            for hour in range(14):
-                await conversation.say(f"Ask-{day}-{hour} " + "words and words " * 40)
-                await conversation.say(f"answer {day} {hour} " + "said words " * 40, role="assistant")
-            await conversation.compact()
-            told = "\n".join(message.text for message in conversation.context().messages)
-            assert told.count(f"Ask-{day}-13") == 1
-            assert f"Last request from user was: Ask-{day}-13 words" in told
-
-
 def scripted(steps: int) -> list[Reply]:
     calls = [
         Answer(calls=(ToolCall(id=f"r{n}", name="Read", arguments=f'{{"file_path":"f{n}"}}'),))

@@ -430,11 +430,9 @@ class _Attempt:
     def _stated_in_summary(self, ledger: Ledger) -> Ledger:
         """The ledger without the rules, which stand before the summary, and without what the last request says.
 
-        That stands after the summary or in it: a reference to it stays. Of one that is cut, what it shows no more stays;
-        of any other no fact, since a fact leaves words out and is found nowhere in it.
+        That stands after the summary or in it: a reference to it stays.
         """
         last = self._cut_request.message if self._cut_request else None
-        is_cut = self._cut_request is not None and bool(self._cut_request.masks)
         entries: list[Entry] = []
         for entry in ledger.entries:
             if entry.kind == "rule":
@@ -443,8 +441,6 @@ class _Attempt:
                 entries.append(entry)
             elif entry.kind == "request":
                 entries.append(replace(entry, text=FOLLOWS))
-            elif entry.kind == "fact" and not is_cut:
-                continue
             elif entry.kind not in ("identifier", "fact") or entry.text not in self.redactor(last).text:
                 entries.append(entry)
         return Ledger(entries=tuple(entries))
