@@ -97,6 +97,7 @@ format: $(SYNCED)  ## Format the code and mend what the linter can mend
 docs: $(SYNCED)  ## Write anew what documents take from the program (help, API, settings, example output)
 	$(BIN)/python tools/documents/generate_reference.py
 	$(BIN)/python tools/documents/generate_engine_reference.py
+	$(BIN)/python tools/documents/gallery.py
 	$(BIN)/python tools/documents/api_reference.py
 	$(BIN)/python tools/documents/licences.py
 

@@ -100,7 +100,7 @@ def test_the_context_is_drawn_as_a_stacked_area_with_each_compaction(found: list
 
 def test_where_requests_fail_the_drawing_says_how_many(found: list[Outcome]) -> None:
     drawn = context_drawing(found[0], most=20_000, window=20_000)
-    assert f"{found[0].failed} requests of these fail" in drawn
+    assert f"{found[0].failed} requests fail" in drawn
     assert 'class="failing"' in drawn
     assert 'class="window"' in drawn
     assert 'class="failing"' not in context_drawing(found[-1], most=20_000, window=40_000)

@@ -124,7 +124,7 @@ def _failures(outcome: Outcome, scale: Scale) -> Iterator[str]:
     x = scale.x(failed[0])
     yield rect(x, TOP, width=WIDTH - RIGHT - x, height=HEIGHT - TOP - BOTTOM, kind="failing")
     anchor = "end" if x > WIDTH / 2 else "start"
-    words = f"{plural(len(failed), 'request')} of these fail"
+    words = plural(len(failed), "request fails", many="requests fail")
     yield label(WIDTH - RIGHT - 4 if anchor == "end" else x + 4, TOP + 12, text=words, anchor=anchor)
 
 
