@@ -143,19 +143,20 @@ def _account(
     is_chat = "fact" in kinds and "finding" not in kinds
     owed = previous or _owes(kinds)
     draft = _Draft(kinds, words=words, budget=budget, counter=counter)
-    of_chat = {**shares, "requests": IN_A_CHAT}
-    if is_chat and not owed and (budget < SMALL or not draft.tells_requests(int(budget * IN_A_CHAT))):
-        draft.tell_facts(budget - HEADING, plain=budget < SMALL)
+    if is_chat and not owed and budget < SMALL:
+        draft.tell_facts(budget - HEADING, plain=True)
         return draft.text()
     shares = shares if budget >= SMALL else SMALL_SHARES
-    draft.begin(of_chat if is_chat and not owed else shares, previous=previous)
+    draft.begin({**shares, "requests": IN_A_CHAT} if is_chat and not owed else shares, previous=previous)
     draft.tell_findings(int(draft.room * (1 - shares["details"])))
-    draft.tell_facts(draft.room if is_chat else draft.room // 2)
-    if not is_chat:  # there a name without its statement tells nothing
+    facts = draft.room if is_chat else draft.room // 2
+    draft.tell_facts(facts)
+    if is_chat:  # what was held back for sections that a chat does not have
+        draft.tell_facts(facts + budget - counter.count(draft.text()))
+    else:  # in a chat a name without its statement tells nothing
         draft.grow()
         draft.tell_details()
-        if shares["details"]:
-            draft.tell_names()
+        draft.tell_names()
     return draft.text()
 
 
@@ -186,11 +187,6 @@ class _Draft:
         self.room = budget
         last_words = "\n".join(entry.text for entry in kinds.get("step", ()))
         self.findings = [entry for entry in kinds.get("finding", ()) if entry.text not in last_words]
-
-    def tells_requests(self, size: int) -> bool:
-        """Whether more than references to what was asked has room in ``size`` tokens: the notes have references too."""
-        told = self.write["requests"](size).split("\n")
-        return any(line and not line.startswith(f"- {self.words['earlier']}: ") for line in told)
 
     def begin(self, shares: Mapping[str, float], *, previous: str) -> None:
         """Write each part that has a share of the budget."""
