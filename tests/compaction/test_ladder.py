@@ -130,6 +130,28 @@ def test_a_context_that_the_caller_has_folded_gives_the_same_compactions():
         active = given
 
 
+@pytest.mark.requirement("D4")
+def test_masks_leave_the_request_in_place_that_the_summary_before_them_does_not_state():
+    rule = "Round every item. Never push to main without my explicit approval."
+    talk = [each for each in work(20) if not each.is_request]
+    log = log_of(numbered([talk[0], said("user", rule), *talk[1:]]))
+    first = climb_offline(log, replace(GOAL, first_rung="summarise"))
+    assert first is not None
+    assert (first.keep, "Never push" in first.summary) == ((2,), False)
+    more = [each for each in work(12)[1:] if not each.is_request]
+    log = log_of(
+        numbered([*(log[seq] for seq in range(1, len(log) + 1)), said("user", "And now the rest."), *more])
+    )
+    second = climb_offline(log, replace(GOAL, target=4_000), active=first)
+    assert second is not None
+    assert second.receipt.rung == "mask"
+    assert rule in [message.text for message in view(log, second).messages]
+    third = climb_offline(log, replace(GOAL, target=2_000), active=second)
+    assert third is not None
+    assert third.receipt.rung == "summarise"
+    assert any("Never push to main" in message.text for message in view(log, third).messages)
+
+
 def test_the_head_is_summarised_and_a_recent_tail_stays_verbatim():
     log = log_of(work(60))
     record = climb_offline(log, GOAL)

@@ -656,8 +656,13 @@ class _Attempt:
         return sum(message_cost(message, self.log.counter).tokens for message in shown)
 
     def _keep(self, through_seq: int) -> tuple[int, ...]:
-        """What stays verbatim of what is covered: pins with their whole step, and the last request."""
+        """What stays verbatim of what is covered: pins with their whole step, and the last request.
+
+        Under the same summary also the request that was the last one then: that summary does not state it.
+        """
         seqs = {seq for seq in self._pinned.seqs if seq <= through_seq}
+        if self.active is not None and through_seq == self.active.through_seq:
+            seqs.update(seq for seq in self.active.keep if self.log[seq].is_request)
         last = self.last_request
         if last is not None and last.seq <= through_seq and not self._quotes:
             seqs.add(last.seq)
