@@ -293,3 +293,15 @@ def test_a_chat_with_half_an_emoji_is_read_and_kept(program: Program, tmp_path: 
     assert "The harbour \ufffd is closed." in program("compact", session).out.decode()
     assert program("import", session, "--db", db).code == 0
     assert "The harbour \ufffd is closed." in program("show", "--db", db).out.decode()
+
+
+@pytest.mark.parametrize(
+    "arguments", [("list",), ("import", OPENAI), ("doctor",), ("backup", "copy.db"), ("serve",)]
+)
+def test_the_url_of_a_server_is_refused_and_its_password_is_not_shown(
+    program: Program, arguments: tuple[str | Path, ...]
+) -> None:
+    command, *rest = arguments
+    message = refused(program, *rest, "--db", "postgresql://me:geheim@localhost/chats", command=str(command))
+    assert "URL of a PostgreSQL server: name a file" in message
+    assert "geheim" not in message

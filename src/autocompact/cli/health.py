@@ -60,8 +60,11 @@ def backup(file: Path, *, overwrite: bool, db: Path | None) -> None:
 
 def _file(given: Path | None) -> Path:
     from autocompact.library import database_path
+    from autocompact.stores.naming import check_file_name
 
-    return (database(given) or database_path()).absolute()
+    file = database(given) or database_path()
+    check_file_name(file)
+    return file.absolute()
 
 
 def _figures(found: Examination) -> str:

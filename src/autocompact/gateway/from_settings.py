@@ -18,6 +18,7 @@ from autocompact.gateway.namespaces import key_beside, passing_key
 from autocompact.library.place import data_folder
 from autocompact.ports import Model
 from autocompact.settings import Settings, gateway_mode_of, mode_of
+from autocompact.stores.naming import check_file_name
 
 IN_MEMORY = ":memory:"
 FILE = "gateway.db"
@@ -58,6 +59,7 @@ def open_gateway(settings: Settings, *, environ: Mapping[str, str] | None = None
     if database is None:
         index = MemoryIndex() if config.memory_tools else None
         return Gateway(config, store=MemoryStore(indexer=index), summaries=summaries)
+    check_file_name(database)
     if settings.gateway.db is None:
         make_folder(database.parent)
     _private_file(database)

@@ -30,6 +30,7 @@ from autocompact.recall import RESULTS, Found, Recall
 from autocompact.stores.companions import hidden_names
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.memory_index import MemoryIndex
+from autocompact.stores.naming import check_file_name
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.stores.sqlite_index import SqliteIndex, SqliteIndexer
 from autocompact.wire import check_raw
@@ -471,10 +472,11 @@ async def opened(
         make: make the file if there is none (and its folder, where ``path`` is None).
 
     Raises:
-        InvalidInput: there is no file.
+        InvalidInput: there is no file, or the path is the URL of a server.
         StoreError: it cannot be used.
     """
     file = path or database_path()
+    check_file_name(file)
     try:
         if path is None and make:
             make_folder(file.parent)

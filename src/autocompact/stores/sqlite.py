@@ -24,6 +24,7 @@ from autocompact.stores.encoding import encode_message
 from autocompact.stores.indexing import SqliteIndexer
 from autocompact.stores.lanes import Lane
 from autocompact.stores.leases import expiry, is_held
+from autocompact.stores.naming import check_file_name
 from autocompact.stores.rows import LAST_SEQ
 from autocompact.stores.rules import check_commit, check_end, check_numbers, title_of, unknown_record
 from autocompact.stores.sqlite_file import errors, open_reader, open_writer, rewrite, transaction
@@ -52,7 +53,8 @@ class SqliteStore:
             "append:committed"), so that a test can end the process there.
 
     Raises:
-        InvalidInput: the path is ``:memory:``, SQLite's name for no file: `autocompact.stores.memory.MemoryStore` needs none.
+        InvalidInput: the path is ``:memory:``, SQLite's name for no file: `autocompact.stores.memory.MemoryStore` needs none;
+            or it is the URL of a PostgreSQL server.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class SqliteStore:
             raise InvalidInput(
                 f"{IN_MEMORY!r} is no file, and this store needs one: name a file, or use MemoryStore"
             )
+        check_file_name(path)
         self.path = Path(path).absolute()
         self._clock = clock or SystemClock()
         self._indexer = SearchIndexer() if indexer == "search" else indexer

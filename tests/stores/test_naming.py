@@ -1,0 +1,35 @@
+"""The URL of a server is no file; what only looks a little like one is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from autocompact.errors import InvalidInput
+from autocompact.stores.naming import check_file_name
+from autocompact.stores.sqlite import SqliteStore
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "postgresql://me:geheim@host/chats",
+        "POSTGRES://me:geheim@host/chats",
+        "postgresql+psycopg://me:geheim@host/chats",
+        Path("postgresql://me:geheim@host/chats"),
+        Path("/home/me") / "postgresql://me:geheim@host/chats",
+    ],
+)
+def test_the_url_of_a_server_is_refused_without_its_password(name: str | Path) -> None:
+    with pytest.raises(InvalidInput, match="PostgreSQL server: name a file") as raised:
+        SqliteStore(name)
+    assert "geheim" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "name", ["chats.db", "postgresql.db", "postgres/chats.db", "my-postgresql:/chats.db"]
+)
+def test_a_file_may_be_called_like_a_server(name: str) -> None:
+    check_file_name(name)
+    check_file_name(Path(name))
