@@ -94,7 +94,13 @@ def test_messages_of_the_log_are_shown_at_most_once_and_no_words_are_lost(messag
     spoken = [
         p for m in messages if m.role != "tool" for p in m.parts if isinstance(p, Text) and p.text.strip()
     ]
-    kept = [p for m in fixed for p in m.parts if isinstance(p, Text) and p.text.strip() and m.seq]
+    kept = [
+        p
+        for m in fixed
+        if m.role != "tool" and m.seq
+        for p in m.parts
+        if isinstance(p, Text) and p.text.strip()
+    ]
     repeated = [m for m in messages if m.calls and [o.parts for o in messages].count(m.parts) > 1]
     assert len(kept) <= len(spoken)
     assert repeated or sorted(p.text for p in kept) == sorted(p.text for p in spoken)
