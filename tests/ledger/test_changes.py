@@ -56,6 +56,38 @@ def test_a_line_that_a_later_edit_takes_out_is_no_change() -> None:
     assert entry.text.startswith("edited 2× — + new()")
 
 
+LONG = "first: the quick brown fox jumps over the lazy dog, and then all of them go in the dark and on foot home to the forest, "
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (f"{LONG}at noon", f"{LONG}at night", "`…home to the forest, at noon` → `…home to the forest, at night`"),
+        (f"noon: {LONG}", f"night: {LONG}", "`noon: first: the quick brown…` → `night: first: the quick brown…`"),
+        (f"{LONG}1, {LONG}", f"{LONG}2, {LONG}", "`…home to the forest, 1, first: the quick brown…` → `…home to the forest, 2, first: the quick brown…`"),
+        (f"{LONG}x", f"{LONG}{LONG}", f"`…home to the forest, x` → `…home to the forest, {LONG[:87]}…`"),
+        ("a = [" + "1," * 60 + "]", "a = [" + "2," * 60 + "]", "`a =…` → `a =…`"),
+        ("x" + "b" * 130, "y" + "b" * 130, f"`x{'b' * 108}…` → `y{'b' * 108}…`"),
+        ("b" * 130 + "x", "b" * 130 + "y", f"`{'b' * 109}…` → `{'b' * 109}…`"),
+    ],
+)  # fmt: skip
+def test_of_a_long_line_what_differs_is_told(before: str, after: str, told: str) -> None:
+    (entry,) = _changes(_edit(before, after))
+    assert entry.text == f"edited — {told}"
+
+
+def test_the_same_replacement_in_many_lines_is_told_once() -> None:
+    before = "\n".join(f"{name}: {LONG}at noon" for name in ("a", "b", "c"))
+    (entry,) = _changes(_edit(before, before.replace("noon", "night")))
+    assert entry.text == "edited — `…home to the forest, at noon` → `…home to the forest, at night` 3×"
+
+
+def test_lines_that_are_shown_alike_are_shown_once() -> None:
+    lines = "\n".join(f"say({LONG + LONG!r}, {number})" for number in range(3))
+    (entry,) = _changes(_edit("", lines))
+    assert entry.text.count("the quick brown fox") == 1
+
+
 def test_a_short_replacement_is_told_word_for_word() -> None:
     (entry,) = _changes(_edit("limit = 3", "limit = 5"))
     assert entry.text == "edited — `limit = 3` → `limit = 5`"

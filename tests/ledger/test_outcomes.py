@@ -120,6 +120,8 @@ def test_a_bare_traceback_and_a_plain_first_line_are_better_than_nothing() -> No
         ("cd /a && go test ./... 2>&1 | tail -20", "go test ./..."),
         ("go  test ./... 2>/dev/null", "go test ./..."),
         ("cd a; cd b && ls", "ls"),
+        ("# What is there?\n\n  # and where\ncd a; ls # here", "ls # here"),
+        ("# only words", "# only words"),
         ("cat <<'EOF' > x.txt\nmany\nlines\nEOF", "cat <<'EOF'…"),
     ],
 )

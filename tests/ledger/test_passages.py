@@ -72,6 +72,7 @@ def test_every_passage_is_one_line_of_words_of_the_text(text: str) -> None:
 
 def test_a_heading_is_told_without_its_closing_marks_and_cut_where_it_is_very_long() -> None:
     assert _told("## Root # cause ##\n\nIt leaks.") == ["Root # cause: It leaks."]
+    assert _told("**Looking at it.**\n\nIt leaks.") == ["Looking at it: It leaks."]
     (passage,) = passages(f"# {'a' * 5_000}\n\nIt leaks.")
     assert passage.about == "a" * LONGEST
 

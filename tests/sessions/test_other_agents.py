@@ -115,7 +115,7 @@ def test_a_gemini_call_and_its_result_in_one_object_are_two_messages() -> None:
     )
     assert [m.role for m in session.messages] == ["user", "assistant", "tool", "tool", "tool", "user"]
     reply = session.messages[1]
-    assert reply.parts[0] == Reasoning(text="Plan\nlook first")
+    assert reply.parts[0] == Reasoning(text="**Plan**\n\nlook first")
     assert [call.id for call in reply.calls] == ["c1", "c2", "c3", "c4"]
     assert reply.usage == Usage(prompt=50, completion=7)
     assert [(m.results[0].text, m.results[0].is_error) for m in session.messages[2:5]] == [

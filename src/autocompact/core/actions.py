@@ -92,7 +92,7 @@ HEREDOC = re.compile(
 _SHELL_FILE = re.compile(
     r"(?:^|[\n;&|][ \t]*+)(?P<verb>(?:git )?(?:rm|mv)|cat|head|tail|less|nl|sed -i|sed -n|sed)\s"
     r"(?P<rest>[^\n;&|<>]*)"
-    r"|(?:\S\s+|\d)?>>?\s?(?P<out>[\w~./-]*[\w-]\.\w{1,5})(?=\s|$)"
+    r"|(?:\S\s+|\d)?(?P<to>>>?)\s?(?P<out>[\w~./-]*[\w-]\.\w{1,5})(?=\s|$)"
 )
 _ARGUMENT = re.compile(r"(?<!\S)['\"]?([\w~./@+-]*[\w@+-]/?[\w.@+-]*)['\"]?(?!\S)")
 _LOOKS_LIKE_FILE = re.compile(r".*[\w-](?:\.[A-Za-z]\w{0,5}|/[\w.-]+)\Z|[A-Z]\w+file\Z")
@@ -185,7 +185,7 @@ def shell_files(command: Redacted) -> tuple[tuple[Redacted, Effect], ...]:
     for match in _SHELL_FILE.finditer(HEREDOC.sub(r"\1\3", command[:2000])):
         if match["out"]:
             if not match["out"].startswith("/dev/"):
-                found[match["out"]] = "created"
+                found.setdefault(match["out"], "edited" if match["to"] == ">>" else "created")
             continue
         words = _ARGUMENT.findall(match["rest"])
         paths = [word for word in words if _LOOKS_LIKE_FILE.match(word) and not _SUBSTITUTES.match(word)]

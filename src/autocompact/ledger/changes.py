@@ -12,6 +12,7 @@ import re
 from collections import Counter as Counted
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import TypeAlias, cast
 
 from autocompact.core.actions import Action, Effect
@@ -60,6 +61,9 @@ SHOWN = 3
 
 LINE = 110
 """Characters of a line that is shown."""
+
+AROUND = 20
+"""Characters before and behind what differs in a long line, so that a reader sees where it stands."""
 
 
 _Edit: TypeAlias = "tuple[Redacted, Effect, list[tuple[str | None, str]]]"
@@ -370,12 +374,13 @@ def _defined(path: str, lines: Iterable[str]) -> list[str]:
 def _replaced(added: Sequence[str], removed: Sequence[str], *, names: bool) -> list[str]:
     """A short replacement word for word; where nothing was defined, the lines that say most."""
     now, was = _statements(added), _statements(removed)
-    if len(now) == len(was) == 1:
-        return [f"`{_short(was[0])}` → `{_short(now[0])}`"]
+    if len(now) == len(was) and len(alike := {_window(*pair) for pair in zip(was, now, strict=True)}) == 1:
+        [(before, after)] = alike
+        return [f"`{before}` → `{after}`" + (f" {len(now)}×" if len(now) > 1 else "")]
     if names:
         return []
     if now:
-        return ["now `" + "`, `".join(_short(line) for line in _telling(now)) + "`"]
+        return ["now `" + "`, `".join(dict.fromkeys(_short(line) for line in _telling(now))) + "`"]
     return ["without `" + "`, `".join(_short(line) for line in was[:2]) + "`"] if was else []
 
 
@@ -393,6 +398,33 @@ def _telling(lines: Sequence[str]) -> list[str]:
     """The three lines that say most to a reader, in order: those with the most words."""
     best = sorted(range(len(lines)), key=lambda at: (-min(12, len(_WORDS.findall(lines[at]))), at))[:3]
     return [lines[at] for at in sorted(best)]
+
+
+def _window(before: str, after: str) -> tuple[str, str]:
+    """A line before and after an edit; of long ones what differs, with a little around it."""
+    if len(before) <= LINE >= len(after):
+        return before, after
+    same = _shared(before, after)
+    start = max(0, after.rfind(" ", 0, max(0, same - AROUND)) + 1)
+    limit = min(len(before), len(after)) - same
+    end = max(0, _shared(before[::-1][:limit], after[::-1][:limit]) - AROUND)
+    return _middle(before, start, end=end), _middle(after, start, end=end)
+
+
+def _shared(one: str, other: str) -> int:
+    """How many characters both begin with."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def _middle(line: str, start: int, *, end: int) -> str:
+    """The line without its first ``start`` and its last ``end`` characters, in at most `LINE`."""
+    last = len(line) - end
+    if end:
+        last = line.find(" ", last) if " " in line[last:] else len(line)
+    cut = line[start:last]
+    return ("…" if start else "") + (
+        _short(cut) if len(cut) > LINE else cut + ("…" if last < len(line) else "")
+    )
 
 
 def _listed(names: Sequence[str], most: int = 8) -> str:

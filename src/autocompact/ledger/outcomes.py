@@ -72,6 +72,7 @@ _SHELL_ENDS = re.compile(
 
 _FIRST_LINES = re.compile(r"\S.*")
 _CUT = re.compile(r" ?(?:tail|head)\b[^;&]*")
+_COMMENTS = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?\n)+")
 _CD = re.compile(r"(?:\s*cd\s+(?:\"[^\"]*\"|'[^']*'|\S+)\s*(?:&&|;|\n))+")
 _SPACE = re.compile(r"\s+")
 _END = 1_500
@@ -189,9 +190,15 @@ def _lines(pattern: re.Pattern[str], text: str) -> Iterator[str]:
         yield text[text.rfind("\n", 0, match.start()) + 1 : at].strip()
 
 
+def without_comments(command: str) -> str:
+    """The command without the comments that stand before it; one of nothing but comments as it is."""
+    rest = _COMMENTS.sub("", command)
+    return rest if rest.strip() else command
+
+
 def normal(command: str) -> str:
-    """The command without what does not change its meaning: leading ``cd``, cut of the output, white space."""
-    command = HEREDOC.sub(r"\1…", command)
+    """The command without what does not change its meaning: comments, leading ``cd``, cut of the output, white space."""
+    command = without_comments(HEREDOC.sub(r"\1…", command))
     if changed := _CD.match(command):
         command = command[changed.end() :]
     return _uncut(_SPACE.sub(" ", command).strip())

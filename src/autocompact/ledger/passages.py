@@ -64,7 +64,7 @@ def passages(text: str) -> Iterator[Passage]:
             yield from _cut("; ".join(items), about=lead or heading, items=len(items))
             items = []
         if kind == "heading":
-            heading, lead = block[:LONGEST].rstrip(":： "), ""
+            heading, lead = block[:LONGEST].rstrip(":：. "), ""
         elif kind == "item":
             # An empty one would not count towards the length of the list.
             items += filter(None, (block.rstrip(";"),))

@@ -10,7 +10,7 @@ from autocompact.ledger.changes import edited_lines
 from autocompact.ledger.checkout import git_state
 from autocompact.ledger.clipping import clipped
 from autocompact.ledger.entries import Entry
-from autocompact.ledger.outcomes import error_lines, was_not_run, without_wrappers
+from autocompact.ledger.outcomes import error_lines, was_not_run, without_comments, without_wrappers
 from autocompact.ledger.passages import passages
 from autocompact.ledger.scan import Call
 from autocompact.ledger.sightings import Spoken
@@ -92,7 +92,7 @@ def _last_words(spoken: Sequence[Spoken]) -> list[Spoken]:
 
 def _what(call: Call) -> str:
     action = call.action
-    what = action.command or (action.files[0][0] if action.files else _values(call))
+    what = without_comments(action.command) or (action.files[0][0] if action.files else _values(call))
     return f"{action.name} {clipped(what, ARGUMENT)}".strip()
 
 

@@ -121,11 +121,14 @@ def _add(log: Log, message: _Message) -> None:
                 log.add("tool", (_result(call, call.result),), line=1, time=time)
 
 
+def _told(thought: _Thought) -> str:
+    """A thought as Gemini's API words it: what it is about as a heading."""
+    said = thought.description.strip()
+    return f"**{thought.subject}**\n\n{said}".strip() if thought.subject else said
+
+
 def _reply(message: _Message, text: str) -> list[Part]:
-    parts: list[Part] = [
-        Reasoning(text=f"{thought.subject}\n{thought.description.strip()}".strip())
-        for thought in message.thoughts or ()
-    ]
+    parts: list[Part] = [Reasoning(text=_told(thought)) for thought in message.thoughts or ()]
     if text:
         parts.append(Text(text=text))
     for call in message.tool_calls or ():
