@@ -192,6 +192,33 @@ def test_details_end_where_the_room_does_and_leave_out_names_that_are_known() ->
     assert COUNTER.count(text) <= 200
 
 
+def test_of_what_a_program_says_alike_of_many_two_are_details() -> None:
+    many = [
+        _entry("identifier", f"Requirement already satisfied: part-{n} in the folder of Python.", key=f"part-{n}", seq=seq)
+        for seq in (5, 6)
+        for n in range(5)
+    ]  # fmt: skip
+    text = _told(FOUND, *many)
+    assert (text.count("m5 Requirement"), text.count("m6 Requirement")) == (2, 2)
+    other = _entry("identifier", "Requirement of the review: part_a has no tests.", key="part_a", seq=6)
+    assert "m6 Requirement of the review" in _told(FOUND, *many, other)
+
+
+def test_an_edit_of_the_open_file_is_a_change_of_the_file_that_its_result_shows() -> None:
+    shown = "File updated.\r\n[File: /repo/src/clock.py (97 lines total)]\r\n1: now = 1\r\n"
+    talk = Talk().user("Mend it.").calls("edit", {"replacement_text": "now = 1", "start_line": 1})
+    talk.gets(shown)
+    assert [(entry.key, entry.text) for entry in talk.entries("change")] == [
+        ("/repo/src/clock.py", "edited — now `now = 1`")
+    ]
+    assert talk.calls("edit", {"replacement_text": "now = 2"}).gets("Done.").entries("change")[-1].seq == 2
+
+
+def test_a_last_command_is_told_without_the_comment_before_it() -> None:
+    talk = Talk().user("Look.").runs("# Is it there?\nls src", "clock.py")
+    assert talk.entries("step")[-1].text == "Bash ls src → clock.py"
+
+
 def test_what_a_sub_agent_reports_at_once_is_told() -> None:
     talk = Talk().user("Review the parser.").calls("Task", {"description": "review", "prompt": "Review it."})
     talk.gets(

@@ -82,6 +82,9 @@ _LITTLE = 40
 _LONGEST_ITEM, _COMMAND = 200, 90
 _NEEDED = 0.5
 _LONG_FOLDER = 12
+_ALIKE = 2
+"""Lines of one message that may begin with the same two words: a program that says one thing of many says no more by more."""
+
 _SAME = 60
 """Characters of a line by which it is known again."""
 
@@ -542,11 +545,15 @@ def _details(entries: Iterable[Entry], budget: int, *, counter: Counter, told: s
     said = _SPACES.sub(" ", told.replace("’", "'"))
     places: set[str] = set()
     lines: dict[str, tuple[int, str]] = {}
+    begun: Counted[str] = Counted()
     for entry in sorted(entries, key=lambda entry: (-entry.need, -entry.seq, entry.key)):
         if entry.key in known:
             continue
         place, text = _explanation(entry)
         if not text or text in lines or text.replace("’", "'")[:_SAME] in said:
+            continue
+        begins = f"{entry.seq} {' '.join(text.split(maxsplit=2)[:2])}"
+        if begun[begins] == _ALIKE:
             continue
         size = counter.count(text) + PER_LINE
         if place and place not in places:
@@ -556,6 +563,7 @@ def _details(entries: Iterable[Entry], budget: int, *, counter: Counter, told: s
             known.update(_NAME.findall(text))
             places.add(place)
             lines[text] = entry.seq, place
+            begun[begins] += 1
         elif budget < _LITTLE // 2:
             break
     return "\n".join(_beside(lines))

@@ -26,7 +26,16 @@ from autocompact.ledger.paths import is_temporary
 from autocompact.ledger.scan import Call
 
 _OLD = ("old_string", "old_str", "oldText", "old_text", "search")
-_NEW = ("new_string", "new_str", "newText", "new_text", "replacement", "replace", "insert_text")
+_NEW = (
+    "new_string",
+    "new_str",
+    "newText",
+    "new_text",
+    "replacement",
+    "replacement_text",
+    "replace",
+    "insert_text",
+)
 _WHOLE = ("content", "file_text", "contents", "text")
 _PATCH = ("patch", "input", "diff")
 _PATCHED = LazyPattern(r"^\*\*\* (?:Add|Update|Delete) File: (\S.*)$|^\+\+\+ (?:b/)?(\S+)", re.MULTILINE)

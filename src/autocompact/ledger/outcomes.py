@@ -72,6 +72,7 @@ _SHELL_ENDS = re.compile(
 
 _FIRST_LINES = re.compile(r"\S.*")
 _CUT = re.compile(r" ?(?:tail|head)\b[^;&]*")
+_SHOWN = re.compile(r"^\[File: (?P<path>/?[^\s\[\]:]{1,300}) \(\d+ lines total\)\]", re.MULTILINE)
 _COMMENTS = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?\n)+")
 _CD = re.compile(r"(?:\s*cd\s+(?:\"[^\"]*\"|'[^']*'|\S+)\s*(?:&&|;|\n))+")
 _SPACE = re.compile(r"\s+")
@@ -107,6 +108,12 @@ def committed(counts: str) -> str:
 def was_not_run(output: str) -> bool:
     """Whether a person refused or stopped the call, so that its output says nothing of what it would have done."""
     return _NOT_RUN.search(output, 0, 500) is not None
+
+
+def edited_file(output: str) -> str:
+    """The file that the output of an edit says it shows: an agent with a file open names none in its call."""
+    shown = _SHOWN.search(output)
+    return shown["path"] if shown else ""
 
 
 def was_not_edited(output: str) -> bool:

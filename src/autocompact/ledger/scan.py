@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count, dropwhile
 from typing import Literal, TypeAlias
@@ -30,7 +30,7 @@ from autocompact.core.redaction import Redacted
 from autocompact.core.spoken import REMINDER, is_example, standing_words, untagged
 from autocompact.core.text_calls import with_calls
 from autocompact.ledger.commands import is_check
-from autocompact.ledger.outcomes import Outcome, is_status_hidden, read_outcome, was_not_edited
+from autocompact.ledger.outcomes import Outcome, edited_file, is_status_hidden, read_outcome, was_not_edited
 from autocompact.ledger.sightings import NoSightings, Piece, Sightings, Spoken, Voice
 from autocompact.ledger.stretches import readable
 from autocompact.ledger.wrapping import holds_instructions, launched, ordered, replied, reported, unnumbered
@@ -256,6 +256,8 @@ def _result(found: Scan, part: RedactedResult, *, said: Said, call: Call | None)
     if call is not None:
         call.output, call.answered = part.text, said.seq
         edits = call.action.verb in ("edit", "create", "delete")
+        if edits and not call.action.files and (path := edited(part.text, edited_file)):
+            call.action = replace(call.action, files=((path, "edited"),))
         call.is_error = part.is_error or (edits and was_not_edited(part.text))
         if call.action.command:
             command = call.action.command
