@@ -98,6 +98,36 @@ def test_names_that_nothing_explains_stand_below_the_file_that_they_belong_to() 
     assert "lost_name" not in text
 
 
+def test_of_many_changed_files_the_last_keep_what_was_done_and_of_the_first_only_the_effect_is_told() -> None:
+    early = [_entry("change", "created", key=f"src/early/part_{n}.py", seq=n) for n in range(1, 4)]
+    middle = [
+        _entry(
+            "change",
+            f"edited {n}× — + parse_{n}(), the parser of the rows of table {n}",
+            key=f"src/middle_{n}.py",
+            seq=n,
+        )
+        for n in range(4, 30)
+    ]
+    late = [
+        _entry(
+            "change",
+            f"edited — + render_{n}(), which writes the page {n}; " + "and more of it; " * 40,
+            key=f"src/late_{n}.py",
+            seq=n,
+        )
+        for n in range(30, 35)
+    ]
+    lines = _section(_told(FOUND, *early, *middle, *late, budget=900), "Changes by file")
+    assert lines[0] == "- created m1–m3: src/early/part_1.py, src/early/part_2.py, src/early/part_3.py"
+    assert lines[1].startswith("- edited m4–m")
+    assert "src/middle_4.py, src/middle_5.py" in lines[1]
+    assert "- src/middle_29.py — edited 29× — + parse_29()" in "\n".join(lines)
+    assert [len(line) > 240 for line in lines[-5:]] == [True] * 5
+    roomy = _section(_told(FOUND, *early, late[0]), "Changes by file")
+    assert roomy[0] == "- src/early/part_1.py — created [m1]"
+
+
 def test_of_many_files_the_most_needed_are_told() -> None:
     files = [
         _entry("file", f"src/part_{n}.py — read", key=f"src/part_{n}.py", seq=n, need=n / 100)

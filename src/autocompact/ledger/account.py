@@ -75,6 +75,17 @@ room, and tokens that may be left of it."""
 _TOO_SHORT, _CALL, _WORDS = 72, 200, 260
 """Characters below which an item, a call with what came of it, and the agent's last words tell nothing any more."""
 
+_LATEST, _CHANGE = 5, 260
+"""Files changed last, and the characters that each of them has before those changed earlier are cut further."""
+
+_GIST = " — "
+"""Between what happened to a file and what it amounts to."""
+
+_FEW_EFFECTS = 30
+"""Tokens that the effects and references of files that are told in one line for each effect take."""
+
+_TIMES = re.compile(r" \d+×")
+
 _SMALL_STEP = 60
 """Tokens below which a stump of what was done last has to do."""
 
@@ -383,12 +394,45 @@ def _cut(line: str, length: int) -> str:
 
 
 def _changes(changes: Sequence[Entry], budget: int, *, counter: Counter, base: str) -> str:
-    paths = [_relative(entry.key, base) for entry in changes]
+    """A line for each file, the later the longer; of the earliest, and where no more is known, only the effect."""
     lines = [
-        _Line(f"- {path} — {entry.text} [{reference(entry.seq)}]")
-        for path, entry in zip(paths, changes, strict=True)
+        _Line(
+            f"- {_relative(entry.key, base)} — {entry.text} [{reference(entry.seq)}]",
+            least=_CHANGE if at >= len(changes) - _LATEST else _TOO_SHORT,
+        )
+        for at, entry in enumerate(changes)
     ]
-    return _fitting(lines, budget, counter=counter)
+    sizes = [counter.count(clipped(line.text, line.least)) + 1 for line in lines]
+    over = sum(sizes) - budget
+    brief: set[int] = set()
+    for at in sorted(range(len(lines)), key=lambda at: (_GIST in changes[at].text, at)):
+        if over <= 0:
+            break
+        over += _FEW_EFFECTS * (not brief) + counter.count(_relative(changes[at].key, base)) + 1 - sizes[at]
+        brief.add(at)
+    effects = _effects([changes[at] for at in sorted(brief)], base)
+    told = [line for at, line in enumerate(lines) if at not in brief]
+    return _fitting([*effects, *told], budget, counter=counter)
+
+
+def _effects(changes: Iterable[Entry], base: str) -> list[_Line]:
+    """For each effect a line with the files that it happened to."""
+    found: dict[str, list[Entry]] = {}
+    for entry in changes:
+        found.setdefault(_TIMES.sub("", entry.text.partition(_GIST)[0]), []).append(entry)
+    return [
+        _Line(
+            f"- {effect} {_between(entries)}: {', '.join(_relative(entry.key, base) for entry in entries)}",
+            rank=1,
+            least=_CHANGE,
+        )
+        for effect, entries in found.items()
+    ]
+
+
+def _between(entries: Sequence[Entry]) -> str:
+    """The messages of the entries, or from the first to the last."""
+    return "–".join(dict.fromkeys((reference(entries[0].seq), reference(entries[-1].seq))))
 
 
 def _files(files: Sequence[Entry], budget: int, *, counter: Counter) -> str:
