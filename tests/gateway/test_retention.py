@@ -20,7 +20,7 @@ from autocompact.ports import ConversationStore, Key
 from autocompact.stores.connection import Connection
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.sqlite import SqliteStore
-from autocompact.stores.sqlite_tables import Tables
+from autocompact.stores.tables import Tables
 from autocompact.testing import FakeClock, FakeProvider
 from autocompact.testing.records import talk
 from tests.gateway.serving import NAMESPACE_KEY, config

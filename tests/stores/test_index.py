@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from autocompact.core.messages import Message, ToolCall, ToolResult, text_message
 from autocompact.ports import Hit, Index, Key, Store
+from autocompact.stores.bounded_search import BUDGET
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.memory_index import MemoryIndex
 from autocompact.stores.sqlite import SqliteStore
-from autocompact.stores.sqlite_index import BUDGET, SqliteIndex
+from autocompact.stores.sqlite_index import SqliteIndex
 from autocompact.testing.messages import logs
 
 pytestmark = pytest.mark.anyio

@@ -1,4 +1,4 @@
-"""What we use of ``apsw.Connection``, typed: the driver's own stubs need a newer Python than ours."""
+"""What we use of a database's driver, typed; `Connection` is ``apsw.Connection``, whose stubs need a newer Python than ours."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Cursor(Protocol):
         ...
 
 
-class Connection(Protocol):
-    """One connection, for one thread at a time."""
+class Statements(Protocol):
+    """Where statements run: a connection of any driver, for one thread at a time."""
 
     def execute(self, statements: str, bindings: Bindings | None = None, /) -> Cursor:
         """Run statements up to the first row; the rest runs, and the rows come, while the cursor is read."""
@@ -32,6 +32,10 @@ class Connection(Protocol):
     def executemany(self, statements: str, sequenceofbindings: Iterable[Bindings], /) -> Cursor:
         """Run statements once for each bindings."""
         ...
+
+
+class Connection(Statements, Protocol):
+    """A connection to a SQLite file."""
 
     @property
     def in_transaction(self) -> bool:

@@ -7,9 +7,10 @@ from typing import Protocol, TypeVar
 
 from autocompact.core.messages import Message
 from autocompact.ports import Key
-from autocompact.stores.connection import Connection
+from autocompact.stores.connection import Connection, Statements
 
 T = TypeVar("T")
+C_contra = TypeVar("C_contra", bound=Statements, contravariant=True)
 
 
 class SqliteReader(Protocol):
@@ -20,14 +21,14 @@ class SqliteReader(Protocol):
         ...
 
 
-class SqliteIndexer(Protocol):
-    """An index in the tables of the store's own file.
+class Indexer(Protocol[C_contra]):
+    """An index in the tables of the store's own database.
 
     It runs in the writer's thread, inside the open transaction, and leaves begin and commit to the store. An error
     it raises undoes the append.
     """
 
-    def index(self, connection: Connection, messages: Sequence[Message], *, conversation: int) -> None:
+    def index(self, connection: C_contra, messages: Sequence[Message], *, conversation: int) -> None:
         """Add messages that were just stored.
 
         Args:
@@ -37,9 +38,13 @@ class SqliteIndexer(Protocol):
         """
         ...
 
-    def delete(self, connection: Connection, *, conversation: int) -> None:
+    def delete(self, connection: C_contra, *, conversation: int) -> None:
         """Remove everything of a conversation; its messages are still in their table."""
         ...
+
+
+class SqliteIndexer(Indexer[Connection], Protocol):
+    """An index in the tables of the store's own file."""
 
     def tidy(self, connection: Connection, *, begun: bool) -> bool:
         """Take one step of clearing the file of what was deleted; whether there are more.

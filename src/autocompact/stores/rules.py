@@ -78,7 +78,9 @@ def unknown_record(key: Key, active: str) -> Conflict:
 def title_of(messages: Iterable[Message]) -> str:
     """The first words of the first request, without secrets; "" if there is none with words."""
     for message in messages:
-        if message.is_request and (words := " ".join(redact(message.text[:_LOOKED_AT]).split())):
+        if message.is_request and (
+            words := " ".join(redact(message.text[:_LOOKED_AT]).replace("\0", " ").split())
+        ):
             title = words if len(words) <= TITLE_CHARS else f"{words[: TITLE_CHARS - 1].rstrip()}…"
             return title.encode(errors="replace").decode()
     return ""

@@ -1,12 +1,6 @@
 """The search index in the store's SQLite file: FTS5 holds where each term stands, `autocompact.core.search` ranks.
 
-FTS5's own ranking looks at every match of every term in the whole file: tens of milliseconds for a question with
-common words, and its figures would mix tenants. So it is only asked where a term stands, rarest terms first, and the
-number of places that are read is bounded:
-
-- the rarest terms are read whole, as far as `BUDGET` goes;
-- the others only count in passages where a term that was read stands, too;
-- where all are common, the newest passages that hold all of them are looked at, else the newest that hold any.
+How much of it is read: `autocompact.stores.bounded_search`.
 
 Every term is stored with the number of its namespace in front (``3_login``): a namespace has its own dictionary, so
 nothing of another one is read, counted or found.
@@ -26,43 +20,17 @@ from typing import Protocol, cast
 from weakref import WeakKeyDictionary
 
 from autocompact.core.messages import Message
-from autocompact.core.search import (
-    KINDS,
-    Kind,
-    Passage,
-    Posting,
-    Query,
-    Ranked,
-    narrowed,
-    parse_query,
-    passages,
-    search,
-)
+from autocompact.core.search import Kind, Passage, passages
 from autocompact.errors import StoreCorrupt
 from autocompact.ports import Hit, Key
+from autocompact.stores.bounded_search import Asked, find, passage_of, passage_row
 from autocompact.stores.connection import Connection, Cursor, Value
 from autocompact.stores.indexing import SqliteReader
 from autocompact.stores.queries import queries
-from autocompact.stores.rows import place, row_id, row_range
-
-BUDGET = 1_500
-"""Places that are read for the rare terms together, and for each common one: about a millisecond each time. Reading
-ten times as many finds no more in an archive of 100,000 messages (``benchmarks/retrieval.py``)."""
-
-_COUNTED = (30, 250, BUDGET + 1)
-"""Bounds up to which the passages of a term are counted, one after the other, until `_ENOUGH` rare places are known."""
-
-_FEW = 20
-"""Terms that are counted at once: looking a term up costs as much as counting a thousand of its passages."""
-
-_ENOUGH = 250
-"""Places of rare terms after which more common terms are not counted any further."""
+from autocompact.stores.rows import row_id, row_range
 
 MERGED_PAGES = 100
 """Pages of the index that one step of `SqliteIndexer.tidy` writes, so that others need not wait long."""
-
-MOST_COMMON = 2
-"""Common terms of a query that count, the first ones."""
 
 _LAST = (1 << 63) - 1
 
@@ -80,7 +48,7 @@ class SqliteIndexer:
         for message in messages:
             for passage, terms in passages(message):
                 number += 1
-                sql(add_passage, _row(number, passage))
+                sql(add_passage, passage_row(number, passage))
                 sql(add_terms, (number, " ".join([f"{space}_{term}" for term in terms])))
         tables.run("count_passages", name=namespace, more=number - first)
 
@@ -119,28 +87,12 @@ class SqliteIndex:
         kinds: Collection[Kind] | None = None,
     ) -> tuple[Hit, ...]:
         """See `Index.search`."""
-        asked = parse_query(query)
 
-        def find(connection: Connection) -> tuple[Hit, ...]:
+        def work(connection: Connection) -> tuple[Hit, ...]:
             scope = _scope(_Tables(connection), namespace=namespace, conversation=conversation)
-            if scope is None:
-                return ()
-            try:
-                found = _Search(scope, _notes(connection)).find(asked, admit=admit, kinds=kinds)
-                return tuple(
-                    Hit(
-                        key=scope.key(one.log),
-                        seq=one.seq,
-                        score=one.score,
-                        passages=one.passages,
-                        weights=one.weights,
-                    )
-                    for one in found[:k]
-                )
-            except (TypeError, ValueError, LookupError, ArithmeticError) as error:
-                raise StoreCorrupt(f"the search index cannot be read: {error!r}") from error
+            return () if scope is None else find(scope, query, k=k, admit=admit, kinds=kinds)
 
-        return await self._store.reading(find)
+        return await self._store.reading(work)
 
 
 class _Tables:
@@ -160,7 +112,7 @@ class _Tables:
 
     def passages(self, ids: Iterable[int]) -> dict[int, Passage]:
         wanted = json.dumps(list(ids))
-        return {row[0]: _passage(row) for row in self.run("passages", ids=wanted)}
+        return {row[0]: passage_of(row) for row in self.run("passages", ids=wanted)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,6 +147,31 @@ class _Scope:
             self.keys[conversation] = Key(conversation=name, namespace=self.namespace)
         return self.keys[conversation]
 
+    def count(self, terms: Sequence[str], *, most: int) -> list[int]:
+        """See `autocompact.stores.bounded_search.Passages`."""
+        matches = json.dumps([self._match(term) for term in terms])
+        found = self.tables.run("count_places", terms=matches, first=self.first, last=self.last, most=most)
+        return [count for (count,) in found]
+
+    def places(self, asked: Asked) -> Mapping[int, Sequence[int]]:
+        """See `autocompact.stores.bounded_search.Passages`."""
+        match = " AND ".join(map(self._match, (asked.term, *asked.every)))
+        if asked.beside:
+            match += f" AND ({' OR '.join(map(self._match, asked.beside))})"
+        query = "newest_places" if asked.newest else "places"
+        notes = _notes(self.tables.connection)
+        places = notes.places = {}
+        rows = self.tables.run(query, match=match, first=self.first, last=self.last, most=asked.most)
+        deque(rows, maxlen=0)
+        return places
+
+    def passages(self, ids: Iterable[int]) -> dict[int, Passage]:
+        """See `autocompact.stores.bounded_search.Passages`."""
+        return self.tables.passages(ids)
+
+    def _match(self, term: str) -> str:
+        return f'"{self.space}_{term}"'
+
 
 def _scope(tables: _Tables, *, namespace: str, conversation: str | None) -> _Scope | None:
     """None where nothing was ever indexed."""
@@ -211,112 +188,6 @@ def _scope(tables: _Tables, *, namespace: str, conversation: str | None) -> _Sco
     return _Scope(
         tables=tables, namespace=namespace, space=space, first=before + 1, last=last, total=last - before
     )
-
-
-class _Search:
-    """One search: reads the places of the query's terms within the bounds, and lets the core rank them."""
-
-    def __init__(self, scope: _Scope, notes: _Notes) -> None:
-        self._scope = scope
-        self._notes = notes
-
-    def find(
-        self,
-        query: Query,
-        *,
-        admit: Callable[[Key, int], bool] | None,
-        kinds: Collection[Kind] | None = None,
-    ) -> list[Ranked]:
-        scope = self._scope
-        query, counts = narrowed(query, self._counts([self._match(term) for term in query.terms]))
-        return search(
-            query,
-            self._postings([self._match(term) for term in query.terms], counts),
-            total=scope.total,
-            look_up=scope.tables.passages,
-            log_of=lambda id: place(id)[0],
-            admit=None if admit is None else lambda log, seq: admit(scope.key(log), seq),
-            kinds=kinds,
-        )
-
-    def _match(self, term: str) -> str:
-        return f'"{self._scope.space}_{term}"'
-
-    def _counts(self, terms: Sequence[str]) -> list[int]:
-        """Passages that hold each term, counted no further than the choice of the rare ones needs.
-
-        A question of many words mostly has words that stand everywhere: counting each of them to `BUDGET` would cost
-        more than the search.
-        """
-        counts = dict.fromkeys(terms, 0)
-        pending = list(counts)
-        for most in _COUNTED if len(counts) > _FEW else _COUNTED[-1:]:
-            found = self._scope.tables.run(
-                "count_places",
-                terms=json.dumps(pending),
-                first=self._scope.first,
-                last=self._scope.last,
-                most=most,
-            )
-            counts |= dict(zip(pending, (count for (count,) in found), strict=True))
-            pending = [term for term in pending if counts[term] >= most]
-            if sum(counts.values()) - most * len(pending) >= _ENOUGH:
-                break
-        counts |= dict.fromkeys(pending, BUDGET + 1)
-        return [counts[term] for term in terms]
-
-    def _postings(self, terms: Sequence[str], counts: Sequence[int]) -> list[Posting]:
-        rare = _rare(counts)
-        common = [index for index, count in enumerate(counts) if count and index not in rare][:MOST_COMMON]
-        found: dict[int, Posting] = {
-            index: Posting(places=self._places(terms[index]), found=counts[index]) for index in rare
-        }
-        if rare:
-            anchors = len({id for posting in found.values() for id in posting.places})
-            either = " OR ".join(terms[index] for index in rare)
-            for index in common:
-                places = self._places(f"{terms[index]} AND ({either})")
-                share = self._scope.total * len(places) // anchors
-                found[index] = Posting(places=places, found=max(counts[index], share))
-        elif common:
-            found = self._newest({index: terms[index] for index in common})
-        return [found.get(index, Posting(places={}, found=count)) for index, count in enumerate(counts)]
-
-    def _newest(self, terms: Mapping[int, str]) -> dict[int, Posting]:
-        """Places of terms that are all common: where all of them stand, else where any does."""
-        every = " AND ".join(terms.values())
-        most = BUDGET // len(terms)
-        places = {
-            index: self._places(f"{term} AND {every}", query="newest_places", most=most)
-            for index, term in terms.items()
-        }
-        if not any(places.values()):
-            places = {
-                index: self._places(term, query="newest_places", most=most) for index, term in terms.items()
-            }
-        return {index: Posting(places=where, found=BUDGET) for index, where in places.items()}
-
-    def _places(
-        self, match: str, *, query: str = "places", most: int = BUDGET
-    ) -> Mapping[int, Sequence[int]]:
-        places = self._notes.places = {}
-        deque(self._run(query, match, most=most), maxlen=0)
-        return places
-
-    def _run(self, query: str, match: str, *, most: int) -> Cursor:
-        scope = self._scope
-        return scope.tables.run(query, match=match, first=scope.first, last=scope.last, most=most)
-
-
-def _rare(counts: Sequence[int]) -> list[int]:
-    """Indices of the terms whose places are all read, rarest first."""
-    chosen: list[int] = []
-    left = BUDGET
-    for index in sorted(range(len(counts)), key=counts.__getitem__):
-        if 0 < counts[index] <= left:
-            chosen.append(index)
-            left -= counts[index]
-    return chosen
 
 
 class _Api(Protocol):
@@ -354,22 +225,3 @@ def _notes(connection: Connection) -> _Notes:
         notes = _NOTES[connection] = _Notes()
         cast("_Connection", connection).register_fts5_function("note_places", notes.note)
     return notes
-
-
-def _row(id: int, passage: Passage) -> tuple[int, ...]:
-    return (
-        id,
-        passage.seq,
-        passage.part,
-        passage.start,
-        passage.end - passage.start,
-        KINDS.index(passage.kind),
-        passage.length,
-    )
-
-
-def _passage(row: tuple[int, ...]) -> Passage:
-    _, seq, part, start, length, kind, terms = row
-    if min(seq, part, start, length, kind, terms) < 0:
-        raise ValueError(f"passage {row[0]} has a number below zero")
-    return Passage(seq=seq, part=part, start=start, end=start + length, kind=KINDS[kind], length=terms)

@@ -1,4 +1,4 @@
-"""The tables of the SQLite file as typed questions and changes, within a transaction of the caller."""
+"""The tables of a database as typed questions and changes, within a transaction of the caller."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from autocompact.core.messages import Message, Role
 from autocompact.errors import StoreCorrupt
 from autocompact.ports import ConversationInfo, Key
 from autocompact.stores.checksums import message_checksum, row_checksum
-from autocompact.stores.connection import Connection, Cursor, Value
+from autocompact.stores.connection import Cursor, Statements, Value
 from autocompact.stores.encoding import decode_message, decode_record, encode_record
 from autocompact.stores.leases import latest_expiry
 from autocompact.stores.queries import queries
@@ -65,21 +65,21 @@ class Row:
 
 
 _COLUMNS = tuple(field.name for field in fields(Row))
-_NAMES_CHECKED: WeakSet[Connection] = WeakSet()
+_NAMES_CHECKED: WeakSet[Statements] = WeakSet()
 """Connections on which the index of the names was compared with the table."""
 
 
 class Tables:
-    """The named queries on one connection. ``conversation`` is always the id of a row that was found by its key.
+    """The named queries of a dialect on one connection. ``conversation`` is always the id of a row that was found by its key.
 
     What is read is checked: a row whose checksum is another, a message, an edit or a record that is missing.
 
     Raises (all methods that read): `StoreCorrupt`, naming the conversation and what of it is damaged.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Statements, *, dialect: str = "sqlite") -> None:
         self.connection = connection
-        self._sql = queries("sqlite")
+        self._sql = queries(dialect)
 
     def _run(self, query: str, **values: Value) -> Cursor:
         return self.connection.execute(self._sql[query], values)
@@ -114,8 +114,11 @@ class Tables:
         return row
 
     def _check_names(self) -> None:
-        """Compare the index of the names with the table, once for each connection: before "there is none" is believed."""
-        if self.connection in _NAMES_CHECKED:
+        """Compare the index of the names with the table, once for each connection: before "there is none" is believed.
+
+        A server's own checks of its indexes are its administrator's.
+        """
+        if "indexed_names" not in self._sql or self.connection in _NAMES_CHECKED:
             return
         there = [row_checksum(*row) for row in self._run("names")]
         listed: list[int] = []
@@ -331,7 +334,7 @@ class Tables:
         `seal` must follow.
         """
         active = record.id if record else None
-        summary = record.summary if record else None
+        summary = record.summary.replace("\0", "\ufffd") if record else None  # PostgreSQL has no such texts
         if active == row.active:
             self._run("put_summary", conversation=row.id, summary=summary)
         else:

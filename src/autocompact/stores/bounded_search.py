@@ -1,0 +1,220 @@
+"""Searching a database of passages within bounds: what is read grows with the query, not with what is stored.
+
+A database's own ranking looks at every match of every term: tens of milliseconds for a question with common words, and its
+figures would mix tenants. So the database is only asked where a term stands, rarest terms first, and the number of places
+that are read is bounded:
+
+- the rarest terms are read whole, as far as `BUDGET` goes;
+- the others only count in passages where a term that was read stands, too;
+- where all are common, the newest passages that hold all of them are looked at, else the newest that hold any.
+
+`autocompact.core.search` ranks what was read, the same for every database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from autocompact.core.search import (
+    KINDS,
+    Kind,
+    Passage,
+    Posting,
+    Query,
+    narrowed,
+    parse_query,
+    search,
+)
+from autocompact.errors import StoreCorrupt
+from autocompact.ports import Hit, Key
+from autocompact.stores.rows import place
+
+BUDGET = 1_500
+"""Places that are read for the rare terms together, and for each common one: about a millisecond each time. Reading
+ten times as many finds no more in an archive of 100,000 messages (``benchmarks/retrieval.py``)."""
+
+_COUNTED = (30, 250, BUDGET + 1)
+"""Bounds up to which the passages of a term are counted, one after the other, until `_ENOUGH` rare places are known."""
+
+_FEW = 20
+"""Terms that are counted at once: looking a term up costs as much as counting a thousand of its passages."""
+
+_ENOUGH = 250
+"""Places of rare terms after which more common terms are not counted any further."""
+
+MOST_COMMON = 2
+"""Common terms of a query that count, the first ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Where a term stands.
+
+    Attributes:
+        term: the one whose places are asked for.
+        beside: only in passages that hold one of these, too; none for all passages.
+        every: only in passages that hold each of these.
+        newest: those of the newest passages.
+        most: passages at most.
+    """
+
+    term: str
+    beside: Sequence[str] = ()
+    every: Sequence[str] = ()
+    newest: bool = False
+    most: int = BUDGET
+
+
+class Passages(Protocol):
+    """The passages of a namespace, or of one conversation of it, in a database."""
+
+    @property
+    def total(self) -> int:
+        """How many there are."""
+        ...
+
+    def count(self, terms: Sequence[str], *, most: int) -> Sequence[int]:
+        """How many passages hold each term, counted up to ``most``."""
+        ...
+
+    def places(self, asked: Asked) -> Mapping[int, Sequence[int]]:
+        """By the id of the passage, where in it the term stands."""
+        ...
+
+    def passages(self, ids: Iterable[int]) -> Mapping[int, Passage]:
+        """What the ids stand for."""
+        ...
+
+    def key(self, conversation: int) -> Key:
+        """The conversation with that id."""
+        ...
+
+
+def find(
+    held: Passages,
+    query: str,
+    *,
+    k: int,
+    admit: Callable[[Key, int], bool] | None,
+    kinds: Collection[Kind] | None,
+) -> tuple[Hit, ...]:
+    """The ``k`` likeliest messages, see `autocompact.ports.Index.search`.
+
+    Raises:
+        StoreCorrupt: what the index holds makes no sense.
+    """
+    try:
+        return _found(held, parse_query(query), k=k, admit=admit, kinds=kinds)
+    except (TypeError, ValueError, LookupError, ArithmeticError) as error:
+        raise StoreCorrupt(f"the search index cannot be read: {error!r}") from error
+
+
+def _found(
+    held: Passages,
+    query: Query,
+    *,
+    k: int,
+    admit: Callable[[Key, int], bool] | None,
+    kinds: Collection[Kind] | None,
+) -> tuple[Hit, ...]:
+    query, counts = narrowed(query, _counts(held, query.terms))
+    ranked = search(
+        query,
+        _postings(held, query.terms, counts=counts),
+        total=held.total,
+        look_up=held.passages,
+        log_of=lambda id: place(id)[0],
+        admit=None if admit is None else lambda log, seq: admit(held.key(log), seq),
+        kinds=kinds,
+    )
+    return tuple(
+        Hit(key=held.key(one.log), seq=one.seq, score=one.score, passages=one.passages, weights=one.weights)
+        for one in ranked[:k]
+    )
+
+
+def _counts(held: Passages, terms: Sequence[str]) -> list[int]:
+    """Passages that hold each term, counted no further than the choice of the rare ones needs.
+
+    A question of many words mostly has words that stand everywhere: counting each of them to `BUDGET` would cost more
+    than the search.
+    """
+    counts = dict.fromkeys(terms, 0)
+    pending = list(counts)
+    for most in _COUNTED if len(counts) > _FEW else _COUNTED[-1:]:
+        counts |= dict(zip(pending, held.count(pending, most=most), strict=True))
+        pending = [term for term in pending if counts[term] >= most]
+        if sum(counts.values()) - most * len(pending) >= _ENOUGH:
+            break
+    counts |= dict.fromkeys(pending, BUDGET + 1)
+    return [counts[term] for term in terms]
+
+
+def _postings(held: Passages, terms: Sequence[str], *, counts: Sequence[int]) -> list[Posting]:
+    rare = _rare(counts)
+    common = [index for index, count in enumerate(counts) if count and index not in rare][:MOST_COMMON]
+    found: dict[int, Posting] = {
+        index: Posting(places=held.places(Asked(term=terms[index])), found=counts[index]) for index in rare
+    }
+    if rare:
+        anchors = len({id for posting in found.values() for id in posting.places})
+        either = [terms[index] for index in rare]
+        for index in common:
+            places = held.places(Asked(term=terms[index], beside=either))
+            share = held.total * len(places) // anchors
+            found[index] = Posting(places=places, found=max(counts[index], share))
+    elif common:
+        found = _newest(held, {index: terms[index] for index in common})
+    return [found.get(index, Posting(places={}, found=count)) for index, count in enumerate(counts)]
+
+
+def _newest(held: Passages, terms: Mapping[int, str]) -> dict[int, Posting]:
+    """Places of terms that are all common: where all of them stand, else where any does."""
+    every, most = list(terms.values()), BUDGET // len(terms)
+    places = {
+        index: held.places(Asked(term=term, every=every, newest=True, most=most))
+        for index, term in terms.items()
+    }
+    if not any(places.values()):
+        places = {
+            index: held.places(Asked(term=term, newest=True, most=most)) for index, term in terms.items()
+        }
+    return {index: Posting(places=where, found=BUDGET) for index, where in places.items()}
+
+
+def _rare(counts: Sequence[int]) -> list[int]:
+    """Indices of the terms whose places are all read, rarest first."""
+    chosen: list[int] = []
+    left = BUDGET
+    for index in sorted(range(len(counts)), key=counts.__getitem__):
+        if 0 < counts[index] <= left:
+            chosen.append(index)
+            left -= counts[index]
+    return chosen
+
+
+def passage_row(id: int, passage: Passage) -> tuple[int, ...]:
+    """The columns of a passage."""
+    return (
+        id,
+        passage.seq,
+        passage.part,
+        passage.start,
+        passage.end - passage.start,
+        KINDS.index(passage.kind),
+        passage.length,
+    )
+
+
+def passage_of(row: tuple[int, ...]) -> Passage:
+    """The passage of a row.
+
+    Raises:
+        ValueError, IndexError: no passage has such columns.
+    """
+    _, seq, part, start, length, kind, terms = row
+    if min(seq, part, start, length, kind, terms) < 0:
+        raise ValueError(f"passage {row[0]} has a number below zero")
+    return Passage(seq=seq, part=part, start=start, end=start + length, kind=KINDS[kind], length=terms)

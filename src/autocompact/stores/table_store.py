@@ -1,0 +1,279 @@
+"""A store on tables: what every SQL database does alike. Each method is one transaction.
+
+How a transaction runs (in which thread, on which connection, with what lock) is the subclass's; what is asked and changed
+in it is written here once, so that the databases cannot differ in it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Generic, Self, TypeVar
+
+from autocompact.compaction.record import Compaction
+from autocompact.core.messages import Message
+from autocompact.errors import StoreError
+from autocompact.ports import Clock, ConversationInfo, Key, Lease, Snapshot
+from autocompact.stores.connection import Statements
+from autocompact.stores.encoding import encode_message
+from autocompact.stores.indexing import Indexer
+from autocompact.stores.leases import expiry, is_held
+from autocompact.stores.rows import LAST_SEQ
+from autocompact.stores.rules import check_commit, check_end, check_numbers, title_of, unknown_record
+from autocompact.stores.stamps import milliseconds
+from autocompact.stores.tables import Tables
+
+T = TypeVar("T")
+C = TypeVar("C", bound=Statements)
+
+
+class TableStore(ABC, Generic[C]):
+    """Implements `Store`, `Leases` and `Retention` but for `Retention.purge`.
+
+    Args:
+        clock: stamps, and when a lease expires.
+        indexer: keeps a search index up to date; None keeps none.
+        dialect: of the queries.
+    """
+
+    def __init__(self, *, clock: Clock, indexer: Indexer[C] | None, dialect: str) -> None:
+        self._clock = clock
+        self._indexer = indexer
+        self._dialect = dialect
+        self._owed: set[int] = set()  # leases that are done with and could not be given back
+
+    @abstractmethod
+    async def reading(self, work: Callable[[C], T]) -> T:
+        """What ``work`` finds in the database as it is now; for indexes and tools."""
+
+    @abstractmethod
+    async def _change(self, work: Callable[[C], T], *, name: str, key: Key) -> T:
+        """Do ``work`` in one transaction, in which nobody else changes the conversation ``key``.
+
+        Args:
+            work: with a connection in the transaction.
+            name: of the step, for tests.
+            key: the conversation.
+        """
+
+    @abstractmethod
+    async def aclose(self) -> None:
+        """See `Store.aclose`."""
+
+    async def __aenter__(self) -> Self:
+        await self.reading(_nothing)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    def _tables(self, connection: C) -> Tables:
+        return Tables(connection, dialect=self._dialect)
+
+    # The log
+
+    async def append(self, key: Key, messages: Sequence[Message], *, after: int) -> str | None:
+        """See `Store.append`."""
+        check_numbers(messages, after=after)
+        if after + len(messages) > LAST_SEQ:
+            raise StoreError(f"a conversation in this store holds at most {LAST_SEQ:,} messages")
+
+        def append(connection: C) -> str | None:
+            return self._append(connection, key, messages=messages, after=after)
+
+        return await self._change(append, name="append", key=key)
+
+    def _append(self, connection: C, key: Key, *, messages: Sequence[Message], after: int) -> str | None:
+        tables = self._tables(connection)
+        row = tables.find(key)
+        check_end(key, last_seq=row.last_seq if row else 0, after=after)
+        if not messages:
+            return row.active if row else None
+        now = self._clock.now()
+        row = row or tables.add(key, now=now)
+        edits = len(tables.edits(row)) if row.edits is None else row.edits
+        tables.extend(row, messages=messages, bodies=[encode_message(message) for message in messages])
+        last, indexed = after + len(messages), row.indexed_seq
+        if self._indexer is not None:
+            missed = indexed < after
+            new = tables.messages(row.id, from_seq=indexed + 1, through_seq=last) if missed else messages
+            self._indexer.index(connection, new, conversation=row.id)
+            indexed = last
+        title = row.title or title_of(messages)
+        edits += sum(message.replaces is not None for message in messages)
+        tables.extended(
+            replace(row, last_seq=last, indexed_seq=indexed, title=title, updated=now, edits=edits)
+        )
+        return row.active
+
+    async def load(self, key: Key, *, after: int = 0) -> Snapshot:
+        """See `Store.load`."""
+
+        def load(connection: C) -> Snapshot:
+            tables = self._tables(connection)
+            row = tables.find(key)
+            if row is None:
+                return Snapshot(key=key)
+            active = tables.active(row)
+            covered = max(after, active.through_seq if active else 0)
+            earlier, prompt = tables.earlier(row, active) if active else ((), ())
+            return Snapshot(
+                key=key,
+                active=active,
+                prepared=tables.prepared(row.id),
+                earlier=earlier,
+                prompt=prompt,
+                messages=tables.messages(row.id, from_seq=covered + 1, through_seq=row.last_seq),
+                last_seq=row.last_seq,
+                state=row.state,
+            )
+
+        return await self.reading(load)
+
+    async def read(
+        self, key: Key, *, from_seq: int = 1, through_seq: int | None = None
+    ) -> tuple[Message, ...]:
+        """See `Store.read`."""
+
+        def read(connection: C) -> tuple[Message, ...]:
+            tables = self._tables(connection)
+            row = tables.find(key)
+            if row is None:
+                return ()
+            last = row.last_seq if through_seq is None else min(through_seq, row.last_seq)
+            return tables.messages(row.id, from_seq=from_seq, through_seq=last)
+
+        return await self.reading(read)
+
+    # Compactions
+
+    async def commit(
+        self,
+        key: Key,
+        *,
+        records: Sequence[Compaction] = (),
+        active: str | None,
+        expected: str | None,
+        fence: int,
+        state: bytes | None = None,
+    ) -> None:
+        """See `Store.commit`."""
+
+        def commit(connection: C) -> None:
+            tables = self._tables(connection)
+            row, now = tables.find(key), self._clock.now()
+            newest, _ = tables.lease(key)
+            in_force = row.active if row else None
+            check_commit(key, in_force=in_force, expected=expected, newest=newest, fence=fence)
+            row = row or tables.add(key, now=now)
+            tables.put_records(row.id, records)
+            record = tables.record(row.id, active) if active is not None else None
+            if active is not None and record is None:
+                raise unknown_record(key, active)
+            tables.put_in_force(row, record, now=now)
+            if state is not None:
+                tables.put_state(row.id, state)
+            tables.seal(row.id)
+
+        await self._change(commit, name="commit", key=key)
+
+    async def compactions(self, key: Key) -> tuple[Compaction, ...]:
+        """See `Store.compactions`."""
+
+        def compactions(connection: C) -> tuple[Compaction, ...]:
+            tables = self._tables(connection)
+            row = tables.find(key)
+            return tables.records(row) if row else ()
+
+        return await self.reading(compactions)
+
+    async def conversations(
+        self, namespace: str, *, limit: int | None = None, after: ConversationInfo | None = None
+    ) -> tuple[ConversationInfo, ...]:
+        """See `Store.conversations`."""
+        return await self.reading(
+            lambda connection: self._tables(connection).conversations(namespace, limit=limit, after=after)
+        )
+
+    async def delete(self, key: Key) -> bool:
+        """See `Store.delete`."""
+        return await self._change(lambda connection: self._delete(connection, key), name="delete", key=key)
+
+    def _delete(self, connection: C, key: Key) -> bool:
+        tables = self._tables(connection)
+        tables.delete_lease(key)
+        row = tables.find(key, check=False)
+        if row is None:
+            return False
+        if self._indexer is not None:
+            self._indexer.delete(connection, conversation=row.id)
+        tables.delete(row.id)
+        tables.deleted()
+        return True
+
+    # Retention
+
+    async def namespaces(self) -> tuple[str, ...]:
+        """See `Retention.namespaces`."""
+        return await self.reading(lambda connection: self._tables(connection).namespaces())
+
+    async def idle(self, namespace: str, *, before: str) -> tuple[Key, ...]:
+        """See `Retention.idle`."""
+        now = milliseconds(self._clock)
+        return await self.reading(
+            lambda connection: self._tables(connection).idle(namespace, before=before, now=now)
+        )
+
+    async def expire(self, key: Key, *, before: str) -> bool:
+        """See `Retention.expire`."""
+
+        def expire(connection: C) -> bool:
+            now = milliseconds(self._clock)
+            is_idle = self._tables(connection).is_idle(key, before=before, now=now)
+            return is_idle and self._delete(connection, key)
+
+        return await self._change(expire, name="expire", key=key)
+
+    # Leases
+
+    async def acquire(self, key: Key, *, holder: str, seconds: float) -> Lease | None:
+        """See `Leases.acquire`."""
+        owed = tuple(self._owed)
+
+        def acquire(connection: C) -> Lease | None:
+            tables = self._tables(connection)
+            for fence in owed:
+                tables.end_lease(fence)
+            now = milliseconds(self._clock)
+            if is_held(tables.lease(key)[1], now=now):
+                return None
+            fence = tables.give_lease(key, holder=holder, expires=expiry(now, seconds=seconds))
+            return Lease(key=key, holder=holder, fence=fence)
+
+        lease = await self._change(acquire, name="acquire", key=key)
+        self._owed.difference_update(owed)
+        return lease
+
+    async def renew(self, lease: Lease, *, seconds: float) -> bool:
+        """See `Leases.renew`."""
+
+        def renew(connection: C) -> bool:
+            expires = expiry(milliseconds(self._clock), seconds=seconds)
+            return self._tables(connection).extend_lease(lease.fence, expires=expires)
+
+        return await self._change(renew, name="renew", key=lease.key)
+
+    async def release(self, lease: Lease) -> None:
+        """See `Leases.release`. One that could not be given back goes when the next one is asked for."""
+        self._owed.add(lease.fence)
+
+        def release(connection: C) -> None:
+            self._tables(connection).end_lease(lease.fence)
+
+        await self._change(release, name="release", key=lease.key)
+        self._owed.discard(lease.fence)
+
+
+def _nothing(_: Statements) -> None:
+    """What to do with a connection that only has to be opened."""
