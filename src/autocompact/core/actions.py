@@ -92,7 +92,7 @@ HEREDOC = re.compile(
 _SHELL_FILE = re.compile(
     r"(?:^|[\n;&|][ \t]*+)(?P<verb>(?:git )?(?:rm|mv)|cat|head|tail|less|nl|sed -i|sed -n|sed)\s"
     r"(?P<rest>[^\n;&|<>]*)"
-    r"|(?:\S\s+|\d)?(?P<to>>>?)\s?(?P<out>[\w~./-]*[\w-]\.\w{1,5})(?=\s|$)"
+    r"|(?:\S\s+|\d)?(?P<to>>>?)\s?(?P<out>[\w~./-]*[\w-]\.\w{1,5})(?=[\s;&|)]|$)"
 )
 _ARGUMENT = re.compile(r"(?<!\S)['\"]?([\w~./@+-]*[\w@+-]/?[\w.@+-]*)['\"]?(?!\S)")
 _LOOKS_LIKE_FILE = re.compile(r".*[\w-](?:\.[A-Za-z]\w{0,5}|/[\w.-]+)\Z|[A-Z]\w+file\Z")
