@@ -139,7 +139,7 @@ async def test_a_recorded_session_is_summarised_archived_and_its_tasks_are_noted
     text = (folder / "CONTEXT_ARCHIVE.md").read_text("utf-8")
     assert f"- Original: [fix-invoice-rounding.jsonl](<{CODING.as_uri()}>)" in text
     assert "- Model: claude-sonnet-4-5-20250929\n- Session: 2026-05-04 08:16 to" in text
-    assert "- Artifacts: 31 files: " in text
+    assert "- Artifacts: 35 files: " in text
     assert "- Outcome: done, 60 tests passed\n" in (folder / "DONE.md").read_text("utf-8")
     assert (
         "| [DONE.md](DONE.md) | the last tasks, in detail | 1 | 2026-05-04 |"
@@ -255,7 +255,7 @@ async def kept(database: Path, *, name: str = "invoices", clock: FakeClock | Non
 
 @pytest.mark.requirement("C1", "C9")
 async def test_a_conversation_of_ours_is_compacted_in_its_store(folder: Path, places: Places):
-    assert places.database is not None
+    assert isinstance(places.database, Path)
     await kept(places.database)
     recorded(places.claude_code / "-p" / "older.jsonl", cwd=folder.parent, at=1_000)
     planned = await closed(folder, None, places, dry_run=True)
@@ -277,7 +277,7 @@ async def test_a_name_that_is_no_session_is_told(folder: Path, places: Places):
         await closed(folder, None, places)
     with pytest.raises(InvalidInput, match="neither a file nor a conversation"):
         await closed(folder, "nothing", places)
-    assert places.database is not None
+    assert isinstance(places.database, Path)
     assert not places.database.exists()
     await kept(places.database, name="week-1")
     await kept(places.database, name="week-2")
