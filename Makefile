@@ -20,7 +20,7 @@ export UV_SYSTEM_CERTS := true
 export UV_PROJECT_ENVIRONMENT := .venv
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-long test-real test-adapters test-clients test-clients-newest browser check bench screenshots picture changelog wheel format docs site lint types layers clean
+.PHONY: help run test test-long test-real test-adapters test-clients test-clients-newest browser postgres check bench screenshots picture changelog wheel format docs site lint types layers clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 16
@@ -43,18 +43,26 @@ run: $(BASE)  ## Compact the example session, then show a chat on http://127.0.0
 	@trap : INT; AUTOCOMPACT_CHAT_DB=build/chat.db AUTOCOMPACT_CHAT_WORKSPACE=examples AUTOCOMPACT_GATEWAY_DB=:memory: \
 		$(BIN)/autocompact serve; code=$$?; test $$code -eq 130 || exit $$code
 
-test: $(SYNCED) browser  ## Run all tests; the pure packages must be covered branch by branch
+test: $(SYNCED) browser postgres  ## Run all tests; the pure packages must be covered branch by branch
 	$(BIN)/coverage erase
 	$(BIN)/pytest $(SHARED_OUT) $(PURE:%=tests/%) --cov --cov-report=
 	$(BIN)/coverage report --fail-under=100
 	$(BIN)/pytest $(SHARED_OUT) $(PURE:%=--ignore=tests/%)
 
-test-long: $(SYNCED) browser  ## Run all tests with 1,000 examples a property and hundreds of turns (an hour)
+test-long: $(SYNCED) browser postgres  ## Run all tests with 1,000 examples a property and hundreds of turns (an hour)
 	HYPOTHESIS_PROFILE=long $(BIN)/pytest -n 2 --dist worksteal
 
 browser:  ## Install Chromium, for the tests of the page, where it is missing (Debian, as root)
 	@command -v chromium >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } \
 		|| { echo 'the tests of the page need Chromium on the PATH: install it, then run this again' >&2; exit 1; }
+
+# The package would make a cluster and start it: the tests make their own.
+postgres:  ## Install PostgreSQL and PgBouncer, for the tests of the store on a server, where they are missing (Debian, as root)
+	@{ command -v initdb || ls -d /usr/lib/postgresql/*/bin; } >/dev/null 2>&1 && { command -v pgbouncer || ls /usr/sbin/pgbouncer; } >/dev/null 2>&1 \
+		|| { apt-get update -qq && mkdir -p /etc/postgresql-common && { grep -qs '^create_main_cluster' /etc/postgresql-common/createcluster.conf \
+		|| echo 'create_main_cluster = false' >>/etc/postgresql-common/createcluster.conf; } \
+		&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq -o Dpkg::Options::=--force-confold postgresql pgbouncer >/dev/null; } \
+		|| { echo 'the tests of the store on PostgreSQL need initdb and pgbouncer: install them, then run this again' >&2; exit 1; }
 
 test-real: $(SYNCED)  ## Run the gateway before a real model server; compiles llama.cpp the first time
 	$(BIN)/python tools/real_server.py

@@ -1,12 +1,16 @@
-"""How hard hypothesis looks, and Ctrl-C as a terminal has it."""
+"""How hard hypothesis looks, Ctrl-C as a terminal has it, and a PostgreSQL server for who asks for one."""
 
 from __future__ import annotations
 
 import signal
+from collections.abc import Generator
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.lengths import PROFILE
+from tests.stores.cluster import Cluster
 
 # No deadline and no "too slow": both measure the machine, not the code.
 _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
@@ -19,3 +23,24 @@ settings.load_profile(PROFILE)
 # Who runs the tests in the background ignores Ctrl-C, and each program that a test starts would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Generator[Cluster]:
+    """A PostgreSQL server of this process of tests."""
+    cluster = Cluster()
+    cluster.start()
+    yield cluster
+    cluster.remove()
+
+
+@pytest.fixture
+def database(cluster: Cluster) -> str:
+    """The URL of an empty database on it."""
+    return cluster.new_database()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a store is: a file that is yet to be made, or an empty database on the server."""
+    return str(tmp_path / "chats.db" if request.param == "sqlite" else request.getfixturevalue("database"))

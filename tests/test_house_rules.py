@@ -155,7 +155,9 @@ def test_a_conversation_shows_these_names_and_no_others() -> None:
 
 def test_each_extra_is_named_by_the_import_error_of_its_part() -> None:
     extras = tomllib.loads(read(Path("pyproject.toml")))["project"].get("optional-dependencies", {})
-    sources = [text for path in python_files("src") if "ImportError" in (text := read(path))]
+    sources = [
+        text for path in python_files("src") if re.search(r"(Import|ModuleNotFound)Error", text := read(path))
+    ]
     named = [
         name
         for text in sources

@@ -11,11 +11,16 @@ import sys
 import tempfile
 from collections.abc import Callable, Coroutine
 from pathlib import Path
+from typing import Any
 
 from autocompact.core.messages import text_message
 from autocompact.errors import Conflict, StoreError
 from autocompact.ports import Key
+from autocompact.stores.naming import store_place
+from autocompact.stores.opening import open_store
+from autocompact.stores.postgres import PostgresStore
 from autocompact.stores.sqlite import SqliteStore
+from autocompact.stores.table_store import TableStore
 from autocompact.testing.clock import FakeClock
 from autocompact.testing.records import KEY, compaction
 from autocompact.wire.request import parse_message
@@ -53,7 +58,12 @@ async def die_at(path: str, step: str) -> None:
         if reached == step:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    store = SqliteStore(path, clock=FakeClock(), failpoint=kill)
+    place = store_place(path)
+    store = (
+        SqliteStore(place, clock=FakeClock(), failpoint=kill)
+        if isinstance(place, Path)
+        else PostgresStore(place, clock=FakeClock(), failpoint=kill)
+    )
     await store.append(KEY, [text_message(n, "user", f"more {n}") for n in (5, 6)], after=4)
     lease = await store.acquire(KEY, holder="victim", seconds=60)
     assert lease is not None
@@ -71,14 +81,14 @@ async def die_at(path: str, step: str) -> None:
 
 async def compete(path: str, name: str) -> None:
     """For each line (number of the round, id in force): try to be the one who compacts and appends."""
-    async with SqliteStore(path, busy_seconds=30) as store:
+    async with open_store(store_place(path)) as store:
         while line := await asyncio.to_thread(hear):
             turn, _, expected = line.strip().partition(" ")
             if turn:
                 say(await _compete(store, name, turn=int(turn), expected=expected))
 
 
-async def _compete(store: SqliteStore, name: str, *, turn: int, expected: str) -> str:
+async def _compete(store: TableStore[Any], name: str, *, turn: int, expected: str) -> str:
     raw = b'{"role": "user",  "content": "%d by %s \\u00e9"}' % (turn, name.encode())
     message = parse_message(raw, seq=turn, dialect="openai_chat")
     try:

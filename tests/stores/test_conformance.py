@@ -13,6 +13,7 @@ from autocompact.errors import Conflict
 from autocompact.ports import Clock, Key
 from autocompact.stores.behind import WriteBehind
 from autocompact.stores.memory import MemoryStore
+from autocompact.stores.postgres import PostgresStore
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.testing.records import KEY, talk
 from autocompact.testing.stores import StoreConformance, StoreUnderTest
@@ -30,6 +31,17 @@ class TestSqliteStore(StoreConformance):
 
     async def make_store(self, clock: Clock) -> SqliteStore:
         return SqliteStore(self.folder / "chats.db", clock=clock)
+
+
+# Threads of the driver's pool draw their jitter from `random` at any time, also while Hypothesis draws.
+@pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies")
+class TestPostgresStore(StoreConformance):
+    @pytest.fixture(autouse=True)
+    def _in_a_database(self, database: str) -> None:
+        self.database = database
+
+    async def make_store(self, clock: Clock) -> PostgresStore:
+        return PostgresStore(self.database, clock=clock)
 
 
 class Patient(WriteBehind):

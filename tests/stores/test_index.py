@@ -1,4 +1,4 @@
-"""The search indexes: in memory and in SQLite they find the same."""
+"""The search indexes: in memory, in SQLite and on PostgreSQL they find the same."""
 
 from __future__ import annotations
 
@@ -15,11 +15,17 @@ from autocompact.ports import Hit, Index, Key, Store
 from autocompact.stores.bounded_search import BUDGET
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.memory_index import MemoryIndex
+from autocompact.stores.postgres import PostgresStore
+from autocompact.stores.postgres_index import PostgresIndex
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.stores.sqlite_index import SqliteIndex
 from autocompact.testing.messages import logs
 
-pytestmark = pytest.mark.anyio
+# Threads of the server's driver draw their jitter from `random` at any time, also while Hypothesis draws.
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies"),
+]
 
 KEY = Key(conversation="talk")
 OTHER = Key(conversation="other")
@@ -45,9 +51,27 @@ class _Sqlite:
         self.index: Index = SqliteIndex(store)
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-async def archive(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Archive]:
-    made: Archive = _Memory() if request.param == "memory" else _Sqlite(tmp_path / "chats.db")
+class _Postgres:
+    def __init__(self, database: str) -> None:
+        store = PostgresStore(database)
+        self.store: Store = store
+        self.index: Index = PostgresIndex(store)
+
+
+def _made(kind: str, request: pytest.FixtureRequest) -> Archive:
+    """A new archive; the server is started for who needs it."""
+    match kind:
+        case "memory":
+            return _Memory()
+        case "sqlite":
+            return _Sqlite(request.getfixturevalue("tmp_path") / "chats.db")
+        case _:
+            return _Postgres(request.getfixturevalue("database"))
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+async def archive(request: pytest.FixtureRequest) -> AsyncGenerator[Archive]:
+    made = _made(request.param, request)
     yield made
     await made.store.aclose()
 
@@ -198,29 +222,30 @@ _WORDS = st.lists(st.sampled_from("red blue green lake load_state run".split()),
 
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(log=st.lists(_WORDS, min_size=1, max_size=12), other=st.lists(_WORDS, max_size=6), query=_WORDS)
-async def test_both_indexes_find_the_same(
-    tmp_path: Path, log: list[str], other: list[str], query: str
+async def test_all_indexes_find_the_same(
+    tmp_path: Path, database: str, log: list[str], other: list[str], query: str
 ) -> None:
     found: list[tuple[Hit, ...]] = []
     path = tmp_path / "chats.db"
     path.unlink(missing_ok=True)
-    for archive in (_Memory(), _Sqlite(path)):
-        await archive.store.append(KEY, _log(*log), after=0)
-        await archive.store.append(OTHER, _log(*other), after=0)
+    for archive in (_Memory(), _Sqlite(path), _Postgres(database)):
+        for key, texts in ((KEY, log), (OTHER, other)):
+            await archive.store.delete(key)
+            await archive.store.append(key, _log(*texts), after=0)
         found.append(await archive.index.search("default", query, k=20))
         found.append(await archive.index.search("default", query, k=20, conversation="talk"))
         await archive.store.aclose()
-    assert found[0] == found[2]
-    assert found[1] == found[3]
+    assert found[0] == found[2] == found[4]
+    assert found[1] == found[3] == found[5]
 
 
-# What only the one in SQLite does: it reads a bounded number of places
+# What only those of databases do: they read a bounded number of places
 
 
-@pytest.fixture
-async def large(tmp_path: Path) -> AsyncGenerator[_Sqlite]:
+@pytest.fixture(params=["sqlite", "postgres"])
+async def large(request: pytest.FixtureRequest) -> AsyncGenerator[Archive]:
     """An archive in which "common" and "usual" stand everywhere, "seldom" and "frequent" in parts of it."""
-    archive = _Sqlite(tmp_path / "large.db")
+    archive = _made(request.param, request)
     log = [
         f"common usual {'seldom ' * (seq % 700 == 0)}{'frequent ' * (seq % 4 != 0)}{seq}"
         for seq in range(1, 2 * BUDGET + 1)
@@ -230,12 +255,12 @@ async def large(tmp_path: Path) -> AsyncGenerator[_Sqlite]:
     await archive.store.aclose()
 
 
-async def test_a_rare_word_is_found_however_common_the_others_are(large: _Sqlite) -> None:
+async def test_a_rare_word_is_found_however_common_the_others_are(large: Archive) -> None:
     found = await _found(large, "common usual seldom frequent", k=4)
     assert {int(name.split()[1]) % 700 for name in found} == {0}
 
 
-async def test_a_common_word_still_counts_where_a_rare_one_stands(large: _Sqlite) -> None:
+async def test_a_common_word_still_counts_where_a_rare_one_stands(large: Archive) -> None:
     await large.store.append(KEY, _log("seldom", after=2 * BUDGET), after=2 * BUDGET)
     hits = await large.index.search("default", "seldom frequent", k=10)
     alone = await large.index.search("default", "seldom", k=10)
@@ -245,14 +270,17 @@ async def test_a_common_word_still_counts_where_a_rare_one_stands(large: _Sqlite
     assert len(set(scores.values())) > 1
 
 
-async def test_where_all_words_are_common_the_newest_with_all_of_them_are_found(large: _Sqlite) -> None:
+async def test_where_all_words_are_common_the_newest_with_all_of_them_are_found(large: Archive) -> None:
     hits = await large.index.search("default", "common frequent", k=20)
     assert len(hits) == 20
     assert all(hit.seq % 4 and hit.seq > BUDGET for hit in hits)
 
 
-async def test_where_no_passage_holds_all_common_words_the_newest_with_any_are_found(tmp_path: Path) -> None:
-    archive = _Sqlite(tmp_path / "split.db")
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+async def test_where_no_passage_holds_all_common_words_the_newest_with_any_are_found(
+    kind: str, request: pytest.FixtureRequest
+) -> None:
+    archive = _made(kind, request)
     log = _log(*(["left side"] * (BUDGET + 9) + ["right side"] * (BUDGET + 9)))
     await archive.store.append(KEY, log, after=0)
     hits = await archive.index.search("default", "left right", k=50)

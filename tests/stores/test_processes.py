@@ -1,14 +1,14 @@
-"""Several processes on one file, and processes that are killed while they write to it."""
+"""Several processes on one store, and processes that are killed while they write to it."""
 
 from __future__ import annotations
 
 import signal
-from pathlib import Path
 
 import pytest
 
 from autocompact.core.messages import text_message
-from autocompact.stores.sqlite import SqliteStore
+from autocompact.stores.naming import store_place
+from autocompact.stores.opening import open_store
 from autocompact.testing.clock import FakeClock
 from autocompact.testing.records import KEY, compaction
 from tests.stores.child import OTHER
@@ -19,10 +19,9 @@ pytestmark = pytest.mark.anyio
 TURNS = 100
 
 
-async def test_two_processes_compact_one_conversation_and_exactly_one_wins_each_time(tmp_path: Path) -> None:
-    path = tmp_path / "chats.db"
+async def test_two_processes_compact_one_conversation_and_exactly_one_wins_each_time(place: str) -> None:
     names = ("ann", "bob")
-    rivals = [child("compete", path, name) for name in names]
+    rivals = [child("compete", place, name) for name in names]
     in_force, said, winners = "", list[str](), list[str]()
     for turn in range(1, TURNS + 1):
         for rival in rivals:
@@ -34,7 +33,7 @@ async def test_two_processes_compact_one_conversation_and_exactly_one_wins_each_
         said.append(f'{{"role": "user",  "content": "{turn} by {author} \\u00e9"}}')
         winners.append(in_force := f"{turn}-{winner}")
     assert [finish(rival) for rival in rivals] == [0, 0]
-    async with SqliteStore(path) as store:
+    async with open_store(store_place(place)) as store:
         assert [message.raw for message in await store.read(KEY)] == [text.encode() for text in said]
         records = await store.compactions(KEY)
         assert [record.id for record in records] == winners
@@ -60,21 +59,21 @@ STEPS = {
 
 
 @pytest.mark.parametrize("step, done", STEPS.items())
-async def test_a_killed_process_leaves_all_of_a_step_or_nothing(tmp_path: Path, step: str, done: int) -> None:
-    path, clock = tmp_path / "chats.db", FakeClock()
+async def test_a_killed_process_leaves_all_of_a_step_or_nothing(place: str, step: str, done: int) -> None:
+    clock = FakeClock()
     log = [text_message(seq, "user", f"words {seq}") for seq in range(1, 5)]
     first, prepared = compaction("c1", 2), compaction("p", 4, status="prepared")
-    async with SqliteStore(path, clock=clock) as store:
+    async with open_store(store_place(place), clock=clock) as store:
         await store.append(KEY, log, after=0)
         await store.append(OTHER, log, after=0)
         await store.commit(KEY, records=[first, prepared], active="c1", expected=None, fence=0)
 
-    victim = child("die_at", path, step)
+    victim = child("die_at", place, step)
     assert finish(victim) == -signal.SIGKILL
 
     log += [text_message(seq, "user", f"more {seq}") for seq in (5, 6)]
     second = compaction("c2", 5, parent="c1")
-    async with SqliteStore(path, clock=clock) as store:
+    async with open_store(store_place(place), clock=clock) as store:
         loaded = await store.load(KEY)
         assert await store.read(KEY) == tuple(log if done >= 1 else log[:4])
         assert loaded.active == (second if done >= 3 else first)

@@ -8,29 +8,25 @@ use: a second copy of the SQLite library in the same process breaks its locks.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Literal, Self, TypeVar
 
-from autocompact.errors import InvalidInput, StoreCorrupt
+from autocompact.errors import InvalidInput
 from autocompact.ports import Clock, Key, SystemClock
 from autocompact.stores.connection import Connection
 from autocompact.stores.indexing import SqliteIndexer
 from autocompact.stores.lanes import Lane
-from autocompact.stores.naming import check_file_name
+from autocompact.stores.naming import IN_MEMORY, check_file_name
 from autocompact.stores.sqlite_file import errors, open_reader, open_writer, rewrite, transaction
+from autocompact.stores.sqlite_index import SqliteIndex
 from autocompact.stores.sqlite_index import SqliteIndexer as SearchIndexer
 from autocompact.stores.table_store import TableStore
 from autocompact.stores.tables import Tables
 
 T = TypeVar("T")
-
-_INDEX_BATCH = 500
-
-IN_MEMORY = ":memory:"
-"""What SQLite calls a database without a file."""
 
 
 class SqliteStore(TableStore[Connection]):
@@ -77,6 +73,11 @@ class SqliteStore(TableStore[Connection]):
         self._writer = lane("autocompact-writer", connect=self._open)
         self._reader = lane("autocompact-reader", connect=connect)
 
+    @property
+    def index(self) -> SqliteIndex:
+        """See `TableStore.index`."""
+        return SqliteIndex(self)
+
     async def __aenter__(self) -> Self:
         await self._writer.run(_nothing)
         return self
@@ -89,24 +90,11 @@ class SqliteStore(TableStore[Connection]):
     def _open(self) -> Connection:
         connection = open_writer(self.path, busy_seconds=self._busy_seconds)
         try:
-            if self._search is not None:
-                self._catch_up(connection, self._search)
+            self._catch_up(connection, partial(transaction, connection, "IMMEDIATE"))
         except BaseException:
             connection.close()
             raise
         return connection
-
-    def _catch_up(self, connection: Connection, indexer: SqliteIndexer) -> None:
-        tables = Tables(connection)
-        for conversation, done, last in tables.to_index():
-            # A damaged conversation keeps nobody from the others: it is reported when it is read.
-            with suppress(StoreCorrupt):
-                for seq in range(done, last, _INDEX_BATCH):
-                    through = min(seq + _INDEX_BATCH, last)
-                    with transaction(connection, "IMMEDIATE"):
-                        messages = tables.messages(conversation, from_seq=seq + 1, through_seq=through)
-                        indexer.index(connection, messages, conversation=conversation)
-                        tables.indexed(conversation, seq=through)
 
     async def reading(self, work: Callable[[Connection], T]) -> T:
         """What ``work`` finds in the file as it is now, in the reader's thread; for indexes and tools."""

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, replace
 from typing import Generic, Self, TypeVar
 
 from autocompact.compaction.record import Compaction
 from autocompact.core.messages import Message
-from autocompact.errors import StoreError
-from autocompact.ports import Clock, ConversationInfo, Key, Lease, Snapshot
+from autocompact.errors import StoreCorrupt, StoreError
+from autocompact.ports import Clock, ConversationInfo, Index, Key, Lease, Snapshot
 from autocompact.stores.connection import Statements
 from autocompact.stores.encoding import encode_message
 from autocompact.stores.indexing import Indexer
@@ -22,14 +23,44 @@ from autocompact.stores.leases import expiry, is_held
 from autocompact.stores.rows import LAST_SEQ
 from autocompact.stores.rules import check_commit, check_end, check_numbers, title_of, unknown_record
 from autocompact.stores.stamps import milliseconds
-from autocompact.stores.tables import Tables
+from autocompact.stores.tables import Row, Tables, without_nul
 
 T = TypeVar("T")
 C = TypeVar("C", bound=Statements)
 
+_INDEX_BATCH = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Whole:
+    """All that a store keeps of a conversation.
+
+    Attributes:
+        row: its entry; the id means nothing elsewhere.
+        messages: all.
+        records: of all compactions, the oldest first.
+    """
+
+    row: Row
+    messages: tuple[Message, ...]
+    records: tuple[Compaction, ...]
+
+    def is_same(self, other: Whole) -> bool:
+        """Whether both say the same."""
+        return self._said == other._said
+
+    @property
+    def _said(self) -> object:
+        row = replace(
+            self.row,
+            title=without_nul(self.row.title),
+            compressed_context=without_nul(self.row.compressed_context),
+        )
+        return row.info, row.active, row.state, self.messages, self.records
+
 
 class TableStore(ABC, Generic[C]):
-    """Implements `Store`, `Leases` and `Retention` but for `Retention.purge`.
+    """Implements `Store`, `Leases` and `Retention`.
 
     Args:
         clock: stamps, and when a lease expires.
@@ -42,6 +73,11 @@ class TableStore(ABC, Generic[C]):
         self._indexer = indexer
         self._dialect = dialect
         self._owed: set[int] = set()  # leases that are done with and could not be given back
+
+    @property
+    @abstractmethod
+    def index(self) -> Index:
+        """Searches what the store's own indexer keeps; it finds nothing where another or none does."""
 
     @abstractmethod
     async def reading(self, work: Callable[[C], T]) -> T:
@@ -58,6 +94,10 @@ class TableStore(ABC, Generic[C]):
         """
 
     @abstractmethod
+    async def purge(self) -> None:
+        """See `Retention.purge`."""
+
+    @abstractmethod
     async def aclose(self) -> None:
         """See `Store.aclose`."""
 
@@ -70,6 +110,26 @@ class TableStore(ABC, Generic[C]):
 
     def _tables(self, connection: C) -> Tables:
         return Tables(connection, dialect=self._dialect)
+
+    def _catch_up(self, connection: C, begin: Callable[[], AbstractContextManager[object]]) -> None:
+        """Index what was appended without an index.
+
+        Args:
+            connection: on which it is done.
+            begin: a transaction on it.
+        """
+        if self._indexer is None:
+            return
+        tables = self._tables(connection)
+        for conversation, done, last in tables.to_index():
+            # A damaged conversation keeps nobody from the others: it is reported when it is read.
+            with suppress(StoreCorrupt):
+                for seq in range(done, last, _INDEX_BATCH):
+                    through = min(seq + _INDEX_BATCH, last)
+                    with begin():
+                        messages = tables.messages(conversation, from_seq=seq + 1, through_seq=through)
+                        self._indexer.index(connection, messages, conversation=conversation)
+                        tables.indexed(conversation, seq=through)
 
     # The log
 
@@ -211,6 +271,41 @@ class TableStore(ABC, Generic[C]):
         tables.delete(row.id)
         tables.deleted()
         return True
+
+    # Moving to another store
+
+    async def whole(self, key: Key) -> Whole | None:
+        """All that is kept of a conversation; None if there is none."""
+
+        def read(connection: C) -> Whole | None:
+            tables = self._tables(connection)
+            row = tables.find(key)
+            if row is None:
+                return None
+            messages = tables.messages(row.id, through_seq=row.last_seq)
+            return Whole(row=row, messages=messages, records=tables.records(row))
+
+        return await self.reading(read)
+
+    async def put_whole(self, whole: Whole) -> bool:
+        """Add a conversation as another store kept it; False, and nothing is changed, if there is one of its name."""
+        key, messages = whole.row.info.key, whole.messages
+
+        def put(connection: C) -> bool:
+            tables = self._tables(connection)
+            if tables.find(key) is not None:
+                return False
+            row = tables.add(key, now=whole.row.created)
+            tables.extend(row, messages=messages, bodies=map(encode_message, messages))
+            if self._indexer is not None:
+                self._indexer.index(connection, messages, conversation=row.id)
+            tables.put_records(row.id, whole.records)
+            indexed = 0 if self._indexer is None else whole.row.last_seq
+            tables.put_row(row.id, replace(whole.row, indexed_seq=indexed))
+            tables.seal(row.id)
+            return True
+
+        return await self._change(put, name="put", key=key)
 
     # Retention
 

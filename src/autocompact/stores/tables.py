@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakSet
 
 from autocompact.compaction.record import Compaction
@@ -18,6 +18,8 @@ from autocompact.stores.leases import latest_expiry
 from autocompact.stores.queries import queries
 from autocompact.stores.rows import place, row_id, row_range
 from autocompact.stores.rules import prompt_seqs
+
+T = TypeVar("T", str, str | None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +144,22 @@ class Tables:
         """Give the row the checksum of what it says now: only after it was checked, in the same transaction."""
         columns = self._run("unsealed", conversation=conversation).get
         self._run("seal", conversation=conversation, checksum=row_checksum(*columns))
+
+    def put_row(self, conversation: int, row: Row) -> None:
+        """Make the row say what another one says, but for its id and how many records it has; `seal` must follow."""
+        self._run(
+            "put_row",
+            conversation=conversation,
+            last_seq=row.last_seq,
+            title=without_nul(row.title),
+            updated=row.updated,
+            active=row.active,
+            compressed_context=without_nul(row.compressed_context),
+            compressed_at=row.compressed_at,
+            state=row.state,
+            indexed_seq=row.indexed_seq,
+            edits=row.edits,
+        )
 
     def conversations(
         self, namespace: str, *, limit: int | None, after: ConversationInfo | None
@@ -334,7 +352,7 @@ class Tables:
         `seal` must follow.
         """
         active = record.id if record else None
-        summary = record.summary.replace("\0", "\ufffd") if record else None  # PostgreSQL has no such texts
+        summary = without_nul(record.summary) if record else None
         if active == row.active:
             self._run("put_summary", conversation=row.id, summary=summary)
         else:
@@ -385,6 +403,11 @@ class Tables:
 
 def _row(columns: tuple[Any, ...]) -> Row:
     return Row(**dict(zip(_COLUMNS, columns, strict=False)))
+
+
+def without_nul(text: T) -> T:
+    """PostgreSQL's texts have no character 0."""
+    return text.replace("\0", "\ufffd") if isinstance(text, str) else text
 
 
 def _message_row(id: int, message: Message, *, body: bytes) -> tuple[Value, ...]:

@@ -137,3 +137,9 @@ SELECT deleted FROM deletions WHERE deleted > purged;
 
 -- name: purged
 UPDATE deletions SET purged = max(purged, :deleted);
+
+-- name: put_row
+UPDATE conversations
+SET last_seq = :last_seq, title = :title, updated = :updated, active = :active, compressed_context = :compressed_context,
+    compressed_at = :compressed_at, state = :state, indexed_seq = :indexed_seq, edits = :edits
+WHERE id = :conversation;

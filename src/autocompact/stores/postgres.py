@@ -1,0 +1,167 @@
+"""The store on a PostgreSQL server, for many machines: any number of gateways and chat servers share it.
+
+Who changes a conversation holds its lock (an advisory one, which ends with the transaction and is there before the
+conversation is), so that appends, commits and leases of one conversation come one after the other, and those of others do
+not wait. Who reads sees one state of the database. A method is one transaction, on the server's disk before it returns.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from hashlib import blake2b
+from typing import Literal, TypeVar
+
+from autocompact.ports import Clock, Key, SystemClock
+from autocompact.stores.indexing import Indexer
+from autocompact.stores.naming import ServerUrl
+from autocompact.stores.postgres_index import PostgresIndex, PostgresIndexer
+from autocompact.stores.postgres_server import DIALECT, PostgresConnection, Server, begin
+from autocompact.stores.queries import queries
+from autocompact.stores.table_store import TableStore
+
+T = TypeVar("T")
+
+CONNECTIONS = 8
+"""Connections of one store at most: as many things are done at once."""
+
+_TABLES = ("conversations", "messages", "compactions", "passages", "leases")
+
+
+class PostgresStore(TableStore[PostgresConnection]):
+    """Implements `Store`, `Leases` and `Retention`. Nothing is opened before the first use.
+
+    Args:
+        url: ``postgresql://user:password@host:port/database``; the tables are made in its schema ``autocompact``.
+        clock: stamps, and when a lease expires. The machines' clocks have to agree to within seconds.
+        indexer: keeps a search index up to date: "search" is `autocompact.stores.postgres_index`, None keeps none.
+        connections: to the server at most.
+        busy_seconds: how long to wait for a connection, and for who changes the same conversation.
+        failpoint: called with the name of each step of a writing method ("append:begun", "append:written",
+            "append:committed"), so that a test can end the process there.
+
+    Raises:
+        InvalidInput: the URL is none of a PostgreSQL server.
+        ModuleNotFoundError: the driver is not installed; the message says how to.
+    """
+
+    def __init__(
+        self,
+        url: str | ServerUrl,
+        *,
+        clock: Clock | None = None,
+        indexer: Indexer[PostgresConnection] | Literal["search"] | None = "search",
+        connections: int = CONNECTIONS,
+        busy_seconds: float = 5.0,
+        failpoint: Callable[[str], object] = str,
+    ) -> None:
+        search = PostgresIndexer() if indexer == "search" else indexer
+        super().__init__(clock=clock or SystemClock(), indexer=search, dialect=DIALECT)
+        place = url if isinstance(url, ServerUrl) else ServerUrl(url)
+        self._server = Server(place, connections=connections, patience=busy_seconds)
+        self._failpoint = failpoint
+        self._patience = f"{round(busy_seconds * 1000)}ms"
+        self._threads = ThreadPoolExecutor(connections, thread_name_prefix="autocompact-postgres")
+        self._opening = threading.Lock()
+        self._is_open = False
+
+    @property
+    def url(self) -> ServerUrl:
+        """The database."""
+        return self._server.url
+
+    @property
+    def index(self) -> PostgresIndex:
+        """See `TableStore.index`."""
+        return PostgresIndex(self)
+
+    async def aclose(self) -> None:
+        """See `Store.aclose`."""
+        await asyncio.get_running_loop().run_in_executor(None, self._server.close)
+        self._threads.shutdown(wait=False)
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        def run() -> T:
+            self._open()
+            return work()
+
+        return await asyncio.get_running_loop().run_in_executor(self._threads, run)
+
+    def _open(self) -> None:
+        with self._opening:
+            if not self._is_open:
+                self._server.open()
+                with self._server.connection() as connection:
+                    self._catch_up(connection, partial(begin, connection))
+                self._is_open = True
+
+    async def reading(self, work: Callable[[PostgresConnection], T]) -> T:
+        """What ``work`` finds in the database as it is now; for indexes and tools."""
+
+        def read() -> T:
+            with self._server.transaction(reads=True) as connection:
+                return work(connection)
+
+        return await self._run(read)
+
+    async def _change(self, work: Callable[[PostgresConnection], T], *, name: str, key: Key) -> T:
+        def change() -> T:
+            with self._server.transaction() as connection:
+                connection.execute(
+                    queries(DIALECT)["lock"], {"patience": self._patience, "key": _lock_of(key)}
+                )
+                self._failpoint(f"{name}:begun")
+                result = work(connection)
+                self._failpoint(f"{name}:written")
+            self._failpoint(f"{name}:committed")
+            return result
+
+        return await self._run(change)
+
+    async def purge(self) -> None:
+        """See `Retention.purge`: the space of what was deleted is given free for what comes.
+
+        PostgreSQL writes over it in time; only ``VACUUM FULL``, for which all others have to wait, writes the tables anew.
+        """
+
+        def vacuum() -> None:
+            with self._server.connection() as connection:
+                tables = self._tables(connection)
+                if (deleted := tables.unpurged()) is not None:
+                    for table in _TABLES:
+                        connection.execute(f"VACUUM autocompact.{table}")
+                    tables.purged(deleted)
+
+        await self._run(vacuum)
+
+
+def shared_secret(url: ServerUrl, *, name: str, made: bytes) -> bytes:
+    """Random bytes that all programs on one database share.
+
+    Args:
+        url: of the database.
+        name: of the secret.
+        made: kept as the secret if there is none of that name.
+
+    Raises:
+        StoreUnavailable: the server cannot be reached, or refuses.
+        StoreTooNew: a newer program made the tables.
+    """
+    server = Server(url, connections=1, patience=5.0)
+    server.open()
+    try:
+        with server.transaction() as connection:
+            connection.execute(queries(DIALECT)["add_secret"], {"name": name, "value": made})
+            found: bytes = connection.execute(queries(DIALECT)["secret"], {"name": name}).get
+            return found
+    finally:
+        server.close()
+
+
+def _lock_of(key: Key) -> int:
+    """The number of the advisory lock of a conversation; that two have the same costs a wait."""
+    name = f"{key.namespace}\0{key.conversation}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(name, digest_size=8).digest(), "big", signed=True)

@@ -1,0 +1,212 @@
+"""A PostgreSQL server: connections as `Statements`, tables brought up to date, and its errors as ours.
+
+No statement relies on a session: names are qualified, nothing is prepared, and locks end with their transaction. So a pooler
+that gives connections out by the transaction (PgBouncer) may stand between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, LiteralString, cast
+
+from autocompact.errors import InvalidInput, StoreError, StoreTooNew, StoreUnavailable
+from autocompact.extras import install_command
+from autocompact.stores.connection import Bindings
+from autocompact.stores.naming import ServerUrl
+from autocompact.stores.queries import migrations
+
+try:
+    import psycopg
+    from psycopg import errors as refused
+    from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        f"a conversation store on a PostgreSQL server needs an extra: {install_command('postgres')}"
+    ) from error
+
+DIALECT = "postgres"
+
+_HOW: dict[str, Any] = {
+    "autocommit": True,
+    "prepare_threshold": None,
+    "application_name": "autocompact",
+    "connect_timeout": 10,
+}
+
+_MIGRATING = 0x41435054
+"""The advisory lock under which tables are made and changed."""
+
+
+class Rows:
+    """What a statement gave, see `autocompact.stores.connection.Cursor`."""
+
+    def __init__(self, rows: list[tuple[Any, ...]]) -> None:
+        self._rows = rows
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return iter(self._rows)
+
+    @property
+    def get(self) -> Any:
+        """The first row: its value if it has one column; None if there is no row."""
+        if not self._rows:
+            return None
+        return self._rows[0][0] if len(self._rows[0]) == 1 else self._rows[0]
+
+
+class PostgresConnection:
+    """A connection of the driver as `autocompact.stores.connection.Statements`."""
+
+    def __init__(self, connection: psycopg.Connection[tuple[Any, ...]]) -> None:
+        self._connection = connection
+
+    def transaction(self) -> AbstractContextManager[object]:
+        """A transaction; all or nothing."""
+        return self._connection.transaction()
+
+    def execute(
+        self, statements: str, bindings: Sequence[object] | Mapping[str, object] | None = None, /
+    ) -> Rows:
+        """See `Statements.execute`; all rows come at once."""
+        # The statements come from our own files; psycopg wants to see that they are literals.
+        cursor = self._connection.execute(cast("LiteralString", statements), bindings)
+        return Rows(cursor.fetchall() if cursor.description is not None else [])
+
+    def executemany(self, statements: str, sequenceofbindings: Iterable[Bindings], /) -> Rows:
+        """Run one statement for all bindings: it is written for the columns as arrays."""
+        columns = [list(column) for column in zip(*sequenceofbindings, strict=True)]
+        return self.execute(statements, columns) if columns else Rows([])
+
+
+class Server:
+    """The connections to one database, opened when they are first needed.
+
+    Args:
+        url: of the database.
+        connections: at most.
+        patience: seconds to wait for a connection, and for who changes the same conversation.
+    """
+
+    def __init__(self, url: ServerUrl, *, connections: int, patience: float) -> None:
+        self.url = url
+        self._patience = patience
+        self._pool = ConnectionPool(
+            url.url,
+            kwargs=_HOW,
+            min_size=1,
+            max_size=connections,
+            timeout=patience,
+            reconnect_timeout=patience,
+            open=False,
+            check=ConnectionPool.check_connection,
+            name="autocompact",
+        )
+
+    def open(self) -> None:
+        """Make the tables, or bring them up to date.
+
+        Raises as `connection` does; the first connection is made without the pool, which would try again and not say why.
+        """
+        with self._errors(), psycopg.connect(self.url.url, **_HOW) as connection:
+            _migrate(PostgresConnection(connection), name=str(self.url))
+        self._pool.open()
+
+    def close(self) -> None:
+        """End the connections."""
+        self._pool.close()
+
+    @contextmanager
+    def connection(self) -> Generator[PostgresConnection]:
+        """One connection, in no transaction.
+
+        Raises:
+            StoreUnavailable: the server cannot be reached, or does not take what is asked now.
+            StoreError: it refuses.
+            InvalidInput: a text that PostgreSQL cannot hold.
+        """
+        with self._errors(), self._pool.connection() as connection:
+            yield PostgresConnection(connection)
+
+    @contextmanager
+    def transaction(self, *, reads: bool = False) -> Generator[PostgresConnection]:
+        """One connection in a transaction; ``reads``: one that sees one state of the database, and changes nothing."""
+        with self.connection() as connection, begin(connection, reads=reads):
+            yield connection
+
+    @contextmanager
+    def _errors(self) -> Generator[None]:
+        try:
+            yield
+        except PoolClosed as error:
+            raise StoreUnavailable("the store was closed: open it again") from error
+        except PoolTimeout as error:
+            raise StoreUnavailable(
+                f"{self.url} gave no connection in {self._patience:g} s: is the server there, and does it take so many?"
+            ) from error
+        except psycopg.Error as error:
+            raise self._of_driver(error) from error
+        except UnicodeEncodeError as error:
+            raise InvalidInput(f"a name holds half a surrogate pair: {error.object!r}") from error
+
+    def _of_driver(self, error: psycopg.Error) -> Exception:
+        said = self.url.hidden(" ".join(str(error).split()))
+        match error:
+            case psycopg.DataError():
+                return InvalidInput(f"PostgreSQL cannot hold a text: {said}")
+            case refused.LockNotAvailable() | refused.DeadlockDetected() | refused.SerializationFailure():
+                return StoreUnavailable(
+                    f"{self.url}: the conversation is being changed by another program: try again ({said})"
+                )
+            case refused.InsufficientPrivilege():
+                return StoreUnavailable(
+                    f"{self.url}: the user may not do that; its owner runs `autocompact migrate --db URL` once ({said})"
+                )
+            case psycopg.OperationalError():
+                return StoreUnavailable(f"{self.url} does not answer: {said}")
+            case _:
+                return StoreError(f"{self.url}: {said}")
+
+
+@contextmanager
+def begin(connection: PostgresConnection, *, reads: bool = False) -> Generator[None]:
+    """All or nothing; ``reads`` as in `Server.transaction`."""
+    with connection.transaction():
+        if reads:
+            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        yield
+
+
+def _migrate(connection: PostgresConnection, *, name: str) -> None:
+    """Run the migrations that the database has not run.
+
+    Raises:
+        StoreTooNew: a newer program made the tables.
+    """
+    scripts = migrations(DIALECT)
+    if _version(connection, name=name) == len(scripts):
+        return
+    with begin(connection):
+        connection.execute(f"SELECT pg_advisory_xact_lock({_MIGRATING})")
+        version = _version(connection, name=name)
+        if version == 0:
+            connection.execute("CREATE SCHEMA IF NOT EXISTS autocompact")
+            connection.execute("CREATE TABLE autocompact.version (version BIGINT NOT NULL)")
+            connection.execute("INSERT INTO autocompact.version (version) VALUES (0)")
+        for script in scripts[version:]:
+            connection.execute(script)
+        connection.execute("UPDATE autocompact.version SET version = %s", (len(scripts),))
+
+
+def _version(connection: PostgresConnection, *, name: str) -> int:
+    """How many migrations were run."""
+    # Asked as a table: `to_regclass` may answer from the connection's cache, from before it waited for the lock.
+    there = "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = 'autocompact' AND tablename = 'version'"
+    if connection.execute(there).get is None:
+        return 0
+    version: int = connection.execute("SELECT version FROM autocompact.version").get
+    if version > (known := len(migrations(DIALECT))):
+        raise StoreTooNew(
+            f"{name} has schema version {version}, this autocompact knows {known}: update autocompact"
+        )
+    return version

@@ -1,0 +1,52 @@
+-- name: namespace_of
+SELECT namespace FROM autocompact.conversations WHERE id = %(conversation)s;
+
+-- name: name_of
+SELECT name FROM autocompact.conversations WHERE id = %(conversation)s;
+
+-- name: conversation
+SELECT id FROM autocompact.conversations WHERE namespace = %(namespace)s AND name = %(name)s;
+
+-- name: space
+SELECT id FROM autocompact.search_namespaces WHERE name = %(name)s;
+
+-- name: add_space
+INSERT INTO autocompact.search_namespaces (name) VALUES (%(name)s) ON CONFLICT (name) DO NOTHING;
+
+-- name: passages_of
+SELECT coalesce(sum(passages), 0)::bigint FROM autocompact.conversations WHERE namespace = %(name)s;
+
+-- name: count_passages
+UPDATE autocompact.conversations SET passages = passages + %(more)s WHERE id = %(conversation)s;
+
+-- name: last_passage
+SELECT coalesce(max(id), %(first)s) FROM autocompact.passages WHERE id BETWEEN %(first)s AND %(last)s;
+
+-- name: add_passage
+INSERT INTO autocompact.passages (id, seq, part, start, length, kind, terms, words)
+SELECT id, seq, part, start, length, kind, terms, string_to_array(words, ' ') FROM unnest(
+    %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[]
+) AS new (id, seq, part, start, length, kind, terms, words);
+
+-- name: delete_passages
+DELETE FROM autocompact.passages WHERE id BETWEEN %(first)s AND %(last)s;
+
+-- name: passages
+SELECT id, seq, part, start, length, kind, terms FROM autocompact.passages WHERE id = ANY(%(ids)s::bigint[]);
+
+-- name: count_places
+SELECT (
+    SELECT count(*) FROM (
+        SELECT 1 FROM autocompact.passages
+        WHERE words @> ARRAY[asked.term] AND id BETWEEN %(first)s AND %(last)s LIMIT %(most)s
+    ) AS held
+) FROM unnest(%(terms)s::text[]) WITH ORDINALITY AS asked (term, number) ORDER BY number;
+
+-- name: places
+SELECT id, array_positions(words, %(term)s) FROM autocompact.passages
+WHERE words @> %(every)s::text[] AND (%(beside)s::text[] = '{}' OR words && %(beside)s::text[])
+AND id BETWEEN %(first)s AND %(last)s LIMIT %(most)s;
+
+-- name: newest_places
+SELECT id, array_positions(words, %(term)s) FROM autocompact.passages
+WHERE words @> %(every)s::text[] AND id BETWEEN %(first)s AND %(last)s ORDER BY id DESC LIMIT %(most)s;

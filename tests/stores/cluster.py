@@ -1,0 +1,192 @@
+"""A PostgreSQL server of the tests' own: its data in a folder of its own, reached through a socket there, nothing on the network.
+
+PostgreSQL refuses to run as root: then it runs as the user ``postgres`` that Debian's package makes.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from itertools import count
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+PORT = 5432
+"""Only part of the socket's name."""
+
+USER = "tester"
+
+_SETTINGS = {
+    "listen_addresses": "",
+    "fsync": "off",  # no test survives a crash of the machine
+    "shared_buffers": "32MB",
+    "max_connections": "60",
+    "autovacuum": "off",
+    "log_min_messages": "fatal",
+}
+
+
+def programs() -> Path:
+    """The folder of ``initdb`` and ``postgres``.
+
+    Raises:
+        FileNotFoundError: PostgreSQL is not installed; `make postgres` installs it.
+    """
+    if found := shutil.which("initdb"):
+        return Path(found).resolve().parent
+    for folder in sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: -int(path.parent.name)):
+        if (folder / "initdb").exists():
+            return folder
+    raise FileNotFoundError(
+        "the tests of the store on PostgreSQL need its server: `make postgres` installs it"
+    )
+
+
+def as_its_user() -> list[str]:
+    """What a command begins with that may not run as root."""
+    return ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.geteuid() == 0 else []
+
+
+class Cluster:
+    """A server. Made once for the tests of a process; each test gets a database of its own."""
+
+    def __init__(self) -> None:
+        # A socket's path may have 107 bytes: not pytest's folder.
+        self.folder = Path(tempfile.mkdtemp(prefix="autocompact-pg-"))
+        self._programs = programs()
+        self._server: subprocess.Popen[bytes] | None = None
+        self._numbers = count(1)
+        if os.geteuid() == 0:
+            shutil.chown(self.folder, "postgres", "postgres")
+        initdb = ["--username", USER, "--auth", "trust", "--encoding", "UTF8", "--locale", "C", "--no-sync"]
+        self._run("initdb", *initdb, "--pgdata", str(self._data))
+
+    @property
+    def _data(self) -> Path:
+        return self.folder / "data"
+
+    def _as_its_user(self, program: str, arguments: Sequence[str]) -> list[str]:
+        return [*as_its_user(), str(self._programs / program), *arguments]
+
+    def _run(self, program: str, *arguments: str) -> str:
+        done = subprocess.run(
+            self._as_its_user(program, arguments),
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def start(self, **settings: str) -> None:
+        """Run the server, and come back when it answers; ``settings`` go before those of tests."""
+        options = [f"-c{name}={value}" for name, value in {**_SETTINGS, **settings}.items()]
+        self._server = subprocess.Popen(
+            self._as_its_user("postgres", ["-D", str(self._data), "-k", str(self.folder), *options]),
+            cwd=self.folder,
+            stderr=subprocess.PIPE,
+        )
+        waiting = ["--host", str(self.folder), "--username", USER, "--quiet"]
+        while subprocess.run(
+            self._as_its_user("pg_isready", waiting), cwd=self.folder, check=False
+        ).returncode:
+            if self._server.poll() is not None:
+                raise AssertionError(self._server.communicate()[1].decode())
+
+    def kill(self) -> None:
+        """End it as a crash does: the server and all that serve a connection, at once."""
+        self._stop(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """End it in order."""
+        self._stop(signal.SIGINT)
+
+    def _stop(self, by: signal.Signals) -> None:
+        assert self._server is not None
+        if by is signal.SIGKILL:
+            serving = f"/proc/{self._server.pid}/task/{self._server.pid}/children"
+            for process in (self._server.pid, *map(int, Path(serving).read_text(encoding="ascii").split())):
+                os.kill(process, by)
+        else:
+            self._server.send_signal(by)
+        self._server.communicate()
+        self._server = None
+
+    def new_database(self) -> str:
+        """The URL of an empty one."""
+        name = f"d{next(self._numbers)}"
+        self.sql(f"CREATE DATABASE {name}")
+        return self.url(name)
+
+    def url(self, database: str, *, user: str = USER, password: str = "") -> str:
+        """Of a database on this server."""
+        who = f"{user}:{quote(password)}" if password else user
+        return f"postgresql://{who}@/{database}?host={quote(str(self.folder))}&port={PORT}"
+
+    def sql(self, statements: str, *, database: str = "postgres") -> str:
+        """What ``psql`` prints for statements, values alone.
+
+        Args:
+            statements: one or several.
+            database: its name or URL.
+        """
+        name = urlsplit(database).path.strip("/")
+        where = ["--host", str(self.folder), "--username", USER, "--dbname", name]
+        return self._run("psql", "-qAtX", "-v", "ON_ERROR_STOP=1", *where, "-c", statements).strip()
+
+    def remove(self) -> None:
+        """End it, if it runs, and remove its folder."""
+        if self._server is not None:
+            self.stop()
+        shutil.rmtree(self.folder)
+
+
+class Pooler:
+    """PgBouncer before a cluster: it gives connections out by the transaction, fewer than clients have."""
+
+    def __init__(self, cluster: Cluster, *, connections: int) -> None:
+        self._cluster = cluster
+        configured = cluster.folder / "pgbouncer.ini"
+        configured.write_text(
+            f"""[databases]
+* = host={cluster.folder} port={PORT} user={USER}
+[pgbouncer]
+listen_addr =
+listen_port = {PORT + 1}
+unix_socket_dir = {cluster.folder}
+auth_type = any
+pool_mode = transaction
+default_pool_size = {connections}
+logfile = {cluster.folder / "pgbouncer.log"}
+""",
+            encoding="utf-8",
+        )
+        self._process = subprocess.Popen(
+            [
+                *as_its_user(),
+                str(shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")),
+                "-q",
+                str(configured),
+            ],
+            cwd=cluster.folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        while not (cluster.folder / f".s.PGSQL.{PORT + 1}").exists():
+            assert self._process.poll() is None, (cluster.folder / "pgbouncer.log").read_text(
+                encoding="utf-8"
+            )
+
+    def url(self, database: str) -> str:
+        """As `Cluster.new_database` gave it, by way of the pooler."""
+        return database.replace(f"port={PORT}", f"port={PORT + 1}")
+
+    def stop(self) -> None:
+        """End it."""
+        self._process.send_signal(signal.SIGTERM)
+        self._process.wait()

@@ -1,0 +1,187 @@
+"""What only a store on a server can meet: the server dies, is not there, refuses, or stands behind a pooler."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from autocompact.core.messages import Message, text_message
+from autocompact.errors import InvalidInput, StoreError, StoreTooNew, StoreUnavailable
+from autocompact.ports import Key
+from autocompact.stores.postgres import PostgresStore
+from autocompact.stores.postgres_index import PostgresIndex
+from autocompact.testing.records import KEY, compaction
+from tests.stores.cluster import Cluster, Pooler
+
+pytestmark = [pytest.mark.anyio, pytest.mark.requirement("E9")]
+
+
+def _log(count: int, *, after: int = 0) -> list[Message]:
+    return [text_message(seq, "user", f"words {seq}") for seq in range(after + 1, after + count + 1)]
+
+
+async def test_what_was_acknowledged_is_there_after_the_server_was_killed(
+    cluster: Cluster, database: str
+) -> None:
+    async with PostgresStore(database, busy_seconds=0.5) as store:
+        await store.append(KEY, _log(4), after=0)
+        cluster.kill()
+        try:
+            with pytest.raises(StoreUnavailable, match="postgresql://tester@/"):
+                await store.append(KEY, _log(2, after=4), after=4)
+            with pytest.raises(StoreUnavailable):
+                await store.read(KEY)
+        finally:
+            cluster.start()
+        assert await store.read(KEY) == tuple(_log(4))
+        await store.append(KEY, _log(2, after=4), after=4)
+        assert await store.read(KEY) == tuple(_log(6))
+
+
+@pytest.mark.parametrize("step, there", [("append:written", 0), ("append:committed", 3)])
+async def test_a_server_killed_during_an_append_has_all_of_it_or_nothing(
+    cluster: Cluster, database: str, step: str, there: int
+) -> None:
+    reached: list[str] = []
+
+    def kill(name: str) -> None:
+        if name == step and not reached:
+            reached.append(name)
+            cluster.kill()
+
+    async with PostgresStore(database, failpoint=kill) as store:
+        try:
+            if there:
+                await store.append(KEY, _log(3), after=0)
+            else:
+                with pytest.raises(StoreUnavailable):
+                    await store.append(KEY, _log(3), after=0)
+        finally:
+            cluster.start()
+        assert reached == [step]
+        assert len(await store.read(KEY)) == there
+        await store.append(KEY, _log(1, after=there), after=there)
+        index = PostgresIndex(store)
+        assert len(await index.search("default", "words", k=9)) == there + 1
+
+
+async def test_more_at_once_than_connections_wait_for_their_turn(database: str) -> None:
+    keys = [Key(conversation=f"talk {number}") for number in range(60)]
+    async with PostgresStore(database, connections=3) as store:
+        await asyncio.gather(*(store.append(key, _log(2), after=0) for key in keys))
+        found = await asyncio.gather(*(store.read(key) for key in keys))
+    assert found == [tuple(_log(2))] * len(keys)
+
+
+async def test_a_pooler_by_the_transaction_may_stand_between(cluster: Cluster, database: str) -> None:
+    pooler = Pooler(cluster, connections=2)
+    try:
+        stores = [PostgresStore(pooler.url(database), connections=4) for _ in range(3)]
+        for turn in range(20):
+            (done,) = [
+                each
+                for each in await asyncio.gather(
+                    *(store.append(KEY, _log(1, after=turn), after=turn) for store in stores),
+                    return_exceptions=True,
+                )
+                if each is None
+            ]
+            assert done is None
+        lease = await stores[0].acquire(KEY, holder="one", seconds=60)
+        assert lease is not None
+        assert await stores[1].acquire(KEY, holder="two", seconds=60) is None
+        record = compaction("c1", 20)
+        await stores[0].commit(KEY, records=[record], active="c1", expected=None, fence=lease.fence)
+        assert (await stores[2].load(KEY)).active == record
+        for store in stores:
+            await store.aclose()
+    finally:
+        pooler.stop()
+
+
+async def _refused(url: str) -> str:
+    store = PostgresStore(url)
+    with pytest.raises(StoreError) as raised:
+        await store.load(KEY)
+    await store.aclose()
+    said = "\n".join(str(error) for error in _chain(raised.value))
+    assert "geheim" not in said
+    return str(raised.value)
+
+
+def _chain(error: BaseException | None) -> Sequence[BaseException]:
+    found: list[BaseException] = []
+    while error is not None:
+        found.append(error)
+        error = error.__cause__ or error.__context__
+    return found
+
+
+async def test_a_server_that_cannot_be_used_is_named_without_the_password(cluster: Cluster) -> None:
+    missing = await _refused(cluster.url("missing", password="geheim"))
+    assert "postgresql://tester@/missing does not answer" in missing
+    assert 'database "missing" does not exist' in missing
+    nowhere = await _refused("postgresql://me:geheim@127.0.0.1:1/chats")
+    assert "postgresql://me@127.0.0.1:1/chats does not answer" in nowhere
+    assert "Connection refused" in nowhere
+
+
+@pytest.mark.parametrize(
+    "url", ["chats.db", "postgresql:chats", "mysql://me@host/chats", "postgresql://me@host:x/"]
+)
+def test_a_url_of_something_else_is_refused(url: str) -> None:
+    with pytest.raises(InvalidInput, match="postgresql://USER@HOST:PORT/DATABASE"):
+        PostgresStore(url)
+
+
+async def test_tables_of_a_newer_version_are_left_alone(cluster: Cluster, database: str) -> None:
+    async with PostgresStore(database) as store:
+        await store.append(KEY, _log(1), after=0)
+    cluster.sql("UPDATE autocompact.version SET version = 99", database=database)
+    newer = PostgresStore(database)
+    with pytest.raises(StoreTooNew, match="version 99"):
+        await newer.append(KEY, _log(1, after=1), after=1)
+    await newer.aclose()
+    assert cluster.sql("SELECT count(*) FROM autocompact.messages", database=database) == "1"
+
+
+async def test_who_may_not_make_tables_is_told_who_has_to(cluster: Cluster, database: str) -> None:
+    cluster.sql("CREATE ROLE guest LOGIN", database=database)
+    said = await _refused(database.replace("tester@", "guest@"))
+    assert "autocompact migrate --db URL" in said
+
+
+async def test_who_waits_too_long_for_another_is_told_so(cluster: Cluster, database: str) -> None:
+    async with PostgresStore(database) as one, PostgresStore(database, busy_seconds=0.2) as other:
+        await one.append(KEY, _log(1), after=0)
+        reading = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        let_go = asyncio.Event()
+
+        def hold(step: str) -> None:
+            if step == "append:written":
+                loop.call_soon_threadsafe(reading.set)
+                asyncio.run_coroutine_threadsafe(let_go.wait(), loop).result()
+
+        async with PostgresStore(database, failpoint=hold) as holder:
+            holding = asyncio.create_task(holder.append(KEY, _log(1, after=1), after=1))
+            await reading.wait()
+            with pytest.raises(StoreUnavailable, match="changed by another program"):
+                await other.append(KEY, _log(1, after=1), after=1)
+            assert await other.read(KEY) == tuple(_log(1))
+            let_go.set()
+            await holding
+        assert await other.read(KEY) == tuple(_log(2))
+
+
+async def test_damage_is_found_when_it_is_read(cluster: Cluster, database: str) -> None:
+    async with PostgresStore(database) as store:
+        await store.append(KEY, _log(3), after=0)
+        cluster.sql("DELETE FROM autocompact.messages WHERE id % 16 = 2", database=database)
+        with pytest.raises(StoreError, match="message 2 is missing"):
+            await store.read(KEY)
+        cluster.sql("UPDATE autocompact.messages SET body = body || '\\x00'", database=database)
+        with pytest.raises(StoreError, match="message 1 is damaged"):
+            await store.read(KEY)
