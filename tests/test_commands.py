@@ -34,6 +34,8 @@ OTHERS = {
     "codex": "needs an account",
     "cp": "files of the user's own agent",
     "curl": "needs the gateway running: tests/gateway/test_admin.py asks the same",
+    "createdb": "needs a server: tests/cli/test_servers.py has one of its own",
+    "psql": "needs a server: tests/cli/test_servers.py asks the same",
     "npm": "installs",
     "uv": "installs",
     "uvx": "installs",
@@ -54,6 +56,10 @@ NOT_RUN = {
     "autocompact replay SESSION --model": "needs a model: tests/cli/test_replay.py",
     "autocompact compact SESSION --model": "needs a model: tests/cli/test_models.py",
     "autocompact what-if ~/": "a folder of the user's own sessions: tests/cli/test_what_if.py",
+    "autocompact import examples/sessions/fix-invoice-rounding.jsonl --db postgresql:": "needs a server: tests/cli/test_servers.py",
+    'autocompact search "half to even" --db postgresql:': "needs a server: tests/cli/test_servers.py",
+    "autocompact move --from": "needs a server: tests/cli/test_servers.py",
+    "autocompact migrate --db postgresql:": "needs a server: tests/cli/test_servers.py",
     "autocompact observe": "the page's second command holds from the next day on: tests/cli/test_upkeep.py",
 }
 _NOTHING_TO_DO = 3

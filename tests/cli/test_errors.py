@@ -296,12 +296,15 @@ def test_a_chat_with_half_an_emoji_is_read_and_kept(program: Program, tmp_path: 
 
 
 @pytest.mark.parametrize(
+    "url", ["postgresql+psycopg://me:geheim@localhost/chats", "postgres:/me:geheim@host"]
+)
+@pytest.mark.parametrize(
     "arguments", [("list",), ("import", OPENAI), ("doctor",), ("backup", "copy.db"), ("serve",)]
 )
-def test_the_url_of_a_server_is_refused_and_its_password_is_not_shown(
-    program: Program, arguments: tuple[str | Path, ...]
+def test_what_looks_like_the_url_of_a_server_is_no_file_and_its_password_is_not_shown(
+    program: Program, arguments: tuple[str | Path, ...], url: str
 ) -> None:
     command, *rest = arguments
-    message = refused(program, *rest, "--db", "postgresql://me:geheim@localhost/chats", command=str(command))
-    assert "URL of a PostgreSQL server: name a file" in message
+    message = refused(program, *rest, "--db", url, command=str(command))
+    assert "named as postgresql://USER@HOST:PORT/DATABASE" in message
     assert "geheim" not in message

@@ -1,4 +1,4 @@
-"""Two gateways in processes of their own on one file, one of which is killed again and again while a client goes on."""
+"""Two gateways in processes of their own on one store, one of which is killed again and again while a client goes on."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import os
 import signal
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import aiohttp
 import msgspec
 import pytest
 
-from autocompact.stores.sqlite import SqliteStore
+from autocompact.stores.naming import store_place
+from autocompact.stores.opening import open_store
 from autocompact.testing import FakeProvider
 from autocompact.testing.provider import Received
 from tests.cli.test_serve import free_port, serving
@@ -56,7 +56,7 @@ class Client:
 
 
 class Gateway:
-    """``autocompact serve`` on a file; ``log`` is what it wrote until it ended."""
+    """``autocompact serve`` on a store; ``log`` is what it wrote until it ended."""
 
     def __init__(self, process: asyncio.subprocess.Process, url: str) -> None:
         self.process, self.url = process, url
@@ -71,9 +71,9 @@ class Gateway:
 
 
 @asynccontextmanager
-async def gateway(provider: FakeProvider, file: Path, logs: list[str]) -> AsyncGenerator[Gateway]:
+async def gateway(provider: FakeProvider, place: str, logs: list[str]) -> AsyncGenerator[Gateway]:
     port = free_port()
-    arguments = ("--port", port, "--db", str(file), "--window", WINDOW)
+    arguments = ("--port", port, "--db", place, "--window", WINDOW)
     async with serving(provider, *arguments) as process:
         running = Gateway(process, f"http://127.0.0.1:{port}")
         try:
@@ -85,9 +85,9 @@ async def gateway(provider: FakeProvider, file: Path, logs: list[str]) -> AsyncG
 
 
 async def test_whoever_is_killed_the_log_has_no_gap_and_all_that_was_answered_is_in_it(
-    tmp_path: Path,
+    place: str,
 ) -> None:
-    file, client, logs = tmp_path / "gw.db", Client(), list[str]()
+    client, logs = Client(), list[str]()
     victims: list[Gateway] = []
 
     def reply(asked: Received) -> str:
@@ -98,10 +98,10 @@ async def test_whoever_is_killed_the_log_has_no_gap_and_all_that_was_answered_is
 
     async with (
         FakeProvider(reply, window=WINDOW) as provider,
-        gateway(provider, file, logs) as stays,
+        gateway(provider, place, logs) as stays,
     ):
         for while_it_asks in (True, False):
-            async with gateway(provider, file, logs) as dies:
+            async with gateway(provider, place, logs) as dies:
                 for _ in range(6):
                     client.read()
                     await asyncio.gather(client.ask(stays.url), client.ask(dies.url))
@@ -115,7 +115,7 @@ async def test_whoever_is_killed_the_log_has_no_gap_and_all_that_was_answered_is
                     dies.kill()
                 await client.ask(stays.url)
         answered = list(client.messages)
-    async with SqliteStore(file) as store:
+    async with open_store(store_place(place)) as store:
         infos = [info for space in await store.namespaces() for info in await store.conversations(space)]
         logs_kept = [await store.read(info.key) for info in infos]
     assert "compacted" in client.actions

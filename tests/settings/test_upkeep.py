@@ -36,7 +36,7 @@ def test_conversations_are_in_the_files_of_chat_and_gateway_unless_in_memory(tmp
     home = {"XDG_DATA_HOME": str(tmp_path)}
     settings = load_settings(tmp_path, environ=home, user=nowhere).settings
     found = databases_of(settings, environ=home)
-    assert [path.name for path in found] == ["conversations.db", "gateway.db"]
+    assert [Path(str(place)).name for place in found] == ["conversations.db", "gateway.db"]
     own = {**home, "AUTOCOMPACT_CHAT_DB": str(tmp_path / "mine.db"), "AUTOCOMPACT_GATEWAY_DB": ":memory:"}
     settings = load_settings(tmp_path, environ=own, user=nowhere).settings
     assert databases_of(settings, environ=own) == (tmp_path / "mine.db",)

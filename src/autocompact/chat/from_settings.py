@@ -7,6 +7,7 @@ from pathlib import Path
 
 from autocompact.chat.config import ChatConfig, CommandRules
 from autocompact.settings import Settings, memory_folder_of, mode_of
+from autocompact.stores.naming import StorePlace, is_server_url, store_place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,11 +16,11 @@ class ChatSetup:
 
     Attributes:
         config: of the service.
-        db: file of the conversations; None is the one in the user's data folder.
+        db: where the conversations are; None is the file in the user's data folder.
     """
 
     config: ChatConfig
-    db: Path | None
+    db: StorePlace | None
 
 
 def chat_setup(settings: Settings, *, folder: Path, namespace: str = "default") -> ChatSetup:
@@ -54,8 +55,12 @@ def chat_setup(settings: Settings, *, folder: Path, namespace: str = "default") 
         steps=chat.steps,
         namespace=namespace,
     )
-    return ChatSetup(config=config, db=_path(chat.db, folder))
+    return ChatSetup(config=config, db=_place(chat.db, folder))
 
 
 def _path(name: str | None, folder: Path) -> Path | None:
     return folder / Path(name).expanduser() if name else None
+
+
+def _place(name: str | None, folder: Path) -> StorePlace | None:
+    return store_place(name) if name and is_server_url(name) else _path(name, folder)

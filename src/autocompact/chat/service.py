@@ -34,8 +34,8 @@ from autocompact.memory_files.erasing import erase_entries
 from autocompact.ports import NO_MESSAGES, Clock, ConversationInfo, ConversationStore, Index, Key, SystemClock
 from autocompact.recall import RESULTS, Found, Recall
 from autocompact.stores.companions import companions, hidden_names
-from autocompact.stores.sqlite import SqliteStore
-from autocompact.stores.sqlite_index import SqliteIndex
+from autocompact.stores.naming import StorePlace
+from autocompact.stores.opening import open_store
 
 LONGEST_TITLE = 200
 
@@ -416,7 +416,7 @@ class ChatService:
 
 @asynccontextmanager
 async def opened(
-    path: Path | None = None,
+    place: StorePlace | None = None,
     *,
     config: ChatConfig | None = None,
     environ: Mapping[str, str] | None = None,
@@ -425,7 +425,7 @@ async def opened(
     """The service over a store file, made if there is none; both are closed at the end.
 
     Args:
-        path: the file; None is `autocompact.library.place.database_path`.
+        place: the file, or the database on a server; None is `autocompact.library.place.database_path`.
         config: how conversations are held.
         environ: in place of the process's environment.
         clock: what time it is.
@@ -433,11 +433,10 @@ async def opened(
     Raises:
         StoreError: the file cannot be used.
     """
-    file = path or database_path()
-    if path is None:
-        make_folder(file.parent)
+    if place is None:
+        make_folder(database_path().parent)
     async with (
-        SqliteStore(file, clock=clock) as store,
-        ChatService(store, SqliteIndex(store), config=config, environ=environ, clock=clock) as service,
+        open_store(place or database_path(), clock=clock) as store,
+        ChatService(store, store.index, config=config, environ=environ, clock=clock) as service,
     ):
         yield service

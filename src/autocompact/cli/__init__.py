@@ -44,6 +44,8 @@ _WITH_SETTINGS: Mapping[str, str] = {
     "settings": "autocompact.cli.settings",
     "mcp": "autocompact.cli.mcp",
     "what-if": "autocompact.cli.what_if",
+    "move": "autocompact.cli.moving",
+    "migrate": "autocompact.cli.moving",
 }
 """Commands that load much, such as those whose options are the settings: read when they are asked for."""
 

@@ -18,6 +18,7 @@ from autocompact.cli.store import db_option, namespace_option
 from autocompact.cli.terminal import progress, tell
 from autocompact.cli.values import count
 from autocompact.errors import InvalidInput, ModelError
+from autocompact.stores.naming import StorePlace, name_of
 
 if TYPE_CHECKING:
     from autocompact.chat import ChatService, ChatSession
@@ -37,7 +38,7 @@ class Options(TypedDict):
     workspace: Path | None
     commands: bool
     window: int | None
-    db: Path | None
+    db: StorePlace | None
     namespace: str
 
 
@@ -108,7 +109,7 @@ def _place(**options: Unpack[Options]) -> ChatSetup:
 
     given = {
         "chat.model": ("--model", options["model"]),
-        "chat.db": ("--db", options["db"] and str(options["db"])),
+        "chat.db": ("--db", options["db"] and name_of(options["db"])),
         "chat.workspace": ("--workspace", options["workspace"] and str(options["workspace"])),
         "chat.commands.enabled": ("--commands", options["commands"] or None),
         "models.window": ("--window", options["window"]),

@@ -21,6 +21,7 @@ from autocompact.settings import (
     session_mode_of,
     upkeep_policy_of,
 )
+from autocompact.stores.naming import store_place
 from autocompact.upkeep import LAYERS, judge, run_upkeep
 from autocompact.upkeep.monthly import Month, write_report
 from autocompact.upkeep.place import project_of
@@ -171,7 +172,7 @@ async def _closed(asked: Asked, settings: Settings) -> SessionRun | None:
     name, database = settings.compaction.summary_model, settings.chat.db
     folder = asked.folder.absolute()
     places = Places(
-        database=Path(database) if database else database_path(),
+        database=store_place(database) if database else database_path(),
         project=project_of(folder),
     )
     if asked.session == NEWEST and asked.if_any and await newest_session(places) is None:

@@ -10,6 +10,7 @@ import click
 
 from autocompact.cli.models import Asked
 from autocompact.cli.terminal import tell
+from autocompact.stores.naming import StorePlace, store_place
 
 if TYPE_CHECKING:
     from autocompact.sessions import Session
@@ -80,12 +81,12 @@ def window_source(window: int, session: Session) -> str:
     return " (assumed: --window says otherwise)" if known is None and window == DEFAULT_WINDOW else ""
 
 
-def database(given: Path | None) -> Path | None:
-    """The file of the kept conversations: ``chat.db``; None is the one in the user's data folder."""
+def database(given: StorePlace | None) -> StorePlace | None:
+    """Where the kept conversations are: ``chat.db``; None is the file in the user's data folder."""
     if given is not None:
         return given
     named = settings().chat.db
-    return Path(named) if named else None
+    return store_place(named) if named else None
 
 
 def memory_folders() -> tuple[Path, ...]:

@@ -56,8 +56,8 @@ _OPTIONS = (
     ),
     click.option(
         "--db",
-        metavar="FILE",
-        help="Where conversations are kept; :memory: forgets them.  [default: gateway.db in your data folder]",
+        metavar="FILE|URL",
+        help="Where conversations are kept: a file, or postgresql://…; :memory: forgets them.  [default: gateway.db in your data folder]",
     ),
     click.option(
         "--window", metavar="N", help="Tokens of the models' window.  [default: by model, else 200000]"

@@ -13,6 +13,8 @@ from autocompact.cli.sources import deliver
 from autocompact.cli.store import db_option, json_option
 from autocompact.cli.terminal import display, progress, tell
 from autocompact.core.plurals import plural
+from autocompact.errors import InvalidInput
+from autocompact.stores.naming import ServerUrl, StorePlace
 
 if TYPE_CHECKING:
     from autocompact.stores.doctor import Examination
@@ -25,7 +27,7 @@ HEALTHY, ILL = 0, 1
 @click.option("--seal", is_flag=True, help="First give messages of older versions a checksum.")
 @json_option
 @db_option
-def doctor(*, deep: bool, seal: bool, as_json: bool, db: Path | None) -> int:
+def doctor(*, deep: bool, seal: bool, as_json: bool, db: StorePlace | None) -> int:
     """Look at the whole file of the store: damage, gaps, what points nowhere, its search index, its modes, the disk.
 
     Only --seal changes the file. Exit codes: 0 all is well, 1 something is wrong, 2 it cannot be looked at.
@@ -45,7 +47,7 @@ def doctor(*, deep: bool, seal: bool, as_json: bool, db: Path | None) -> int:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--overwrite", is_flag=True, help="Replace FILE if it is there.")
 @db_option
-def backup(file: Path, *, overwrite: bool, db: Path | None) -> None:
+def backup(file: Path, *, overwrite: bool, db: StorePlace | None) -> None:
     """Copy the store to FILE while it is in use, and check the copy.
 
     The copy is one file, for you alone; `--db FILE` opens it. It is there whole and checked, or not at all.
@@ -58,13 +60,15 @@ def backup(file: Path, *, overwrite: bool, db: Path | None) -> None:
     tell(f"{file}: {_figures(found)}, checked")
 
 
-def _file(given: Path | None) -> Path:
+def _file(given: StorePlace | None) -> Path:
     from autocompact.library import database_path
-    from autocompact.stores.naming import check_file_name
 
-    file = database(given) or database_path()
-    check_file_name(file)
-    return file.absolute()
+    place = database(given) or database_path()
+    if isinstance(place, ServerUrl):
+        raise InvalidInput(
+            f"{place} is no file: PostgreSQL's own `pg_dump` copies it, and `pg_amcheck` looks at it for damage"
+        )
+    return place.absolute()
 
 
 def _figures(found: Examination) -> str:

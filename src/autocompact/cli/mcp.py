@@ -10,7 +10,9 @@ import click
 
 from autocompact.cli.running import quieted
 from autocompact.cli.terminal import tell
+from autocompact.cli.values import store_option
 from autocompact.errors import InvalidInput
+from autocompact.stores.naming import StorePlace
 
 FILE = click.Path(path_type=Path)
 KEY = "AUTOCOMPACT_MCP_KEY"
@@ -26,13 +28,11 @@ KEY = "AUTOCOMPACT_MCP_KEY"
     metavar="N",
     help="Where, with --http; 0 takes a free one.",
 )
-@click.option(
+@store_option(
     "--db",
-    type=FILE,
-    metavar="FILE",
     help="The store of your own conversations.  [default: in your data folder]",
 )
-def mcp(*, http: bool, port: int, db: Path | None) -> None:
+def mcp(*, http: bool, port: int, db: StorePlace | None) -> None:
     """Serve the sessions that coding agents recorded, and your own conversations, as an MCP server.
 
     An agent gets memory_search, memory_expand, timeline, ledger, verify, compact (a preview), pin and undo. Without

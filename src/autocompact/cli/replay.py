@@ -18,8 +18,9 @@ from autocompact.cli.running import run
 from autocompact.cli.sources import STDIN, deliver, opened
 from autocompact.cli.store import json_option, namespace_option
 from autocompact.cli.terminal import display, progress, tell, width
-from autocompact.cli.values import count
+from autocompact.cli.values import count, store_option
 from autocompact.errors import InvalidInput
+from autocompact.stores.naming import StorePlace
 
 if TYPE_CHECKING:
     from autocompact.compaction.modes import Mode
@@ -35,7 +36,7 @@ _TOKENS = re.compile(r"(\d+)(k?)")
 class Settings(TypedDict):
     """The options that say how."""
 
-    db: Path | None
+    db: StorePlace | None
     window: int | None
     mode: str | None
     threshold: str | None
@@ -66,10 +67,8 @@ class Options(Settings, Asked):
     "session-100k, session-150k, session-200k, or never.  [default: the mode's]",
 )
 @model_options
-@click.option(
+@store_option(
     "--db",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
     help="Keep the replayed conversation in this store.  [default: nothing is kept]",
 )
 @click.option("--name", default="", metavar="NAME", help="Name to keep it by.  [default: that of the file]")
@@ -97,15 +96,14 @@ def _asked(options: Options) -> Asked:
 def _compactor(session: Session, options: Settings, *, model: Model | None) -> Compactor:
     from autocompact.engine import Compactor
     from autocompact.stores.memory import MemoryStore
-    from autocompact.stores.sqlite import SqliteStore
-    from autocompact.stores.sqlite_index import SqliteIndexer
+    from autocompact.stores.opening import open_store
     from autocompact.vocabulary import default_counter
 
     mode = chosen_mode(options["mode"], options["threshold"])
     for note in mode.policy.notes:
         tell(note)
     return Compactor(
-        SqliteStore(options["db"], indexer=SqliteIndexer()) if options["db"] else MemoryStore(),
+        open_store(options["db"]) if options["db"] else MemoryStore(),
         summary_model=model,
         mode=mode,
         window=defaults.window(options["window"], session),

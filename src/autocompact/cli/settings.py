@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
@@ -42,10 +43,22 @@ def settings(*, explain: bool, as_json: bool, folder: Path | None, as_schema: bo
         return
     found = loaded(folder)
     if as_json:
-        shown = explained(found) if explain else msgspec.to_builtins(found.settings)
+        shown = explained(found) if explain else _document(found)
         click.echo(msgspec.json.format(msgspec.json.encode(shown), indent=2))
     else:
         display("\n".join(lines(found, explain=explain)))
+
+
+def _document(found: Loaded) -> object:
+    """All of them as a ``settings.json``, but for what may not be shown."""
+    document: dict[str, Any] = msgspec.to_builtins(found.settings)
+    for setting in all_settings():
+        *parents, name = setting.path.split(".")
+        section = document
+        for parent in parents:
+            section = section[parent]
+        section[name] = setting.shown(section[name])
+    return document
 
 
 def lines(found: Loaded, *, explain: bool) -> Iterator[str]:
@@ -55,7 +68,7 @@ def lines(found: Loaded, *, explain: bool) -> Iterator[str]:
         for file in found.files:
             yield f"# {file}{'' if file.is_file() else '  (there is none)'}"
     for setting in all_settings():
-        value = visible(json.dumps(found.value(setting.path), ensure_ascii=False))
+        value = visible(json.dumps(setting.shown(found.value(setting.path)), ensure_ascii=False))
         origin = found.origins[setting.path]
         line = f"{setting.path:<{widest}}  {value:<{_WIDEST_VALUE if explain else 0}}"
         if explain:
@@ -68,7 +81,7 @@ def explained(found: Loaded) -> Mapping[str, object]:
     rows = [
         {
             "path": setting.path,
-            "value": found.value(setting.path),
+            "value": setting.shown(found.value(setting.path)),
             "source": found.origins[setting.path].source,
             "where": found.origins[setting.path].where,
             "default": setting.default,

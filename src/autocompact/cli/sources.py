@@ -16,6 +16,7 @@ from autocompact.cli.guard import drop_output, refusal
 from autocompact.cli.terminal import visible
 from autocompact.errors import InvalidInput, UnreadableSession
 from autocompact.files import make_folder, replace_file
+from autocompact.stores.naming import StorePlace
 
 if TYPE_CHECKING:
     from autocompact.sessions import Session
@@ -132,7 +133,7 @@ def read_text(path: Path) -> str:
     return text
 
 
-def check_out(out: Path | None, *, session: Path, option: str = "--out") -> None:
+def check_out(out: Path | None, *, session: StorePlace, option: str = "--out") -> None:
     """See to it that ``out`` can be written, before any work is done.
 
     Raises:
@@ -145,7 +146,7 @@ def check_out(out: Path | None, *, session: Path, option: str = "--out") -> None
     there = next(folder for folder in out.absolute().parents if folder.exists())
     if not there.is_dir():
         raise InvalidInput(f"{option} {str(out)!r}: {str(there)!r} is no folder: choose another one")
-    if out.exists() and session.exists() and out.samefile(session):
+    if isinstance(session, Path) and out.exists() and session.exists() and out.samefile(session):
         raise InvalidInput(
             f"{option} {str(out)!r} is the session itself, which is never overwritten: name another file"
         )

@@ -15,9 +15,10 @@ from autocompact.cli.defaults import database
 from autocompact.cli.running import run
 from autocompact.cli.sources import STDIN, Source, can_ask, check_out, deliver, opened
 from autocompact.cli.terminal import display, progress, tell, width
-from autocompact.cli.values import count
+from autocompact.cli.values import count, store_option
 from autocompact.core.plurals import plural
 from autocompact.errors import InvalidInput, StoreError
+from autocompact.stores.naming import StorePlace
 
 if TYPE_CHECKING:
     from autocompact.compaction.transcript import Context
@@ -36,15 +37,13 @@ _REFERENCE = re.compile(r"m?\d+")
 class Where(TypedDict):
     """The options that say which conversations."""
 
-    db: Path | None
+    db: StorePlace | None
     namespace: str
 
 
-db_option = click.option(
+db_option = store_option(
     "--db",
-    type=FILE,
-    metavar="FILE",
-    help="File of the store.  [default: chat.db of the settings, else in your data folder]",
+    help="The store: a file, or postgresql://…  [default: chat.db of the settings, else in your data folder]",
 )
 namespace_option = click.option(
     "--namespace",

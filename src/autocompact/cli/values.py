@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 
 import click
+from click.shell_completion import CompletionItem
+
+from autocompact.stores.naming import store_place
 
 
 def folder(value: str) -> Path:
@@ -18,6 +22,19 @@ def folder(value: str) -> Path:
         raise click.BadParameter(f"{value!r} is a file.")
     return path
 
+
+def _complete_file(*_: object) -> list[CompletionItem]:
+    """Let the shell complete a path."""
+    return [CompletionItem("", type="file")]
+
+
+store_option = partial(
+    click.option,
+    type=store_place,
+    metavar="FILE|URL",
+    shell_complete=_complete_file,
+)
+"""An option that names a store: a file, or a database on a server."""
 
 _NUMBER = re.compile(r"(\d+(?:[_,]\d{3})*|\d+)(\.\d+)?([kKmM]?)")
 _TIMES = {"": 1, "k": 1_000, "m": 1_000_000}

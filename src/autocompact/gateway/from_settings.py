@@ -14,13 +14,12 @@ from autocompact.errors import InvalidInput, StoreUnavailable
 from autocompact.files import close_to_others, make_file, make_folder
 from autocompact.gateway.app import Gateway
 from autocompact.gateway.config import LOCAL_HOSTS, PROVIDERS, AccessToken, Config, Limits, Provider
-from autocompact.gateway.namespaces import key_beside, passing_key
 from autocompact.library.place import data_folder
 from autocompact.ports import Model
 from autocompact.settings import Settings, gateway_mode_of, mode_of
-from autocompact.stores.naming import check_file_name
+from autocompact.stores.namespace_key import key_of, passing_key
+from autocompact.stores.naming import IN_MEMORY, StorePlace, store_place
 
-IN_MEMORY = ":memory:"
 FILE = "gateway.db"
 _OFFLINE = "offline"
 _DIGEST_DIGITS = 64
@@ -28,12 +27,12 @@ _DIGEST_DIGITS = 64
 log = logging.getLogger("autocompact.gateway")
 
 
-def database_of(settings: Settings, *, environ: Mapping[str, str] | None = None) -> Path | None:
-    """The file of the conversations; None if they are kept in memory."""
+def database_of(settings: Settings, *, environ: Mapping[str, str] | None = None) -> StorePlace | None:
+    """Where the conversations are; None if they are kept in memory."""
     given = settings.gateway.db
     if given == IN_MEMORY:
         return None
-    return Path(given) if given else data_folder(environ=environ) / FILE
+    return store_place(given) if given else data_folder(environ=environ) / FILE
 
 
 def open_gateway(settings: Settings, *, environ: Mapping[str, str] | None = None) -> Gateway:
@@ -45,12 +44,12 @@ def open_gateway(settings: Settings, *, environ: Mapping[str, str] | None = None
 
     Raises:
         InvalidInput: a key, a token or a model that is not there, or settings that do not go together.
-        StoreUnavailable: the database, or the key beside it, cannot be read or written.
+        StoreUnavailable: the database, or the key beside it, cannot be read or written; the server cannot be reached.
         StoreError: the file is no database of ours, damaged, or of a newer version.
     """
     from autocompact.stores.memory import MemoryStore
     from autocompact.stores.memory_index import MemoryIndex
-    from autocompact.stores.sqlite import SqliteStore
+    from autocompact.stores.opening import open_store
 
     given = os.environ if environ is None else environ
     summaries = _summaries(settings.compaction.summary_model, given)
@@ -59,12 +58,14 @@ def open_gateway(settings: Settings, *, environ: Mapping[str, str] | None = None
     if database is None:
         index = MemoryIndex() if config.memory_tools else None
         return Gateway(config, store=MemoryStore(indexer=index), summaries=summaries)
-    check_file_name(database)
-    if settings.gateway.db is None:
-        make_folder(database.parent)
-    _private_file(database)
-    config = replace(config, namespace_key=key_beside(database), database=str(database.resolve()))
-    return Gateway(config, store=SqliteStore(database), summaries=summaries)
+    store = open_store(database)
+    if isinstance(database, Path):
+        if settings.gateway.db is None:
+            make_folder(database.parent)
+        _private_file(database)
+        config = replace(config, database=str(database.resolve()))
+    config = replace(config, namespace_key=key_of(database))
+    return Gateway(config, store=store, summaries=summaries)
 
 
 def _private_file(database: Path) -> None:

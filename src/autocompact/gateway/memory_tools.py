@@ -27,7 +27,7 @@ from autocompact.ports import Index, Store
 from autocompact.recall import Recall, tool_schemas
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.memory_index import MemoryIndex
-from autocompact.stores.sqlite import SqliteStore
+from autocompact.stores.table_store import TableStore
 from autocompact.wire import Reply, Request, json, parse_request
 from autocompact.wire.rendering import with_members
 
@@ -59,10 +59,8 @@ log = logging.getLogger("autocompact.gateway")
 
 def index_of(store: Store) -> Index | None:
     """The search index that a store keeps up to date; None if it keeps none."""
-    if isinstance(store, SqliteStore):
-        from autocompact.stores.sqlite_index import SqliteIndex
-
-        return SqliteIndex(store)
+    if isinstance(store, TableStore):
+        return store.index
     if isinstance(store, MemoryStore) and isinstance(store.indexer, MemoryIndex):
         return store.indexer
     return None

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import hmac
-import os
-import secrets
 from collections.abc import Sequence
 from hashlib import blake2b, sha256
-from pathlib import Path
 
-from autocompact.errors import InvalidInput, StoreUnavailable
-from autocompact.files import close_to_others
 from autocompact.gateway.config import AccessToken, Config
 from autocompact.gateway.exchange import Exchange
 from autocompact.gateway.refusals import Refusal, Refused
 
-KEY_BYTES = 32
 ANONYMOUS = "anonymous"
 
 
@@ -56,33 +50,3 @@ def _known(credential: bytes, tokens: Sequence[AccessToken]) -> AccessToken:
             )
         )
     return found[0]
-
-
-def passing_key() -> bytes:
-    """A namespace key for conversations that nobody finds again after this process."""
-    return secrets.token_bytes(KEY_BYTES)
-
-
-def key_beside(database: Path) -> bytes:
-    """The namespace key in the folder of the database; made at random if there is none.
-
-    Raises:
-        StoreUnavailable: it cannot be read or written.
-        InvalidInput: the file is no such key.
-    """
-    path = database.with_name(database.name + ".key")
-    try:
-        try:
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            close_to_others(path)
-            key = path.read_bytes()
-        else:
-            key = passing_key()
-            with open(handle, "wb") as file:
-                file.write(key)
-    except OSError as error:
-        raise StoreUnavailable(f"the namespace key {str(path)!r} cannot be used: {error.strerror}") from error
-    if len(key) != KEY_BYTES:
-        raise InvalidInput(f"{str(path)!r} is no namespace key: it must have {KEY_BYTES} bytes")
-    return key

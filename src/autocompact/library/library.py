@@ -30,9 +30,8 @@ from autocompact.recall import RESULTS, Found, Recall
 from autocompact.stores.companions import hidden_names
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.memory_index import MemoryIndex
-from autocompact.stores.naming import check_file_name
-from autocompact.stores.sqlite import SqliteStore
-from autocompact.stores.sqlite_index import SqliteIndex, SqliteIndexer
+from autocompact.stores.naming import StorePlace, is_there
+from autocompact.stores.opening import open_store
 from autocompact.wire import check_raw
 
 _NAMES = 5
@@ -462,34 +461,33 @@ class Library:
 
 @asynccontextmanager
 async def opened(
-    path: Path | None = None, *, namespace: str = "default", make: bool = False
+    place: StorePlace | None = None, *, namespace: str = "default", make: bool = False
 ) -> AsyncGenerator[Library]:
-    """The library in a file.
+    """The library of a store.
 
     Args:
-        path: the file; None is `database_path`.
+        place: the file, or the database on a server; None is `database_path`.
         namespace: which conversations.
-        make: make the file if there is none (and its folder, where ``path`` is None).
+        make: make the file if there is none (and its folder, where ``place`` is None).
 
     Raises:
-        InvalidInput: there is no file, or the path is the URL of a server.
+        InvalidInput: there is no file.
         StoreError: it cannot be used.
     """
-    file = path or database_path()
-    check_file_name(file)
+    wanted = place or database_path()
     try:
-        if path is None and make:
-            make_folder(file.parent)
-        there = file.exists()
+        if place is None and make:
+            make_folder(database_path().parent)
+        there = is_there(wanted)
     except OSError as error:
-        raise StoreUnavailable(f"{str(file)!r} cannot be reached: {error.strerror or error}") from error
+        raise StoreUnavailable(f"{str(wanted)!r} cannot be reached: {error.strerror or error}") from error
     if not there and not make:
         raise InvalidInput(
-            f"there is no conversation store {str(file)!r}: `autocompact import SESSION` makes one, "
+            f"there is no conversation store {str(wanted)!r}: `autocompact import SESSION` makes one, "
             "--db names another"
         )
-    async with SqliteStore(file, indexer=SqliteIndexer()) as store:
-        yield Library(store, SqliteIndex(store), namespace=namespace, place=str(file))
+    async with open_store(wanted) as store:
+        yield Library(store, store.index, namespace=namespace, place=str(wanted))
 
 
 async def session_library(path: Path, *, namespace: str = "default") -> Library:

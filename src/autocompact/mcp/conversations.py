@@ -22,6 +22,7 @@ from autocompact.sessions import Session
 from autocompact.sessions.following import Followed
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.memory_index import MemoryIndex
+from autocompact.stores.naming import StorePlace, is_there
 
 _MOST_KEPT = 4
 """Conversations whose messages and index stay in memory."""
@@ -76,11 +77,11 @@ class Conversations:
 
     Args:
         transcripts: the sessions of agents on this computer.
-        database: the file of our own conversations; it need not exist.
+        database: where our own conversations are; a file need not exist.
         files: whether a call may name any file; else only what lies in the agents' folders.
     """
 
-    def __init__(self, transcripts: Transcripts, *, database: Path, files: bool) -> None:
+    def __init__(self, transcripts: Transcripts, *, database: StorePlace, files: bool) -> None:
         self.transcripts = transcripts
         self.database = database
         self._files = files
@@ -130,7 +131,7 @@ class Conversations:
 
     async def _own(self, name: str) -> tuple[str, Session]:
         """Name and messages of a conversation of our own."""
-        if not self.database.exists():
+        if not is_there(self.database):
             raise self._unknown(name)
         from autocompact.library import opened
 

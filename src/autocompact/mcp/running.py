@@ -14,13 +14,14 @@ from autocompact.errors import InvalidInput
 from autocompact.library.place import data_folder, database_path
 from autocompact.mcp.conversations import Conversations
 from autocompact.mcp.server import MCPServer, http_app, make_server
+from autocompact.stores.naming import StorePlace
 
 HOST = "127.0.0.1"
 PROJECT = "CLAUDE_PROJECT_DIR"
 """Claude Code says in it which project its session is in."""
 
 
-async def served_stdio(*, database: Path | None = None) -> None:
+async def served_stdio(*, database: StorePlace | None = None) -> None:
     """Serve the client at the other end of stdin and stdout, until it closes them.
 
     Args:
@@ -30,7 +31,7 @@ async def served_stdio(*, database: Path | None = None) -> None:
 
 
 async def served_http(
-    *, port: int, key: str, database: Path | None = None, tell: Callable[[str], None]
+    *, port: int, key: str, database: StorePlace | None = None, tell: Callable[[str], None]
 ) -> None:
     """Serve on 127.0.0.1 until a signal says to stop. Only files in the agents' folders can be named.
 
@@ -62,7 +63,7 @@ async def served_http(
         await uvicorn.Server(config).serve(sockets=[bound])
 
 
-def _server(database: Path | None, *, files: bool) -> MCPServer[Any]:
+def _server(database: StorePlace | None, *, files: bool) -> MCPServer[Any]:
     transcripts = Transcripts(project=Path(os.environ.get(PROJECT) or Path.cwd()))
     conversations = Conversations(transcripts, database=database or database_path(), files=files)
     return make_server(conversations, pins=pins_folder())

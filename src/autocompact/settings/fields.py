@@ -15,8 +15,9 @@ from msgspec import inspect
 
 from autocompact.errors import InvalidInput
 from autocompact.settings.values import Settings
+from autocompact.stores.naming import shown_place
 
-Kind: TypeAlias = Literal["", "path", "prompt", "key"]
+Kind: TypeAlias = Literal["", "path", "store", "prompt", "key"]
 Taken: TypeAlias = Literal["all", "within", "offline", "nothing"]
 
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -44,6 +45,10 @@ class Setting:
     expected: str
     kind: Kind
     project: Taken
+
+    def shown(self, value: object) -> object:
+        """A value of it as people may see it: of a server's URL without the password."""
+        return shown_place(value) if self.kind == "store" and isinstance(value, str) else value
 
     @property
     def variable(self) -> str:

@@ -16,6 +16,7 @@ from autocompact.settings.document import Given, read_document
 from autocompact.settings.fields import Setting, all_settings, by_path, sections, suggestion
 from autocompact.settings.trust import is_path_of_prompt, is_taken
 from autocompact.settings.values import Settings
+from autocompact.stores.naming import IN_MEMORY, is_server_url
 
 Source: TypeAlias = Literal["option", "project", "user", "environment", "default"]
 
@@ -192,7 +193,9 @@ def _absolute(setting: Setting, value: object, *, base: Path | None) -> object:
     match setting.kind, value:
         case "path", tuple():
             return tuple(_path(each, base=base) for each in cast("tuple[str, ...]", value))
-        case "path", str() if value != ":memory:":
+        case "path", str():
+            return _path(value, base=base)
+        case "store", str() if value != IN_MEMORY and not is_server_url(value):
             return _path(value, base=base)
         case "prompt", str() if is_path_of_prompt(value):
             return _path(value, base=base)

@@ -11,6 +11,7 @@ from autocompact.library.place import data_folder, database_path
 from autocompact.memory.policy import ObservationPolicy, TaskPolicy, UpkeepPolicy
 from autocompact.ports import Clock, SystemClock
 from autocompact.settings.values import Settings
+from autocompact.stores.naming import IN_MEMORY, StorePlace, store_place
 from autocompact.upkeep.place import memory_folder
 from autocompact.upkeep.schedule import AfterSessions, Schedule, Upkeep
 
@@ -46,14 +47,13 @@ def prices_of(settings: Settings) -> dict[str, Price]:
     return {name: Price(input=price, output=output[name]) for name, price in input.items()}
 
 
-def databases_of(settings: Settings, *, environ: Mapping[str, str] | None = None) -> tuple[Path, ...]:
-    """The files of conversations: the chat's and the gateway's; they need not exist."""
-    chat, gateway = settings.chat.db, settings.gateway.db
-    files = [
-        Path(chat) if chat else database_path(environ=environ),
-        Path(gateway) if gateway else data_folder(environ=environ) / "gateway.db",
-    ]
-    return tuple(file for file in files if str(file) != ":memory:")
+def databases_of(settings: Settings, *, environ: Mapping[str, str] | None = None) -> tuple[StorePlace, ...]:
+    """Where conversations are kept, the chat's and the gateway's; files need not exist."""
+    named = (
+        (settings.chat.db, database_path(environ=environ)),
+        (settings.gateway.db, data_folder(environ=environ) / "gateway.db"),
+    )
+    return tuple(store_place(name) if name else usual for name, usual in named if name != IN_MEMORY)
 
 
 def memory_folder_of(settings: Settings, *, folder: Path | None = None) -> Path:

@@ -28,6 +28,7 @@ OWN: dict[str, str] = {"project": "nothing"}
 MODEL: dict[str, str] = {"project": "offline"}
 WITHIN: dict[str, str] = {"project": "within"}
 PATH: dict[str, str] = {"kind": "path"}
+STORE: dict[str, str] = {"kind": "store"}
 
 
 class Section(Struct, rename="camel", forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -218,8 +219,8 @@ class Chat(Section, frozen=True):
     db: Annotated[
         str | None,
         Meta(
-            description="File of the conversations; null is the one in the user's data folder.",
-            extra=OWN | PATH,
+            description="File of the conversations, or `postgresql://…`; null is the file in the user's data folder.",
+            extra=OWN | STORE,
         ),
     ] = None
     page: Annotated[bool, Meta(description="Show the page beside the gateway.", extra=OWN)] = True
@@ -314,8 +315,9 @@ class Gateway(Section, frozen=True):
     db: Annotated[
         str | None,
         Meta(
-            description="File of the conversations; null is `gateway.db` in the user's data folder, `:memory:` keeps none.",
-            extra=OWN | PATH,
+            description="File of the conversations, or `postgresql://…`; null is `gateway.db` in the user's data folder, "
+            "`:memory:` keeps none.",
+            extra=OWN | STORE,
         ),
     ] = None
     allow_hosts: Annotated[

@@ -14,7 +14,7 @@ from autocompact.errors import InvalidInput
 from autocompact.ports import Key
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.testing.clock import FakeClock
-from autocompact.upkeep.monthly.conversations import records_of_file, records_of_store
+from autocompact.upkeep.monthly.conversations import records_of_place, records_of_store
 from autocompact.upkeep.monthly.figures import Retention, merged, monthly_report
 from autocompact.upkeep.monthly.folder import records_of_folder
 from autocompact.upkeep.monthly.records import Month, Records
@@ -27,7 +27,7 @@ OCTOBER = Month(year=2026, number=10)
 
 @pytest.fixture
 async def kept(tmp_path: Path) -> Records:
-    return await records_of_file(await support.store(tmp_path / "x.db"), OCTOBER)
+    return await records_of_place(await support.store(tmp_path / "x.db"), OCTOBER)
 
 
 def written(tmp_path: Path) -> Records:
@@ -121,7 +121,7 @@ async def test_the_cost_is_that_of_the_reported_tokens_with_and_without_what_was
 async def test_summaries_cost_what_the_receipt_says_or_at_most_what_their_size_allows(
     tmp_path: Path, made: Compaction, summaries: float | None
 ):
-    kept = await records_of_file(await support.store(tmp_path / "x.db", made=(made,)), OCTOBER)
+    kept = await records_of_place(await support.store(tmp_path / "x.db", made=(made,)), OCTOBER)
     assert monthly_report([kept], over=True).summaries == (
         None if summaries is None else pytest.approx(summaries)
     )
@@ -133,7 +133,7 @@ async def test_models_without_a_name_or_a_price_are_counted_and_cost_nothing_kno
         support.said(2, 1, tokens=5, model=""),
         support.said(3, 1, tokens=9, model="mystery"),
     )
-    kept = await records_of_file(await support.store(tmp_path / "x.db", log=log, made=()), OCTOBER)
+    kept = await records_of_place(await support.store(tmp_path / "x.db", log=log, made=()), OCTOBER)
     report = monthly_report([kept], over=True)
     assert (report.cost, report.cost_without, report.unpriced, report.priced_as) == (None, None, 2, ())
     assert report.retention is None
@@ -147,7 +147,7 @@ async def test_requests_that_nobody_reported_are_counted_from_the_log(tmp_path: 
     made = support.record(time="2026-11-02T00:00:00.000+00:00", before=500, after=100, through=4)
     path = await support.store(tmp_path / "x.db", log=log, made=(made,))
     each = message_cost(log[0], Estimator()).tokens
-    found = await records_of_file(path, Month(year=2026, number=11))
+    found = await records_of_place(path, Month(year=2026, number=11))
     assert [(call.tokens, call.saved, call.reported) for call in found.calls] == [
         (each, 0, False),
         (3 * each, 0, False),

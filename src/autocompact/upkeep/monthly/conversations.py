@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import date
-from pathlib import Path
 
 from autocompact.compaction.record import Compaction
 from autocompact.core.messages import Message
 from autocompact.core.tokens import Counter, Estimator, message_cost
 from autocompact.ports import ConversationInfo, ConversationStore
 from autocompact.stores.companions import hidden_names, is_companion
+from autocompact.stores.naming import StorePlace
 from autocompact.upkeep.monthly.records import Call, CompactionRecord, Month, Records
 
 
-async def records_of_file(database: Path, month: Month) -> Records:
-    """What is kept in a store's file.
+async def records_of_place(place: StorePlace, month: Month) -> Records:
+    """What is kept in the store at a place.
 
     Raises:
         StoreError: it cannot be used.
     """
-    from autocompact.stores.sqlite import SqliteStore
+    from autocompact.stores.opening import open_store
 
-    async with SqliteStore(database) as store:
+    async with open_store(place) as store:
         return await records_of_store(store, month)
 
 

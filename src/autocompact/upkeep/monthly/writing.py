@@ -11,7 +11,8 @@ from autocompact.errors import InvalidInput, MemoryInUse
 from autocompact.memory.pages import NAMES
 from autocompact.memory_files.changes import Change, Failpoint, locked, read_files, write
 from autocompact.ports import Clock, SystemClock
-from autocompact.upkeep.monthly.conversations import records_of_file
+from autocompact.stores.naming import StorePlace, is_there
+from autocompact.upkeep.monthly.conversations import records_of_place
 from autocompact.upkeep.monthly.figures import MonthlyReport, monthly_report
 from autocompact.upkeep.monthly.folder import records_of_folder
 from autocompact.upkeep.monthly.markdown import as_markdown
@@ -42,7 +43,7 @@ async def write_report(
     folder: Path,
     month: Month | None = None,
     *,
-    databases: Iterable[Path] = (),
+    databases: Iterable[StorePlace] = (),
     prices: Mapping[str, Price] | None = None,
     clock: Clock | None = None,
     dry_run: bool = False,
@@ -54,7 +55,7 @@ async def write_report(
     Args:
         folder: the memory folder; made where it is missing.
         month: which; by default the last whole one.
-        databases: stores of conversations; those that do not exist are left out.
+        databases: where conversations are kept; files that do not exist are left out.
         prices: by the beginning of a model's name; they go before the table that comes along.
         clock: says what day it is (UTC).
         dry_run: only say what would be written.
@@ -70,7 +71,7 @@ async def write_report(
     wanted = month or Month.before(day)
     if wanted.first > day:
         raise InvalidInput(f"{wanted} has not begun: there is nothing to report on yet")
-    found = [await records_of_file(path, wanted) for path in _existing(databases)]
+    found = [await records_of_place(place, wanted) for place in _existing(databases)]
     found.append(records_of_folder({**read_files(folder, NAMES), **(ahead or {})}, wanted))
     report = monthly_report(found, over=wanted.last < day, prices=prices)
     texts = {f"{REPORTS}/{wanted}.md": as_markdown(report), f"{REPORTS}/{wanted}.html": as_html(report)}
@@ -79,9 +80,9 @@ async def write_report(
     return WrittenReport(report=report, changes=changes, files=tuple(folder / name for name in after))
 
 
-def _existing(databases: Iterable[Path]) -> list[Path]:
+def _existing(databases: Iterable[StorePlace]) -> list[StorePlace]:
     """A store that is not there is not made."""
-    return [path for path in dict.fromkeys(databases) if path.is_file()]
+    return [place for place in dict.fromkeys(databases) if is_there(place)]
 
 
 def _changes(folder: Path, after: Mapping[str, bytes]) -> tuple[FileChange, ...]:

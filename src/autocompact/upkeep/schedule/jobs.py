@@ -16,6 +16,7 @@ from autocompact.memory.document import read_document
 from autocompact.memory.policy import UpkeepPolicy
 from autocompact.memory_files.changes import read_files
 from autocompact.ports import Clock, SystemClock
+from autocompact.stores.naming import StorePlace
 from autocompact.upkeep.monthly import Month, write_report
 from autocompact.upkeep.running import Layer, run_upkeep
 from autocompact.upkeep.schedule.running import Work
@@ -39,7 +40,7 @@ class Upkeep:
 
     folder: Path
     policy: UpkeepPolicy = field(default_factory=UpkeepPolicy)
-    databases: Sequence[Path] = ()
+    databases: Sequence[StorePlace] = ()
     prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
     report: bool = True
     clock: Clock = field(default_factory=SystemClock)

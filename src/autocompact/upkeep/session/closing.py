@@ -17,8 +17,8 @@ from autocompact.ports import Clock, Model
 from autocompact.recorded import Compacted, Options, compact_session, compact_with
 from autocompact.recorded.compacting import SUMMARY_LEAST
 from autocompact.recorded.moment import moment
-from autocompact.stores.sqlite import SqliteStore
-from autocompact.stores.sqlite_index import SqliteIndexer
+from autocompact.stores.naming import StorePlace
+from autocompact.stores.opening import open_store
 from autocompact.upkeep.session.finding import Recorded, lasted
 from autocompact.vocabulary import default_counter
 
@@ -110,7 +110,7 @@ def is_archived(entries: Sequence[Archived], *, name: str, messages: int | None)
 
 
 async def close_kept(
-    name: str, *, database: Path, folder: Path, policy: SessionPolicy, clock: Clock, dry_run: bool
+    name: str, *, database: StorePlace, folder: Path, policy: SessionPolicy, clock: Clock, dry_run: bool
 ) -> Compaction | None:
     """Compact a conversation of ours; the engine archives it. None if there is nothing to gain.
 
@@ -128,7 +128,7 @@ async def close_kept(
         IncompressibleContext: what must stay is too large.
         StoreError: the store cannot be used.
     """
-    async with SqliteStore(database, indexer=SqliteIndexer(), clock=clock) as store:
+    async with open_store(database, clock=clock) as store:
         compactor = Compactor(
             store,
             summary_model=policy.model,

@@ -12,7 +12,8 @@ from autocompact.errors import InvalidInput, UnreadableSession
 from autocompact.sessions import Session, read_session
 from autocompact.sessions.places import claude_code_folder, codex_folder, ran_in
 from autocompact.stores.companions import hidden_names
-from autocompact.stores.sqlite import SqliteStore
+from autocompact.stores.naming import StorePlace, is_there
+from autocompact.stores.opening import open_store
 
 _SUBAGENT = "agent-"
 
@@ -26,13 +27,13 @@ class Places:
     """Where sessions are.
 
     Attributes:
-        database: the file of our conversations; None is none.
+        database: where our conversations are kept; None is none.
         project: only recorded sessions that ran in this folder or below are taken by themselves; None takes all.
         home: the user's home folder.
         environment: for CLAUDE_CONFIG_DIR and CODEX_HOME.
     """
 
-    database: Path | None = None
+    database: StorePlace | None = None
     project: Path | None = None
     home: Path = field(default_factory=Path.home)
     environment: Mapping[str, str] = field(default_factory=_environment)
@@ -138,9 +139,9 @@ def _is_file(wanted: str) -> bool:
 
 async def _kept(places: Places) -> list[tuple[str, str]]:
     """Stamp and name of our conversations, the newest first; the store is not made where it is missing."""
-    if places.database is None or not _is_file(str(places.database)):
+    if places.database is None or not is_there(places.database):
         return []
-    async with SqliteStore(places.database) as store:
+    async with open_store(places.database) as store:
         hidden = await hidden_names(store, "default")
         return [
             (info.updated, info.key.conversation)

@@ -1,0 +1,87 @@
+"""``autocompact move`` and ``autocompact migrate``: from a file to a server, and from a version to the next."""
+
+from __future__ import annotations
+
+import click
+
+from autocompact.cli.defaults import database
+from autocompact.cli.running import run
+from autocompact.cli.store import db_option
+from autocompact.cli.terminal import display, progress
+from autocompact.cli.values import store_option
+from autocompact.core.plurals import plural
+from autocompact.errors import InvalidInput
+from autocompact.stores.moving import Moved
+from autocompact.stores.namespace_key import carry_key
+from autocompact.stores.naming import StorePlace, is_there
+
+_NAMES = 5
+
+
+@click.command()
+@store_option(
+    "--from", "source", required=True, help="Where the conversations are: a file, or postgresql://…"
+)
+@store_option("--to", "target", required=True, help="Where they are to be; a file is made if there is none.")
+def move(*, source: StorePlace, target: StorePlace) -> None:
+    """Copy all conversations of a store to another one, from a file to a PostgreSQL server or back.
+
+    Every conversation is read back from there and compared: messages, compactions, notes, titles and stamps. Nothing is
+    taken out of the first store. One that was interrupted goes on when it is run again. Stop what writes to it before.
+    """
+    if source == target:
+        raise InvalidInput(f"{source} cannot be moved to itself")
+    if not is_there(source):
+        raise InvalidInput(f"there is no conversation store {str(source)!r}")
+    with progress(f"Moving {source} to {target}"):
+        carry_key(source, target)
+        moved = run(_moved(source, target))
+    display(_told(moved, target=target))
+    if moved.different:
+        raise InvalidInput(_differing(moved, target=target))
+
+
+@click.command()
+@db_option
+def migrate(*, db: StorePlace | None) -> None:
+    """Make the tables of a store, or bring them up to date with this version of autocompact.
+
+    Every command does so when it opens a store. On a server where programs may not make tables, its owner runs this
+    first, and after each update.
+    """
+    from autocompact.library import database_path
+
+    place = database(db) or database_path()
+    with progress(f"Bringing {place} up to date"):
+        run(_migrated(place))
+    display(f"{place} is up to date")
+
+
+async def _moved(source: StorePlace, target: StorePlace) -> Moved:
+    from autocompact.stores.moving import move as moving
+    from autocompact.stores.opening import open_store
+
+    async with open_store(source) as old, open_store(target) as new:
+        return await moving(old, new)
+
+
+async def _migrated(place: StorePlace) -> None:
+    from autocompact.stores.opening import open_store
+
+    async with open_store(place):
+        pass
+
+
+def _told(moved: Moved, *, target: StorePlace) -> str:
+    there = f", {moved.there:,} were there already" if moved.there else ""
+    conversations, messages = plural(moved.conversations, "conversation"), plural(moved.messages, "message")
+    return f"{conversations} with {messages} moved to {target} and compared{there}"
+
+
+def _differing(moved: Moved, *, target: StorePlace) -> str:
+    names = ", ".join(repr(key.conversation) for key in moved.different[:_NAMES])
+    more = f" and {len(moved.different) - _NAMES:,} more" if len(moved.different) > _NAMES else ""
+    return (
+        f"{names}{more}: {target} has another conversation of that name, which was left as it is: "
+        "delete one of the two, then run this again"
+    )
