@@ -221,11 +221,16 @@ async def test_a_record_that_covers_more_than_there_is_is_refused() -> None:
 @pytest.mark.anyio
 async def test_a_name_may_be_begun_and_what_comes_near_is_listed(file: Path) -> None:
     async with books(file) as library:
-        for name in ("invoices", "invoices-2", "garden", "garage"):
+        for name in (
+            "invoices",
+            "invoices-2",
+            "garage",
+            "garden",
+        ):  # in one millisecond, too, the last is first
             await library.take_in(coming(talk("user")), name=name)
         assert (await library.find("invoices")).key.conversation == "invoices"
         assert (await library.find("gard")).key.conversation == "garden"
-        with pytest.raises(InvalidInput, match="'ga' begins several names: 'garage', 'garden'"):
+        with pytest.raises(InvalidInput, match="'ga' begins several names: 'garden', 'garage'"):
             await library.find("ga")
         with pytest.raises(InvalidInput, match=r"no conversation 'invoiecs'.*Near it: 'invoices'"):
             await library.find("invoiecs")
