@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -236,3 +237,40 @@ def test_a_hostile_table_costs_what_its_length_says(kind: str) -> None:
 
     assert two < 2.2 * one
     assert four < 2.2 * two
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Te paso la clave secreta de siempre; la contraseña del panel («Qz81!kLmW4») por si hace falta.",
+        "hasło do drukarki: «Wy$9kL2mQx» (pokój 4)",
+        "Passwort vom alten Archiv: „«gelbe kleine tassen klirren leise»“, mit Leerzeichen",
+        "I rotated the wifi password, it is now «copper-lake-window-71». Cheers",
+        "La password dell'archivio è «Sole.Vento44!»",
+        "The vault password was changed from the old one to «Regen_krone5518» yesterday",
+        "Als Mailpasswort hab ich überall «Hx4#pQ9!zL» eingetragen.",
+        "pool props {user=shop, password=«kqRtWvBnZxCdMfG», ssl=true}",
+        "tess: what is the smtp password?\nomar: sure, «Hx4#pQ9!zL»\nthanks",
+        "who has the grafana login?\nops / «Hx4#pQ9!zL»\n",
+    ],
+)
+def test_a_password_in_a_sentence_is_found_wherever_the_sentence_puts_it(text: str) -> None:
+    plain = text.replace("«", "").replace("»", "")
+    found = [plain[span.start : span.end] for span in find_secrets(plain)]
+    assert found == re.findall("«(.*?)»", text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the second pass over the syntax tree: kx82$mQz9L (line 4)",
+        "Elliptic curves with the One-Pass Unified Model (ECDH-1PU) are drafts",
+        "did you reset the password?\nomar: no, see ticket-2031\n",
+        "is the login there?\nhttps://acme.dev/login2\n",
+        '{"token": "Zugangsschlüssel"}',
+        "connect(user=u, password=dbPasswordOfService, ssl=True)",
+        "the password of the panel (see the wiki) is old",
+    ],
+)
+def test_a_sentence_about_a_password_stays(text: str) -> None:
+    assert find_secrets(text) == ()

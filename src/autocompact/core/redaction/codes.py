@@ -9,6 +9,9 @@ from autocompact.core.redaction.rules import Form
 from autocompact.core.redaction.values import has_digit, is_code, mixed
 
 _ONE = r"(?:\d{6,10}|\d{3,5}[ -]\d{3,5}|[a-z0-9]{4,6}(?:-[a-z0-9]{4,6}){1,5}|(?=[a-z]{0,9}\d)[a-z0-9]{8,12})"
+_IN_LIST = (
+    r"(?:\d{6,10}|\d{3,5}[ -]\d{3,5}|[a-z0-9]{4,6}(?:-[a-z0-9]{4,6}){1,5}|(?=[a-z]{0,15}\d)[a-z0-9]{8,16})"
+)
 _ITEM = r"(?:[-*•>|]|\d{1,2}[.):\]])?[ \t|]{0,4}[\"'`]?"
 
 _CODE = r"(?:(?-i:[A-Z])-)?(?!(?:19|20)\d\d(?!\d))\d{4,8}[#*]?|\d{2,4}(?:[ -]\d{2,4}){1,3}"
@@ -44,6 +47,30 @@ CODES: tuple[Form, ...] = (
             "emergency codes: «<h4>-<d4>-<h4>-1a2b, <h4>-<d4>-<h4>-2c3d»",
         ),
         others=("backup codes: none left", "recovery codes are shown once", "Recovery codes: 10 remaining"),
+        accept=_is_code,
+    ),
+    form(
+        "recovery codes",
+        "codes",
+        pattern=rf"codes\\?[\"']?\s{{0,4}}[:=]\s{{0,4}}\[\s{{0,20}}\\?[\"'](?P<s>{_IN_LIST}(?:\\?[\"'],\s{{0,20}}\\?[\"']{_IN_LIST}){{0,20}})\\?[\"']",
+        line=r"(?i:(?:backup|recovery|scratch|rescue|reserve|emergency)[_-]?)$",
+        examples=(
+            '{"recovery_codes": ["«a1b2-c3d4", "e5f6-07a8»"]}',
+            "backupCodes = ['«<h16>»']",
+        ),
+        others=('"recovery_codes": []', "recovery_codes: ['none']"),
+        accept=_is_code,
+    ),
+    form(
+        "recovery codes",
+        "codes",
+        pattern=rf"codes(?: [^\s:]{{1,30}}){{0,4}}(?:,[^\n:]{{1,60}})?[ ]?:[ \n]{{1,4}}{_ITEM}(?P<s>{_IN_LIST}(?:[\"'`]?(?:,|[ ]|\n)[ \n]{{0,6}}{_ITEM}{_IN_LIST}){{1,20}})(?![\w-])",
+        line=r"(?i:(?<!\w)(?:wiederherstellungs|notfall|ersatz|backup-|recovery-|sicherungs|reserve))$",
+        examples=(
+            "Wiederherstellungscodes für das Konto, falls nötig: «<h16>, <h16>»",
+            "Notfallcodes:\n«a1b2-c3d4\ne5f6-a7b8»",
+        ),
+        others=("Wiederherstellungscodes: siehe Tresor",),
         accept=_is_code,
     ),
     form(
@@ -147,6 +174,13 @@ CODES: tuple[Form, ...] = (
             others=(f"{anchor}: this word will stay here",),
             accept=mixed,
         )
-        for anchor in ("secret", "setup key", "manual entry", "authenticator key")
+        for anchor in (
+            "secret",
+            "setup key",
+            "manual entry",
+            "authenticator key",
+            "2fa-geheimnis",
+            "geheimnis",
+        )
     ),
 )

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from autocompact.core.redaction.arguments import ARGUMENTS
 from autocompact.core.redaction.building import QUOTE, VALUE, dense, form, given, program, stated
 from autocompact.core.redaction.codes import CODES
+from autocompact.core.redaction.commands import COMMANDS
 from autocompact.core.redaction.outputs import OUTPUTS
 from autocompact.core.redaction.rules import Form
 from autocompact.core.redaction.shapes import SHAPES
@@ -531,6 +532,7 @@ FORMS: tuple[Form, ...] = (
     *_PROGRAMS,
     *STATEMENTS,
     *ARGUMENTS,
+    *COMMANDS,
     *OUTPUTS,
 )
 

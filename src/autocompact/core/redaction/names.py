@@ -29,7 +29,7 @@ from autocompact.core.redaction.values import (
     random_looking,
     stripped,
 )
-from autocompact.core.redaction.words import is_word
+from autocompact.core.redaction.words import is_passphrase, is_word
 
 # From the name to its value ---------------------------------------------------------------------------------
 
@@ -51,8 +51,8 @@ _BLOCK = r"(?P<block>:[ \t]{0,3}[|>][-+]?[ \t]{0,3}\n[ \t]{1,24})"
 _BELOW = r"(?P<below>[:：](?:\*{2})?[ \t]{0,3}(?:\n[ \t]{0,8}(?:```\w{0,8})?){1,3}(?:>[ ]|-[ ])?)"
 _SPACE = r"(?P<space>[ \t]{1,8})"
 _LINK = (
-    r"(?P<link>(?:[ ][^\s.:;=!?,\"'`<>]{1,30}){0,6}?(?:[ ](?:is|was|are|be|becomes|ist|war|wurde[ ]auf|bleibt|lautete?t?|hei(?:ß|ss)t|c['’]est|est|sera|es|era|fue|foi|ser[áà]|sarà|é|è|e'|är|er|var|jest|je|este|là|adalah|ir|yra|er|brzmi|=|to)|['’]s|[ ](?:geändert|gesetzt|chang[ée]e?|cambiad[oa]|cambiat[oa]|alterad[oa]|gewijzigd)[ ](?:auf|en|à|a|in|por|para|naar))"
-    r"(?:[ ](?:now|still|currently|just|jetzt|noch|nun|maintenant|ahora|agora|adesso|ora|set[ ]to|changed[ ]to|reset[ ]to))?[ \t]?[:：]?[ \t\n]{1,2})"
+    r"(?P<link>(?:[ ](?:[^\s.:;=!?,\"'`<>]{1,30}|\w{1,6}['’]\w{1,24})){0,6}?(?:[ ](?:is|was|are|be|becomes|ist|war|wurde[ ]auf|bleibt|lautete?t?|hei(?:ß|ss)t|c['’]est|est|sera|es|era|fue|foi|ser[áà]|sarà|é|è|e'|är|er|var|jest|je|este|là|adalah|ir|yra|er|brzmi|=|to)|['’]s|[ ]hab(?:e|en)?[ ](?:ich|wir)(?:[ ][a-zäöüß]{1,15}){0,2}|[ ](?:geändert|gesetzt|chang[ée]e?|cambiad[oa]|cambiat[oa]|alterad[oa]|gewijzigd)[ ](?:auf|en|à|a|in|por|para|naar))"
+    r"(?:[ ](?:now|still|currently|just|jetzt|noch|nun|maintenant|ahora|agora|adesso|ora|set[ ]to|changed[ ](?:from(?:[ ][^\s.:;=!?,\"'`<>]{1,30}){1,4}[ ])?to|reset[ ]to))?[ \t]?[:：]?[ \t\n]{1,2})"
 )
 _EAST = r"(?P<east>(?:[^\x00-\x7f]{0,12}?[ ]?(?:是|为|為|改成了?|成|は|는|은|هو|هي|הוא|היא|है|คือ|είναι)[ ]?[:：]?|(?=[「『«“])|(?:[ ][^\x00-\x7f]{1,20}){1,4}[ ](?=[!-~])|[^\x00-\x7f]{1,12}?[ ]?[：:＝=]|(?:[ ][^\x00-\x7f]{1,20}){1,4}[ ]?[：:＝=—–]|(?<=[^\x00-\x7f])[ ]?[—–])[ \t]{0,3})"
 _BETWEEN = re.compile(
@@ -60,10 +60,10 @@ _BETWEEN = re.compile(
     re.IGNORECASE,
 )
 _SUBJECT = re.compile(
-    r"(?P<words>(?:[ ](?![-/$&|])[^\s:;=!?,<>(){}\"']{0,40}[^\s.:;=!?,<>(){}\"']){1,10})(?:[ ]\([^()\n]{1,120}\))?[ ]?[:：]"
-    r"(?:[ \t]{1,8}|[ \t]{0,3}(?:\r?\n[ \t>]{0,8}){1,2})"
+    r"(?P<words>(?:[ ](?![-/$&|])[^\s:;=!?,<>(){}\"']{0,40}[^\s.:;=!?,<>(){}\"']){1,10})(?:[ ]\((?=[^\s()]{6,80}\))|(?:[ ]\([^()\n]{1,120}\))?[ ]?[:：]"
+    r"(?:[ \t]{1,8}|[ \t]{0,3}(?:\r?\n[ \t>]{0,8}){1,2}))"
 )
-"""What a password is for, up to the colon: ``password is generated for root@localhost: …``."""
+"""What a password is for, up to the colon or a bracket: ``password is generated for root@localhost: …``."""
 _OTHERS = OTHER_TAILS - PREPOSITIONS
 _PROMPT = re.compile(
     r"[ \t]{0,8}(?:\([\w.-]{1,30}\)[ ])?(?:[\w.-]{1,40}@[\w.-]{1,40}[: ]?[^\s$#%]{0,60}[ ]?|PS[ ][^>\n]{1,80})?[$#%>❯➜][ ]"
@@ -283,7 +283,10 @@ def _apart(text: str, place: Place) -> Iterator[_Value]:
     """What is made up and stands further on: behind a colon, under a command that prints it, or in the next words."""
     subject = _SUBJECT.match(text, place.end, place.end + 400)
     if subject is not None and subject["words"].split(None, 1)[0].lower() not in _OTHERS:
-        yield from _made_up(_alone(text, subject.end()), text)
+        if text[subject.end() - 1] != "(":
+            yield from _made_up(_alone(text, subject.end()), text)
+        if text[place.start : place.end].lower() != "pass":
+            yield from _told(text, subject.end())
     line = max(text.rfind("\n", max(0, place.start - 300), place.start) + 1, place.start - 300, 0)
     printed = _PROMPT.match(text, line, place.start) and _PRINTED.match(text, place.end, place.end + 700)
     listed = printed and _HASHES.search(text, line, place.start)
@@ -298,13 +301,25 @@ def _apart(text: str, place: Place) -> Iterator[_Value]:
             yield _Value(*run.span("value"), Trust.CODE)
 
 
+def _told(text: str, at: int) -> Iterator[_Value]:
+    """What stands behind the colon of a sentence that goes on: made up, or words in quotes that make no sentence."""
+    for value in _said(text, at, trust=Trust.STATED, word=False):
+        said = text[value.start : value.end]
+        if " " in said:
+            fits = is_passphrase(said)
+        else:
+            fits = mixed(said) and (has_symbol(said) or random_looking(said))
+        if fits and ("/" not in said or is_strong(said)):
+            yield value
+
+
 def _it_is(text: str, place: Place) -> Iterator[_Value]:
     """What the next sentence says it is."""
     for said in _IT_IS.finditer(text, place.end, place.end + 240):
         value = said["value"]
         if said["q"]:
             yield _Value(*said.span("value"), Trust.STATED, phrase=" " in value)
-        elif mixed(value) and (has_symbol(value) or random_looking(value)):
+        elif mixed(value) and (has_symbol(value) or random_looking(value) or value.count("-") > 1):
             yield _Value(*said.span("value"), Trust.STATED)
 
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from autocompact.core.redaction.building import dense, form, given
 from autocompact.core.redaction.rules import Form
+from autocompact.core.redaction.values import random_looking
 
 
 def _are_bytes(value: str) -> bool:
@@ -26,6 +27,32 @@ def _are_bytes(value: str) -> bool:
 
 
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|\w+")
+_MATERIAL = r"[A-Za-z0-9+/]{24,}(?:(?:\r?\n|\\n)[ \t]{0,20}[A-Za-z0-9+/]{16,})*(?:(?:\r?\n|\\n)[ \t]{0,20}[A-Za-z0-9+/]{1,15}(?![\w.]))?={0,2}"
+_DER = (
+    # PKCS #12, version 3 (RFC 7292): 30 82 .. .. 02 01 03 30 82
+    ("ibazcc", 7, "MII[A-Za-z0-9+/]{2}[AQgw]IBAzCC", "APPLE_P12=«MIIKsgIBAzCC<b64>\n<b64>\n<b40>==»"),
+    # PKCS #8 (RFC 5208): 02 01 00 30 0D, the number of RSA encryption
+    (
+        "ibadanbgkqhki",
+        7,
+        "MII[A-Za-z0-9+/]{2}[AQgw]IBADANBgkqhki",
+        "$ base64 key.der\n«MIIEvQIBADANBgkqhkiG9w0BAQEFAASC<b64>\n<b64>\n<b40>==»",
+    ),
+    # PKCS #1 (RFC 8017): 02 01 00 02 82, version and modulus
+    ("ibaakca", 7, "MII[A-Za-z0-9+/]{2}[AQgw]IBAAKCA", "der = «MIIEowIBAAKCAQEA<b64>\n<b64>\n<b40>==»"),
+    # SEC 1 (RFC 5915) and PKCS #8 of an elliptic curve
+    ("mhccaqee", 0, "MHcCAQEE", "EC_KEY_BASE64=«MHcCAQEE<b64><b64>==»"),
+    (
+        "ageambmgbyqgsm49",
+        4,
+        "MI[A-Za-z0-9+/]{3}AgEAMBMGByqGSM49|MI[GH][A-Za-z0-9+/]AgEAMBMGByqGSM49",
+        "«MIGHAgEAMBMGByqGSM49<b64><b64>==»",
+    ),
+    # a Java keystore: FE ED FE ED 00 00 00 02
+    ("/u3+7qaaaa", 0, "/u3\\+7QAAAA", "ANDROID_KEYSTORE_BASE64=«/u3+7QAAAA<b64><b64>==»"),
+)
+"""How private keys in binary form begin in base64."""
+
 SHAPES: tuple[Form, ...] = (
     *(
         form(
@@ -107,6 +134,29 @@ SHAPES: tuple[Form, ...] = (
         pattern=r"\"kty\"[^{}]{0,4000}?\"(?:d|k)\\?\"\s*:\s*\\?\"(?P<s>[\w-]{16,})",
         examples=('{"kty":"EC","crv":"P-256","x":"abc","d":"«<w43>»"}',),
         ahead=5000,
+    ),
+    *(
+        form(
+            "private key",
+            f'"{member}"',
+            pattern=rf"\"{member}\"\s{{0,4}}:\s{{0,4}}\"(?P<s>[\w-]{{40,}})\"",
+            examples=(f'{{\n  "{member}": "«<w86>»"\n}}',),
+            others=(f'"{member}": "the-name-of-some-thing"', f'"{member}": 12'),
+            accept=random_looking,
+        )
+        for member in ("p", "q", "dp", "dq", "qi")
+    ),
+    *(
+        form(
+            "private key",
+            anchor,
+            pattern=rf"(?-i:(?<![A-Za-z0-9+/])(?P<s>{begin}{_MATERIAL}))",
+            examples=(example,),
+            others=(begin[:4], anchor),
+            back=back,
+            ahead=24_000,
+        )
+        for anchor, back, begin, example in _DER
     ),
     form(
         "password hash",

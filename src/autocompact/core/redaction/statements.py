@@ -47,6 +47,14 @@ def _phrase(value: str) -> bool:
     return given(value) and (" " in value or is_password(value, Trust.LITERAL) or is_word(value))
 
 
+def _answers(value: str) -> bool:
+    """True for what is made up and stands for itself as an answer."""
+    return stated(value) and (has_symbol(value) or random_looking(value)) and "://" not in value
+
+
+_ASKED = r"(?<!\w)(?:\w{0,20}[-_ ])?(?:pass(?:word|phrase|code|wort)?|pwd?|kennwort|login|credentials|zugangsdaten|mdp|mot de passe|contrase(?:ñ|n)a|clave|senha|wachtwoord|has[łl]o|пароль)(?!\w)"
+_REPLY = r"(?:(?:yes|yep|yeah|sure|ja|klar|oui|s[íi]|tak|hai|it['’]s|es ist|c['’]est|es|è),?[ ])?(?:[\w.@+-]{1,40} / )?[\"'`„«]?(?P<s>[^\s\"'`„“«»]{8,80})[\"'`“»]?[ \t]*(?:\r?\n|$)"
+
 _COMMANDS = (
     form(
         "password",
@@ -56,6 +64,70 @@ _COMMANDS = (
         examples=("u: bob p: «<l5>.<l6>.616»",),
         others=("u: bob p: 12", "x p: abc1234567"),
         accept=stated,
+    ),
+    form(
+        "password",
+        'psk="',
+        pattern=r"psk=\"(?P<s>[^\"\n]{8,63})\"",
+        line=r"(?m:^)[ \t]*$",
+        examples=('network={\n    psk="«drei bunte vogel»"\n}', '\tpsk="«sommercolor»"'),
+        others=('psk="$PSK_OF_WIFI"', 'psk="<your key>"'),
+        accept=given,
+    ),
+    form(
+        "password",
+        "credentials(",
+        pattern=r"credentials\((?:[ \n]*\"[^\"\n]{0,120}\",){2}[ \n]*\"[^\"\n]{1,80}\",[ \n]*\"(?P<s>[^\"\n]{5,200})\"",
+        examples=('credentials += Credentials("Realm", "repo.acme.dev", "ci", "«<a15>»")',),
+        others=('Credentials("a", "b")', 'Credentials("Realm", "host", "user", "$PASSWORD")'),
+        accept=given,
+    ),
+    form(
+        "password",
+        "bindcredentials",
+        pattern=r"bindcredentials[\"']?[ ]?[:=][ ]?[\"'](?P<s>[^\"'\n]{4,200})[\"']",
+        examples=('"bindCredentials": "«Wolke.Regen31»"', "bindCredentials: '«<a12>»'"),
+        others=('"bindCredentials": "${LDAP_PASSWORD}"', "bindCredentials is required"),
+        accept=given,
+    ),
+    form(
+        "password",
+        "passphrase ",
+        pattern=r"passphrase (?:is |ist |= ?|: ?)?(?P<s>\d{6,20})(?![\w.,-]\w|\w)",
+        examples=("the guest wifi, passphrase «90417726»", "passphrase is «5520418»"),
+        others=("passphrase 12 characters", "passphrase 2024-01-01"),
+    ),
+    form(
+        "authenticator seed",
+        "authenticator",
+        pattern=r"authenticator(?:[ -]?app)?[\"']?[ ]?[:=][ \n]{1,3}[\"'`]?(?P<s>(?-i:[A-Z2-7]{16,64}))(?![\w-])",
+        examples=("type this into your authenticator app: «KZXW6YTBOI2DQMZT»",),
+        others=("authenticator app: GOOGLE", "authenticator: none"),
+        accept=mixed,
+    ),
+    form(
+        "licence key",
+        "activation",
+        pattern=r"activation(?: (?:key|code))?[ ]?:[ \n]{1,3}(?P<s>[A-Z0-9]{4,6}(?:-[A-Z0-9]{4,6}){3,7})(?![\w-])",
+        examples=("server activation: «AB1CD-<u5>-<u5>-<u5>-<u5>»",),
+        others=("activation: SOME-NAME-WITH-SIGNS",),
+        accept=mixed,
+    ),
+    *(
+        form(
+            "password",
+            ask,
+            pattern=rf"{re.escape(ask)}[ \t]*\r?\n(?:[^\n:]{{1,30}}:[ ])?{_REPLY}",
+            line=rf"(?i:{_ASKED}[^\n?]{{0,80}})$",
+            examples=(
+                f"anna: do you know the root password{ask}\nben: yes, «<l6>!<l4>2»",
+                f"wie lautet das WLAN-Kennwort{ask}\n«<l6>-<l4>!2»",
+                f"staging login{ask}\n> admin / «<l6>!<l4>2»",
+            ),
+            others=(f"is the password right{ask}\nno, see issue-2", f"which password{ask}\nhttps://a.dev/x1"),
+            accept=_answers,
+        )
+        for ask in ("?", " ?", "please", "bitte")
     ),
     form(
         "token",
@@ -468,7 +540,7 @@ _SENTENCES = (
         "password",
         "pass",
         pattern=rf"(?:(?<=my )|(?<=our )|(?<=his )|(?<=her ))pass(?:word|phrase|wd) {_TICK}{_SECRET}{_STOP}",
-        examples=("use my password «<l6>-<l4>» for the VPN",),
+        examples=("use my password «<l6>-<l4>7» for the VPN",),
         others=("my password page2", "our password manager is good", "my password expired"),
         accept=_pass_of_user,
     ),

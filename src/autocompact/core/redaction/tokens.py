@@ -440,6 +440,8 @@ TOKENS: tuple[Token, ...] = (
         example="eyJhbGciOiJIUzI1NiJ9.eyJ<a40>.<w43> eyJhbGciOiJkaXIiLCJlbmMi<a20>..<a16>.<w60>.<a22>",
         others="eyJhbGciOiJIUzI1NiJ9",
     ),
+    # ASP.NET's protected data: 09 F0 C9 F0, then the number of its key
+    _token("session", "CfDJ8", body=r"[\w-]{60,}", example="CfDJ8<w160>", others="CfDJ8"),
     _token("Grafana key", "eyJrIjoi", body=r"[A-Za-z0-9]{60,}={0,3}", example="eyJrIjoi<a90>"),
 )
 

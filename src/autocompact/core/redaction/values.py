@@ -285,7 +285,9 @@ def is_password(value: str, trust: Trust) -> bool:
 def _is_letters_only(value: str, trust: Trust) -> bool:
     if trust is Trust.ENVIRONMENT:
         return value.isalpha() and not value.istitle() and not _NAME.search(value.lower())
-    return value.isalpha() and value.isascii() and trust >= Trust.LINE and random_looking(value)
+    if trust < Trust.LINE and not (len(value) >= 12 and wordlike(value) < 0.2 and not value.isupper()):
+        return False
+    return value.isalpha() and value.isascii() and random_looking(value)
 
 
 def is_key(value: str, trust: Trust, *, least: int = 16) -> bool:
@@ -294,7 +296,7 @@ def is_key(value: str, trust: Trust, *, least: int = 16) -> bool:
     if len(value) < least or value[0] == "-" or is_ordinary(value):
         return False
     if not mixed(value):
-        return len(value) >= 16 and random_looking(value)
+        return len(value) >= 16 and value.isascii() and random_looking(value)
     return entropy(value) >= (2.8 if least >= 16 else 2.3) and not _is_variable(value, trust)
 
 
