@@ -117,9 +117,25 @@ def test_only_the_owner_has_to_make_the_tables(program: Program, cluster: Cluste
 
 
 def test_what_needs_a_file_says_what_to_use_instead(program: Program, database: str, tmp_path: Path) -> None:
-    for command in (("doctor",), ("backup", tmp_path / "copy.db")):
-        told = refused(program(*command, "--db", database))
-        assert "is no file: PostgreSQL's own `pg_dump` copies it" in told
+    told = refused(program("backup", tmp_path / "copy.db", "--db", database))
+    assert "is no file: PostgreSQL's own `pg_dump` copies it, or `autocompact move" in told
+    assert not (tmp_path / "copy.db").exists()
+
+
+def test_the_doctor_reads_a_whole_server(program: Program, cluster: Cluster, database: str) -> None:
+    filled(program, database)
+    well = program("doctor", "--db", database)
+    assert (well.code, b"all is well" in well.out) == (0, True)
+    assert b": 2 conversations, 320 messages, 1 compaction\n" in well.out
+    cluster.sql("DELETE FROM autocompact.messages WHERE id = (1::bigint << 24) + 7", database=database)
+    cluster.sql("UPDATE autocompact.conversations SET id = DEFAULT WHERE name = 'two'", database=database)
+    ill = program("doctor", "--db", database)
+    assert ill.code == 1
+    said = ill.out.decode()
+    assert "contents: conversation 'one': message 7 is missing" in said
+    assert "the entry of conversation 'two' is damaged" in said
+    assert "of no conversation" in said
+    assert "next: restore the database from a backup" in said
 
 
 @pytest.mark.parametrize("command", [("list",), ("search", "x"), ("chat", "hello")])

@@ -1,4 +1,4 @@
-"""``autocompact doctor`` and ``autocompact backup``: the file of the kept conversations."""
+"""``autocompact doctor`` and ``autocompact backup``: whether the store of the kept conversations is well, and a copy of its file."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from autocompact.cli.defaults import database
+from autocompact.cli.running import run
 from autocompact.cli.sources import deliver
 from autocompact.cli.store import db_option, json_option
 from autocompact.cli.terminal import display, progress, tell
@@ -28,17 +29,23 @@ HEALTHY, ILL = 0, 1
 @json_option
 @db_option
 def doctor(*, deep: bool, seal: bool, as_json: bool, db: StorePlace | None) -> int:
-    """Look at the whole file of the store: damage, gaps, what points nowhere, its search index, its modes, the disk.
+    """Look at the whole store: damage, gaps, what points nowhere, its search index, its modes, the disk.
 
-    Only --seal changes the file. Exit codes: 0 all is well, 1 something is wrong, 2 it cannot be looked at.
+    Only --seal changes the file. Of a store on a server everything is read and compared with its checksums; pages and indexes
+    are for PostgreSQL's own pg_amcheck. Exit codes: 0 all is well, 1 something is wrong, 2 it cannot be looked at.
     """
+    from autocompact.library import database_path
     from autocompact.stores import doctor as doctors
+    from autocompact.stores.server_doctor import examine_server
 
-    file = _file(db)
-    with progress(f"Examining {file}"):
-        if seal:
-            tell(f"{plural(doctors.seal(file), 'message')} got a checksum")
-        found = doctors.examine(file, deep=deep)
+    place = database(db) or database_path()
+    with progress(f"Examining {place}"):
+        if isinstance(place, ServerUrl):
+            found = run(examine_server(place))
+        else:
+            if seal:
+                tell(f"{plural(doctors.seal(place.absolute()), 'message')} got a checksum")
+            found = doctors.examine(place.absolute(), deep=deep)
     deliver([_document(found)], None) if as_json else display("\n".join(_lines(found)))
     return ILL if found.problems else HEALTHY
 
@@ -66,7 +73,7 @@ def _file(given: StorePlace | None) -> Path:
     place = database(given) or database_path()
     if isinstance(place, ServerUrl):
         raise InvalidInput(
-            f"{place} is no file: PostgreSQL's own `pg_dump` copies it, and `pg_amcheck` looks at it for damage"
+            f"{place} is no file: PostgreSQL's own `pg_dump` copies it, or `autocompact move --from URL --to FILE`"
         )
     return place.absolute()
 
@@ -75,13 +82,13 @@ def _figures(found: Examination) -> str:
     counts = found.counts
     kinds = ("conversation", "message", "compaction")
     figures = [plural(counts.get(f"{kind}s", 0), kind) for kind in kinds]
-    return ", ".join([*figures, plural(counts["bytes"], "byte")])
+    return ", ".join([*figures, *([plural(counts["bytes"], "byte")] if "bytes" in counts else [])])
 
 
 def _lines(found: Examination) -> Iterator[str]:
     from autocompact.cli.shelf import visible
 
-    yield click.style(f"{found.path}: {_figures(found)}", bold=True)
+    yield click.style(f"{found.place}: {_figures(found)}", bold=True)
     for finding in found.findings:
         yield f"{finding.level:<8} {finding.check}: {visible(finding.where)}: {visible(finding.what)}"
         yield f"{'':<8} next: {finding.next}"
@@ -96,7 +103,7 @@ def _document(found: Examination) -> bytes:
 
     findings = [asdict(finding) for finding in found.findings]
     document = {
-        "file": str(found.path),
+        "file": str(found.place),
         "healthy": not found.problems,
         "counts": found.counts,
         "findings": findings,

@@ -24,6 +24,7 @@ from autocompact.errors import StoreError, StoreUnavailable
 from autocompact.stores.checksums import message_checksum, row_checksum
 from autocompact.stores.connection import Connection, Cursor
 from autocompact.stores.encoding import decode_message, decode_record
+from autocompact.stores.naming import StorePlace
 from autocompact.stores.queries import migrations, schema
 from autocompact.stores.rows import place, row_range
 from autocompact.stores.sqlite_file import check_file, errors, open_writer, transaction
@@ -72,12 +73,12 @@ class Examination:
     """What was looked at, and what was found.
 
     Attributes:
-        path: the file.
-        counts: rows by what they are, and bytes of the file and its write-ahead log.
+        place: the file, or the database.
+        counts: rows by what they are, and bytes of a file and its write-ahead log.
         findings: in the order of the checks.
     """
 
-    path: Path
+    place: StorePlace
     counts: dict[str, int]
     findings: tuple[Finding, ...]
 
@@ -147,7 +148,7 @@ def examine(path: Path, *, deep: bool = False) -> Examination:
         findings.append(
             Finding(check="file", where=str(path), what=f"it cannot be opened: {error}", next=_RESTORE)
         )
-    return Examination(path=path, counts=counts, findings=tuple(findings))
+    return Examination(place=path, counts=counts, findings=tuple(findings))
 
 
 @contextmanager

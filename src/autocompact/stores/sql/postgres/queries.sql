@@ -147,3 +147,10 @@ UPDATE autocompact.conversations
 SET last_seq = %(last_seq)s, title = %(title)s, updated = %(updated)s, active = %(active)s, compressed_context = %(compressed_context)s,
     compressed_at = %(compressed_at)s, state = %(state)s, indexed_seq = %(indexed_seq)s, edits = %(edits)s
 WHERE id = %(conversation)s;
+
+-- name: orphans
+SELECT count(*) FROM autocompact.messages AS one
+WHERE NOT EXISTS (SELECT 1 FROM autocompact.conversations WHERE id = one.id >> 24);
+
+-- name: every_name
+SELECT namespace, name FROM autocompact.conversations ORDER BY namespace, name;
