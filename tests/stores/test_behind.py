@@ -162,14 +162,30 @@ async def test_what_cannot_be_stored_is_told_with_all_that_follows_it_and_no_rec
     assert await front.read(KEY) == said
 
 
-async def test_another_program_that_was_faster_is_told_as_a_failure(tmp_path: Path) -> None:
-    path = tmp_path / "chats.db"
+async def test_another_program_that_was_faster_with_something_else_is_told_as_a_failure(
+    tmp_path: Path,
+) -> None:
+    path, theirs = tmp_path / "chats.db", (text_message(1, "user", "What another program was told."),)
     async with SqliteStore(path) as one, SqliteStore(path) as other:
         front, failures = behind(one)
-        await other.append(KEY, talk("user"), after=0)
+        await other.append(KEY, theirs, after=0)
         await front.append(KEY, talk("user", "assistant"), after=0)
-        assert await front.read(KEY) == tuple(talk("user"))
+        assert await front.read(KEY) == theirs
         assert [type(error) for _, error in failures] == [Conflict]
+
+
+@pytest.mark.parametrize("stored", [1, 3])
+async def test_what_another_program_stored_of_the_same_messages_is_followed_by_the_rest(
+    tmp_path: Path, stored: int
+) -> None:
+    """That program may have ended there, and no request may come that brings the rest again."""
+    path, said = tmp_path / "chats.db", tuple(talk("user", "assistant", "user"))
+    async with SqliteStore(path) as one, SqliteStore(path) as other:
+        front, failures = behind(one)
+        await other.append(KEY, said[:stored], after=0)
+        front.take(KEY, said, after=0, active=None)
+        assert await front.read(KEY) == said
+        assert failures == []
 
 
 async def test_after_a_conflict_no_record_covers_another_programs_message_in_the_place_of_its_own(

@@ -71,13 +71,16 @@ class TestWriteBehind(StoreConformance):
         assert {*told, *self.failures} == {Conflict}
 
     async def test_appending_elsewhere_than_at_the_end_is_a_conflict(self, store: StoreUnderTest) -> None:
-        """And changes nothing; it is told later."""
+        """And changes nothing; it is told later. What is stored there already is no other message."""
         log = talk("user", "assistant", "user")
         await store.append(KEY, log[1:], after=1)
         assert await store.read(KEY) == ()
         await store.append(KEY, log, after=0)
         assert await store.read(KEY) == tuple(log)
         await store.append(KEY, log[2:], after=2)
+        assert await store.read(KEY) == tuple(log)
+        assert self.failures == [Conflict]
+        await store.append(KEY, [text_message(3, "user", "Something else.")], after=2)
         assert await store.read(KEY) == tuple(log)
         assert self.failures == [Conflict, Conflict]
         with pytest.raises(Conflict):

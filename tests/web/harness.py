@@ -231,6 +231,8 @@ class Visit:
     def say(self, text: str) -> None:
         """Write something and send it."""
         field = self.page.locator("#field")
+        # a dialog that is closing still takes the focus from whatever is behind it
+        expect(self.page.locator(".q-dialog")).to_have_count(0)
         expect(field).to_be_enabled()
         field.fill(text)
         if text.startswith("/"):

@@ -20,7 +20,7 @@ from autocompact.engine.archiving import archive
 from autocompact.engine.background import Background
 from autocompact.engine.guarded import GuardedModel
 from autocompact.engine.replica import Replica
-from autocompact.engine.work import LEASE_SECONDS, Work, finished, leased
+from autocompact.engine.work import Work, finished, leased
 from autocompact.errors import (
     AutocompactError,
     Conflict,
@@ -33,6 +33,7 @@ from autocompact.ledger.summary import frame
 from autocompact.memory.context_archive import ArchiveEntry
 from autocompact.memory.session import tasks_in_summary
 from autocompact.ports import Lease
+from autocompact.stores.leases import LONGEST_SECONDS
 
 NOTHING = "there is nothing to compact"
 NO_GAIN = f"{NOTHING} yet: a summary would take no less than what it stands for"
@@ -89,7 +90,7 @@ class Execution:
             # the goal is asked for under the lease: the context may have changed while we waited
             lambda: self.make(self.plan(goal(), model_free=model_free, must_fit=must_fit)),
             trigger=goal().trigger,
-            patience=2 * LEASE_SECONDS if must_fit else 0.0,
+            patience=2 * LONGEST_SECONDS if must_fit else 0.0,
         )
         shared = self._replica.shared
         if record is not None and shared.mode.recount and shared.model is not None:

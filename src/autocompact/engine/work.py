@@ -27,12 +27,12 @@ from autocompact.errors import (
     log_data,
 )
 from autocompact.ports import Key, Lease, Leases
-from autocompact.stores.leases import LONGEST_SECONDS
 
 T = TypeVar("T")
 
-LEASE_SECONDS = LONGEST_SECONDS
-"""How long a compaction is protected without a sign of life; renewed every third of it."""
+LEASE_SECONDS = 20.0
+"""How long a compaction is protected without a sign of life, and how long the next program waits for one that was
+killed; renewed every third of it."""
 
 CHANGED = "the history changed while it was compacted; the result was thrown away"
 

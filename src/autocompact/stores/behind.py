@@ -52,8 +52,8 @@ class WriteBehind:
     transaction. Every other method waits until what was appended before is stored, so what is written here is read
     here, and no record covers messages that are not stored.
 
-    An append that cannot be stored, because of the disk or because another program appended first, is told to
-    ``failed``, and dropped together with those that follow it: load the conversation anew. So is one, as a `Conflict`,
+    An append that cannot be stored, because of the disk or because another program appended something else first, is
+    told to ``failed``, and dropped together with those that follow it: load the conversation anew. So is one, as a `Conflict`,
     that found another compaction in force than the caller has; it is stored.
 
     Args:
@@ -147,7 +147,7 @@ class WriteBehind:
         unwritten = self._unwritten[key]
         batch, unwritten.messages = unwritten.messages, []
         try:
-            active = await self.store.append(key, batch, after=unwritten.end - len(batch))
+            active = await self._append(key, batch, after=unwritten.end - len(batch))
         except Exception as error:  # noqa: BLE001 - whatever it is, nobody waits for this append to hear of it
             lost = self._lost.setdefault(key, {})
             lost.update((message.seq, _digest(message)) for message in (*batch, *unwritten.messages))
@@ -166,6 +166,21 @@ class WriteBehind:
         if not unwritten.messages:
             del self._unwritten[key]
             unwritten.settled.set()
+
+    async def _append(self, key: Key, messages: Sequence[Message], *, after: int) -> str | None:
+        """Store messages; where another program stored the same ones first, what it did not come to follows them.
+
+        It may have ended there: who waited for the next request to bring the rest would wait for ever after the last.
+        """
+        while True:
+            try:
+                return await self.store.append(key, messages, after=after)
+            except Conflict:
+                stored = await self.store.read(key, from_seq=after + 1, through_seq=after + len(messages))
+                ours = messages[: len(stored)]
+                if not stored or list(map(_digest, stored)) != list(map(_digest, ours)):
+                    raise
+                messages, after = messages[len(stored) :], after + len(stored)
 
     def _drop_weight(self, unwritten: _Unwritten, messages: Sequence[Message]) -> None:
         weight = _weight(messages)
