@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -20,6 +21,9 @@ FOLLOWS = own("↓")
 POINTER = own("…")
 """Text of a request of which the summary has the reference alone."""
 
+ASKERS: Mapping[str, Redacted] = {"lead": own("lead"), "reply": own("reply")}
+"""Who makes requests beside the user: the lead of a team of agents, and the user who answers a tool."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
@@ -34,7 +38,8 @@ class Entry:
             failed; "" is unknown.
         state_seq: the message that is the evidence for ``state``; 0 if none.
         need: expected need, 0..1: how likely the work goes on to use it.
-        where: the file of the ledger (its ``key``) whose text an identifier's line was seen in; "" elsewhere.
+        where: of an identifier, the file of the ledger (its ``key``) whose text its line was seen in; of a request, who
+            made it if not the user, or the question of the model that it answers; "" elsewhere.
     """
 
     kind: Kind

@@ -9,7 +9,7 @@ from itertools import pairwise
 from autocompact.core.language import WORDS, detect
 from autocompact.core.redaction import Redacted
 from autocompact.core.references import reference
-from autocompact.ledger.entries import FOLLOWS, POINTER, Entry, Kind
+from autocompact.ledger.entries import ASKERS, FOLLOWS, POINTER, Entry, Kind
 
 SECTIONS: tuple[tuple[Kind, str], ...] = (
     ("rule", "rules"),
@@ -86,9 +86,15 @@ def _requests(entries: Sequence[Entry], words: Mapping[str, str]) -> list[str]:
         if entry.state == "superseded" and after.get(entry.seq) == entry.state_seq:
             state = f" [{words['corrected']} {reference(entry.state_seq)} ↓]"
         text = f"{words['follows']} ↓" if entry.text == FOLLOWS else _hanging(entry.text)
-        lines.append(f"- {reference(entry.seq)}{state}: {text}")
+        lines.append(f"- {reference(entry.seq)}{state}: {_question(entry)}{text}")
     earlier = [f"- {words['earlier']}: {_listed(pointers)}"] if pointers else []
     return [*earlier, *lines]
+
+
+def _question(entry: Entry) -> str:
+    """The question that a request answers, as it stands before its words; "" if it answers none."""
+    question = "" if entry.where in ASKERS.values() else entry.where
+    return f"“{question}” → " if question else ""
 
 
 def told_alone(summary: Redacted, entries: Iterable[Entry]) -> Redacted:
@@ -107,11 +113,12 @@ def told_alone(summary: Redacted, entries: Iterable[Entry]) -> Redacted:
 
     def told(line: str) -> str:
         begin, _, text = line.partition(": ")
-        words = own.get(begin.removeprefix("- ").split(" [")[0]) if text in follows else None
+        question, arrow, last = text.rpartition(" → ")
+        words = own.get(begin.removeprefix("- ").split(" [")[0]) if last in follows else None
         if words is None:
             return line
         short = words if len(words) <= LONGEST_ALONE else f"{words[:LONGEST_ALONE]}…"
-        return f"{begin}: {_hanging(short)}"
+        return f"{begin}: {question}{arrow}{_hanging(short)}"
 
     return Redacted("\n".join(map(told, summary.split("\n"))))  # made of the summary and its entries
 

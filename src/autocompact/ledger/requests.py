@@ -10,12 +10,14 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
-from autocompact.core.redacted import EMPTY, edited, filled, joined, own
+from autocompact.core.redacted import EMPTY, edited, filled, joined
 from autocompact.core.redaction import Redacted
 from autocompact.core.spoken import spoken
 from autocompact.core.terms import terms
-from autocompact.ledger.entries import Entry, State
+from autocompact.ledger.entries import ASKERS, Entry, State
+from autocompact.ledger.questions import question_of
 from autocompact.ledger.reactions import OPENING, finishes, reactions
 from autocompact.ledger.scan import Said, Scan
 
@@ -26,24 +28,25 @@ LOOK_BACK = 50
 """Requests that are looked through for the one that speaks of a thing."""
 
 
-_SPEAKERS = {"lead": own("lead"), "reply": own("reply")}
-
-
 @dataclass(slots=True)
 class _Turn:
-    """A request, the words the model closed the turn with, and what an earlier ledger knew of it."""
+    """A request, the words the model closed the turn with, and what an earlier ledger knew of it.
+
+    Attributes:
+        about: who asked, if not the user (`ASKERS`), or the question that the user answers.
+    """
 
     seq: int
     text: Redacted
     closing: Said | None = None
     known: tuple[State, int] = ("", 0)
-    by: Redacted = EMPTY
+    about: Redacted = EMPTY
 
 
 def find_requests(found: Scan, *, earlier: Iterable[Entry] = ()) -> list[Entry]:
     """The user's requests in order, verbatim, with what became of each; ``earlier`` ones may be settled only now."""
     turns = [
-        _Turn(seq=e.seq, text=e.text, known=_no_longer_open(e.state, e.state_seq), by=e.where)
+        _Turn(seq=e.seq, text=e.text, known=_no_longer_open(e.state, e.state_seq), about=e.where)
         for e in earlier
     ]
     _add_turns(turns, found)
@@ -60,7 +63,7 @@ def find_requests(found: Scan, *, earlier: Iterable[Entry] = ()) -> list[Entry]:
                 key=filled("request {}", turn.seq),
                 state=state,
                 state_seq=evidence,
-                where=turn.by,
+                where=turn.about,
                 need=1.0 if is_last else 0.5 if state in ("superseded", "withdrawn") else 0.8,
             )
         )
@@ -79,6 +82,7 @@ def _add_turns(turns: list[_Turn], found: Scan) -> None:
         elif said.by == "assistant" and turns and said.text.strip():
             turns[-1].closing = said
     _reopen(turns, [call.seq for call in found.calls if not call.ends])
+    _add_questions(turns)
 
 
 def _request(turns: list[_Turn], said: Said) -> None:
@@ -86,7 +90,7 @@ def _request(turns: list[_Turn], said: Said) -> None:
     if text and turns and turns[-1].seq == said.seq:
         turns[-1].text = joined("\n", (turns[-1].text, text))
     elif text:
-        turns.append(_Turn(seq=said.seq, text=text, by=_SPEAKERS.get(said.by, EMPTY)))
+        turns.append(_Turn(seq=said.seq, text=text, about=ASKERS.get(said.by, EMPTY)))
 
 
 def _reopen(turns: list[_Turn], calls: list[int]) -> None:
@@ -97,6 +101,13 @@ def _reopen(turns: list[_Turn], calls: list[int]) -> None:
         closing = turns[turn].closing if turn >= 0 else None
         if closing is not None and call >= closing.seq:
             turns[turn].closing = None
+
+
+def _add_questions(turns: list[_Turn]) -> None:
+    """Note what the user answers of the words that the turn before was closed with."""
+    for before, turn in pairwise(turns):
+        if before.closing is not None and not turn.about:
+            turn.about = question_of(before.closing.text, turn.text)
 
 
 def _told(turns: list[_Turn]) -> dict[int, tuple[State, int]]:
