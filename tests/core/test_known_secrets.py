@@ -8,6 +8,7 @@ from autocompact.core.messages import Message, Text, ToolCall, ToolResult
 from autocompact.core.redacted import RedactedCall, Redactor, all_without_secrets
 from autocompact.core.redaction import KnownSecrets, find_secrets, hide, redact
 from autocompact.core.redaction.known import MOST_VALUES, is_unique
+from autocompact.core.redaction.spans import Span
 
 VALUE = "kX9vTq2LmZ8wR4pB"
 
@@ -104,3 +105,26 @@ def test_a_value_that_is_met_later_is_hidden_from_then_on() -> None:
     )
     redactor(_message(2, asked))
     assert redactor(one).text == "I try [secret: API key]."
+
+
+def test_of_a_name_with_its_value_the_value_is_known() -> None:
+    secrets = KnownSecrets()
+    text = f"API_KEY='{VALUE}' x=="
+    secrets.learn(text, [Span(start=0, end=len(text) - 4, kind="API key")])
+    assert hide(redact(f"used {VALUE} at once"), secrets) == "used [secret: API key] at once"
+
+
+def test_what_is_stored_of_a_secret_is_where_it_was_said() -> None:
+    said = [
+        Message(seq=seq, role="user", parts=(Text(text=text),))
+        for seq, text in (
+            (3, f"API_KEY={VALUE}"),
+            (4, "no secret"),
+            (7, f"API_KEY={VALUE}"),
+            (9, f"TOKEN={VALUE[::-1]}"),
+        )
+    ]
+    redactor = Redactor()
+    redactor.learn(said)
+    assert redactor.known.seen_in == (3, 9)
+    assert known(f"API_KEY={VALUE}").seen_in == ()

@@ -68,3 +68,34 @@ async def test_a_secret_that_a_model_repeats_is_in_no_record_no_archive_and_no_a
     assert leaked("\n".join(answers)) == []
     assert "[secret: private key]" in answers[3]
     assert KEY in original.text
+
+
+PASSWORD = "Qv7" + "xL2mZr9Tw4Kb8N"
+
+
+async def test_what_a_compaction_before_a_restart_learned_as_a_secret_is_one_afterwards_where_it_stands_alone(
+    tmp_path: Path,
+) -> None:
+    """Only the first message says what the value is; a process that never read it must not tell it."""
+    path = tmp_path / "a.db"
+    async with Compactor(SqliteStore(path), window=8_000, counter=Estimator()) as before:
+        conversation = await before.open("deploy")
+        await conversation.say(f"The password of the pump is PUMP_PASSWORD={PASSWORD}, use it.")
+        await work(conversation, 15, start=1)
+        first = await conversation.compact()
+    assert first.success, first.message
+
+    async with Compactor(SqliteStore(path), window=8_000, counter=Estimator()) as after:
+        conversation = await after.open("deploy")
+        call = ToolCall(id="k", name="bash", arguments=f'{{"command": "pumpctl open mira {PASSWORD} --all"}}')
+        await conversation.append(Message(seq=0, role="assistant", parts=(call,)))
+        opened = ToolResult(call_id="k", text=f"opened the valve of mira with {PASSWORD} at once")
+        await conversation.append(Message(seq=0, role="tool", parts=(opened,)))
+        await conversation.say(f"Now with mira {PASSWORD} once more.")
+        await work(conversation, 15, start=20)
+        second = await conversation.compact()
+        records = await conversation.records.all()
+
+    assert second.success, second.message
+    assert "pumpctl open mira" in repr(records)
+    assert PASSWORD not in repr(records)

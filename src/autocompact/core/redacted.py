@@ -235,7 +235,7 @@ class Redactor:
             known = self._read[id(message)] = message, redacted(message)
             if any(_MARK in text for part in known[1].parts for text in _texts_of(part)):
                 for text in _texts(message):
-                    self.known.learn(text, find_secrets(text))
+                    self.known.learn(text, find_secrets(text), seq=message.seq)
         return known[1]
 
 

@@ -189,6 +189,7 @@ class Execution:
         """
         replica, clock = self._replica, self._replica.shared.clock
         started = clock.monotonic()
+        await replica.learn_secrets()
         if work.request:  # an earlier compaction put it inside its summary
             (request,) = await replica.history(from_seq=work.request, through_seq=work.request)
             work = replace(work, goal=replace(work.goal, request=request))

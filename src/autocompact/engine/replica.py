@@ -17,12 +17,14 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from autocompact.compaction.pins import with_pins
 from autocompact.compaction.record import Compaction
 from autocompact.compaction.transcript import Context, Transcript, View
 from autocompact.core.lookup import Lookup
 from autocompact.core.messages import Message, Usage
+from autocompact.core.redacted import Redactor
 from autocompact.core.tokens import Cost, message_cost, size
 from autocompact.core.usage import Load
 from autocompact.engine.shared import Shared
@@ -59,6 +61,7 @@ class Replica:
         self.transcript = Transcript(counter=shared.counter)
         self._view = View(self.transcript)
         self._lock = asyncio.Lock()  # held while the log or the active compaction changes
+        self._learned: frozenset[int] = frozenset()  # the messages that `learn_secrets` has read
 
     def __len__(self) -> int:
         return len(self.transcript)
@@ -145,6 +148,16 @@ class Replica:
         """The log from its first message on."""
         return Transcript(await self.history(), counter=self.shared.counter)
 
+    async def learn_secrets(self) -> None:
+        """Know the secrets again that compactions before this process met: where one stands alone nothing else tells it."""
+        known = self.transcript.secrets
+        new = frozenset(self.state.stored.secrets) - {*known.seen_in} - self._learned
+        self._learned |= new
+        for seq in sorted(new):
+            messages = await self.history(from_seq=seq, through_seq=seq)
+            learn = partial(Redactor(known).learn, messages)
+            await off_loop_if(sum(map(size, messages)) > LARGE, learn)
+
     def next_id(self) -> str:
         """The id of a new record; unique while the lease is held."""
         return f"c{self._made() + 1}"
@@ -194,6 +207,10 @@ class Replica:
         await off_loop_if(large, view.context)  # counts what it shows
         same = await off_loop_if(large, lambda: transcript.continues(self.transcript))
         lookup = self.transcript.lookup  # another request may have set it while we waited
+        if same:
+            transcript.secrets = self.transcript.secrets
+        else:
+            self._learned = frozenset()
         self._state = self.state.loaded(stored, rewritten=not same)
         self._fold(transcript, view)
         self.use_lookup(lookup)
@@ -399,7 +416,7 @@ class Replica:
                 model=self.shared.model_name,
                 fixed=self.fixed,
                 made=max(self._made(), number_of(record)),
-            )
+            ).with_secrets(self.transcript.secrets.seen_in)
             await self._commit(state.stored, records=[record], active=record.id, fence=fence)
             self._state = state
             self._fold(transcript, view)
@@ -428,6 +445,7 @@ class Replica:
                 return
             prepared = replace(record, status="prepared")
             state = self.state.with_prepared(prepared, made=number_of(record))
+            state = state.with_secrets(self.transcript.secrets.seen_in)
             await self._commit(state.stored, records=[prepared], active=self.active_id, fence=fence)
             self._state = state
         name = self.key.conversation

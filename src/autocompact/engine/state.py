@@ -7,6 +7,7 @@ returns the next state and changes nothing; `autocompact.engine.replica` is the 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 
 import msgspec
 from msgspec.structs import replace
@@ -15,6 +16,7 @@ from autocompact.compaction.record import Compaction
 from autocompact.compaction.transcript import Transcript
 from autocompact.core.budget import Breaker
 from autocompact.core.messages import Message, Usage
+from autocompact.core.redaction.known import MOST_VALUES
 from autocompact.core.tokens import Cost, Counter
 from autocompact.core.usage import Calibration, Load
 from autocompact.engine.meter import Meter
@@ -48,6 +50,7 @@ class EngineState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         settled: the context when the active compaction took effect; None if there never was one.
         request: ``seq`` of the user's last request, which may be folded; 0 if there is none.
         made: number of the last record.
+        secrets: messages (``seq``) in which compactions met secrets that may stand alone elsewhere.
     """
 
     breaker: Breaker = Breaker()
@@ -59,6 +62,7 @@ class EngineState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     settled: Settled | None = None
     request: int = 0
     made: int = 0
+    secrets: tuple[int, ...] = ()
 
     def encode(self) -> bytes:
         """As JSON."""
@@ -92,6 +96,10 @@ class EngineState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
             tuple(seq for seq in self.pins if seq != pinned),
             notes=tuple(note for note in self.notes if note != pinned),
         )
+
+    def with_secrets(self, secrets: Iterable[int]) -> EngineState:
+        """With messages in which a compaction met secrets, too; of many the last ones."""
+        return replace(self, secrets=tuple(sorted({*self.secrets, *secrets})[-MOST_VALUES:]))
 
     def with_pins(self, pins: tuple[int, ...], *, notes: tuple[str, ...]) -> EngineState:
         """With these pins in place of what was pinned, each once."""
@@ -262,6 +270,10 @@ class ConversationState(msgspec.Struct, frozen=True, kw_only=True):
     def with_prepared(self, record: Compaction, *, made: int) -> ConversationState:
         """With a compaction that waits for the threshold; its number is the last one made."""
         return replace(self, prepared=record, stored=replace(self.stored, made=made))
+
+    def with_secrets(self, secrets: Iterable[int]) -> ConversationState:
+        """With messages (``seq``) in which a compaction met secrets, too."""
+        return replace(self, stored=self.stored.with_secrets(secrets))
 
     def without_prepared(self) -> ConversationState:
         """With no compaction that waits."""

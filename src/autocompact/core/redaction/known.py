@@ -20,14 +20,19 @@ LEAST, MOST = 8, 512
 MOST_VALUES = 200
 """Values that are looked for, the last ones seen: the search takes time with their number."""
 
+_NAMED = re.compile(r"\A[A-Za-z_][A-Za-z0-9_.-]*=(?=[^=])")
 _CASES = re.compile(r"(?=.*[a-z])(?=.*[A-Z])")
 
 
 class KnownSecrets:
-    """The secrets of a conversation, in memory only: they are never stored or shown."""
+    """The secrets of a conversation, in memory only: they are never stored or shown.
+
+    What is stored is in which messages they stand (`seen_in`), which is enough to learn them again.
+    """
 
     def __init__(self) -> None:
         self._kinds: dict[str, str] = {}
+        self._seqs: dict[str, int] = {}
         self._pattern: re.Pattern[str] | None = None
 
     def __len__(self) -> int:
@@ -38,19 +43,26 @@ class KnownSecrets:
         """Another object whenever there is a new value."""
         return self._pattern
 
-    def learn(self, text: str, spans: Sequence[Span]) -> None:
+    @property
+    def seen_in(self) -> tuple[int, ...]:
+        """The messages (``seq``) that gave the values away, in order."""
+        return tuple(sorted({seq for value in self._kinds if (seq := self._seqs[value])}))
+
+    def learn(self, text: str, spans: Sequence[Span], *, seq: int = 0) -> None:
         """Know the values again that ``spans`` of ``text`` are.
 
         Args:
             text: as it was said.
             spans: the secrets in it.
+            seq: of the message that says it; 0 where there is none.
         """
-        found = {text[span.start : span.end].strip("\"'`"): span.kind for span in spans}
+        found = {_bare(text[span.start : span.end]): span.kind for span in spans}
         new = {value: kind for value, kind in found.items() if value not in self._kinds and is_unique(value)}
         if not new:
             return
         kept = [*self._kinds.items(), *new.items()][-MOST_VALUES:]
         self._kinds = dict(kept)
+        self._seqs = {value: self._seqs.get(value, seq) for value in self._kinds}
         longest_first = sorted(self._kinds, key=len, reverse=True)
         either = "|".join(map(re.escape, longest_first))
         self._pattern = re.compile(rf"(?<![A-Za-z0-9])(?:{either})(?![A-Za-z0-9])")
@@ -63,6 +75,11 @@ class KnownSecrets:
             Span(start=match.start(), end=match.end(), kind=self._kinds[match[0]])
             for match in self._pattern.finditer(text)
         )
+
+
+def _bare(found: str) -> str:
+    """The value alone, as it is used: "the key is API_KEY=…" is one secret whole."""
+    return _NAMED.sub("", found.strip("\"'`"), count=1).strip("\"'`")
 
 
 def is_unique(value: str) -> bool:
