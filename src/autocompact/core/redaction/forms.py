@@ -15,6 +15,7 @@ from autocompact.core.redaction.outputs import OUTPUTS
 from autocompact.core.redaction.rules import Form
 from autocompact.core.redaction.shapes import SHAPES
 from autocompact.core.redaction.spans import Source, Span
+from autocompact.core.redaction.spoken import SPOKEN
 from autocompact.core.redaction.statements import STATEMENTS
 from autocompact.core.redaction.tokens import TOKENS
 from autocompact.core.redaction.urls import URLS
@@ -155,7 +156,7 @@ _WORD = r"(?<![a-z])(?!(?:the|and|are|for|with|from|was|were|has|have|not|its|wh
 """A word of a seed phrase: none of the lists that wallets use has those that join a sentence."""
 _SEED = (
     r"[\"'“]?(?:(?:[ ][^\n:=]{0,100})?[ \t]{0,3}[:=]|[ ](?:is|with))?[ \t\n]{0,4}[\"'`“]?"
-    rf"(?P<s>(?:\d{{1,2}}[.):]?[ ]?)?{_WORD}(?:(?:[ ]|[ ]?[,\n][ ]?)(?:\d{{1,2}}[.):]?[ ]?)?{_WORD}){{11,23}})(?=[\"'`”.,]?[ ]?(?:\n|\\n|$|[\"'`”]))"
+    rf"(?P<s>(?:\d{{1,2}}[.):]?[ ]?)?{_WORD}(?:(?:[ ]|[ ]?[,\n][ ]?)(?:\d{{1,2}}[.):]?[ ]?)?{_WORD}){{11,23}})(?=[\"'`”.,]?[ ]?(?:\n|\\n|$|[\"'`”])|[.;][ ])"
 )
 """Twelve to twenty-four words, also numbered, up to the end of their line or quotation."""
 _DISTINCT = 10
@@ -500,6 +501,10 @@ _PROGRAMS = (
             ),
             ("mnemonic", ('MNEMONIC="', '"mnemonic": "', "mnemonic is ")),
             ("seed", ("WALLET_SEED=", "seed: ", "wallet seed is ")),
+            ("wörter", ("Die 12 Wörter von meinem Ledger sind: ",)),
+            ("mots", ("Les 12 mots du portefeuille : ",)),
+            ("palabras", ("Las 12 palabras de la cartera: ",)),
+            ("ledger", ("the ledger: ",)),
             ("wallet", ("restore the wallet with ", "wallet:\n  ".replace("  ", ""))),
         )
     ),
@@ -534,6 +539,7 @@ FORMS: tuple[Form, ...] = (
     *ARGUMENTS,
     *COMMANDS,
     *OUTPUTS,
+    *SPOKEN,
 )
 
 

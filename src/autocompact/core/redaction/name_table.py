@@ -262,6 +262,15 @@ NAMES: tuple[Name, ...] = (
         examples=("mdp: «<a10>»", "le mdp est «<a10>»"),
         others=("mdp oublié ?", "an mdp is a decision process"),
     ),
+    _foreign(
+        "ключ ",
+        r"ключ (?:от )?(?:вай-?фа[йяею]+|wi-?fi)",
+        "Новый ключ вайфая «3210471618»",
+        "ключ от wifi: «<a10>»",
+    ),
+    _foreign(
+        "ww", r"(?<![A-Za-z0-9])ww(?![A-Za-z0-9])", "inloggen met beheer en ww «Fietsbel99!»", "ww: «<a10>»"
+    ),
     _foreign("parola d", r"parola d['’]ordine", "parola d'ordine: «<a10>»"),
     _name(
         "secret value",

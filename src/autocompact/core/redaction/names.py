@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from operator import itemgetter
 
 from autocompact.core.redaction.anchors import is_searched
@@ -20,6 +21,7 @@ from autocompact.core.redaction.spans import Source, Span
 from autocompact.core.redaction.values import (
     Trust,
     has_symbol,
+    is_chosen,
     is_key,
     is_password,
     is_strong,
@@ -96,7 +98,9 @@ _WRAP = r"(?:(?:Secret\w{0,8}|String|str|bytes|b64decode|Buffer\.from|Some|Secur
 _QUOTED = re.compile(
     rf"{_WRAP}(?P<q>\"{{3}}|'{{3}}|{_Q})(?P<value>(?:(?!(?P=q))(?:\\[^\s]|[^\x00-\x20]))+)(?P<end>(?P=q)|\\|)"
 )
-_QUOTED_PHRASE = re.compile(rf"(?P<q>{_Q})(?P<value>\w{{3,20}}(?:[ ]\w{{1,20}}){{1,9}})(?P=q)")
+_QUOTED_PHRASE = re.compile(
+    rf"(?P<q>{_Q})(?P<value>\w{{3,20}}(?:-\w{{2,20}}){{0,3}}(?:[ ]\w{{1,20}}){{1,9}}[!?]?)(?P=q)"
+)
 _TANGLE = re.compile(r"(?P<q>[\"'])(?P<value>(?:(?!(?P=q))[^\n]){16,200})(?P=q)")
 _OPEN = {"“": "”", "„": "“", "«": "»", "「": "」", "『": "』", "‘": "’"}
 _BARE = r"\x00-\x20\"'`\\<>,;&|(){}\[\]"
@@ -147,6 +151,18 @@ _PROPERTY = re.compile(
 """The beginning of a line of properties: ``keystore.``, and then the name."""
 _SET_TO = re.compile(r"(?:set|changed|reset|updated)[ ]to[ ]?$", re.IGNORECASE)
 _SETS = re.compile(r"(?:set|changed?|reset|updated?)[ ](?:[\w']{1,16}[ ]){0,3}$", re.IGNORECASE)
+
+
+_AROUND = (" ", ",", "\t")
+_ENGLISH = ("pass", "password", "passwords")
+_SENTENCE = re.compile(r"(?:[^\n.?!;]|[.?!;](?!\s))+[!?]?")
+_TOKEN = re.compile(r"(?<![^\s(\"'`„“«])(?P<value>[^\s(),;\"'`„“”«»]+)")
+_OF = frozenset(
+    "for of from at in by with on user server host account für von vom am im an auf in bei mit de du des d pour sur dans avec del della"
+    " di da do dos das para en con por van voor op met bij dla od w z til av af i på hos för для от на в из с к benutzer nutzer konto utente"
+    " usuario utilisateur gebruiker serveur servidor".split()
+) - {"na"}
+"""Words before the name of what a password belongs to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +226,8 @@ def _accepted(text: str, name: Name, *, place: Place) -> Iterator[_Value]:
             fits = _fits(text, value, place=place, least=least)
         if fits:
             yield value
+    if name.kind == "password" and not least and name.accept is None:
+        yield from _near(text, place)
 
 
 def _fits(text: str, value: _Value, *, place: Place, least: int) -> bool:
@@ -321,6 +339,21 @@ def _it_is(text: str, place: Place) -> Iterator[_Value]:
             yield _Value(*said.span("value"), Trust.STATED, phrase=" " in value)
         elif mixed(value) and (has_symbol(value) or random_looking(value) or value.count("-") > 1):
             yield _Value(*said.span("value"), Trust.STATED)
+
+
+def _near(text: str, place: Place) -> Iterator[_Value]:
+    """What somebody made up, in the same sentence as the word for it: in many languages the grammar between differs."""
+    said = text[place.start : place.end]
+    if text[place.end : place.end + 1] not in _AROUND or said.lower() in _ENGLISH:
+        return
+    sentence = _SENTENCE.match(text, place.end, place.end + 120)
+    before = said
+    for index, token in enumerate(islice(_TOKEN.finditer(sentence[0]) if sentence else (), 7)):
+        value = _without_end(token["value"])
+        if before.lower() not in _OF and is_chosen(value, beside=index < 2):
+            start = place.end + token.start("value")
+            yield _Value(start, start + len(value), Trust.STATED)
+        before = token["value"]
 
 
 def _made_up(values: Iterator[_Value], text: str) -> Iterator[_Value]:
@@ -476,7 +509,9 @@ def _said(text: str, at: int, *, trust: Trust, word: bool = True) -> Iterator[_V
     """A value in a sentence: quoted, or up to the next blank without the sentence's own signs."""
     close = _OPEN.get(text[at : at + 1])
     if close is not None and (end := text.find(close, at + 1, at + 200)) > 0:
-        yield _Value(at + 1, end, Trust.LITERAL, word=word)
+        inner = text[at + 1 : end]
+        start = at + 1 + len(inner) - len(inner.lstrip())
+        yield _Value(start, start + len(inner.strip()), Trust.LITERAL, word=word)
         return
     yield from _quoted(text, at, trust=Trust.LITERAL, word=word)
     match = _PLAIN.match(text, at)
@@ -517,7 +552,8 @@ def _spaced(text: str, place: Place, *, at: int) -> Iterator[_Value]:
         yield from _quoted(text, at, trust=Trust.ENVIRONMENT)
         yield from _bare(text, at, trust=Trust.ENVIRONMENT)
     elif not text[place.start].isascii():
-        yield from _said(text, at, trust=Trust.STATED, word=False)
+        said = _said(text, at, trust=Trust.STATED, word=False)
+        yield from (value for value in said if not text[value.start : value.end].isalpha())
     else:
         yield from (value for value in _quoted(text, at, trust=Trust.LITERAL) if text[at] in "'`\"")
         if _is_compound(text, place) and _PUTS.search(text, max(0, place.start - 120), place.start):

@@ -69,7 +69,10 @@ _LONG = re.compile(r"[A-Za-z0-9]{10,}")
 _ADDRESS = re.compile(
     r"[\w.+-]+@(?:[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}|\d{1,3}(?:\.\d{1,3}){3})(?::[\w/.~-]*)?$"
 )
-_DOTTED = re.compile(r"(?=[a-z._]*[A-Z])[A-Za-z]{3,}(?:[._][A-Za-z]{3,}){0,3}[._]?\d{1,4}[!?]?$")
+_DOTTED = re.compile(
+    r"(?=[a-z._]*[A-Z])[A-Za-z]{3,}(?:[._][A-Za-z]{3,}){0,3}[._]?\d{1,4}[!?]?$"
+    r"|[A-Z][a-z]*\d[a-z]{2,}[._][A-Z][a-z]{2,}$"
+)
 """Words and a number, as people make passwords and programs names: ``Sunflower.Bicycle19``."""
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _VOWEL = re.compile(r"[aeiouAEIOU]")
@@ -310,6 +313,45 @@ def is_word_password(value: str) -> bool:
         and not value.isupper()
         and not common
         and not is_placeholder(value)
+    )
+
+
+_TECHNICAL_PART = re.compile(
+    r"(?:utf|base|sha|md|o?auth|log|u?int|float|http|ipv|ec|vec|mat|str|bit|arm|win|mysql|postgres|pg|python|java|node|php)\d|(?<![^\W\d_])(?:x|s|k|e|p|b|h|v|i|l|es|mp)\d|(?<!\d)(?:8|16|32|64|128|256|512)(?!\d)",
+    re.IGNORECASE,
+)
+_PASSWORD_SIGN = re.compile(r"[A-Za-z0-9À-ÿ][!#$^*+§€£]|[!#^*§€£][A-Za-z0-9À-ÿ]")
+_LEET = re.compile(r"[a-zà-ÿ]\d{1,2}[A-Za-zÀ-ÿ]{2,}")
+_WORDS_AND_NUMBER = re.compile(
+    r"(?:[A-ZÀ-Þ][a-zà-ÿ]{2,}|[a-zà-ÿ]{3,}[A-ZÀ-Þ][a-zà-ÿ]{2,})(?:[._-]?[A-ZÀ-Þ]?[a-zà-ÿ]{2,}){0,3}(?:[._]\d{1,4}[a-z]{0,5}|[._][A-ZÀ-Þ][a-zà-ÿ]+\d{1,4})[!?]?$"
+)
+_JOINED_AND_NUMBER = re.compile(r"[A-Za-zà-ÿ][a-zà-ÿ]+(?:[A-ZÀ-Þ][a-zà-ÿ]+)+\d{2,4}$")
+_ONE_AND_NUMBER = re.compile(r"[A-Za-zà-ÿ][a-zà-ÿ]{2,}(?:[A-ZÀ-Þ]?[a-zà-ÿ]{4,})+\d{1,4}$")
+
+
+def is_chosen(value: str, *, beside: bool = False) -> bool:
+    """True for what people make up as a password of words, and call nothing else: ``Gru4ereRape``, ``Baklava.41tepsi``.
+
+    Args:
+        value: one token of a sentence about a password.
+        beside: it stands next to the word for it, so that a word with a number will do.
+    """
+    if not 8 <= len(value) <= 64 or not mixed(value) or is_placeholder(value):
+        return False
+    if value[0] == "-" or any(sign in value for sign in "/=%"):
+        return False
+    if _ADDRESS.match(value) or _DATE.match(value) or _DRIVE.match(value) or _CALL.match(value):
+        return False
+    if _PASSWORD_SIGN.search(value):
+        return True
+    if _TECHNICAL_PART.search(value) or _TALKS_OF.search(value):
+        return False
+    if _LEET.search(value) and value not in (value.lower(), value.upper()):
+        return True
+    return bool(
+        _WORDS_AND_NUMBER.match(value)
+        or _JOINED_AND_NUMBER.match(value)
+        or (beside and _ONE_AND_NUMBER.match(value))
     )
 
 

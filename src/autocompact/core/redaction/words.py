@@ -92,7 +92,7 @@ _JOINING = frozenset(
 
 def _are_words(value: str) -> bool:
     """True for two words or more that say nothing of passwords: ``ruebe-rot-Moehre``, ``Kaminholz 2024``."""
-    said = _BETWEEN.split(value)
+    said = _BETWEEN.split(value.rstrip("!?"))
     words = [word for word in said if word.isalpha()]
     if (
         len(value) < 10
