@@ -9,7 +9,7 @@ import signal
 import sqlite3
 import sys
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import aiohttp
@@ -295,6 +295,25 @@ async def test_a_signal_lets_streams_come_to_their_end(number: signal.Signals, c
             whole = begin + await response.content.read()
         assert await process.wait() == code
     assert whole.endswith(b"data: [DONE]\n\n")
+
+
+async def test_who_is_told_to_drain_shortly_cuts_a_stream_that_goes_on() -> None:
+    """The stream never ends by itself: without its own time limit the process would wait for it."""
+    port = free_port()
+    async with (
+        FakeProvider([Answer(text="one two three")]) as provider,
+        serving(provider, "--port", port, "--limit", "drainSeconds=1") as process,
+        aiohttp.ClientSession() as session,
+    ):
+        provider.fail("stalled")
+        said = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "Say it."}]}
+        url = f"http://127.0.0.1:{port}/v1/chat/completions"
+        async with session.post(url, data=json.dumps(said).encode()) as response:
+            await response.content.readany()
+            process.terminate()
+            with suppress(aiohttp.ClientError):
+                assert not (await response.content.read()).endswith(b"data: [DONE]\n\n")
+        assert await process.wait() == 0
 
 
 async def told_to_listen(*arguments: str | Path | int) -> asyncio.subprocess.Process:

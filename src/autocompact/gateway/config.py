@@ -46,6 +46,7 @@ class Limits:
         body_rate: bytes a second.
         idle_seconds: until a connection without a request is closed.
         send_seconds: after which a client that takes nothing of what waits for it is given up.
+        drain_seconds: for which what runs goes on once the gateway is told to stop; then it is cut.
     """
 
     body_bytes: int = 64_000_000
@@ -60,6 +61,7 @@ class Limits:
     body_rate: int = 500
     idle_seconds: float = 75.0
     send_seconds: float = 60.0
+    drain_seconds: float = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

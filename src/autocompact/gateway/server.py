@@ -22,7 +22,6 @@ from autocompact.gateway.mounting import Application, Beside
 
 T = TypeVar("T")
 
-_GRACE_SECONDS = 10
 _BACKLOG = 2_048
 _SWITCH_SECONDS = 0.001
 _COLLECTIONS = (10_000, 10, 50)
@@ -77,7 +76,7 @@ def configuration(gateway: Gateway, *, page: Application | None = None) -> uvico
         proxy_headers=False,
         ws="none" if page is None else "auto",
         timeout_keep_alive=math.ceil(limits.idle_seconds),
-        timeout_graceful_shutdown=_GRACE_SECONDS,
+        timeout_graceful_shutdown=math.ceil(limits.drain_seconds),
     )
 
 
@@ -110,7 +109,7 @@ async def served(
     page: Application | None = None,
     begins: Callable[[], object] | None = None,
 ) -> None:
-    """Serve until a signal says to stop; what runs then has ten seconds to end.
+    """Serve until a signal says to stop; what runs then has `Limits.drain_seconds` to end.
 
     Args:
         gateway: what is served.

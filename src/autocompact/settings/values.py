@@ -303,6 +303,9 @@ class Limits(Section, frozen=True):
     send_seconds: Annotated[
         Seconds, Meta(description="Until a client is given up that takes nothing of its answer.")
     ] = 60.0
+    drain_seconds: Annotated[
+        Seconds, Meta(description="Until an answer that runs is cut once the gateway is told to stop.")
+    ] = 10.0
 
 
 class Gateway(Section, frozen=True):
