@@ -1,0 +1,134 @@
+"""The files in `deploy/`: their commands are autocompact's, their figures are counted, and the gateways come up as they say."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import aiohttp
+import pytest
+import yaml
+
+from autocompact.gateway.endpoints import ENDPOINTS
+from autocompact.gateway.metrics import Metrics
+from autocompact.testing import FakeProvider
+from tests.cli.test_serve import ended, free_port, serving
+from tests.house.source import ROOT
+from tests.stores.cluster import Cluster, Pooler
+
+pytestmark = pytest.mark.requirement("E9")
+
+DEPLOY = ROOT / "deploy"
+
+
+def services() -> dict[str, Any]:
+    """Those of `compose.yaml`."""
+    return yaml.safe_load((DEPLOY / "compose.yaml").read_text("utf-8"))["services"]
+
+
+def kubernetes(kind: str) -> dict[str, Any]:
+    """The object of this kind in `kubernetes.yaml`."""
+    objects = yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text("utf-8"))
+    (found,) = (each for each in objects if each["kind"] == kind)
+    return found
+
+
+def container(kind: str) -> dict[str, Any]:
+    """The one of the pods that an object makes."""
+    (found,) = kubernetes(kind)["spec"]["template"]["spec"]["containers"]
+    return found
+
+
+def on_this_machine(arguments: list[str], *, port: int) -> list[str]:
+    """What a container is told, for an address here."""
+    return [*(each for each in arguments if not each.startswith("--host=")), "--port", str(port)]
+
+
+async def status(url: str, *, host: str) -> int:
+    async with aiohttp.ClientSession() as session, session.get(url, headers={"Host": host}) as response:
+        return response.status
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("where", ["compose", "kubernetes"])
+async def test_a_gateway_comes_up_on_a_migrated_database_behind_a_pooler(
+    where: str, cluster: Cluster, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compose = services()
+    migrate = compose["migrate"]["command"] if where == "compose" else container("Job")["args"]
+    assert migrate[0] == "migrate"
+    assert re.fullmatch(r"--db=(postgresql://\S+|\$\(DATABASE\))", migrate[1])
+    assert (await ended("migrate", f"--db={database}"))[0] == 0
+    serve = compose["gateway-1"]["command"] if where == "compose" else container("Deployment")["args"]
+    port = free_port()
+    pooler = Pooler(cluster, connections=4)
+    try:
+        monkeypatch.setenv("AUTOCOMPACT_GATEWAY_DB", pooler.url(database))
+        arguments = on_this_machine(serve[1:], port=port)
+        async with FakeProvider() as provider, serving(provider, *arguments):
+            asked = ("/autocompact/health", "/autocompact/ready", "/metrics")
+            urls = [f"http://127.0.0.1:{port}{path}" for path in asked]
+            assert [await status(url, host="autocompact:8787") for url in urls] == [200, 200, 200]
+    finally:
+        pooler.stop()
+
+
+def test_what_is_probed_and_scraped_is_there() -> None:
+    paths = {endpoint.path for endpoint in ENDPOINTS if endpoint.open}
+    gateway = container("Deployment")
+    probed = {gateway[probe]["httpGet"]["path"] for probe in ("livenessProbe", "readinessProbe")}
+    scraped = kubernetes("Deployment")["spec"]["template"]["metadata"]["annotations"]["prometheus.io/path"]
+    checked = re.findall(r"httpchk GET (\S+)", (DEPLOY / "haproxy.cfg").read_text("utf-8"))
+    tested = re.findall(r"127\.0\.0\.1:8787(/[\w/]+)", str(services()["gateway-1"]["healthcheck"]))
+    assert {*probed, scraped, *checked, *tested} <= paths
+    assert checked
+    assert tested
+
+
+def test_whoever_stops_a_gateway_waits_longer_than_its_streams_may_run() -> None:
+    drain = drained(services()["gateway-1"]["command"])
+    assert int(services()["gateway-1"]["stop_grace_period"].removesuffix("s")) > drain
+    pod = kubernetes("Deployment")["spec"]["template"]["spec"]
+    (sleep,) = (int(each) for each in container("Deployment")["lifecycle"]["preStop"]["exec"]["command"][1:])
+    assert pod["terminationGracePeriodSeconds"] > drained(container("Deployment")["args"]) + sleep
+
+
+def drained(arguments: list[str]) -> int:
+    (found,) = (each for each in arguments if each.startswith("--limit=drainSeconds="))
+    return int(found.rpartition("=")[2])
+
+
+@pytest.mark.parametrize("file", ["alerts.yaml", "dashboard.json"])
+def test_every_figure_that_is_asked_for_is_counted(file: str) -> None:
+    asked = set(
+        re.findall(r"autocompact_\w+", re.sub(r'"uid": "\w+"', "", (DEPLOY / file).read_text("utf-8")))
+    )
+    counted = set(re.findall(r"^# TYPE (\w+)", Metrics().text().decode(), re.MULTILINE))
+    assert {name.removesuffix("_bucket") for name in asked} <= counted
+    assert asked
+
+
+def test_the_labels_that_are_asked_for_are_those_that_are_counted() -> None:
+    metrics = Metrics()
+    metrics.requested("openai", action="compacted", seconds=1.0)
+    metrics.compacted("threshold", saved=1)
+    metrics.failed("StoreUnavailable")
+    metrics.refused(403)
+    metrics.recalled("memory_search")
+    counted = metrics.text().decode()
+    board = json.loads((DEPLOY / "dashboard.json").read_text("utf-8"))
+    asked = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    labelled = [
+        (found[1], found[2]) for each in asked if (found := re.search(r"sum by \((\w+)\) \(\w+\((\w+)", each))
+    ]
+    assert len(labelled) > 4
+    for label, name in labelled:
+        assert label == "le" or re.search(rf'^{name}{{[^}}]*{label}="', counted, re.MULTILINE), name
+
+
+def test_the_image_has_what_the_commands_need() -> None:
+    made = (DEPLOY / "Containerfile").read_text("utf-8")
+    assert "[gateway,postgres]" in made
+    copied = re.findall(r"^COPY (?!--)(.+) \S+$", made, re.MULTILINE)
+    assert all((ROOT / name).exists() for line in copied for name in line.split())
