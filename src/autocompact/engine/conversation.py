@@ -112,7 +112,7 @@ class Conversation:
             InvalidInput: the name is taken, or is no name.
         """
         source, shared = self._replica, self._replica.shared
-        shared.check_open()
+        source.check_usable()
         check_name(conversation_id, of="a conversation")
         target = replace(source.key, conversation=conversation_id)
         await copy_conversation(shared.store, source.key, target=target, through_seq=through_seq)
@@ -146,7 +146,7 @@ class Conversation:
         Raises:
             Conflict: the log does not end at ``after``.
         """
-        self._replica.shared.check_open()
+        self._replica.check_usable()
         messages = tuple(messages)
         for message in messages:
             check_message(message)
@@ -192,7 +192,7 @@ class Conversation:
             IncompressibleContext: the context does not fit and cannot be made to; see `ready`.
             StoreError: what is new could not be stored.
         """
-        self._replica.shared.check_open()
+        self._replica.check_usable()
         items, following = Items(messages, dialect=dialect), self._following
         schemas, prompt = tools_json(tools), system_text(system, dialect=dialect)
         async with following.lock:
@@ -322,7 +322,7 @@ class Conversation:
         """
         execution = self.internals.execution
         try:
-            self._replica.shared.check_open()
+            self._replica.check_usable()
             record = await execution.run(
                 lambda: self.internals.decisions.manual_goal(focus), model_free=False, must_fit=False
             )

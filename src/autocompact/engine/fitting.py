@@ -49,7 +49,7 @@ class Fitting:
 
     async def ready(self) -> Context:
         """The context for the next model call, compacted first where that is due. See `Conversation.ready`."""
-        self._replica.shared.check_open()
+        self._replica.check_usable()
         await self._background.join()
         situation = self._decisions.situation()
         self._replica.observe_used(situation.used.tokens)

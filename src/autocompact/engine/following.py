@@ -173,7 +173,7 @@ class Following:
             InvalidInput: the list, or one of its new items, is not what the API describes; nothing was stored.
             StoreError: what is new could not be stored.
         """
-        self._replica.shared.check_open()
+        self._replica.check_usable()
         items = Items(messages, dialect=dialect)
         async with self.lock:
             self.use(dialect)
@@ -207,7 +207,7 @@ async def extend_raw(
         Conflict: the log does not end at ``after``.
         StoreError: they could not be stored; the log is as it was.
     """
-    replica.shared.check_open()
+    replica.check_usable()
 
     def parsed() -> tuple[Message, ...]:
         for raw in raws:

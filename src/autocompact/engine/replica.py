@@ -30,7 +30,7 @@ from autocompact.core.usage import Load
 from autocompact.engine.shared import Shared
 from autocompact.engine.state import ConversationState, EngineState, Settled
 from autocompact.engine.work import CHANGED, finished, number_of, numbered
-from autocompact.errors import Conflict, IncompressibleContext, StoreError, log_data
+from autocompact.errors import Conflict, IncompressibleContext, InvalidInput, StoreError, log_data
 from autocompact.events import BreakerOpened, CompactionDiscarded, CompactionPrepared
 from autocompact.off_loop import LARGE, off_loop_if
 from autocompact.ports import NO_MESSAGES, Key, Snapshot
@@ -61,10 +61,27 @@ class Replica:
         self.transcript = Transcript(counter=shared.counter)
         self._view = View(self.transcript)
         self._lock = asyncio.Lock()  # held while the log or the active compaction changes
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._learned: frozenset[int] = frozenset()  # the messages that `learn_secrets` has read
 
     def __len__(self) -> int:
         return len(self.transcript)
+
+    def check_usable(self) -> None:
+        """Check that the conversation may be worked on, here and now.
+
+        Raises:
+            InvalidInput: the compactor is closed, or the conversation is at work in another event loop, whose locks and
+                background tasks this one cannot wait for.
+        """
+        self.shared.check_open()
+        loop = asyncio.get_running_loop()
+        if self._loop is not None and self._loop is not loop and self._loop.is_running():
+            raise InvalidInput(
+                f"conversation {self.key.conversation!r} is used in another event loop, which still runs: open it anew in "
+                "this one with compactor.open, or call it from everywhere by autocompact.sync.run"
+            )
+        self._loop = loop
 
     # What is there
 
