@@ -500,6 +500,17 @@ receipt     summarised, offline summary, 0.00 s, counted with o200k_base
 """)
 
 
+def test_the_report_says_which_bytes_were_no_text(program: Program, tmp_path: Path) -> None:
+    said = [{"role": "user", "content": f"Open valve {number} of the café."} for number in range(3)]
+    lines = [json.dumps(each, ensure_ascii=False).encode() for each in said]
+    lines[1] = lines[1].replace("é".encode(), b"\xe9")
+    path = tmp_path / "pump.jsonl"
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    ended = program("compact", path, "--out", tmp_path / "out.md")
+    assert ended.code == 0
+    assert "not UTF-8   bytes in 1 line (the first is line 2): read as U+FFFD (�)" in ended.report
+
+
 @pytest.mark.requirement("E1")
 def test_a_given_summary_is_checked_and_a_pointer_is_no_statement(program: Program, tmp_path: Path) -> None:
     words = tmp_path / "summary.md"

@@ -215,6 +215,9 @@ def _cautions(compacted: Compacted) -> Iterator[tuple[str, str]]:
             "skipped",
             f"{plural(len(session.skipped), 'line')} that could not be used ({where}{first.reason})",
         )
+    if session.garbled:
+        lines = plural(len(session.garbled), "line")
+        yield "not UTF-8", f"bytes in {lines} (the first is line {session.garbled[0]}): read as U+FFFD (�)"
     if session.sidechains or session.abandoned:
         apart = (
             [plural(len(session.sidechains), "sub-agent") + "'s own messages"] if session.sidechains else []

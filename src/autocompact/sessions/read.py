@@ -41,7 +41,8 @@ _any = msgspec.json.Decoder(msgspec.Raw).decode
 def read_session(path: Path | str) -> Session:
     """Read a recorded session; the format is told by the content, not by the name.
 
-    JSON lines are read as a stream, one JSON document as a whole. What cannot be used is in ``Session.skipped``.
+    JSON lines are read as a stream, one JSON document as a whole. What cannot be used is in ``Session.skipped``, what is no
+    UTF-8 in ``Session.garbled``.
 
     Raises:
         UnreadableSession: there is no such file, or nothing in it is a message of a session.
@@ -50,6 +51,8 @@ def read_session(path: Path | str) -> Session:
     try:
         with path.open("rb") as file:
             session = _read(file, path=path)
+            file.seek(0)
+            session = replace(session, garbled=tuple(_garbled(file)))
     except OSError as error:
         raise UnreadableSession(_no_file(path, error)) from error
     problems = f" {session.skipped[0].reason}." if session.skipped else ""
@@ -65,6 +68,16 @@ def read_session(path: Path | str) -> Session:
             f"{_KNOWN}"
         )
     return session
+
+
+def _garbled(lines: Iterable[bytes]) -> Iterator[int]:
+    """The numbers of the lines that are no UTF-8."""
+    for number, line in enumerate(lines, start=1):
+        if not line.isascii():
+            try:
+                line.decode()
+            except UnicodeDecodeError:
+                yield number
 
 
 def _says_something(message: Message) -> bool:

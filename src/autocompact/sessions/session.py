@@ -54,6 +54,7 @@ class Session:
         sidechains: the messages of sub-agents, by their id: the main agent never saw them.
         abandoned: messages of branches that were left (rewind, edit).
         skipped: what could not be read.
+        garbled: the lines (1-based) with bytes that are no UTF-8, which were read as U+FFFD.
         model: the last model named, "" if none.
         lines: the 1-based line of the file at which each message begins, index as in ``messages`` (all 1 where the
             whole file is one JSON document).
@@ -68,6 +69,7 @@ class Session:
     sidechains: Mapping[str, tuple[Message, ...]] = field(default_factory=dict[str, tuple[Message, ...]])
     abandoned: tuple[Message, ...] = ()
     skipped: tuple[Skipped, ...] = ()
+    garbled: tuple[int, ...] = ()
     lines: tuple[int, ...] = ()
     model: str = ""
     cwd: str = ""
