@@ -95,7 +95,15 @@ async def test_what_a_compaction_before_a_restart_learned_as_a_secret_is_one_aft
         await work(conversation, 15, start=20)
         second = await conversation.compact()
         records = await conversation.records.all()
+        replica = conversation.internals.replica
+        index = SqliteIndex(SqliteStore(path))
+        recall = Recall(
+            replica.shared.store, index, key=replica.key, across=True, known=replica.transcript.secrets
+        )
+        found = await recall.call("memory_search", {"query": "opened the valve of mira"})
 
+    assert "opened the valve" in found
+    assert PASSWORD not in found
     assert second.success, second.message
     assert "pumpctl open mira" in repr(records)
     assert PASSWORD not in repr(records)

@@ -105,6 +105,7 @@ class ChatSession:
             across=True,
             hidden=hidden,
             compaction=lambda: self.conversation.records.active,
+            known=conversation.internals.replica.transcript.secrets,
         )
         self._shared = shared
         self._on_used, self._on_change = on_used, on_change

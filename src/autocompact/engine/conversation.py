@@ -343,4 +343,5 @@ async def load_conversation(shared: Shared, key: Key) -> Conversation:
     """The conversation as the store holds it, an empty one if there is none."""
     conversation = Conversation(shared, key)
     await conversation.internals.replica.reload()
+    await conversation.internals.replica.learn_secrets()
     return conversation

@@ -135,6 +135,7 @@ class Memory:
             key=conversation.internals.replica.key,
             compaction=lambda: record,
             counter=counter,
+            known=conversation.internals.replica.transcript.secrets,
         )
         self._counter: Counter = counter
         self._body = body
