@@ -19,6 +19,7 @@ There are three ways to round:
 1. **Per line**: as the tax office wants it
 2) Per invoice
 A. Banker's rounding
+| **B. Truncated** | as the old program did |
 
 I would take the first. Which one do you prefer?"""
 
@@ -32,6 +33,12 @@ I would take the first. Which one do you prefer?"""
         ("nimm 2 bitte", "Per invoice"),
         ("A", "Banker's rounding"),
         ("I'd like to go with A", "Banker's rounding"),
+        ("I'd like it to do A, and for totals it may stay as it is. " * 3, "Banker's rounding"),
+        ("let's do 2 for now, can you write the test as well?", "Per invoice"),
+        ("B", "Truncated | as the old program did"),
+        ("1,2 and A", "I would take the first. Which one do you prefer?"),
+        ("1. it has happened twice", "I would take the first. Which one do you prefer?"),
+        ("2 of them are wrong", "I would take the first. Which one do you prefer?"),
         ("3", "I would take the first. Which one do you prefer?"),
         ("1 and 2", "I would take the first. Which one do you prefer?"),
         ("the limit is 2", "I would take the first. Which one do you prefer?"),

@@ -32,9 +32,10 @@ _FILLERS = (
     " ja bitte nimm mach lieber oui prends plutôt option options variant variante approach number nummer nr no"
 ).split()
 _PICK = re.compile(
-    rf"(?:(?i:{'|'.join(map(re.escape, _FILLERS))})[ ,.:#]+){{0,8}}\(?#?(?P<pick>[1-9]|(?!a\b)[a-d]|A)\)?"
-    r"(?:[.,!]? (?:please|bitte|then))?[.! ]*",
+    rf"(?:(?i:{'|'.join(map(re.escape, _FILLERS))})[ ,.:#]+){{0,8}}\(?#?(?P<pick>[1-9]|[A-D]|[b-d])\)?"
+    r"(?![.,;: ]*(?:(?:and|or|und|oder|et|ou|&|\+)[ ]*)?#?(?:\d|[A-Da-d]\b))(?=[.!]?$|[,;!]|[ ](?:for now|first|please|then|and|but|bitte|erst|und|aber|et|mais)\b)"
 )
+"""The beginning of an answer that picks one option: not of one that picks several, or that is a list itself ("1. …")."""
 _OPTION = r"(?im)^[ \t>*#|-]{{0,8}}(?:option |variante? )?{}(?:\*\*)?[.):|](?P<text>[^\n]{{3,400}})"
 _SENTENCE = re.compile(r"[^\n]+?(?:[.!?:;](?=[\s*_)\"”]|$)|[。？！]|(?=\n)|$)")
 _MARKS = re.compile(r"\*\*|__|`|^\s*(?:[-*>•#]+|\d[.)])\s+|^[\s*_)\"”]+")
@@ -51,11 +52,11 @@ def question_of(reply: Redacted, answer: str) -> Redacted:
         One line; "" where the request is no short answer, or nothing was asked.
     """
     said = answer.strip()
-    if not _is_answer(said):
-        return EMPTY
-    picked = _PICK.fullmatch(said)
+    picked = _PICK.match(said)
     if picked is not None and (option := _option(reply, picked["pick"])):
         return option
+    if not _is_answer(said):
+        return EMPTY
     return edited(cut(reply, max(0, len(reply) - END)), _last_question)
 
 
@@ -86,5 +87,5 @@ def _plain(sentence: str) -> str:
 
 def _told(text: str) -> str:
     """``text`` as one line; of a long one the end, where the question is."""
-    said = " ".join(_plain(text).split())
+    said = " ".join(_plain(text).split()).strip(" |")
     return said if len(said) <= _TOLD else f"…{said[-_TOLD:].partition(' ')[2]}"
