@@ -19,10 +19,11 @@ from datetime import date, timedelta
 from pathlib import Path
 from time import perf_counter, process_time
 
+from autocompact.memory.observing import observe
+from autocompact.memory.report import write_report
+from autocompact.memory.sessions import Places, compact_session_now
+from autocompact.memory.upkeep import run_upkeep
 from autocompact.testing.clock import FakeClock
-from autocompact.upkeep import observe, run_upkeep
-from autocompact.upkeep.monthly import write_report
-from autocompact.upkeep.session import Places, compact_session_now
 
 ROOT = Path(__file__).resolve().parents[1]
 SESSION = ROOT / "examples" / "sessions" / "fix-invoice-rounding.jsonl"

@@ -30,7 +30,7 @@ from autocompact.core.redaction import redact
 from autocompact.core.references import reference
 from autocompact.core.tokens import Estimator
 from autocompact.errors import InvalidInput
-from autocompact.memory.context_archive import ARCHIVE_HEADING, ArchiveEntry
+from autocompact.memory.documents.context_archive import ARCHIVE_HEADING, ArchiveEntry
 from autocompact.ports import Key
 from autocompact.recall import EXCERPT_TOKENS, FIRST_TOKENS, MOST_OPENED, MOST_RESULTS, PAGE_TOKENS, Recall
 from autocompact.stores.memory import MemoryStore

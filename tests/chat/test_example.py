@@ -7,7 +7,7 @@ import pytest
 
 from autocompact.chat import ChatConfig
 from autocompact.core.messages import text_message
-from autocompact.memory.context_archive import ARCHIVE_HEADING, ArchiveEntry
+from autocompact.memory.documents.context_archive import ARCHIVE_HEADING, ArchiveEntry
 from autocompact.ports import Key
 from autocompact.testing.records import compaction
 from tests.chat.chatting import asked, chatting

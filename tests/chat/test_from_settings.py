@@ -10,9 +10,9 @@ import pytest
 from autocompact.chat import ChatConfig, CommandRules
 from autocompact.chat.from_settings import chat_setup
 from autocompact.compaction.modes import MODES
+from autocompact.memory.paths import memory_folder
 from autocompact.settings import Settings, memory_folder_of
 from autocompact.testing import FakeProvider
-from autocompact.upkeep import memory_folder
 from tests.chat.chatting import CHAT, asked, chatting
 
 pytestmark = pytest.mark.anyio

@@ -30,7 +30,7 @@ from autocompact.ledger.choice import choose
 from autocompact.ledger.entries import Entry, Ledger
 from autocompact.ledger.facts import find_facts
 from autocompact.ledger.scan import Said, scan
-from autocompact.memory.pages import Pages
+from autocompact.memory.documents.pages import Pages
 
 TOKEN = "ghp_" + "x8Kd03mZq7Lw2Rt5Vb9N" + "c4Fh6Jp1Ys0A"
 

@@ -11,11 +11,11 @@ from autocompact.core.budget import Continue
 from autocompact.core.tokens import Estimator
 from autocompact.engine import Compactor, Conversation
 from autocompact.errors import InvalidInput
-from autocompact.memory.context_archive import CONTEXT_ARCHIVE
+from autocompact.memory.documents.context_archive import CONTEXT_ARCHIVE
+from autocompact.memory.upkeep import run_upkeep
 from autocompact.models.openai_compatible import OpenAICompatible
 from autocompact.stores.memory import MemoryStore
 from autocompact.testing import FakeClock, FakeProvider
-from autocompact.upkeep import run_upkeep
 from tests.engine.support import work
 from tests.models.support import AT_ONCE
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from autocompact.memory_files.changes import BACKUPS
+from autocompact.memory.files.changes import BACKUPS
 
 BOOTSTRAP = ("MEMORY.md", "ACTIVE_RULES.md")
 """Memory files that stand in the prompt (requirement D9); the others are found by ``memory_search``."""

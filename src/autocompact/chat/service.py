@@ -29,8 +29,8 @@ from autocompact.files import make_folder
 from autocompact.library.archive import Archive
 from autocompact.library.outgoing import ExportFormat, render
 from autocompact.library.place import database_path
-from autocompact.memory.erasing import Subject
-from autocompact.memory_files.erasing import erase_entries
+from autocompact.memory.documents.erasing import Subject
+from autocompact.memory.files.erasing import erase_entries
 from autocompact.ports import NO_MESSAGES, Clock, ConversationInfo, ConversationStore, Index, Key, SystemClock
 from autocompact.recall import RESULTS, Found, Recall
 from autocompact.stores.companions import companions, hidden_names

@@ -14,6 +14,11 @@ from autocompact.cli.running import run
 from autocompact.cli.terminal import progress, tell
 from autocompact.errors import InvalidInput, ModelError
 from autocompact.library.place import database_path
+from autocompact.memory.judging import judge
+from autocompact.memory.paths import project_of
+from autocompact.memory.report import Month, write_report
+from autocompact.memory.sessions import Places, SessionPolicy, SessionRun, compact_session_now, newest_session
+from autocompact.memory.upkeep import LAYERS, run_upkeep
 from autocompact.settings import (
     Settings,
     databases_of,
@@ -22,16 +27,12 @@ from autocompact.settings import (
     upkeep_policy_of,
 )
 from autocompact.stores.naming import store_place
-from autocompact.upkeep import LAYERS, judge, run_upkeep
-from autocompact.upkeep.monthly import Month, write_report
-from autocompact.upkeep.place import project_of
-from autocompact.upkeep.session import Places, SessionPolicy, SessionRun, compact_session_now, newest_session
 
 if TYPE_CHECKING:
-    from autocompact.memory.observations import Verdicts
-    from autocompact.memory.rules import Pair
+    from autocompact.memory.documents.observations import Verdicts
+    from autocompact.memory.documents.rules import Pair
+    from autocompact.memory.upkeep import FileChange, Layer
     from autocompact.ports import Model
-    from autocompact.upkeep import FileChange, Layer
 
 LAST_MONTH = "last"
 NEWEST = ""

@@ -92,8 +92,8 @@ def database(given: StorePlace | None) -> StorePlace | None:
 def memory_folders() -> tuple[Path, ...]:
     """The memory folders that conversations may have entries in: that of the settings or the project, and the user's."""
     from autocompact.library.place import data_folder
+    from autocompact.memory.paths import IN_DATA_FOLDER
     from autocompact.settings import memory_folder_of
-    from autocompact.upkeep.place import IN_DATA_FOLDER
 
     found = (memory_folder_of(settings()), data_folder() / IN_DATA_FOLDER)
     return tuple(dict.fromkeys(folder.absolute() for folder in found))

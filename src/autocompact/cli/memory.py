@@ -11,14 +11,14 @@ import click
 from autocompact.cli.shelf import visible
 from autocompact.core.plurals import plural
 from autocompact.library.archive import encode
-from autocompact.memory.observations import ObservationRun, Observed
-from autocompact.memory.rules import Pair, Rule
-from autocompact.memory.tasks import TaskRun
-from autocompact.memory.unread import Unread
-from autocompact.upkeep import FileChange, UpkeepReport
-from autocompact.upkeep.monthly import WrittenReport
-from autocompact.upkeep.monthly.telling import facts_of
-from autocompact.upkeep.session import SessionRun
+from autocompact.memory.documents.observations import ObservationRun, Observed
+from autocompact.memory.documents.rules import Pair, Rule
+from autocompact.memory.documents.tasks import TaskRun
+from autocompact.memory.documents.unread import Unread
+from autocompact.memory.report import WrittenReport
+from autocompact.memory.report.telling import facts_of
+from autocompact.memory.sessions import SessionRun
+from autocompact.memory.upkeep import FileChange, UpkeepReport
 
 NO_SESSION = "Session: there is none yet"
 _MOST = 10

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from autocompact.library.archive import encode
-from autocompact.upkeep.schedule import crontab, systemd_units
+from autocompact.memory.schedule import crontab, systemd_units
 
 Kind: TypeAlias = Literal["cron", "systemd"]
 

@@ -17,7 +17,7 @@ from autocompact.errors import InvalidInput
 
 if TYPE_CHECKING:
     from autocompact.cli.compressing import Asked, Told
-    from autocompact.upkeep import Layer
+    from autocompact.memory.upkeep import Layer
 
 DONE, NOTHING_TO_DO = 0, 3
 
@@ -110,7 +110,7 @@ def compress_context(
 def _told(asked: Asked, told: Sequence[Told], *, as_json: bool) -> int:
     """Say what every step did; the exit code."""
     from autocompact.cli import memory
-    from autocompact.upkeep import combined
+    from autocompact.memory.upkeep import combined
 
     changes = combined(change for each in told for change in each.changes)
     if as_json:
@@ -134,7 +134,7 @@ def observe(text: str, *, why: str, same_as: str, folder: Path | None, as_json: 
     Five confirmations make it a rule when `compress-context --observations` runs.
     """
     from autocompact.cli import memory
-    from autocompact.upkeep import observe as note
+    from autocompact.memory.observing import observe as note
 
     where = _folder(folder)
     observed = note(where, text, why=why, same_as=same_as)

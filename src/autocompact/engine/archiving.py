@@ -8,8 +8,8 @@ from pathlib import Path
 
 from autocompact.engine.deletion import delete_conversation
 from autocompact.errors import AutocompactError, log_data
-from autocompact.memory.context_archive import ArchiveEntry
-from autocompact.memory_files import append_to_archive
+from autocompact.memory.documents.context_archive import ArchiveEntry
+from autocompact.memory.files.archive import append_to_archive
 from autocompact.ports import Key, Store
 from autocompact.stores.companions import note_archive_folder
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from autocompact.compaction.record import Compaction
 from autocompact.core.plurals import plural
-from autocompact.memory.erasing import Subject
-from autocompact.memory_files.erasing import Archives, erase_entries, find_entries
+from autocompact.memory.documents.erasing import Subject
+from autocompact.memory.files.erasing import Archives, erase_entries, find_entries
 from autocompact.ports import Key, Store
 from autocompact.stores.companions import archive_folders, archives_key, companions
 

@@ -30,8 +30,8 @@ from autocompact.errors import (
 )
 from autocompact.events import CompactionCompleted, CompactionStarted, Event
 from autocompact.ledger.summary import frame
-from autocompact.memory.context_archive import ArchiveEntry
-from autocompact.memory.session import tasks_in_summary
+from autocompact.memory.documents.context_archive import ArchiveEntry
+from autocompact.memory.documents.session import tasks_in_summary
 from autocompact.ports import Lease
 from autocompact.stores.leases import LONGEST_SECONDS
 

@@ -1,10 +1,15 @@
-"""The memory files' formats and what upkeep makes of them: bytes in, decisions out.
+"""The files in which an agent remembers: what ``compress-context`` keeps small, and the archive of what left a context.
 
-- `document`: a file as lines that keep their bytes, and edits that touch no other line.
-- `outline`, `dates`, `dialects`, `reading`, `notes`: what stands in it: headings, list items, dates, confirmations, fields.
-- `pages`: the files of a folder by name, each read once; `unread`: what looks like an entry and is none.
-- `meaning`: when two observations say the same, and when they are near enough to ask.
-- `observations`, `rules`, `tasks`, `task_table`, `session`, `index`: the layers, each a plan of edits; `wording` and `removal`
-  make these.
-- `context_archive`, `archive_entries`: the entries of CONTEXT_ARCHIVE.md, written and read.
+- `documents`: the formats of the files and the plan of every change. Pure: bytes in, edits out.
+- `files`: the folder on disk: its lock, changes of several files at once, entries of the archive, erasing.
+- `observing`, `upkeep`, `judging`: record an observation; run the layers over a folder; ask a model which notes say the same.
+- `sessions`: closes and archives the newest session. `schedule`: runs what is due. `report`: the report of a month.
+- `paths`: where the folder is.
+
+    folder = memory_folder()
+    observe(folder, "Tests of the importer need TZ=UTC", why="they failed in October")
+    report = run_upkeep(folder, layers=("observations", "tasks"))
+
+Start reading with `upkeep.run_upkeep`. The engine writes the archive through `documents` and `files`; everything else here
+stands above the engine.
 """

@@ -8,12 +8,12 @@ from pathlib import Path
 from autocompact.core.prices import Price
 from autocompact.errors import InvalidInput
 from autocompact.library.place import data_folder, database_path
-from autocompact.memory.policy import ObservationPolicy, TaskPolicy, UpkeepPolicy
+from autocompact.memory.documents.policy import ObservationPolicy, TaskPolicy, UpkeepPolicy
+from autocompact.memory.paths import memory_folder
+from autocompact.memory.schedule import AfterSessions, Schedule, Upkeep
 from autocompact.ports import Clock, SystemClock
 from autocompact.settings.values import Settings
 from autocompact.stores.naming import IN_MEMORY, StorePlace, store_place
-from autocompact.upkeep.place import memory_folder
-from autocompact.upkeep.schedule import AfterSessions, Schedule, Upkeep
 
 
 def upkeep_policy_of(settings: Settings) -> UpkeepPolicy:

@@ -13,9 +13,9 @@ from autocompact.chat.task_list import TaskList
 from autocompact.chat.tools.box import AskPermission, Tool, ToolError, tool
 from autocompact.chat.views import Task, TaskState
 from autocompact.core.plurals import plural
+from autocompact.memory.observing import observe
 from autocompact.ports import Clock
 from autocompact.recall import Recall
-from autocompact.upkeep.observing import observe
 
 MOST_TASKS = 100
 _SIGNS: Mapping[TaskState, str] = {"open": " ", "doing": "~", "done": "x"}

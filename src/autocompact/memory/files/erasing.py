@@ -1,0 +1,129 @@
+"""Erasing a conversation from a memory folder: from CONTEXT_ARCHIVE.md, and from the copies of it in ``backups/``.
+
+Each file is replaced whole, so that a run that dies can be repeated. No copy of what was erased is kept.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from autocompact.errors import InvalidInput, MemoryInUse, StoreUnavailable
+from autocompact.files import replace_file
+from autocompact.memory.documents.context_archive import CONTEXT_ARCHIVE
+from autocompact.memory.documents.erasing import Erased, Subject, erased
+from autocompact.memory.files.changes import BACKUPS, locked
+
+_TRIES = 8
+_NOTHING_DONE = "Nothing was deleted."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Archives:
+    """Where a memory folder has entries of a conversation.
+
+    Attributes:
+        folder: the memory folder.
+        entries: in CONTEXT_ARCHIVE.md.
+        in_backups: in the copies of it that upkeep made.
+    """
+
+    folder: Path
+    entries: int = 0
+    in_backups: int = 0
+
+
+def find_entries(folder: Path, subject: Subject) -> Archives:
+    """What `erase_entries` would take out; nothing changes.
+
+    Raises:
+        InvalidInput: a file is no text, or names the conversation in lines that are no entry.
+        StoreUnavailable: a file cannot be read or written.
+    """
+    entries = in_backups = 0
+    for path in _files(folder):
+        found = _erased(path, subject)
+        if found.entries:
+            _check_writable(path)
+        if path.parent == folder:
+            entries += found.entries
+        else:
+            in_backups += found.entries
+    return Archives(folder=folder, entries=entries, in_backups=in_backups)
+
+
+def erase_entries(folder: Path, subject: Subject) -> Archives:
+    """Take the entries of a conversation out of the folder; may be repeated.
+
+    Raises:
+        InvalidInput: a file is no text, or names the conversation in lines that are no entry.
+        StoreUnavailable: a file cannot be read or written.
+        MemoryInUse: another process is at the folder for more than ten seconds.
+    """
+    found = find_entries(folder, subject)
+    if not (found.entries or found.in_backups):
+        return found
+    with locked(folder):
+        for path in _files(folder):
+            _erase(path, subject)
+    return found
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """The archive, and its copies in the backups."""
+    for path in (folder / CONTEXT_ARCHIVE, *sorted((folder / BACKUPS).glob(f"*/{CONTEXT_ARCHIVE}"))):
+        if path.is_file():
+            yield path
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise StoreUnavailable(
+            f"{str(path)!r} cannot be read ({error.strerror or error}): make it readable, then delete again. {_NOTHING_DONE}"
+        ) from error
+
+
+def _erased(path: Path, subject: Subject) -> Erased:
+    try:
+        found = erased(_read(path), subject, name=str(path))
+    except InvalidInput as error:
+        raise InvalidInput(f"{error}, then delete again. {_NOTHING_DONE}") from error
+    if found.unread:
+        lines = ", ".join(map(str, found.unread))
+        raise InvalidInput(
+            f"{str(path)!r} names the conversation {subject.conversation!r} in line {lines}, outside of any entry that "
+            f"autocompact wrote: remove those lines, then delete again. {_NOTHING_DONE}"
+        )
+    return found
+
+
+def _check_writable(path: Path) -> None:
+    """Refuse what its owner made read-only, also where the system would let us (as root, or by replacing the file)."""
+    for each in (path, path.parent):
+        if not each.stat().st_mode & stat.S_IWUSR:
+            raise StoreUnavailable(
+                f"{str(each)!r} is read-only and has entries of this conversation: make it writable (chmod u+w), then "
+                f"delete again. {_NOTHING_DONE}"
+            )
+
+
+def _erase(path: Path, subject: Subject) -> None:
+    for _ in range(_TRIES):
+        before = _read(path)
+        found = erased(before, subject, name=str(path))
+        if not found.entries:
+            return
+        if path.read_bytes() != before:
+            continue  # somebody added to it meanwhile
+        try:
+            replace_file(path, found.content)
+        except OSError as error:
+            raise StoreUnavailable(
+                f"{str(path)!r} cannot be written ({error.strerror or error}): make it writable, then delete again"
+            ) from error
+        return
+    raise MemoryInUse(f"somebody keeps changing {str(path)!r}: delete again when that has ended")

@@ -1,0 +1,137 @@
+"""What the stores of conversations know of a month."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from datetime import date
+
+from autocompact.compaction.record import Compaction
+from autocompact.core.messages import Message
+from autocompact.core.tokens import Counter, Estimator, message_cost
+from autocompact.memory.report.records import Call, CompactionRecord, Month, Records
+from autocompact.ports import ConversationInfo, ConversationStore
+from autocompact.stores.companions import hidden_names, is_companion
+from autocompact.stores.naming import StorePlace
+
+
+async def records_of_place(place: StorePlace, month: Month) -> Records:
+    """What is kept in the store at a place.
+
+    Raises:
+        StoreError: it cannot be used.
+    """
+    from autocompact.stores.opening import open_store
+
+    async with open_store(place) as store:
+        return await records_of_store(store, month)
+
+
+async def records_of_store(
+    store: ConversationStore, month: Month, *, counter: Counter | None = None
+) -> Records:
+    """What a store knows of ``month``, in all namespaces.
+
+    Args:
+        store: where conversations are kept.
+        month: which.
+        counter: counts the tokens of requests that the provider reported no figures for.
+    """
+    sessions: list[str] = []
+    compactions: list[CompactionRecord] = []
+    calls: list[Call] = []
+    undated = 0
+    async for info in _touched(store, month):
+        name = info.key.conversation
+        messages, made = await store.read(info.key), await store.compactions(info.key)
+        new = [_record(each, name=name) for each in made if month.has(each.receipt.time)]
+        span = month.has(info.created) and month.has(info.updated)
+        said = [message for message in messages if month.has(message.time) or (span and not message.time)]
+        if said or new:
+            sessions.append(name)
+        compactions += new
+        undated += (
+            0 if span else sum(message.role == "assistant" and not message.time for message in messages)
+        )
+        day = date.fromisoformat(info.updated[:10])
+        calls += _calls(
+            messages, made, seqs={message.seq for message in said}, day=day, counter=counter or Estimator()
+        )
+    return Records(
+        month=month,
+        sessions=tuple(sessions),
+        compactions=tuple(sorted(compactions, key=lambda record: record.time)),
+        calls=tuple(sorted(calls, key=lambda call: call.day)),
+        undated_calls=undated,
+    )
+
+
+async def _touched(store: ConversationStore, month: Month) -> AsyncIterator[ConversationInfo]:
+    """The conversations that may have something of the month."""
+    for namespace in await store.namespaces():
+        if is_companion(namespace):
+            continue
+        hidden = await hidden_names(store, namespace)
+        for info in await store.conversations(namespace):
+            if info.key.conversation in hidden:
+                continue
+            # An import is created later than its messages were said.
+            if info.updated[:7] >= str(month):
+                yield info
+
+
+def _record(record: Compaction, *, name: str) -> CompactionRecord:
+    receipt = record.receipt
+    return CompactionRecord(
+        conversation=name,
+        id=record.id,
+        time=receipt.time,
+        tokens_before=receipt.tokens_before,
+        tokens_after=receipt.tokens_after,
+        stated=receipt.stated,
+        referenced=receipt.referenced,
+        missing=receipt.missing,
+        seconds=receipt.seconds,
+        model=receipt.model,
+        cost=receipt.cost,
+    )
+
+
+def _calls(
+    messages: Sequence[Message],
+    made: Sequence[Compaction],
+    *,
+    seqs: set[int],
+    day: date,
+    counter: Counter,
+) -> Iterator[Call]:
+    """The replies among the messages ``seqs``; ``day`` is that of those without a time.
+
+    A request holds everything before the reply, less what the compactions in force until then had taken out.
+    """
+    in_force = [record for record in made if record.status == "active"]
+    total = 0
+    for message in messages:
+        cost = message_cost(message, counter).tokens
+        if message.role == "assistant" and message.seq in seqs:
+            saved = sum(_recovered(record) for record in in_force if _covers(record, message))
+            usage = message.usage
+            yield Call(
+                day=date.fromisoformat(message.time[:10]) if message.time else day,
+                model=message.model,
+                tokens=usage.prompt if usage else max(0, total - saved),
+                reply=usage.completion if usage else cost,
+                saved=saved,
+                reported=usage is not None,
+            )
+        total += cost
+
+
+def _recovered(record: Compaction) -> int:
+    return max(0, record.receipt.tokens_before - record.receipt.tokens_after)
+
+
+def _covers(record: Compaction, message: Message) -> bool:
+    """Whether the compaction was in force when the reply came: it ends before it, and was made before it."""
+    last = max(record.through_seq, *(mask.seq for mask in record.masks), 0)
+    is_later = bool(message.time and record.receipt.time and record.receipt.time > message.time)
+    return last < message.seq and not is_later

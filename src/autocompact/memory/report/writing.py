@@ -1,0 +1,107 @@
+"""Makes the report of a month and writes it into the memory folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from autocompact.core.prices import Price
+from autocompact.errors import InvalidInput, MemoryInUse
+from autocompact.memory.documents.pages import NAMES
+from autocompact.memory.files.changes import Change, Failpoint, locked, read_files, write
+from autocompact.memory.observing import TRIES, today
+from autocompact.memory.report.conversations import records_of_place
+from autocompact.memory.report.figures import MonthlyReport, monthly_report
+from autocompact.memory.report.folder import records_of_folder
+from autocompact.memory.report.markdown import as_markdown
+from autocompact.memory.report.page import as_html
+from autocompact.memory.report.records import Month
+from autocompact.memory.upkeep import FileChange
+from autocompact.ports import Clock, SystemClock
+from autocompact.stores.naming import StorePlace, is_there
+
+REPORTS = "reports"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenReport:
+    """A report and its files.
+
+    Attributes:
+        report: what it says.
+        changes: the files that are new or say something else than before.
+        files: where they are, or would be.
+    """
+
+    report: MonthlyReport
+    changes: tuple[FileChange, ...]
+    files: tuple[Path, ...]
+
+
+async def write_report(
+    folder: Path,
+    month: Month | None = None,
+    *,
+    databases: Iterable[StorePlace] = (),
+    prices: Mapping[str, Price] | None = None,
+    clock: Clock | None = None,
+    dry_run: bool = False,
+    ahead: Mapping[str, bytes] | None = None,
+    failpoint: Failpoint = lambda _: None,
+) -> WrittenReport:
+    """Write ``reports/YYYY-MM.md`` and ``.html`` of ``month``; both change or none does.
+
+    Args:
+        folder: the memory folder; made where it is missing.
+        month: which; by default the last whole one.
+        databases: where conversations are kept; files that do not exist are left out.
+        prices: by the beginning of a model's name; they go before the table that comes along.
+        clock: says what day it is (UTC).
+        dry_run: only say what would be written.
+        ahead: in a dry run, files as an earlier step would have left them.
+        failpoint: for tests, see `autocompact.memory.files.changes`.
+
+    Raises:
+        InvalidInput: the month has not begun, or a file of the folder is no text.
+        MemoryInUse: another process is at the folder for more than ten seconds.
+        StoreError: the folder or a store cannot be used.
+    """
+    day = today(clock or SystemClock())
+    wanted = month or Month.before(day)
+    if wanted.first > day:
+        raise InvalidInput(f"{wanted} has not begun: there is nothing to report on yet")
+    found = [await records_of_place(place, wanted) for place in _existing(databases)]
+    found.append(records_of_folder({**read_files(folder, NAMES), **(ahead or {})}, wanted))
+    report = monthly_report(found, over=wanted.last < day, prices=prices)
+    texts = {f"{REPORTS}/{wanted}.md": as_markdown(report), f"{REPORTS}/{wanted}.html": as_html(report)}
+    after = {name: text.encode() for name, text in texts.items()}
+    changes = _changes(folder, after) if dry_run else _written(folder, after, failpoint=failpoint)
+    return WrittenReport(report=report, changes=changes, files=tuple(folder / name for name in after))
+
+
+def _existing(databases: Iterable[StorePlace]) -> list[StorePlace]:
+    """A store that is not there is not made."""
+    return [place for place in dict.fromkeys(databases) if is_there(place)]
+
+
+def _changes(folder: Path, after: Mapping[str, bytes]) -> tuple[FileChange, ...]:
+    before = read_files(folder, after)
+    return tuple(
+        FileChange(name=name, before=before.get(name), after=content)
+        for name, content in after.items()
+        if before.get(name) != content
+    )
+
+
+def _written(folder: Path, after: Mapping[str, bytes], *, failpoint: Failpoint) -> tuple[FileChange, ...]:
+    with locked(folder):
+        for _ in range(TRIES):
+            changes = _changes(folder, after)
+            change = Change(
+                before={each.name: each.before for each in changes if each.before is not None},
+                after={each.name: each.after for each in changes},
+            )
+            if not changes or write(folder, change, failpoint=failpoint):
+                return changes
+    raise MemoryInUse(f"somebody keeps changing the reports in {str(folder)!r}: try again later")

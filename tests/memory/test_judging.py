@@ -1,0 +1,43 @@
+"""Pairs of observations that a model judges."""
+
+import asyncio
+
+from autocompact.memory.documents.rules import Pair, Rule
+from autocompact.memory.judging import judge
+from autocompact.models.function import FunctionModel
+
+PAIRS = [
+    Pair(first=Rule(number=1, text=f"Use {one}"), second=Rule(number=None, text=f"{one}, use it"))
+    for one in ("rg", "UTC", "tabs", "ghp_" + "x7Kq2VbN9sLw4TzR8mYd3HfJ6cPa1Ge5UoXi")
+]
+
+
+def judged(answer: str) -> tuple[dict[tuple[str, str], str], list[str]]:
+    asked: list[str] = []
+
+    def reply(messages: list[dict[str, object]]) -> str:
+        asked.append(str(messages))
+        return answer
+
+    return dict(asyncio.run(judge(FunctionModel(reply), PAIRS))), asked
+
+
+def test_all_pairs_are_judged_in_one_request_without_secrets():
+    verdicts, asked = judged("1 same\n2: Contradicts\n- 3. different, as tabs are")
+    assert [verdicts.get((each.first.text, each.second.text)) for each in PAIRS] == [
+        "same",
+        "contradicts",
+        "different",
+        None,
+    ]
+    assert len(asked) == 1
+    assert '"pair": 2, "first": "Use UTC", "second": "UTC, use it"' in asked[0]
+    assert "x7Kq2VbN9sLw4" not in asked[0]
+
+
+def test_what_is_no_verdict_or_two_of_one_pair_judges_nothing():
+    assert judged("They are all the same.\n1 same\n1 different\n2 perhaps\n99 same")[0] == {}
+
+
+def test_nobody_is_asked_without_a_pair():
+    assert asyncio.run(judge(FunctionModel(lambda _: "1 same"), [])) == {}
