@@ -20,7 +20,7 @@ from playwright.sync_api import BrowserContext, Page
 
 from autocompact.chat import ChatConfig, opened
 from autocompact.core.messages import Message, text_message
-from tests.web.harness import browsing, serving
+from tests.ui.web.harness import browsing, serving
 
 WORDS = "It is high water at six, says the harbour master, and the **pilot boat** leaves at `06:30`. " * 4
 EARLIER = 10

@@ -17,7 +17,7 @@ CELLS = (
     ),
     (
         "code",
-        "import os\n\nfrom autocompact.notebook import Chat\n\n"
+        "import os\n\nfrom autocompact.ui.notebook import Chat\n\n"
         'threshold = int(os.environ.get("THRESHOLD", "200"))\n'
         'chat = Chat(threshold=threshold, db=os.environ.get("TICKETS_DB", "tickets.db"))\n'
         "chat",

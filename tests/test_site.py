@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from tests.house.source import ROOT
-from tests.web.harness import browsing
+from tests.ui.web.harness import browsing
 
 _LINKS = {"a": "href", "img": "src", "script": "src", "link": "href", "iframe": "src"}
 

@@ -15,7 +15,7 @@ import pytest
 
 from autocompact.testing import FakeProvider
 from tests.cli.program import CODING, environment
-from tests.web.harness import free_port
+from tests.ui.web.harness import free_port
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="modes are of POSIX")
 by_umask = pytest.mark.parametrize("umask", [0o000, 0o022], ids=oct)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
-from autocompact.cli.shelf import visible
+from autocompact.ui.text import visible
 from tests.cli.program import ANTHROPIC, CODING, OPENAI, Ended, Program, environment, started
 from tests.sessions.claude_lines import Claude, call, result, text
 

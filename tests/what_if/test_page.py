@@ -24,7 +24,7 @@ from autocompact.what_if.figures import figures_of, summed
 from autocompact.what_if.page import page_of, section_of
 from autocompact.what_if.policies import Kind, WhatIf
 from autocompact.what_if.simulation import Outcome, simulate
-from tests.web.harness import Visit, browsing
+from tests.ui.web.harness import Visit, browsing
 from tests.what_if.recordings import COUNTER, course, made, prices, work
 
 HOSTILE = '<script>alert(1)</script>&".jsonl'

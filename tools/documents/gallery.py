@@ -9,8 +9,8 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from autocompact.pages import STYLE
 from autocompact.sessions import read_session
+from autocompact.ui.pages import STYLE
 from autocompact.vocabulary import load_counter
 from autocompact.what_if.billing import pricing_for
 from autocompact.what_if.course import course_of

@@ -11,7 +11,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
 
 from autocompact.testing import Answer
-from tests.web.harness import Speaker, browsing, call, serving, speaking, visiting
+from tests.ui.web.harness import Speaker, browsing, call, serving, speaking, visiting
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 WIDE: ViewportSize = {"width": 1200, "height": 800}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from autocompact.cli.terminal import tell
+from autocompact.ui.terminal.output import tell
 
 if TYPE_CHECKING:
     from autocompact.agents.changes import Change

@@ -15,10 +15,10 @@ from autocompact.cli.defaults import loaded
 from autocompact.cli.running import quieted
 from autocompact.cli.sources import STDIN, can_ask, is_closed, is_piped
 from autocompact.cli.store import db_option, namespace_option
-from autocompact.cli.terminal import progress, tell
 from autocompact.cli.values import count
 from autocompact.errors import InvalidInput, ModelError
 from autocompact.stores.naming import StorePlace, name_of
+from autocompact.ui.terminal.output import progress, tell
 
 if TYPE_CHECKING:
     from autocompact.chat import ChatService, ChatSession
@@ -120,7 +120,7 @@ def _place(**options: Unpack[Options]) -> ChatSetup:
 
 
 async def _opened(service: ChatService, *, resume: str | None, model: str | None) -> ChatSession:
-    from autocompact.cli.talk.dialogue import resumed
+    from autocompact.ui.terminal.dialogue import resumed
 
     if resume is None:
         return await service.create()
@@ -132,8 +132,8 @@ async def _opened(service: ChatService, *, resume: str | None, model: str | None
 
 def _talk(loop: LoopThread, service: ChatService, *, session: ChatSession, resumed: bool) -> ChatSession:
     """Talk until the person leaves; the conversation that was open then."""
-    from autocompact.cli.talk.dialogue import Dialogue
-    from autocompact.cli.talk.screen import Screen
+    from autocompact.ui.terminal.dialogue import Dialogue
+    from autocompact.ui.terminal.screen import Screen
 
     dialogue = Dialogue(loop, service, session=session, screen=Screen(streams=True))
     if resumed:
@@ -150,9 +150,9 @@ def _ask(loop: LoopThread, session: ChatSession, *, question: str) -> None:
     Raises:
         ModelError: there was no answer.
     """
-    from autocompact.cli.shelf import visible
-    from autocompact.cli.talk.dialogue import Follower, turn
-    from autocompact.cli.talk.screen import PipeScreen
+    from autocompact.ui.terminal.dialogue import Follower, turn
+    from autocompact.ui.terminal.screen import PipeScreen
+    from autocompact.ui.text import visible
 
     streams = sys.stdout.isatty()
     screen = PipeScreen(streams=streams)

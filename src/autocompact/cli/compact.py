@@ -17,9 +17,9 @@ from autocompact.cli.models import chosen_model, model_options
 from autocompact.cli.running import run
 from autocompact.cli.sources import Source, check_out, deliver, fills_screen, opened, read_text
 from autocompact.cli.store import Where, ask, db_option, is_kept, namespace_option
-from autocompact.cli.terminal import progress, tell, width
 from autocompact.cli.values import count
 from autocompact.errors import InvalidInput
+from autocompact.ui.terminal.output import progress, tell, width
 
 if TYPE_CHECKING:
     from autocompact.compaction.record import Compaction

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from autocompact.cli.charts import columns, marks, spread
-from autocompact.cli.terminal import visible
 from autocompact.core.plurals import plural
-from autocompact.pages import short
 from autocompact.sessions import LABELS
+from autocompact.ui.charts import columns, marks, spread
+from autocompact.ui.pages import short
+from autocompact.ui.text import visible
 from autocompact.what_if.billing import Pricing
 from autocompact.what_if.course import Course
 from autocompact.what_if.documents import notes_of, prices_of

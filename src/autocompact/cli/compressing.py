@@ -11,7 +11,6 @@ from autocompact.cli import memory
 from autocompact.cli.defaults import loaded
 from autocompact.cli.models import chosen_model
 from autocompact.cli.running import run
-from autocompact.cli.terminal import progress, tell
 from autocompact.errors import InvalidInput, ModelError
 from autocompact.library.place import database_path
 from autocompact.memory.judging import judge
@@ -27,6 +26,7 @@ from autocompact.settings import (
     upkeep_policy_of,
 )
 from autocompact.stores.naming import store_place
+from autocompact.ui.terminal.output import progress, tell
 
 if TYPE_CHECKING:
     from autocompact.memory.documents.observations import Verdicts

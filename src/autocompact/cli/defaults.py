@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from autocompact.cli.models import Asked
-from autocompact.cli.terminal import tell
 from autocompact.stores.naming import StorePlace, store_place
+from autocompact.ui.terminal.output import tell
 
 if TYPE_CHECKING:
     from autocompact.sessions import Session

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 
 import click
 
-from autocompact.cli.terminal import visible
 from autocompact.errors import AutocompactError
+from autocompact.ui.text import visible
 
 FAILED, INTERRUPTED = 2, 130
 

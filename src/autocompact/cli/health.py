@@ -12,10 +12,10 @@ from autocompact.cli.defaults import database
 from autocompact.cli.running import run
 from autocompact.cli.sources import deliver
 from autocompact.cli.store import db_option, json_option
-from autocompact.cli.terminal import display, progress, tell
 from autocompact.core.plurals import plural
 from autocompact.errors import InvalidInput
 from autocompact.stores.naming import ServerUrl, StorePlace
+from autocompact.ui.terminal.output import display, progress, tell
 
 if TYPE_CHECKING:
     from autocompact.stores.doctor import Examination
@@ -86,7 +86,7 @@ def _figures(found: Examination) -> str:
 
 
 def _lines(found: Examination) -> Iterator[str]:
-    from autocompact.cli.shelf import visible
+    from autocompact.ui.text import visible
 
     yield click.style(f"{found.place}: {_figures(found)}", bold=True)
     for finding in found.findings:

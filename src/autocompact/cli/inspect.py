@@ -9,8 +9,8 @@ import click
 
 from autocompact.cli import defaults
 from autocompact.cli.sources import Source, deliver, opened
-from autocompact.cli.terminal import display, progress, width
 from autocompact.cli.values import count
+from autocompact.ui.terminal.output import display, progress, width
 
 if TYPE_CHECKING:
     from autocompact.recorded import Inspection

@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 
 from autocompact.cli.running import quieted
-from autocompact.cli.terminal import tell
 from autocompact.cli.values import store_option
 from autocompact.errors import InvalidInput
 from autocompact.stores.naming import StorePlace
+from autocompact.ui.terminal.output import tell
 
 FILE = click.Path(path_type=Path)
 KEY = "AUTOCOMPACT_MCP_KEY"

@@ -8,7 +8,6 @@ from typing import Any, assert_never
 
 import click
 
-from autocompact.cli.shelf import visible
 from autocompact.core.plurals import plural
 from autocompact.library.archive import encode
 from autocompact.memory.documents.observations import ObservationRun, Observed
@@ -19,6 +18,7 @@ from autocompact.memory.report import WrittenReport
 from autocompact.memory.report.telling import facts_of
 from autocompact.memory.sessions import SessionRun
 from autocompact.memory.upkeep import FileChange, UpkeepReport
+from autocompact.ui.text import visible
 
 NO_SESSION = "Session: there is none yet"
 _MOST = 10

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
 import click
 
-from autocompact.cli.terminal import tell
 from autocompact.errors import InvalidInput
+from autocompact.ui.terminal.output import tell
 
 if TYPE_CHECKING:
     from autocompact.ports import Model

@@ -7,13 +7,13 @@ import click
 from autocompact.cli.defaults import database
 from autocompact.cli.running import run
 from autocompact.cli.store import db_option
-from autocompact.cli.terminal import display, progress
 from autocompact.cli.values import store_option
 from autocompact.core.plurals import plural
 from autocompact.errors import InvalidInput
 from autocompact.stores.moving import Moved
 from autocompact.stores.namespace_key import carry_key
 from autocompact.stores.naming import StorePlace, is_there
+from autocompact.ui.terminal.output import display, progress
 
 _NAMES = 5
 

@@ -17,10 +17,10 @@ from autocompact.cli.models import Asked, chosen_model, model_options
 from autocompact.cli.running import run
 from autocompact.cli.sources import STDIN, deliver, opened
 from autocompact.cli.store import json_option, namespace_option
-from autocompact.cli.terminal import display, progress, tell, width
 from autocompact.cli.values import count, store_option
 from autocompact.errors import InvalidInput
 from autocompact.stores.naming import StorePlace
+from autocompact.ui.terminal.output import display, progress, tell, width
 
 if TYPE_CHECKING:
     from autocompact.compaction.modes import Mode

@@ -8,9 +8,7 @@ from collections.abc import Iterator, Mapping
 
 import click
 
-from autocompact.cli.charts import bar
 from autocompact.cli.defaults import window_source
-from autocompact.cli.terminal import visible
 from autocompact.compaction.record import Rung
 from autocompact.core.messages import Message
 from autocompact.core.plurals import plural
@@ -19,6 +17,8 @@ from autocompact.core.references import reference
 from autocompact.core.tokens import message_cost
 from autocompact.recorded import Compacted
 from autocompact.sessions import LABELS
+from autocompact.ui.charts import bar
+from autocompact.ui.text import visible
 
 _INDENT = 12
 _KINDS = {

@@ -8,9 +8,9 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from autocompact.cli.terminal import tell
 from autocompact.errors import InvalidInput
 from autocompact.extras import install_command
+from autocompact.ui.terminal.output import tell
 
 if TYPE_CHECKING:
     from autocompact.gateway import Gateway
@@ -121,7 +121,7 @@ def serve_gateway(settings: Settings) -> None:
 
 def _key_part(settings: Settings, gateway: Gateway) -> str:
     """What the page's address says besides, where the page asks for a key."""
-    from autocompact.web.from_settings import page_key
+    from autocompact.ui.web.from_settings import page_key
 
     key = page_key(settings, secret=gateway.config.namespace_key)
     return f"/?key={key}" if key else ""
@@ -135,7 +135,7 @@ def _page(settings: Settings, gateway: Gateway) -> Application | None:
         tell(f"The chat page is only shown to this computer, so not on {settings.gateway.host}.")
         return None
     try:
-        from autocompact.web.from_settings import page_of
+        from autocompact.ui.web.from_settings import page_of
     except ImportError as error:
         if (error.name or "").startswith("autocompact"):
             raise

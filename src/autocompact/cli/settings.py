@@ -11,9 +11,9 @@ import click
 import msgspec
 
 from autocompact.cli.defaults import loaded
-from autocompact.cli.shelf import visible
-from autocompact.cli.terminal import display
 from autocompact.settings import Loaded, all_settings, schema
+from autocompact.ui.terminal.output import display
+from autocompact.ui.text import visible
 
 _WIDEST_VALUE = 40
 

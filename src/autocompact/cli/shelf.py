@@ -10,8 +10,6 @@ from typing import assert_never
 import click
 import msgspec
 
-from autocompact.cli.charts import bar
-from autocompact.cli.terminal import visible
 from autocompact.compaction.record import Compaction, Receipt
 from autocompact.compaction.transcript import Context
 from autocompact.core.excerpts import marked
@@ -29,11 +27,13 @@ from autocompact.core.messages import (
 from autocompact.core.plurals import plural
 from autocompact.core.references import reference
 from autocompact.core.search import parse_query
-from autocompact.engine.deletion import STAYS, Traces
+from autocompact.engine.deletion import Traces
 from autocompact.library import Excerpt, Restored, TakenIn, Undone
 from autocompact.library.archive import encode, message_document
 from autocompact.ports import ConversationInfo
 from autocompact.recall import Found
+from autocompact.ui.charts import bar
+from autocompact.ui.text import one_line, visible
 from autocompact.wire import export_messages
 
 _LEAST_TITLE, _LEAST_SOURCE = 16, 40
@@ -41,10 +41,6 @@ _MINUTE = len("2026-01-01T00:00")
 _EXCERPT_LINES = 8
 _BAR = 24
 _MARK, _UNMARK = "\x1b[1m", "\x1b[22m"
-
-
-def _line(text: str) -> str:
-    return visible(" ".join(text.split()))
 
 
 def _cut(text: str, most: int) -> str:
@@ -67,7 +63,7 @@ def table(infos: Sequence[ConversationInfo], *, width: int) -> str:
     rows = [("NAME", "MESSAGES", "UPDATED (UTC)", "COMPACTED", "FIRST REQUEST")]
     for info in infos:
         cells = f"{info.last_seq:,}", _minute(info.updated), "yes" if info.compressed_at else "-"
-        rows.append((_line(info.key.conversation), *cells, _line(info.title)))
+        rows.append((one_line(info.key.conversation), *cells, one_line(info.title)))
     sizes = [max(len(row[column]) for row in rows) for column in range(4)]
     room = max(_LEAST_TITLE, width - sum(sizes) - 2 * len(sizes))
     return "\n".join(_row(row, sizes, room=room) for row in rows)
@@ -118,7 +114,7 @@ def context_text(info: ConversationInfo, context: Context) -> str:
         if record
         else "nothing is compacted"
     )
-    head = f"{_line(info.key.conversation)}: {context.cost.tokens:,} tokens, {by}"
+    head = f"{one_line(info.key.conversation)}: {context.cost.tokens:,} tokens, {by}"
     return "\n\n".join((click.style(head, bold=True), *_messages(context.messages, marks={}, calls={})))
 
 
@@ -147,17 +143,19 @@ def _part(part: Part, *, calls: Mapping[str, str]) -> str:
         case Reasoning():
             return click.style(f"(thinking) {visible(part.text) or 'sealed'}", dim=True)
         case ToolCall():
-            return f"call of {_line(part.name)}: {visible(part.arguments)}"
+            return f"call of {one_line(part.name)}: {visible(part.arguments)}"
         case ToolResult():
             verb = "error" if part.is_error else "result"
             media = "".join(f"\n{_part(item, calls=calls)}" for item in part.media)
-            return f"{verb} of {_line(calls.get(part.call_id, part.call_id))}:\n{visible(part.text)}{media}"
+            return (
+                f"{verb} of {one_line(calls.get(part.call_id, part.call_id))}:\n{visible(part.text)}{media}"
+            )
         case Image():
-            return f"[image {_line(part.media_type or part.url)}, {len(part.data) * 3 // 4:,} bytes]"
+            return f"[image {one_line(part.media_type or part.url)}, {len(part.data) * 3 // 4:,} bytes]"
         case Document():
-            return f"[document {_line(part.name or part.media_type)}]\n{visible(part.text)}".rstrip()
+            return f"[document {one_line(part.name or part.media_type)}]\n{visible(part.text)}".rstrip()
         case Opaque():
-            return f"[{_line(part.kind)}, {len(part.raw):,} bytes]"
+            return f"[{one_line(part.kind)}, {len(part.raw):,} bytes]"
     assert_never(part)
 
 
@@ -189,7 +187,7 @@ def context_document(info: ConversationInfo, context: Context, *, counter: str) 
 
 def taken_text(taken: TakenIn, left_out: Iterable[str]) -> str:
     """What an import did."""
-    name = _line(taken.name)
+    name = one_line(taken.name)
     if taken.is_known:
         told = f"{name} is here already, with {plural(taken.messages, 'message')}: nothing changed"
     elif taken.new_messages == taken.messages:
@@ -200,7 +198,7 @@ def taken_text(taken: TakenIn, left_out: Iterable[str]) -> str:
         told = (
             f"{name} has grown: {plural(taken.new_messages, 'message')}{made} added, {taken.messages:,} now"
         )
-    missing = "".join(f"\nnot taken in: {_line(each)}" for each in left_out)
+    missing = "".join(f"\nnot taken in: {one_line(each)}" for each in left_out)
     return f"{told}{missing}"
 
 
@@ -225,18 +223,18 @@ def found_text(found: Sequence[Found], *, width: int, query: str = "") -> str:
 
 
 def _result(one: Found, wanted: frozenset[str], *, width: int) -> Iterator[str]:
-    name = _line(one.reference)
-    told = "  ".join(filter(None, (_minute(one.time), _line(one.source))))
+    name = one_line(one.reference)
+    told = "  ".join(filter(None, (_minute(one.time), one_line(one.source))))
     yield f"{click.style(name, bold=True, fg='cyan')}  {_cut(told, max(_LEAST_SOURCE, width - len(name) - 2))}"
     lines = [line for line in visible(one.excerpt).split("\n") if line.strip()]
     for line in lines[:_EXCERPT_LINES]:
         yield f"  {marked(_cut(line, width - 2), wanted, before=_MARK, after=_UNMARK)}"
     if len(lines) > _EXCERPT_LINES:
         yield click.style(f"  … {plural(len(lines) - _EXCERPT_LINES, 'line')} more", dim=True)
-    for beside in textwrap.wrap(_line(one.beside), width - 2, subsequent_indent="  "):
+    for beside in textwrap.wrap(one_line(one.beside), width - 2, subsequent_indent="  "):
         yield f"  {beside}"
     if one.note:
-        yield click.style(f"  ({_cut(_line(one.note), width - 4)})", dim=True)
+        yield click.style(f"  ({_cut(one_line(one.note), width - 4)})", dim=True)
 
 
 def found_document(found: Sequence[Found]) -> bytes:
@@ -247,28 +245,20 @@ def found_document(found: Sequence[Found]) -> bytes:
 # autocompact undo, autocompact restore, autocompact compactions
 
 
-def traces_text(traces: Traces) -> str:
-    """What deleting a conversation removes, and what it leaves."""
-    goes = (f"  - {_line(each)}" for each in traces.goes)
-    stays = (f"  - {each}" for each in STAYS)
-    name = _line(traces.key.conversation)
-    return "\n".join((f"{name} goes for good:", *goes, "What stays:", *stays))
-
-
 def deleted_text(traces: Traces) -> str:
     """What deleting a conversation removed."""
     entries = sum(each.entries + each.in_backups for each in traces.archives)
     archived = f", {plural(entries, 'archive entry', many='archive entries')}" if entries else ""
-    return f"{_line(traces.key.conversation)}: deleted, {plural(traces.messages, 'message')}{archived}"
+    return f"{one_line(traces.key.conversation)}: deleted, {plural(traces.messages, 'message')}{archived}"
 
 
 def compacted_text(name: str, record: Compaction) -> str:
     """What a compaction of a kept conversation did."""
     receipt = record.receipt
     tokens = f"{receipt.tokens_before:,} tokens became {receipt.tokens_after:,}"
-    kept = _line(name)
+    kept = one_line(name)
     return (
-        f"{kept}: {tokens}, compaction {_line(record.id)}, {_line(receipt.model)} summary\n"
+        f"{kept}: {tokens}, compaction {one_line(record.id)}, {one_line(receipt.model)} summary\n"
         f"`autocompact show {shlex.quote(kept)} --context` shows what the model sees now, "
         f"`autocompact undo {shlex.quote(kept)}` takes it back"
     )
@@ -282,7 +272,9 @@ def undone_text(undone: Undone) -> str:
         else "the whole log is in the context again"
     )
     tokens = f"{undone.tokens_before:,} tokens became {undone.tokens_after:,}"
-    return f"{_line(undone.name)}: compaction {_line(undone.record.id)} undone, {_line(now)}; {tokens}"
+    return (
+        f"{one_line(undone.name)}: compaction {one_line(undone.record.id)} undone, {one_line(now)}; {tokens}"
+    )
 
 
 def undone_document(undone: Undone, *, counter: str) -> bytes:
@@ -302,7 +294,7 @@ def undone_document(undone: Undone, *, counter: str) -> bytes:
 def restored_text(restored: Restored) -> str:
     """What a restore did."""
     tokens = f"{restored.tokens_before:,} tokens became {restored.tokens_after:,}"
-    return f"{_line(restored.name)}: compaction {_line(restored.record.id)} is in force again; {tokens}"
+    return f"{one_line(restored.name)}: compaction {one_line(restored.record.id)} is in force again; {tokens}"
 
 
 def restored_document(restored: Restored, *, counter: str) -> bytes:
@@ -323,7 +315,7 @@ def records_text(
 ) -> str:
     """A paragraph for each record, oldest first."""
     most = max(max(record.receipt.tokens_before, record.receipt.tokens_after) for record in records)
-    head = f"{_line(info.key.conversation)}: {plural(len(records), 'compaction')}, {plural(info.last_seq, 'message')}"
+    head = f"{one_line(info.key.conversation)}: {plural(len(records), 'compaction')}, {plural(info.last_seq, 'message')}"
     blocks = ("\n".join(_record(record, active=active, most=most, width=width)) for record in records)
     return "\n\n".join((click.style(head, bold=True), *blocks))
 
@@ -334,7 +326,7 @@ def _record(record: Compaction, *, active: str | None, most: int, width: int) ->
     )
     receipt = record.receipt
     color = "green" if record.id == active else None
-    yield f"{click.style(_line(record.id), bold=True)}  {click.style(status, fg=color)}  {_minute(receipt.time)}".rstrip()
+    yield f"{click.style(one_line(record.id), bold=True)}  {click.style(status, fg=color)}  {_minute(receipt.time)}".rstrip()
     for label, tokens, shade in (
         ("before", receipt.tokens_before, "yellow"),
         ("after", receipt.tokens_after, "green"),
@@ -358,13 +350,13 @@ def _facts(record: Compaction, receipt: Receipt) -> Iterator[str]:
     if receipt.stated or receipt.referenced or receipt.missing:
         yield f"checked: {receipt.stated:,} stated, {receipt.referenced:,} referenced, {receipt.missing:,} missing"
     if receipt.trigger == "import":
-        yield f"made by {_line(receipt.model)} when the session was recorded"
+        yield f"made by {one_line(receipt.model)} when the session was recorded"
     else:
         cost = f", ${receipt.cost:.4f}" if receipt.cost is not None else ""
-        yield f"{receipt.rung} by {_line(receipt.model)}, {receipt.trigger}, {receipt.seconds:.2f} s{cost}"
+        yield f"{receipt.rung} by {one_line(receipt.model)}, {receipt.trigger}, {receipt.seconds:.2f} s{cost}"
     if receipt.problem:
-        yield f"problem: {_line(receipt.problem)}"
-    yield from (f"note: {_line(note)}" for note in receipt.notes)
+        yield f"problem: {one_line(receipt.problem)}"
+    yield from (f"note: {one_line(note)}" for note in receipt.notes)
 
 
 def records_document(info: ConversationInfo, records: Sequence[Compaction], *, active: str | None) -> bytes:

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TextIO, TypeVar
 
 from autocompact.cli.guard import drop_output, refusal
-from autocompact.cli.terminal import visible
 from autocompact.errors import InvalidInput, UnreadableSession
 from autocompact.files import make_folder, replace_file
 from autocompact.stores.naming import StorePlace
+from autocompact.ui.text import visible
 
 if TYPE_CHECKING:
     from autocompact.sessions import Session

@@ -14,11 +14,11 @@ import click
 from autocompact.cli.defaults import database
 from autocompact.cli.running import run
 from autocompact.cli.sources import STDIN, Source, can_ask, check_out, deliver, opened
-from autocompact.cli.terminal import display, progress, tell, width
 from autocompact.cli.values import count, store_option
 from autocompact.core.plurals import plural
 from autocompact.errors import InvalidInput, StoreError
 from autocompact.stores.naming import StorePlace
+from autocompact.ui.terminal.output import display, progress, tell, width
 
 if TYPE_CHECKING:
     from autocompact.compaction.transcript import Context
@@ -350,13 +350,14 @@ def delete(name: str, *, yes: bool, **where: Unpack[Where]) -> None:
     """
     from autocompact.cli import shelf
     from autocompact.cli.defaults import memory_folders
+    from autocompact.ui.deletion import traces_text
 
     folders = memory_folders()
     if not yes:
         if not can_ask():
             raise InvalidInput(f"{name!r} would be gone for good: say --yes")
         found = ask(lambda books: books.traces(name, folders=folders), **where)
-        tell(shelf.traces_text(found))
+        tell(traces_text(found))
         click.confirm(f"Delete {name!r}? This cannot be undone.", abort=True, err=True)
     found = ask(lambda books: books.delete(name, folders=folders), what="Deleting", **where)
     tell(shelf.deleted_text(found))

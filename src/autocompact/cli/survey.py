@@ -9,15 +9,15 @@ from dataclasses import replace
 import click
 import msgspec
 
-from autocompact.cli.charts import bar, columns, marks, spread
 from autocompact.cli.defaults import window_source
-from autocompact.cli.terminal import visible
 from autocompact.core.plurals import plural
 from autocompact.core.redacted import edited
 from autocompact.core.references import reference
 from autocompact.recorded import Inspection
 from autocompact.recorded.inspecting import Repeat, Share
 from autocompact.sessions import LABELS
+from autocompact.ui.charts import bar, columns, marks, spread
+from autocompact.ui.text import visible
 
 _HEIGHT = 6
 _AXIS = 10

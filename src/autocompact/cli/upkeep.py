@@ -12,8 +12,8 @@ from autocompact.cli import values
 from autocompact.cli.defaults import settings
 from autocompact.cli.guard import guarded
 from autocompact.cli.sources import deliver
-from autocompact.cli.terminal import tell
 from autocompact.errors import InvalidInput
+from autocompact.ui.terminal.output import tell
 
 if TYPE_CHECKING:
     from autocompact.cli.compressing import Asked, Told

@@ -18,12 +18,12 @@ from autocompact.cli.comparing import LEGEND, advice, course_chart, heading, tab
 from autocompact.cli.running import run
 from autocompact.cli.sources import check_out, deliver, opened
 from autocompact.cli.store import json_option
-from autocompact.cli.terminal import display, progress, tell, width
 from autocompact.cli.values import count
 from autocompact.core.plurals import plural
 from autocompact.core.windows import DEFAULT_WINDOW, window_for
 from autocompact.errors import InvalidInput, UnreadableSession
 from autocompact.settings import prices_of
+from autocompact.ui.terminal.output import display, progress, tell, width
 from autocompact.vocabulary import default_counter
 from autocompact.what_if.billing import PriceFile, Pricing, pricing_for, read_prices
 from autocompact.what_if.course import Course, course_of

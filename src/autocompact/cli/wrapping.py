@@ -17,11 +17,11 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from urllib.request import ProxyHandler, build_opener
 
-from autocompact.cli.terminal import tell
 from autocompact.core.plurals import plural
 from autocompact.core.redaction import redact
 from autocompact.errors import InvalidInput
 from autocompact.files import replace_file
+from autocompact.ui.terminal.output import tell
 
 if TYPE_CHECKING:
     from autocompact.gateway.clients import Launch

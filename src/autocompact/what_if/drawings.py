@@ -9,7 +9,7 @@ from html import escape
 from typing import TypedDict
 
 from autocompact.core.plurals import plural
-from autocompact.pages import label, rect, short, svg
+from autocompact.ui.pages import label, rect, short, svg
 from autocompact.what_if.losses import Loss
 from autocompact.what_if.simulation import Layers, Outcome, Point
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
-from autocompact.pages import short
+from autocompact.ui.pages import short
 from autocompact.what_if.simulation import Outcome
 
 COLUMNS = (

@@ -13,8 +13,8 @@ from importlib.resources import files
 import msgspec
 
 from autocompact.core.plurals import plural
-from autocompact.pages import document
 from autocompact.sessions import LABELS
+from autocompact.ui.pages import document
 from autocompact.what_if.course import Course
 from autocompact.what_if.documents import notes_of, prices_of
 from autocompact.what_if.drawings import context_drawing, cost_drawing, hover_data

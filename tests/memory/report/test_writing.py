@@ -11,8 +11,8 @@ from autocompact.errors import InvalidInput
 from autocompact.memory.documents.context_archive import CONTEXT_ARCHIVE
 from autocompact.memory.report import Month, write_report
 from autocompact.memory.report.telling import dollars
-from autocompact.pages import short
 from autocompact.testing.clock import FakeClock
+from autocompact.ui.pages import short
 from tests.memory.report import support
 
 pytestmark = pytest.mark.anyio

@@ -7,7 +7,7 @@ from html import escape
 
 from autocompact.memory.report.figures import MonthlyReport
 from autocompact.memory.report.telling import dollars
-from autocompact.pages import label, rect, short, svg
+from autocompact.ui.pages import label, rect, short, svg
 
 WIDTH, HEIGHT = 360, 150
 _LEFT, _TOP, _BOTTOM = 44, 10, 20

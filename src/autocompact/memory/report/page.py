@@ -9,7 +9,7 @@ from html import escape
 from autocompact.memory.report.charts import chart_of
 from autocompact.memory.report.figures import MonthlyReport
 from autocompact.memory.report.telling import Part, Table, facts_of, opening_of, parts_of, title_of
-from autocompact.pages import document
+from autocompact.ui.pages import document
 
 LONG = 8
 """A table of more rows is folded away under its chart."""

@@ -1,0 +1,207 @@
+"""Small dialogs: a question before something is done, a new title, an export, a text, a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from html import escape
+
+from nicegui import ui
+from nicegui.events import GenericEventArguments
+
+from autocompact.chat import ModelChoice
+from autocompact.chat.views import ConversationLine
+from autocompact.compaction.record import Compaction
+from autocompact.engine.deletion import STAYS, Traces
+from autocompact.engine.records import Comparison
+from autocompact.ledger.entries import Entry
+from autocompact.library.outgoing import ExportFormat
+from autocompact.ui.web.addresses import export_address
+
+Act = Callable[[], Awaitable[None]]
+
+_FORMATS: tuple[tuple[ExportFormat, str], ...] = (
+    ("markdown", "Markdown, to read"),
+    ("json", "Complete archive (JSON)"),
+    ("openai", "OpenAI messages"),
+    ("anthropic", "Anthropic messages"),
+    ("jsonl", "One message per line (JSON Lines)"),
+)
+
+
+class Dialogs:
+    """One dialog at a time, filled when it is opened."""
+
+    def __init__(self) -> None:
+        self._dialog = ui.dialog()
+        with self._dialog:
+            self._panel = ui.element("div").classes("panel")
+
+    def _begin(self, title: str, *, wide: bool = False) -> ui.element:
+        self._panel.clear()
+        self._panel.classes(add="wide") if wide else self._panel.classes(remove="wide")
+        self._dialog.props["aria-label"] = title
+        with self._panel:
+            ui.html(escape(title), tag="h2")
+        self._dialog.open()
+        return self._panel
+
+    def _buttons(self, label: str, act: Act | None, *, style: str = "primary") -> None:
+        async def go() -> None:
+            self._dialog.close()
+            if act is not None:
+                await act()
+
+        with ui.element("div").classes("acts"):
+            if act is not None:
+                with ui.element("button").classes(style).props("type=button data-go") as button:
+                    ui.html(escape(label), tag="span")
+                button.on("click", go, args=[])
+            with ui.element("button").classes("secondary").props("type=button") as close:
+                ui.html("Close" if act is None else "Cancel", sanitize=False, tag="span")
+            close.on("click", self._dialog.close, args=[])
+
+    def confirm_delete(self, line: ConversationLine, traces: Traces, *, delete: Act) -> None:
+        """Ask before a conversation is deleted; what goes and what stays is said."""
+        with self._begin("Delete this conversation?"):
+            ui.html(f"<p><b>{escape(line.title)}</b> will be deleted. This cannot be undone.</p>")
+            ui.html(f"<h3>Deleted</h3>{_list(traces.goes)}")
+            ui.html(f"<h3>Kept</h3>{_list(STAYS)}")
+            self._buttons("Delete", delete, style="danger")
+
+    def rename(self, line: ConversationLine, rename: Callable[[str], Awaitable[None]]) -> None:
+        """Ask for a title."""
+        title = line.title
+
+        def typed(event: GenericEventArguments) -> None:
+            nonlocal title
+            title = str(event.args)
+
+        async def go() -> None:
+            await rename(title)
+
+        async def enter() -> None:
+            self._dialog.close()
+            await rename(title)
+
+        with self._begin("Rename"):
+            field = ui.element("input").props('type=text autofocus maxlength=200 aria-label="Title"')
+            field.props["value"] = line.title
+            field.on("input", typed, js_handler="(e) => emit(e.target.value)")
+            field.on("keydown.enter", enter, args=[])
+            self._buttons("Rename", go)
+
+    def export(self, line: ConversationLine) -> None:
+        """Offer the forms that a conversation can be had in."""
+        with self._begin("Export"):
+            ui.html(
+                f"<p><b>{escape(line.title)}</b>: the whole conversation, compacted messages included.</p>"
+            )
+            with ui.element("ul").classes("formats"):
+                for name, label in _FORMATS:
+                    with ui.element("li"), ui.element("a").classes("choice") as link:
+                        ui.html(escape(label), tag="span")
+                    link.props["href"] = export_address(line.id, format=name)
+                    link.props["download"] = True
+            self._buttons("", None)
+
+    def text(self, title: str, html: str) -> None:
+        """Show something; ``html`` is safe."""
+        with self._begin(title, wide=True):
+            ui.html(html).classes("prose")
+            self._buttons("", None)
+
+    def models(
+        self, choices: Sequence[ModelChoice], *, current: str, choose: Callable[[str], Awaitable[None]]
+    ) -> None:
+        """Offer the models."""
+
+        async def chosen(name: str) -> None:
+            self._dialog.close()
+            await choose(name)
+
+        with self._begin("Model"):
+            for choice in choices:
+                with ui.element("button").classes("choice").props("type=button") as button:
+                    ui.html(f"<b>{escape(choice.label)}</b><span class='note'>{escape(choice.name)}</span>")
+                button.props["aria-pressed"] = "true" if choice.name == current else "false"
+                button.on("click", partial(chosen, choice.name), args=[])
+            ui.html(_KEYS, sanitize=False)
+            self._buttons("", None)
+
+    def compare(
+        self,
+        record: Compaction,
+        others: Sequence[Compaction],
+        *,
+        compare: Callable[[str, str], Awaitable[Comparison]],
+    ) -> None:
+        """Show a compaction beside another one."""
+        with self._begin("Compare compactions", wide=True):
+            if not others:
+                ui.html("<p>There is no other compaction to compare with yet.</p>")
+            with ui.element("div").classes("choices").props('role=group aria-label="Compare with"'):
+                buttons = [(other, self._other(other)) for other in others]
+            shown = ui.html("").classes("comparison")
+            self._buttons("", None)
+
+        async def choose(chosen: Compaction) -> None:
+            for other, button in buttons:
+                button.props(f"aria-pressed={'true' if other.id == chosen.id else 'false'}")
+            shown.content = comparison_html(await compare(chosen.id, record.id), first=chosen, second=record)
+
+        for other, button in buttons:
+            button.on("click", partial(choose, other), args=[])
+
+    def _other(self, other: Compaction) -> ui.element:
+        with ui.element("button").props("type=button aria-pressed=false") as button:
+            ui.html(escape(_named(other)), tag="span")
+        return button
+
+
+_KEYS = (
+    "<p class='note'>Keys are read from the environment that the server was started in: ANTHROPIC_API_KEY, "
+    "OPENAI_API_KEY, OPENAI_BASE_URL. Ollama and llama.cpp on this computer are found automatically.</p>"
+)
+
+
+def _list(lines: Sequence[str]) -> str:
+    return f"<ul>{''.join(f'<li>{escape(each)}</li>' for each in lines)}</ul>"
+
+
+def _named(record: Compaction) -> str:
+    through = f"m{record.through_seq}" if record.through_seq else "stubs only"
+    return f"{record.id[:8]} · through {through} · {record.status}"
+
+
+def comparison_html(comparison: Comparison, *, first: Compaction, second: Compaction) -> str:
+    """Two compactions side by side."""
+    heads = "".join(f"<th scope='col'>{escape(_named(record))}</th>" for record in (first, second))
+    tokens = "".join(f"<td>{tokens:,} tokens</td>" for tokens in comparison.tokens)
+    only = "".join(
+        f"<td>{_entries(entries)}</td>" for entries in (comparison.only_first, comparison.only_second)
+    )
+    return (
+        f"<table><thead><tr><td></td>{heads}</tr></thead><tbody><tr><th scope='row'>Context</th>{tokens}</tr>"
+        f"<tr><th scope='row'>Only here</th>{only}</tr></tbody></table>{diff_html(comparison.summaries)}"
+    )
+
+
+def _entries(entries: Sequence[Entry]) -> str:
+    return (
+        f"<ul class='ledger'>{''.join(f'<li>{escape(entry.text)}</li>' for entry in entries)}</ul>"
+        if entries
+        else "nothing"
+    )
+
+
+def diff_html(diff: str) -> str:
+    """A unified diff with its lines marked."""
+    if not diff.strip():
+        return "<p class='note'>The summaries are the same.</p>"
+    lines = "".join(f"<span class='{_sign(line)}'>{escape(line)}\n</span>" for line in diff.splitlines())
+    return f"<pre class='diff' tabindex='0'>{lines}</pre>"
+
+
+def _sign(line: str) -> str:
+    return {"+": "added", "-": "removed", "@": "place"}.get(line[:1], "same")

@@ -1,0 +1,257 @@
+"""Messages as HTML. Everything that is not written here is escaped or goes through `safe_html`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from html import escape
+from typing import cast
+
+import msgspec
+
+from autocompact.chat.markdown import safe_html
+from autocompact.chat.views import Entry, Question
+from autocompact.core.messages import Document, Image, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+from autocompact.ui.web.calls import Call, LogPlace
+from autocompact.ui.web.icons import Icon, icon
+
+SHOWN = 12_000
+"""Characters of a request, or of a tool's result or arguments, that the history shows at once."""
+
+_LAST_LINE = 160
+"""Characters of the line that is seen of a model that thinks."""
+
+_CUTS = {
+    "cancelled": "Stopped before the answer was complete.",
+    "failed": "The model failed before the answer was complete.",
+    "interrupted": "Interrupted: the program ended before the answer was complete.",
+    "length": "Cut off: the answer reached its token limit. Ask for the rest.",
+}
+_VISIBILITIES = {
+    "sent": "",
+    "summarised": "no longer in the context: the model sees the summary instead",
+    "masked": "the model sees a stub instead of this tool output",
+    "replaced": "replaced: neither sent nor summarised",
+}
+
+
+def message_html(entry: Entry, *, calls: Mapping[LogPlace, Call], last_seq: int) -> str:
+    """A message of the log.
+
+    Args:
+        entry: the message.
+        calls: what is known of its tool calls, by their place.
+        last_seq: number of the last message: references beyond it are no links.
+    """
+    role = _role(entry)
+    step = " step" if entry.message.calls else ""
+    parts = "".join(
+        _part(part, entry, call=calls.get(LogPlace(entry.seq, index)), last_seq=last_seq)
+        for index, part in enumerate(entry.message.parts)
+    )
+    cut = f'<p class="note cut">{icon("stop")}{_CUTS[entry.cut]}</p>' if entry.cut else ""
+    return (
+        f'<article class="message {role}{step} {entry.visibility}{" pinned" if entry.pinned else ""}" id="m{entry.seq}" '
+        f'tabindex="-1" aria-label="{_speaker(role)}, message {entry.seq}">'
+        f"{parts}{cut}{_foot(entry, role)}</article>"
+    )
+
+
+def _role(entry: Entry) -> str:
+    if entry.message.synthetic:
+        return "synthetic"
+    return entry.message.role
+
+
+def _speaker(role: str) -> str:
+    names = {"user": "You", "assistant": "Answer", "tool": "Tool", "system": "System"}
+    return names.get(role, "Program note")
+
+
+def _part(part: Part, entry: Entry, *, call: Call | None, last_seq: int) -> str:
+    match part:
+        case Text():
+            own = entry.message.is_request
+            return own_html(part.text, seq=entry.seq) if own else words_html(part.text, last_seq=last_seq)
+        case Reasoning():
+            return reasoning_html(part.text, key=f"reasoning-{entry.seq}")
+        case ToolCall():
+            return call_html(call) if call else ""
+        case ToolResult():
+            return output_html(part.text, seq=entry.seq, label="Tool result")
+        case Image():
+            return f'<p class="chip">{escape(part.media_type or "image")}</p>'
+        case Document():
+            return f'<p class="chip">{escape(part.name or part.media_type or "document")}</p>'
+        case Opaque():
+            return f'<p class="chip">{escape(part.kind)}</p>'
+
+
+def own_html(text: str, *, seq: int) -> str:
+    """The person's words as they were typed, their beginning if they are long."""
+    return f'<div class="bubble">{escape(text[:SHOWN])}{_more(text, seq=seq, most=SHOWN)}</div>'
+
+
+def words_html(text: str, *, last_seq: int) -> str:
+    """Text that the person did not write, as Markdown."""
+    return f'<div class="prose">{safe_html(text, references=last_seq, highlight=highlighted)}</div>'
+
+
+def reasoning_html(text: str, *, key: str, running: bool = False, seconds: float = 0.0) -> str:
+    """The model's thinking, folded; while it runs, its last line is seen.
+
+    Args:
+        text: of the thinking.
+        key: by which the page keeps the fold open.
+        running: whether it goes on.
+        seconds: how long it has taken, 0 where that is not known.
+    """
+    if not text.strip():
+        return ""
+    took = duration(seconds) if seconds else ""
+    if running:
+        last = text.rstrip().rpartition("\n")[2].strip()
+        label = f'Thinking… {took}</span><span class="brief">{escape(last[-_LAST_LINE:])}'
+    else:
+        label = f"Thought for {took}" if took else "Reasoning"
+    return (
+        f'<details class="fold reasoning" data-key="{escape(key)}"><summary>{icon("down")}<span>{label}</span></summary>'
+        f'<div class="prose">{safe_html(text)}</div></details>'
+    )
+
+
+def call_html(call: Call) -> str:
+    """A tool call and what came of it, folded."""
+    state, word = _state(call)
+    place = f' id="m{call.seq}"' if call.seq else ""
+    note = _VISIBILITIES[call.visibility] if call.visibility == "masked" else ""
+    masked = f'<p class="note">{escape(note)}</p>' if note else ""
+    result = output_html(call.result, seq=call.seq, label="Result") if call.done else ""
+    return (
+        f'<details class="fold tool {state}" data-key="call-{call.place.seq}-{call.place.part}"{place} tabindex="-1"><summary>'
+        f'{icon(_STATE_ICONS[state])}<span class="name">{escape(call.name)}</span>'
+        f'<code class="brief">{escape(brief(call.arguments))}</code><span class="took">{word}</span></summary>'
+        f"{output_html(_pretty(call.arguments), seq=0, label='Arguments')}{masked}{result}</details>"
+    )
+
+
+_STATE_ICONS: dict[str, Icon] = {"running": "wait", "failed": "close", "done": "check"}
+
+
+def _state(call: Call) -> tuple[str, str]:
+    if not call.done:
+        return "running", "running…"
+    took = "" if call.seconds is None else duration(call.seconds)
+    return ("failed", f"failed {took}".strip()) if call.is_error else ("done", took)
+
+
+def output_html(text: str, *, seq: int, label: str, most: int | None = SHOWN) -> str:
+    """Plain text of a tool, its beginning if it is longer than ``most`` characters."""
+    if not text:
+        return f'<p class="label">{label}</p><p class="note">nothing</p>'
+    return f'<p class="label">{label}</p><pre tabindex="0">{escape(text[:most])}</pre>{_more(text, seq=seq, most=most)}'
+
+
+def _more(text: str, *, seq: int, most: int | None) -> str:
+    """A note that the text was shortened, with a button that shows all of it; "" if it was not."""
+    if most is None or len(text) <= most:
+        return ""
+    button = f'<button type="button" class="quiet" data-action="whole" data-seq="{seq}">Show all</button>'
+    shown = f"The first {most:,} of {len(text):,} characters."
+    return f'<p class="note">{shown} {button if seq else ""}</p>'
+
+
+def _foot(entry: Entry, role: str) -> str:
+    """Number, model, time, and what can be done with a message."""
+    facts = [f'<a class="number" href="#m{entry.seq}">m{entry.seq}</a>']
+    if entry.message.model:
+        facts.append(escape(entry.message.model))
+    if entry.message.time:
+        facts.append(
+            f'<time datetime="{escape(entry.message.time)}">{escape(entry.message.time[11:16])}</time>'
+        )
+    if entry.visibility != "sent":
+        facts.append(_VISIBILITIES[entry.visibility])
+    if entry.pinned:
+        facts.append("pinned")
+    buttons = "".join(_buttons(entry, role))
+    return f'<footer><span class="facts">{" · ".join(facts)}</span><span class="actions">{buttons}</span></footer>'
+
+
+def _buttons(entry: Entry, role: str) -> list[str]:
+    button = partial(_button, seq=entry.seq)
+    whole = not entry.message.is_request or len(entry.message.text) <= SHOWN
+    buttons = [button("copy", "copy", label="Copy")] if entry.message.text and whole else []
+    if entry.visibility == "replaced":
+        return buttons
+    if role == "user":
+        buttons.append(button("edit", "edit", label="Edit and ask again"))
+    if role == "assistant" and not entry.message.calls:
+        buttons.append(button("retry", "retry", label="Answer again"))
+    pin = ("unpin", "Unpin") if entry.pinned else ("pin", "Keep through compactions")
+    return [*buttons, button(pin[0], "pin", label=pin[1])]
+
+
+def _button(action: str, shown: Icon, *, label: str, seq: int) -> str:
+    return (
+        f'<button type="button" data-action="{action}" data-seq="{seq}" title="{label}" '
+        f'aria-label="{label} (message {seq})">{icon(shown)}</button>'
+    )
+
+
+def question_html(question: Question) -> str:
+    """A question of the agent."""
+    return f'<p class="ask">Allow <b>{escape(question.tool)}</b>?</p><pre tabindex="0">{escape(question.text)}</pre>'
+
+
+def brief(arguments: str) -> str:
+    """The arguments of a call on one line."""
+    try:
+        values = msgspec.json.decode(arguments, type=dict[str, object]).values()
+    except msgspec.DecodeError:
+        return " ".join(arguments.split())[:120]
+    return " ".join(" ".join(_plain(value).split()) for value in values)[:120]
+
+
+def _plain(value: object) -> str:
+    """An argument in words: of a list its items, of an object what its first field says."""
+    match value:
+        case list():
+            return ", ".join(map(_plain, cast("list[object]", value)))
+        case dict():
+            fields = cast("dict[str, object]", value)
+            return _plain(next(iter(fields.values()), ""))
+        case _:
+            return str(value)
+
+
+def _pretty(arguments: str) -> str:
+    try:
+        return msgspec.json.format(arguments, indent=2)
+    except msgspec.DecodeError:
+        return arguments
+
+
+def duration(seconds: float) -> str:
+    """Seconds as a person reads them."""
+    if seconds < 0.95:
+        return f"{max(1, round(seconds * 1000))} ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    return f"{int(seconds // 60)} min {int(seconds % 60)} s"
+
+
+def highlighted(code: str, language: str) -> str:
+    """Code with its words marked by class; "" if the language is not known."""
+    from pygments import highlight
+    from pygments.formatters import HtmlFormatter
+    from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType] - its options are untyped
+    from pygments.util import ClassNotFound
+
+    if len(code) > SHOWN:
+        return ""
+    try:
+        lexer = get_lexer_by_name(language, stripnl=False)
+    except ClassNotFound:
+        return ""
+    return highlight(code, lexer, HtmlFormatter(nowrap=True))

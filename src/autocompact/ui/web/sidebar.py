@@ -1,0 +1,126 @@
+"""The list of conversations: one element of HTML, however many there are, and what is clicked in it comes as an id."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from html import escape
+from typing import Literal, TypeAlias, get_args
+
+from nicegui import ui
+from nicegui.events import GenericEventArguments
+
+from autocompact.chat.views import ConversationLine
+from autocompact.core.plurals import plural
+from autocompact.ui.web.addresses import page_address
+from autocompact.ui.web.icons import icon
+
+Act: TypeAlias = Literal["open", "rename", "export", "delete"]
+
+MOST = 100
+"""Conversations that are listed at once; the filter finds the others."""
+
+_MENU: tuple[tuple[Act, str], ...] = (("rename", "Rename…"), ("export", "Export…"), ("delete", "Delete…"))
+
+
+class Sidebar:
+    """Conversations, the last used first.
+
+    Args:
+        new: begins another conversation.
+        act: does something with one of them.
+    """
+
+    def __init__(
+        self,
+        *,
+        new: Callable[[], Awaitable[None]],
+        act: Callable[[Act, ConversationLine], Awaitable[None]],
+    ) -> None:
+        self._act = act
+        self._lines: Sequence[ConversationLine] = ()
+        self._current = ""
+        self._filter = ""
+        with ui.element("nav").classes("sidebar").props('id=sidebar aria-label="Conversations"'):
+            with ui.element("div").classes("top"):
+                ui.html("autocompact", tag="span").classes("brand")
+                with (
+                    ui.element("button")
+                    .classes("new")
+                    .props('type=button id=new title="New conversation (Alt N)"') as button
+                ):
+                    ui.html(f"{icon('plus')} New", sanitize=False, tag="span")
+                button.on("click", new, args=[])
+            field = ui.element("input").props(
+                'id=filter type=search placeholder=Filter aria-label="Filter conversations by title" autocomplete=off'
+            )
+            field.on("input", self._filtered, throttle=0.2, leading_events=False, js_handler=_VALUE)
+            self._list = ui.html("", tag="ul").classes("conversations")
+            self._list.on("click", self._clicked, js_handler=_CLICK)
+
+    def show(self, lines: Sequence[ConversationLine], *, current: str) -> None:
+        """Show the list anew."""
+        self._lines, self._current = lines, current
+        self._draw()
+
+    def _filtered(self, event: GenericEventArguments) -> None:
+        self._filter = str(event.args)
+        self._draw()
+
+    def _draw(self) -> None:
+        self._list.content = list_html(self._lines, current=self._current, words=self._filter)
+
+    async def _clicked(self, event: GenericEventArguments) -> None:
+        act, id = event.args["act"], event.args["id"]
+        known = [name for name in get_args(Act) if name == act]
+        line = next((line for line in self._lines if line.id == id), None)
+        if known and line is not None:
+            await self._act(known[0], line)
+
+
+def list_html(lines: Sequence[ConversationLine], *, current: str, words: str = "") -> str:
+    """The items of the list.
+
+    Args:
+        lines: all conversations.
+        current: id of the one that is open.
+        words: only those are listed whose titles hold this, in whatever case.
+    """
+    wanted = words.strip().casefold()
+    found = [line for line in lines if wanted in line.title.casefold()]
+    items = "".join(_item(line, current=line.id == current) for line in found[:MOST])
+    if not found:
+        return f'<li class="note">No title contains {escape(repr(words.strip()))}.</li>'
+    rest = len(found) - MOST
+    more = f'<li class="note">and {rest:,} more: filter to find them</li>' if rest > 0 else ""
+    return items + more
+
+
+def _item(line: ConversationLine, *, current: bool) -> str:
+    marks = '<i class="busy" title="answering"></i>' if line.running else ""
+    facts = f"{line.updated[:10]} · {_counted(line.messages)}"
+    place = 'aria-current="page"' if current else ""
+    id = escape(line.id)
+    options = "".join(
+        f'<button type="button" data-do="{act}" data-id="{id}">{label}</button>' for act, label in _MENU
+    )
+    return (
+        f'<li class="{"current" if current else ""}">'
+        f'<a class="title" href="{page_address(line.id)}" data-do="open" data-id="{id}" {place}>{marks}'
+        f'<span class="words">{escape(line.title)}</span><span class="day">{escape(facts)}</span></a>'
+        f'<details class="menu" data-key="menu-{id}">'
+        f'<summary aria-label="More for this conversation">{icon("more")}</summary>'
+        f'<div class="options">{options}</div></details></li>'
+    )
+
+
+def _counted(messages: int) -> str:
+    return plural(messages, "message") if messages else "empty"
+
+
+_VALUE = "(e) => emit(e.target.value)"
+# a middle click or Ctrl-click opens another tab, as on any link
+_CLICK = (
+    "(e) => { const b = e.target.closest('[data-do]');"
+    " if (!b || e.ctrlKey || e.metaKey || e.shiftKey || e.button !== 0) return;"
+    " e.preventDefault(); emit({act: b.dataset.do, id: b.dataset.id}); }"
+)

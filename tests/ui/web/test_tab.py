@@ -1,0 +1,119 @@
+"""A tab between what it reads and what it is told; in a process of its own, since NiceGUI has one page in each."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+PROGRAM = """
+import asyncio, sys
+from pathlib import Path
+
+from fastapi import FastAPI
+from nicegui import Client, ui
+
+from autocompact.chat import ChatConfig, opened
+from autocompact.ui.web.tab import Tab
+from autocompact.ui.web.thread import Thread
+
+async def main(path):
+    async with opened(path, config=ChatConfig(model="offline"), environ={}) as service:
+        session = await service.create()
+        await session.send("hello")
+        await session.wait()
+        with Client(ui.page("/tab"), request=None) as client:
+            await watched(service, session, client)
+
+%s
+
+app = FastAPI()
+ui.run_with(app)
+
+async def run():
+    async with app.router.lifespan_context(app):
+        await main(Path(sys.argv[1]))
+
+asyncio.run(run())
+"""
+
+CLOSED_WHILE_IT_OPENS = """
+def following():
+    return [task for task in asyncio.all_tasks() if task.get_coro().__qualname__ == "Tab._follow"]
+
+async def watched(service, session, client):
+    tab = Tab(service, client)
+    opening = asyncio.create_task(tab.open(session))
+    while not session.in_use:
+        await asyncio.sleep(0)
+    print(opening.done(), len(following()), session.in_use)
+    tab.close()
+    await opening
+    print(len(following()), session.in_use)
+    await tab.open(session)  # as by a click that was on its way
+    print(len(following()), session.in_use)
+"""
+
+ANSWERED_WHILE_IT_REFRESHES = """
+async def watched(service, session, client):
+    thread = Thread(show_divider=None)
+    await thread.open(session)
+    await session.send("and now?")
+    await session.wait()
+    await thread.refresh()  # the events of the messages are still on their way
+    page = await session.history()
+    for entry in page.entries[2:]:
+        await thread.add(entry)
+    print([entry.seq for chunk in thread._chunks for entry in chunk.entries], thread.at_end)
+"""
+
+ANSWERED_WHILE_IT_READS = """
+class SlowLog:
+    # the session, whose pages of the history arrive when `go` is set
+    def __init__(self, session):
+        self.session, self.read, self.go = session, asyncio.Event(), asyncio.Event()
+
+    async def history(self, **given):
+        page = await self.session.history(**given)
+        self.read.set()
+        await self.go.wait()
+        return page
+
+async def watched(service, session, client):
+    thread, slow = Thread(show_divider=None), SlowLog(session)
+    opening = asyncio.create_task(thread.open(slow))
+    await slow.read.wait()
+    await session.send("and now?")
+    await session.wait()
+    page = await session.history()
+    adding = asyncio.gather(*(thread.add(entry) for entry in page.entries[2:]))
+    await asyncio.sleep(0)
+    slow.go.set()
+    await asyncio.gather(opening, adding)
+    print([entry.seq for chunk in thread._chunks for entry in chunk.entries], thread.at_end)
+"""
+
+
+def _watched(program: str, folder: Path) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM % program, str(folder / "chats.db")],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PYTHONPATH": "src", "NICEGUI_STORAGE_PATH": str(folder)},
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_a_tab_that_is_closed_while_it_opens_leaves_nothing_behind(tmp_path: Path) -> None:
+    assert _watched(CLOSED_WHILE_IT_OPENS, tmp_path) == ["False 0 True", "0 False", "0 False"]
+
+
+def test_an_answer_that_comes_while_the_thread_is_refreshed_is_shown(tmp_path: Path) -> None:
+    assert _watched(ANSWERED_WHILE_IT_REFRESHES, tmp_path) == ["[1, 2, 3, 4] True"]
+
+
+def test_an_answer_that_comes_while_the_thread_is_read_is_shown(tmp_path: Path) -> None:
+    assert _watched(ANSWERED_WHILE_IT_READS, tmp_path) == ["[1, 2, 3, 4] True"]
