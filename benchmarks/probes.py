@@ -15,9 +15,9 @@ import json
 import sys
 from pathlib import Path
 
+from autocompact.history.recorded import Options, compact_session
 from autocompact.ledger.summary import frame
 from autocompact.ports import SystemClock
-from autocompact.recorded import Options, compact_session
 from autocompact.sessions import read_session
 from autocompact.vocabulary import default_counter
 

@@ -35,8 +35,8 @@ from autocompact.core.messages import Message, text_message
 from autocompact.core.search import part_text
 from autocompact.core.terms import STOP_WORDS, terms
 from autocompact.core.tokens import Counter
+from autocompact.history.recall import Recall
 from autocompact.ports import Key
-from autocompact.recall import Recall
 from autocompact.sessions import read_session
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.memory_index import MemoryIndex

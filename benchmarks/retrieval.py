@@ -51,8 +51,8 @@ from typing import Any
 import apsw
 
 from autocompact.core.messages import Message, Text, text_message
+from autocompact.history.recall import Recall
 from autocompact.ports import Key
-from autocompact.recall import Recall
 from autocompact.sessions import read_session
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.stores.sqlite_index import SqliteIndex, SqliteIndexer

@@ -17,12 +17,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from autocompact.history.recorded import Options, compact_session
 from autocompact.ledger.claims import heading
 from autocompact.ledger.entries import Entry, Ledger
 from autocompact.ledger.extraction import extract
 from autocompact.ledger.verification import Checked, verify
 from autocompact.ports import SystemClock
-from autocompact.recorded import Options, compact_session
 from autocompact.sessions import read_session
 from autocompact.vocabulary import default_counter
 

@@ -9,8 +9,8 @@ import pytest
 from autocompact import Compactor
 from autocompact.core.messages import Message, ToolCall, ToolResult
 from autocompact.core.tokens import Estimator
+from autocompact.history.recall import Recall
 from autocompact.ports import ModelReply
-from autocompact.recall import Recall
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.stores.sqlite_index import SqliteIndex
 from tests.engine.support import TalkingModel, work

@@ -13,8 +13,8 @@ from autocompact.core.messages import Message, Opaque, Text, ToolCall, Usage, te
 from autocompact.core.tokens import Estimator
 from autocompact.engine import Compactor
 from autocompact.errors import InvalidInput
-from autocompact.library import opened
-from autocompact.library.archive import read_archive, write_archive
+from autocompact.history import opened
+from autocompact.history.archive import read_archive, write_archive
 from autocompact.stores.encoding import encode_message
 from autocompact.stores.queries import migrations
 from autocompact.stores.rows import row_id

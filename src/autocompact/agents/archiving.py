@@ -17,8 +17,8 @@ def archive(session: Session, *, name: str) -> None:
 
 
 async def _archived(session: Session, *, name: str) -> None:
-    from autocompact.library import opened
-    from autocompact.library.incoming import from_session
+    from autocompact.history import opened
+    from autocompact.history.incoming import from_session
 
     async with opened(make=True) as library:
         await library.take_in(from_session(session), name=name)

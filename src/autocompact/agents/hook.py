@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Answer the event on stdin; 0 whatever happens."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        from autocompact.library.place import data_folder
+        from autocompact.history.paths import data_folder
 
         content = sys.stdin.buffer.read()
         if os.environ.get(SWITCH) != "off" and (told := _reply(content, given, data=data_folder())):
@@ -205,7 +205,7 @@ def _beside(content: bytes, given: Sequence[str]) -> None:
 
 def _note(error: BaseException) -> None:
     from autocompact.files import PRIVATE_FILE, make_folder
-    from autocompact.library.place import data_folder
+    from autocompact.history.paths import data_folder
 
     log = data_folder() / "agents" / "hook.log"
     make_folder(log.parent)

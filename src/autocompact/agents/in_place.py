@@ -13,10 +13,10 @@ from autocompact.core.redacted import EMPTY, edited, filled, joined
 from autocompact.core.redaction import Redacted, redact
 from autocompact.core.tokens import Counter, message_cost
 from autocompact.errors import IncompressibleContext
+from autocompact.history.recorded import Compacted, Options, compact_session
 from autocompact.ledger.summary import frame
 from autocompact.ledger.verification import Verification, verify
 from autocompact.ports import Clock
-from autocompact.recorded import Compacted, Options, compact_session
 from autocompact.sessions import Session
 
 MOST, LEAST, PART = 8_000, 1_000, 20

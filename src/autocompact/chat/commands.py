@@ -12,7 +12,7 @@ from autocompact.chat.session import ChatSession
 from autocompact.core.references import parse_reference, reference
 from autocompact.core.search import parse_query
 from autocompact.errors import AutocompactError, InvalidInput
-from autocompact.recall import doubt
+from autocompact.history.recall import doubt
 
 Kind: TypeAlias = Literal["text", "error", "found", "turn"]
 

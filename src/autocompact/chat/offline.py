@@ -17,7 +17,7 @@ from autocompact.chat.model_choices import OFFLINE
 from autocompact.chat.responder import Delta, ModelRequest, Piece, Reply
 from autocompact.chat.tools import Toolbox
 from autocompact.core.messages import Message, Text, ToolCall
-from autocompact.recall import Found, Recall
+from autocompact.history.recall import Found, Recall
 
 LABEL = "*Offline model: no language model is connected, so nothing here is reasoned.*"
 RESULTS, SEARCHED = 5, 15

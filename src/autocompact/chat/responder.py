@@ -8,7 +8,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from autocompact.chat.tools import Toolbox
 from autocompact.core.messages import Message
-from autocompact.recall import Recall
+from autocompact.history.recall import Recall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,13 +26,13 @@ from autocompact.engine.deletion import Traces, delete_conversation, find_traces
 from autocompact.errors import AutocompactError, InvalidInput, StoreError, log_data
 from autocompact.events import Event
 from autocompact.files import make_folder
-from autocompact.library.archive import Archive
-from autocompact.library.outgoing import ExportFormat, render
-from autocompact.library.place import database_path
+from autocompact.history.archive import Archive
+from autocompact.history.outgoing import ExportFormat, render
+from autocompact.history.paths import database_path
+from autocompact.history.recall import RESULTS, Found, Recall
 from autocompact.memory.documents.erasing import Subject
 from autocompact.memory.files.erasing import erase_entries
 from autocompact.ports import NO_MESSAGES, Clock, ConversationInfo, ConversationStore, Index, Key, SystemClock
-from autocompact.recall import RESULTS, Found, Recall
 from autocompact.stores.companions import companions, hidden_names
 from autocompact.stores.naming import StorePlace
 from autocompact.stores.opening import open_store
@@ -425,7 +425,7 @@ async def opened(
     """The service over a store file, made if there is none; both are closed at the end.
 
     Args:
-        place: the file, or the database on a server; None is `autocompact.library.place.database_path`.
+        place: the file, or the database on a server; None is `autocompact.history.paths.database_path`.
         config: how conversations are held.
         environ: in place of the process's environment.
         clock: what time it is.

@@ -45,8 +45,8 @@ from autocompact.engine import CompactionResult, Conversation
 from autocompact.engine.records import Comparison
 from autocompact.errors import InvalidInput
 from autocompact.events import CompactionCompleted, CompactionStarted, Event
+from autocompact.history.recall import RESULTS, Expansion, Found, Recall, Scope
 from autocompact.ports import Key
-from autocompact.recall import RESULTS, Expansion, Found, Recall, Scope
 from autocompact.stores.companions import hidden_names, notes_key
 from autocompact.stores.rules import title_of
 

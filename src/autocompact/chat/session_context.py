@@ -18,8 +18,8 @@ from autocompact.chat.request_prefix import RequestPrefix, Toolkit
 from autocompact.chat.responder import Responder
 from autocompact.chat.session_log import SessionLog
 from autocompact.engine import Conversation
+from autocompact.history.recall import Recall
 from autocompact.ports import Clock, ConversationStore, Index, Key
-from autocompact.recall import Recall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -69,7 +69,7 @@ def uninstall(agent: str, *, dry_run: bool) -> None:
 def status(agent: str | None) -> None:
     """Say which plugins are installed, and what they did at the last compactions."""
     from autocompact.agents.known import AGENTS
-    from autocompact.library.place import data_folder
+    from autocompact.history.paths import data_folder
 
     for each in [_agent(agent)] if agent else AGENTS.values():
         click.echo(f"{each.name:<12} {_state(each)}")
@@ -94,7 +94,7 @@ def _plugin(agent: Agent) -> Plugin | HooksFile:
     """The agent's plugin; the command ends with the reason where it has none."""
     from autocompact.agents.known import plugin_of
     from autocompact.errors import InvalidInput
-    from autocompact.library.place import data_folder
+    from autocompact.history.paths import data_folder
 
     if agent.instead:
         raise InvalidInput(f"there is no plugin for {agent.title}: {agent.instead}")

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from autocompact.compaction.record import Compaction
     from autocompact.core.lookup import Lookup
     from autocompact.core.tokens import Counter
-    from autocompact.library import Library
+    from autocompact.history import Library
+    from autocompact.history.recorded import Compacted, Options
     from autocompact.ports import Model
-    from autocompact.recorded import Compacted, Options
     from autocompact.sessions import Session
 
 STDOUT = Path("-")
@@ -41,7 +41,7 @@ FILE = click.Path(path_type=Path)
 
 
 class Sizes(TypedDict):
-    """The options that are numbers, as `autocompact.recorded.Options` has them."""
+    """The options that are numbers, as `autocompact.history.recorded.Options` has them."""
 
     window: int | None
     to: int | None
@@ -213,8 +213,8 @@ def compacted_from(
     source: Source, model: Model | None = None, *, fallback: bool = False, **options: Unpack[Wanted]
 ) -> Compacted:
     """The session of ``source``, compacted; ``model`` writes the summary."""
+    from autocompact.history.recorded import Options, compact_session
     from autocompact.ports import SystemClock
-    from autocompact.recorded import Options, compact_session
     from autocompact.vocabulary import default_counter
 
     wanted = Options(**options, lookup=_lookup(source))
@@ -239,8 +239,8 @@ def _lookup(source: Source) -> Lookup:
 async def _asked(
     model: Model, session: Session, *, options: Options, counter: Counter, fallback: bool
 ) -> Compacted:
+    from autocompact.history.recorded import compact_with
     from autocompact.ports import SystemClock
-    from autocompact.recorded import compact_with
 
     try:
         return await compact_with(

@@ -12,7 +12,7 @@ from autocompact.cli.defaults import loaded
 from autocompact.cli.models import chosen_model
 from autocompact.cli.running import run
 from autocompact.errors import InvalidInput, ModelError
-from autocompact.library.place import database_path
+from autocompact.history.paths import database_path
 from autocompact.memory.judging import judge
 from autocompact.memory.paths import project_of
 from autocompact.memory.report import Month, write_report

@@ -91,7 +91,7 @@ def database(given: StorePlace | None) -> StorePlace | None:
 
 def memory_folders() -> tuple[Path, ...]:
     """The memory folders that conversations may have entries in: that of the settings or the project, and the user's."""
-    from autocompact.library.place import data_folder
+    from autocompact.history.paths import data_folder
     from autocompact.memory.paths import IN_DATA_FOLDER
     from autocompact.settings import memory_folder_of
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, assert_never
 from autocompact.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from autocompact.recorded import Compacted
+    from autocompact.history.recorded import Compacted
 
 Format: TypeAlias = Literal["markdown", "openai", "anthropic", "claude-code", "json"]
 

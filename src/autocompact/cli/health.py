@@ -34,7 +34,7 @@ def doctor(*, deep: bool, seal: bool, as_json: bool, db: StorePlace | None) -> i
     Only --seal changes the file. Of a store on a server everything is read and compared with its checksums; pages and indexes
     are for PostgreSQL's own pg_amcheck. Exit codes: 0 all is well, 1 something is wrong, 2 it cannot be looked at.
     """
-    from autocompact.library import database_path
+    from autocompact.history import database_path
     from autocompact.stores import doctor as doctors
     from autocompact.stores.server_doctor import examine_server
 
@@ -68,7 +68,7 @@ def backup(file: Path, *, overwrite: bool, db: StorePlace | None) -> None:
 
 
 def _file(given: StorePlace | None) -> Path:
-    from autocompact.library import database_path
+    from autocompact.history import database_path
 
     place = database(given) or database_path()
     if isinstance(place, ServerUrl):
@@ -99,7 +99,7 @@ def _lines(found: Examination) -> Iterator[str]:
 def _document(found: Examination) -> bytes:
     from dataclasses import asdict
 
-    from autocompact.library.archive import encode
+    from autocompact.history.archive import encode
 
     findings = [asdict(finding) for finding in found.findings]
     document = {

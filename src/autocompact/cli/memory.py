@@ -9,7 +9,7 @@ from typing import Any, assert_never
 import click
 
 from autocompact.core.plurals import plural
-from autocompact.library.archive import encode
+from autocompact.history.archive import encode
 from autocompact.memory.documents.observations import ObservationRun, Observed
 from autocompact.memory.documents.rules import Pair, Rule
 from autocompact.memory.documents.tasks import TaskRun

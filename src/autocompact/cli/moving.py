@@ -49,7 +49,7 @@ def migrate(*, db: StorePlace | None) -> None:
     Every command does so when it opens a store. On a server where programs may not make tables, its owner runs this
     first, and after each update.
     """
-    from autocompact.library import database_path
+    from autocompact.history import database_path
 
     place = database(db) or database_path()
     with progress(f"Bringing {place} up to date"):

@@ -15,7 +15,7 @@ from autocompact.core.plurals import plural
 from autocompact.core.redaction import find_secrets
 from autocompact.core.references import reference
 from autocompact.core.tokens import message_cost
-from autocompact.recorded import Compacted
+from autocompact.history.recorded import Compacted
 from autocompact.sessions import LABELS
 from autocompact.ui.charts import bar
 from autocompact.ui.text import visible

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from autocompact.library.archive import encode
+from autocompact.history.archive import encode
 from autocompact.memory.schedule import crontab, systemd_units
 
 Kind: TypeAlias = Literal["cron", "systemd"]

@@ -28,10 +28,10 @@ from autocompact.core.plurals import plural
 from autocompact.core.references import reference
 from autocompact.core.search import parse_query
 from autocompact.engine.deletion import Traces
-from autocompact.library import Excerpt, Restored, TakenIn, Undone
-from autocompact.library.archive import encode, message_document
+from autocompact.history import Excerpt, Restored, TakenIn, Undone
+from autocompact.history.archive import encode, message_document
+from autocompact.history.recall import Found
 from autocompact.ports import ConversationInfo
-from autocompact.recall import Found
 from autocompact.ui.charts import bar
 from autocompact.ui.text import one_line, visible
 from autocompact.wire import export_messages

@@ -23,8 +23,8 @@ from autocompact.ui.terminal.output import display, progress, tell, width
 if TYPE_CHECKING:
     from autocompact.compaction.transcript import Context
     from autocompact.core.tokens import Counter
-    from autocompact.library import ExportFormat, Library, TakenIn
-    from autocompact.library.library import Excerpt
+    from autocompact.history import ExportFormat, Library, TakenIn
+    from autocompact.history.library import Excerpt
     from autocompact.ports import ConversationInfo
 
 T = TypeVar("T")
@@ -74,12 +74,12 @@ def ask(
 
     With a ``session`` it is asked of that file alone, as a conversation called as its path: nothing is stored.
     """
-    from autocompact import library
+    from autocompact import history
 
     async def work() -> T:
         if session is not None:
-            return await question(await library.session_library(session, namespace=where["namespace"]))
-        async with library.opened(file, namespace=where["namespace"], make=make) as books:
+            return await question(await history.session_library(session, namespace=where["namespace"]))
+        async with history.opened(file, namespace=where["namespace"], make=make) as books:
             return await question(books)
 
     file = database(where["db"])
@@ -208,7 +208,7 @@ def export(name: str | None, *, format: ExportFormat, out: Path | None, **where:
 
     NAME is its name, or the beginning of its name; without one it is the conversation that was last used.
     """
-    from autocompact.library import database_path, render
+    from autocompact.history import database_path, render
 
     check_out(out, session=database(where["db"]) or database_path())
     archive = ask(lambda books: books.archive(name), **where)
@@ -243,7 +243,7 @@ def _taken(
     source: Source, *, name: str, typed: str, **where: Unpack[Where]
 ) -> tuple[TakenIn, tuple[str, ...]]:
     """Import ``source``; what came of it, and what of the file is not taken in."""
-    from autocompact.library import read_incoming
+    from autocompact.history import read_incoming
 
     with progress(f"Reading {source.name}"):
         incoming = source.read_with(read_incoming)
@@ -279,7 +279,7 @@ def search(
     Secrets in what is found are replaced by what they are. `autocompact show` opens the references that are printed.
     """
     from autocompact.cli import shelf
-    from autocompact.recall import doubt
+    from autocompact.history.recall import doubt
 
     found = ask(
         lambda books: books.search(query, name=conversation, k=most, reveal=reveal),

@@ -13,8 +13,8 @@ from autocompact.cli.defaults import window_source
 from autocompact.core.plurals import plural
 from autocompact.core.redacted import edited
 from autocompact.core.references import reference
-from autocompact.recorded import Inspection
-from autocompact.recorded.inspecting import Repeat, Share
+from autocompact.history.recorded import Inspection
+from autocompact.history.recorded.inspecting import Repeat, Share
 from autocompact.sessions import LABELS
 from autocompact.ui.charts import bar, columns, marks, spread
 from autocompact.ui.text import visible

@@ -32,8 +32,8 @@ from autocompact.gateway.refusals import Refusal, Refused
 from autocompact.gateway.relay import Receive, Send
 from autocompact.gateway.retention import Retention
 from autocompact.gateway.turns import Turns
+from autocompact.history.recall import MOST_RESULTS, RESULTS, Found, Recall
 from autocompact.ports import NO_MESSAGES, ConversationInfo, Key
-from autocompact.recall import MOST_RESULTS, RESULTS, Found, Recall
 from autocompact.stores.behind import WriteBehind
 
 _MOST_BODY = 262_144

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 
 from autocompact.compaction.record import Receipt
-from autocompact.recall import MOST_RESULTS, RESULTS
+from autocompact.history.recall import MOST_RESULTS, RESULTS
 
 MOST_LISTED = 1_000
 MOST_FOCUS = 10_000

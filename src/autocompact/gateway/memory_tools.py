@@ -23,8 +23,8 @@ from autocompact.engine import Conversation
 from autocompact.errors import AutocompactError, log_data
 from autocompact.gateway.members import items_of, object_of, parts_of
 from autocompact.gateway.metrics import Metrics
+from autocompact.history.recall import Recall, tool_schemas
 from autocompact.ports import Index, Store
-from autocompact.recall import Recall, tool_schemas
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.memory_index import MemoryIndex
 from autocompact.stores.table_store import TableStore

@@ -17,7 +17,7 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from autocompact.files import PRIVATE_FILE, make_folder
-from autocompact.library.place import data_folder
+from autocompact.history.paths import data_folder
 
 _SECONDS = 2.0
 _MOST_BYTES = 10_000

@@ -12,12 +12,12 @@ from autocompact.agents.transcripts import CURRENT, Transcripts
 from autocompact.compaction.record import Compaction
 from autocompact.core.tokens import Estimator
 from autocompact.errors import InvalidInput
+from autocompact.history.recall import Recall
+from autocompact.history.recorded.moment import moment
 from autocompact.ledger.entries import Ledger
 from autocompact.ledger.extraction import extract
 from autocompact.off_loop import off_loop
 from autocompact.ports import Key
-from autocompact.recall import Recall
-from autocompact.recorded.moment import moment
 from autocompact.sessions import Session
 from autocompact.sessions.following import Followed
 from autocompact.stores.memory import MemoryStore
@@ -133,7 +133,7 @@ class Conversations:
         """Name and messages of a conversation of our own."""
         if not is_there(self.database):
             raise self._unknown(name)
-        from autocompact.library import opened
+        from autocompact.history import opened
 
         async with opened(self.database) as library:
             try:

@@ -11,7 +11,7 @@ from typing import Any
 
 from autocompact.agents.transcripts import Transcripts
 from autocompact.errors import InvalidInput
-from autocompact.library.place import data_folder, database_path
+from autocompact.history.paths import data_folder, database_path
 from autocompact.mcp.conversations import Conversations
 from autocompact.mcp.server import MCPServer, http_app, make_server
 from autocompact.stores.naming import StorePlace

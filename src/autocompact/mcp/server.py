@@ -20,13 +20,13 @@ from autocompact.core.lookup import WITH_TOOLS
 from autocompact.core.redaction import redact
 from autocompact.core.tokens import Estimator, truncated
 from autocompact.errors import AutocompactError
+from autocompact.history.recall import MOST_AROUND, MOST_RESULTS, PAGE_TOKENS, RESULTS
 from autocompact.ledger.rendering import render
 from autocompact.ledger.summary import frame_beside, offline_summary
 from autocompact.mcp import answers
 from autocompact.mcp.conversations import Conversations
 from autocompact.mcp.tools import MOST_TOKENS, REPAIR_TOKENS, Tools, compactions, context_of
 from autocompact.off_loop import off_loop
-from autocompact.recall import MOST_AROUND, MOST_RESULTS, PAGE_TOKENS, RESULTS
 from autocompact.skills import load_skill
 
 INSTRUCTIONS = """\

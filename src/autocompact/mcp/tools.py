@@ -16,6 +16,9 @@ from autocompact.core.redaction import redact
 from autocompact.core.references import parse_reference, reference
 from autocompact.core.tokens import Counter, Estimator, truncated
 from autocompact.errors import InvalidInput
+from autocompact.history.recall import Found, doubt
+from autocompact.history.recorded import Options, compact_session
+from autocompact.history.recorded.checking import CheckedSummary, check_last_summary, check_summary
 from autocompact.ledger import entries as ledger
 from autocompact.ledger.rendering import told_alone
 from autocompact.ledger.verification import Verification
@@ -23,9 +26,6 @@ from autocompact.mcp import answers
 from autocompact.mcp.conversations import Conversations, Opened
 from autocompact.off_loop import off_loop
 from autocompact.ports import SystemClock
-from autocompact.recall import Found, doubt
-from autocompact.recorded import Options, compact_session
-from autocompact.recorded.checking import CheckedSummary, check_last_summary, check_summary
 from autocompact.sessions import render_markdown
 from autocompact.vocabulary import default_counter
 
@@ -215,7 +215,7 @@ class Tools:
         return answers.Pinned(conversation=of.name, pinned=list(pinned), note=note)
 
     async def _pin_own(self, of: Opened, text: str, *, remove: bool) -> answers.Pinned:
-        from autocompact.library import opened
+        from autocompact.history import opened
 
         async with opened(self.conversations.database) as library:
             notes = await library.note(of.name, text, remove=remove, counter=self._counter)
@@ -234,7 +234,7 @@ class Tools:
                 f"{of.name!r} is a session of {of.agent}, whose compactions only {of.agent} can take back. Nothing is "
                 "lost: memory_search finds what left the context, and memory_expand shows it."
             )
-        from autocompact.library import opened
+        from autocompact.history import opened
 
         async with opened(self.conversations.database) as library:
             undone = await library.undo(of.name, counter=default_counter(of.session.model))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from autocompact.library.place import data_folder
+from autocompact.history.paths import data_folder
 
 FOLDER = ".autocompact"
 IN_DATA_FOLDER = "memory"

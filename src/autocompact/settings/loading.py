@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, cast
 import msgspec
 
 from autocompact.errors import InvalidInput
-from autocompact.library.place import data_folder
+from autocompact.history.paths import data_folder
 from autocompact.settings.document import Given, read_document
 from autocompact.settings.fields import Setting, all_settings, by_path, sections, suggestion
 from autocompact.settings.trust import is_path_of_prompt, is_taken

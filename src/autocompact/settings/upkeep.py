@@ -7,7 +7,7 @@ from pathlib import Path
 
 from autocompact.core.prices import Price
 from autocompact.errors import InvalidInput
-from autocompact.library.place import data_folder, database_path
+from autocompact.history.paths import data_folder, database_path
 from autocompact.memory.documents.policy import ObservationPolicy, TaskPolicy, UpkeepPolicy
 from autocompact.memory.paths import memory_folder
 from autocompact.memory.schedule import AfterSessions, Schedule, Upkeep

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from autocompact.compaction.record import Compaction
 from autocompact.compaction.transcript import Context
 from autocompact.core.redaction import Redacted, redact
+from autocompact.history.recorded.checking import words_of
+from autocompact.history.recorded.pieces import short_path
 from autocompact.ledger.entries import Ledger
 from autocompact.ledger.verification import verify
-from autocompact.recorded.checking import words_of
-from autocompact.recorded.pieces import short_path
 from autocompact.what_if.course import Course, ReadAgain
 from autocompact.what_if.needs import content, names
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from autocompact.chat.views import ConversationLine, MeterReading
-from autocompact.recall import Found
+from autocompact.history.recall import Found
 from autocompact.ui.web.dialogs import diff_html
 from autocompact.ui.web.meter import meter_html
 from autocompact.ui.web.render import brief, duration, highlighted, reasoning_html

@@ -13,9 +13,9 @@ from autocompact.chat.task_list import TaskList
 from autocompact.chat.tools.box import AskPermission, Tool, ToolError, tool
 from autocompact.chat.views import Task, TaskState
 from autocompact.core.plurals import plural
+from autocompact.history.recall import Recall
 from autocompact.memory.observing import observe
 from autocompact.ports import Clock
-from autocompact.recall import Recall
 
 MOST_TASKS = 100
 _SIGNS: Mapping[TaskState, str] = {"open": " ", "doing": "~", "done": "x"}

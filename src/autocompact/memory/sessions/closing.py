@@ -10,14 +10,14 @@ from autocompact.compaction.modes import SESSION_LAYER, Mode
 from autocompact.compaction.record import Compaction
 from autocompact.compaction.transcript import view
 from autocompact.engine import Compactor
+from autocompact.history.recorded import Compacted, Options, compact_session, compact_with
+from autocompact.history.recorded.compacting import SUMMARY_LEAST
+from autocompact.history.recorded.moment import moment
 from autocompact.memory.documents.archive_entries import Archived
 from autocompact.memory.documents.context_archive import ArchiveEntry
 from autocompact.memory.documents.session import tasks_in_summary
 from autocompact.memory.sessions.finding import Recorded, lasted
 from autocompact.ports import Clock, Model
-from autocompact.recorded import Compacted, Options, compact_session, compact_with
-from autocompact.recorded.compacting import SUMMARY_LEAST
-from autocompact.recorded.moment import moment
 from autocompact.stores.naming import StorePlace
 from autocompact.stores.opening import open_store
 from autocompact.vocabulary import default_counter

@@ -18,7 +18,7 @@ from nicegui import Client, core, ui
 
 from autocompact.chat import ChatService, ChatSession
 from autocompact.errors import AutocompactError
-from autocompact.library.outgoing import ExportFormat
+from autocompact.history.outgoing import ExportFormat
 from autocompact.ui.web.addresses import disposition
 from autocompact.ui.web.security import App, Guard
 from autocompact.ui.web.tab import Tab, first_conversation

@@ -14,8 +14,8 @@ from autocompact.chat.views import ConversationLine
 from autocompact.compaction.record import Compaction
 from autocompact.engine.deletion import STAYS, Traces
 from autocompact.engine.records import Comparison
+from autocompact.history.outgoing import ExportFormat
 from autocompact.ledger.entries import Entry
-from autocompact.library.outgoing import ExportFormat
 from autocompact.ui.web.addresses import export_address
 
 Act = Callable[[], Awaitable[None]]

@@ -13,7 +13,7 @@ from autocompact.chat import ChatSession
 from autocompact.core.search import parse_query
 from autocompact.core.terms import occurrences
 from autocompact.errors import AutocompactError
-from autocompact.recall import Found, doubt
+from autocompact.history.recall import Found, doubt
 from autocompact.ui.web.icons import icon
 
 RESULTS = 20

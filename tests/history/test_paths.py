@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from autocompact.library import database_path
+from autocompact.history import database_path
 
 HOME = Path("/users/ada")
 LOCAL = HOME / ".local" / "share" / "autocompact" / "conversations.db"

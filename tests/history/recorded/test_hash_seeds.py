@@ -17,7 +17,7 @@ PROGRAM = """
 import hashlib, sys
 from pathlib import Path
 from autocompact.core.tokens import Estimator
-from autocompact.recorded.compacting import Options, compact_session
+from autocompact.history.recorded.compacting import Options, compact_session
 from autocompact.sessions import read_session
 from autocompact.testing.clock import FakeClock
 

@@ -13,9 +13,9 @@ from autocompact.core.redacted import EMPTY, RedactedCall, RedactedResult, fille
 from autocompact.core.redaction import Redacted, redact
 from autocompact.core.tokens import MESSAGE_TOKENS, Counter, breakdown
 from autocompact.core.windows import budget_for
+from autocompact.history.recorded.moment import Moment, moment
+from autocompact.history.recorded.pieces import Piece, Weighed, called, largest, named, short_path, weighed
 from autocompact.ledger.summary import frame
-from autocompact.recorded.moment import Moment, moment
-from autocompact.recorded.pieces import Piece, Weighed, called, largest, named, short_path, weighed
 from autocompact.sessions import Session
 
 SAME_TOKENS = 50

@@ -1,12 +1,17 @@
-"""Conversations that are kept in a file: what a person can do with them.
+"""What one can do with conversations that are over, or kept: open, import, export, search, expand, undo, delete, compact.
 
     async with opened(path) as library:
         await library.take_in(incoming)      # a recorded session, or an archive
         await library.excerpt("fix-invoice-rounding", from_seq=1, through_seq=20)
         await library.undo("fix-invoice-rounding")
 
-Messages and compactions come and go through `autocompact.library.incoming` and `autocompact.library.outgoing`;
-`autocompact.library.archive` is the form in which nothing of a conversation is lost.
+- `library`: the conversations of one namespace of a store. `incoming`, `outgoing`: what comes into it and leaves it;
+  `archive` is the form in which nothing of a conversation is lost.
+- `recall`: search and expand, over a store or a single log; `results` is its pure part.
+- `recorded`: a session that another program recorded, without any store: compacted, checked, inspected.
+- `paths`: where the store is.
+
+Stands above the engine and the stores; the front ends, the gateway and the plugins ask here. Start reading with `library`.
 """
 
 from __future__ import annotations
@@ -15,8 +20,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from autocompact.library.incoming import Incoming, read_incoming
-    from autocompact.library.library import (
+    from autocompact.history.incoming import Incoming, read_incoming
+    from autocompact.history.library import (
         Excerpt,
         Library,
         Restored,
@@ -25,8 +30,8 @@ if TYPE_CHECKING:
         opened,
         session_library,
     )
-    from autocompact.library.outgoing import ExportFormat, render
-    from autocompact.library.place import database_path
+    from autocompact.history.outgoing import ExportFormat, render
+    from autocompact.history.paths import database_path
 
 __all__ = [
     "Excerpt",
@@ -48,7 +53,7 @@ _WHERE = {
     "read_incoming": "incoming",
     "ExportFormat": "outgoing",
     "render": "outgoing",
-    "database_path": "place",
+    "database_path": "paths",
 }
 """Modules of the names; those of the others are in `library`. Loaded when asked for: a hook only wants the folder."""
 
@@ -56,4 +61,4 @@ _WHERE = {
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"autocompact.library.{_WHERE.get(name, 'library')}"), name)
+    return getattr(import_module(f"autocompact.history.{_WHERE.get(name, 'library')}"), name)

@@ -30,9 +30,16 @@ from autocompact.core.redaction import redact
 from autocompact.core.references import reference
 from autocompact.core.tokens import Estimator
 from autocompact.errors import InvalidInput
+from autocompact.history.recall import (
+    EXCERPT_TOKENS,
+    FIRST_TOKENS,
+    MOST_OPENED,
+    MOST_RESULTS,
+    PAGE_TOKENS,
+    Recall,
+)
 from autocompact.memory.documents.context_archive import ARCHIVE_HEADING, ArchiveEntry
 from autocompact.ports import Key
-from autocompact.recall import EXCERPT_TOKENS, FIRST_TOKENS, MOST_OPENED, MOST_RESULTS, PAGE_TOKENS, Recall
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.memory_index import MemoryIndex
 from autocompact.testing.records import compaction

@@ -13,7 +13,7 @@ from autocompact.compaction.repair import problems
 from autocompact.core.messages import Message, Text
 from autocompact.core.tokens import Estimator
 from autocompact.errors import IncompressibleContext, InvalidInput
-from autocompact.recorded import Compacted, Options, compact_session
+from autocompact.history.recorded import Compacted, Options, compact_session
 from autocompact.sessions import Session
 from autocompact.testing.clock import FakeClock
 from tests.core.strategies import call, numbered, result, said

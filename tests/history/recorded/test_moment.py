@@ -11,8 +11,8 @@ from autocompact.core.messages import text_message
 from autocompact.core.redaction import redact
 from autocompact.core.tokens import Estimator
 from autocompact.errors import InvalidInput
+from autocompact.history.recorded.moment import moment
 from autocompact.ledger.entries import Ledger
-from autocompact.recorded.moment import moment
 from autocompact.sessions import Session
 
 

@@ -11,9 +11,9 @@ from hypothesis import given
 
 from autocompact.compaction.repair import problems
 from autocompact.core.messages import Message, text_message
-from autocompact.library.archive import Archive
-from autocompact.library.incoming import read_incoming
-from autocompact.library.outgoing import ExportFormat, render, valid
+from autocompact.history.archive import Archive
+from autocompact.history.incoming import read_incoming
+from autocompact.history.outgoing import ExportFormat, render, valid
 from autocompact.sessions import read_session
 from tests.cli.program import ANTHROPIC, OPENAI
 from tests.core.strategies import logs

@@ -33,11 +33,11 @@ from autocompact.core.reply import parse_summary
 from autocompact.core.tokens import Counter, message_cost
 from autocompact.core.windows import budget_for, window_for
 from autocompact.errors import IncompressibleContext, InvalidInput
+from autocompact.history.recorded.moment import Moment, moment
+from autocompact.history.recorded.pieces import Piece, largest, weighed
 from autocompact.ledger.entries import Ledger
 from autocompact.ledger.verification import Verification, verify
 from autocompact.ports import Clock
-from autocompact.recorded.moment import Moment, moment
-from autocompact.recorded.pieces import Piece, largest, weighed
 from autocompact.sessions import Session
 
 TAIL_TOKENS, TAIL_SHARE, TAIL_PART = 20_000, 10, 4

@@ -15,9 +15,9 @@ from autocompact.core.messages import Message, text_message
 from autocompact.core.tokens import Estimator
 from autocompact.engine import Compactor
 from autocompact.errors import InvalidInput, StoreCorrupt, StoreUnavailable, UnreadableSession
-from autocompact.library import Incoming, Library, opened, read_incoming
-from autocompact.library.archive import Archive, write_archive
-from autocompact.library.incoming import from_session
+from autocompact.history import Incoming, Library, opened, read_incoming
+from autocompact.history.archive import Archive, write_archive
+from autocompact.history.incoming import from_session
 from autocompact.ports import Key
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.stores.sqlite_index import SqliteIndexer

@@ -12,7 +12,7 @@ from autocompact.core.messages import Message
 from autocompact.core.plurals import plural
 from autocompact.core.tokens import Estimator
 from autocompact.errors import UnreadableSession
-from autocompact.library.archive import BEGINNING, FORMAT, is_archive, read_archive
+from autocompact.history.archive import BEGINNING, FORMAT, is_archive, read_archive
 from autocompact.sessions import Session, read_session
 
 

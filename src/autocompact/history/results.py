@@ -1,6 +1,6 @@
 """From index hits to the results of a search: what is one thing becomes one result, what is outdated comes later.
 
-Pure: `autocompact.recall` reads the messages and shows what is chosen here.
+Pure: `autocompact.history.recall` reads the messages and shows what is chosen here.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import msgspec
 
 from autocompact.compaction.repair import repair
 from autocompact.core.messages import Message
-from autocompact.library.archive import Archive, write_archive
+from autocompact.history.archive import Archive, write_archive
 from autocompact.sessions import render_chat_json, render_markdown
 from autocompact.wire import export_messages
 

@@ -10,8 +10,8 @@ from autocompact.core.tokens import Counter
 from autocompact.core.windows import DEFAULT_WINDOW, window_for
 from autocompact.engine.summariser import Summariser
 from autocompact.errors import InvalidInput, ModelError, ModelUnavailable
+from autocompact.history.recorded.compacting import Compacted, Options, finish_session, plan_session
 from autocompact.ports import Clock, Model
-from autocompact.recorded.compacting import Compacted, Options, finish_session, plan_session
 from autocompact.sessions import Session
 from autocompact.skills import load_skill
 

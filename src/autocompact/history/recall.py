@@ -58,6 +58,7 @@ from autocompact.core.search import Kind, Passage, parse_query, part_kind, part_
 from autocompact.core.terms import terms
 from autocompact.core.tokens import Counter, Estimator
 from autocompact.errors import InvalidInput, StoreCorrupt
+from autocompact.history.results import Candidate, Group, candidate, grouped, ranked
 from autocompact.ledger.outcomes import without_wrappers
 from autocompact.memory.documents.archive_entries import Archived
 from autocompact.memory.documents.archive_recall import archived_in, full_references, words_of
@@ -65,7 +66,6 @@ from autocompact.memory.documents.context_archive import CONTEXT_ARCHIVE
 from autocompact.memory.documents.erasing import Subject
 from autocompact.off_loop import LARGE, off_loop, off_loop_if
 from autocompact.ports import NO_MESSAGES, Hit, Index, Key, Snapshot, Store
-from autocompact.results import Candidate, Group, candidate, grouped, ranked
 from autocompact.stores.memory_index import MemoryIndex
 
 Scope: TypeAlias = Literal["compacted", "conversation", "all"]

@@ -22,7 +22,7 @@ from autocompact.core.messages import (
     Usage,
 )
 from autocompact.errors import UnreadableSession
-from autocompact.library.archive import BEGINNING, Archive, is_archive, read_archive, write_archive
+from autocompact.history.archive import BEGINNING, Archive, is_archive, read_archive, write_archive
 from autocompact.testing.records import compaction, talk
 from tests.core.strategies import histories, numbered
 

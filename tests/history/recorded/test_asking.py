@@ -9,8 +9,8 @@ import pytest
 from autocompact.core.messages import Message
 from autocompact.core.tokens import Estimator
 from autocompact.errors import InvalidInput, ModelError, ModelRefused
+from autocompact.history.recorded import Compacted, Options, compact_session, compact_with
 from autocompact.models.openai_compatible import OpenAICompatible
-from autocompact.recorded import Compacted, Options, compact_session, compact_with
 from autocompact.sessions import Session
 from autocompact.testing import FakeProvider
 from autocompact.testing.clock import FakeClock
