@@ -15,7 +15,7 @@ from pathlib import Path
 from autocompact.core.search import part_text
 from autocompact.ledger.extraction import extract
 from autocompact.ledger.summary import offline_summary
-from autocompact.vocabulary import default_counter
+from autocompact.models.vocabulary import default_counter
 from benchmarks.recall_answers import Case, bare, chat_cases
 from benchmarks.retrieval import DATA
 

@@ -36,9 +36,9 @@ from autocompact.ledger.extraction import extract
 from autocompact.ledger.rendering import render
 from autocompact.ledger.summary import offline_summary
 from autocompact.ledger.verification import verify
+from autocompact.models.vocabulary import load_counter
 from autocompact.sessions import read_session
 from autocompact.stores.encoding import encode_record
-from autocompact.vocabulary import load_counter
 from benchmarks.peers.bench import peak_megabytes
 from benchmarks.speed import verdict
 

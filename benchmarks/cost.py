@@ -45,12 +45,12 @@ from autocompact.engine import Conversation
 from autocompact.gateway.config import Config
 from autocompact.gateway.memory_tools import offered_tools
 from autocompact.gateway.turns import NamedCompactor
+from autocompact.models.vocabulary import default_counter
 from autocompact.sessions import Session as Recording
 from autocompact.sessions import read_session
 from autocompact.settings import Settings, gateway_mode_of
 from autocompact.stores.memory import MemoryStore
 from autocompact.testing import FakeClock
-from autocompact.vocabulary import default_counter
 from autocompact.what_if.course import requests
 from benchmarks.speed import verdict
 

@@ -27,7 +27,7 @@ from typing import Any
 from autocompact.core.messages import Usage
 from autocompact.core.tokens import Counter, Estimator
 from autocompact.core.usage import Gauge, Load
-from autocompact.vocabulary import load_counter
+from autocompact.models.vocabulary import load_counter
 
 MESSAGE = 1_500
 MOST = 400
@@ -166,7 +166,7 @@ def gauge(folder: Path, counter: Counter) -> None:
 
 def loading() -> None:
     code = (
-        "import time; start = time.perf_counter(); from autocompact.vocabulary import load_counter; "
+        "import time; start = time.perf_counter(); from autocompact.models.vocabulary import load_counter; "
         "load_counter({!r}); print(time.perf_counter() - start)"
     )
     for name in ("o200k_base", "cl100k_base"):

@@ -17,8 +17,8 @@ from pathlib import Path
 from autocompact.core.tokens import message_cost
 from autocompact.core.usage import Gauge, Load
 from autocompact.errors import AutocompactError
+from autocompact.models.vocabulary import default_counter
 from autocompact.sessions import Session, read_session
-from autocompact.vocabulary import default_counter
 from benchmarks.speed import verdict
 
 DATA = Path(__file__).parent.parent.parent / "shared" / "data"

@@ -26,7 +26,7 @@ from autocompact.ledger.rendering import render
 from autocompact.ledger.scan import scan
 from autocompact.ledger.sightings import Piece, Sightings
 from autocompact.ledger.weights import FACTS, Weights, facts
-from autocompact.vocabulary import load_counter
+from autocompact.models.vocabulary import load_counter
 from autocompact.what_if.needs import argument_text, content
 from benchmarks.retention import averages, lines_of
 from benchmarks.retention_cases import CALLS, DATA, ENDLESS, boundaries, calls_of, real_cases, segments

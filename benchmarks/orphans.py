@@ -20,8 +20,8 @@ from autocompact.errors import AutocompactError
 from autocompact.ledger.extraction import extract
 from autocompact.ledger.lines import is_code, is_sentence
 from autocompact.ledger.summary import offline_summary
+from autocompact.models.vocabulary import default_counter
 from autocompact.sessions import read_session
-from autocompact.vocabulary import default_counter
 from benchmarks.retrieval import DATA
 
 FREE = ("account", "said", "details", "before")

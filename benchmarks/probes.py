@@ -17,9 +17,9 @@ from pathlib import Path
 
 from autocompact.history.recorded import Options, compact_session
 from autocompact.ledger.summary import frame
+from autocompact.models.vocabulary import default_counter
 from autocompact.ports import SystemClock
 from autocompact.sessions import read_session
-from autocompact.vocabulary import default_counter
 
 CASES = Path(__file__).resolve().parents[2] / "shared" / "probes" / "cases.json"
 WINDOW = 1_000_000

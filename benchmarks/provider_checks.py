@@ -28,7 +28,7 @@ from autocompact.gateway.provider_checks import ADDED_TOKENS, check_summary
 from autocompact.ledger.entries import Entry, Ledger
 from autocompact.ledger.summary import frame_beside
 from autocompact.ledger.verification import verify
-from autocompact.vocabulary import load_counter
+from autocompact.models.vocabulary import load_counter
 from autocompact.what_if.needs import mixed
 from benchmarks.retention import lines_of
 from benchmarks.retention_cases import DATA, Case, real_cases

@@ -36,11 +36,11 @@ from autocompact.core.search import part_text
 from autocompact.core.terms import STOP_WORDS, terms
 from autocompact.core.tokens import Counter
 from autocompact.history.recall import Recall
+from autocompact.models.vocabulary import load_counter
 from autocompact.ports import Key
 from autocompact.sessions import read_session
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.memory_index import MemoryIndex
-from autocompact.vocabulary import load_counter
 from benchmarks.retrieval import DATA, lines, mean
 
 KEY_WORDS = 6

@@ -22,7 +22,7 @@ from autocompact.core.messages import Message
 from autocompact.core.tokens import Counter
 from autocompact.ledger.entries import Ledger
 from autocompact.ledger.verification import verify
-from autocompact.vocabulary import load_counter
+from autocompact.models.vocabulary import load_counter
 from autocompact.what_if.needs import content
 from benchmarks.retention_cases import DATA, OTHERS, Case, artificial_cases, real_cases
 from benchmarks.retention_measure import DEFINITIONS, Rate, needs, rate

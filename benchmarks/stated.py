@@ -22,9 +22,9 @@ from autocompact.ledger.claims import heading
 from autocompact.ledger.entries import Entry, Ledger
 from autocompact.ledger.extraction import extract
 from autocompact.ledger.verification import Checked, verify
+from autocompact.models.vocabulary import default_counter
 from autocompact.ports import SystemClock
 from autocompact.sessions import read_session
-from autocompact.vocabulary import default_counter
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 DATA = SHARED / "data"

@@ -25,8 +25,8 @@ import tiktoken
 from autocompact.core.factors import first_factor
 from autocompact.core.messages import Message, Reasoning, Text, ToolCall, ToolResult
 from autocompact.core.tokens import message_cost
+from autocompact.models.vocabulary import default_counter, load_counter
 from autocompact.sessions import Session
-from autocompact.vocabulary import default_counter, load_counter
 from benchmarks.estimates import DATA, p90, sessions
 
 FOLDERS = ("claude_code", "codex", "pi")

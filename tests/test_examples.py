@@ -11,9 +11,9 @@ import pytest
 from autocompact.compaction.transcript import Transcript, view
 from autocompact.core.messages import Image, Reasoning, ToolResult
 from autocompact.core.redaction import redact
+from autocompact.models.vocabulary import load_counter
 from autocompact.sessions.read import read_session
 from autocompact.sessions.session import Session
-from autocompact.vocabulary import load_counter
 
 SESSIONS = Path(__file__).parents[1] / "examples" / "sessions"
 CODING = SESSIONS / "fix-invoice-rounding.jsonl"

@@ -138,7 +138,7 @@ def counter(name: str) -> Count:
     if name == "chars/4":
         return quarter
     sys.path.append(str(Path(__file__).resolve().parents[2] / "src"))
-    from autocompact.vocabulary import load_counter
+    from autocompact.models.vocabulary import load_counter
 
     return load_counter().count
 

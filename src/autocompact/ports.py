@@ -1,7 +1,7 @@
 """The seams: what the engine asks of the world around it, as Protocols of at most eight methods.
 
 Every one has two implementations or more: stores in `autocompact.stores`, models in `autocompact.models`, counters in
-`autocompact.core.tokens` and `autocompact.vocabulary`, clocks here and in `autocompact.testing`.
+`autocompact.core.tokens` and `autocompact.models.vocabulary`, clocks here and in `autocompact.testing`.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from autocompact.extras import install_command
+from autocompact.runtime.extras import install_command
 
 OPENING = """
 import asyncio, sys

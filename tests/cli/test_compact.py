@@ -20,10 +20,10 @@ from autocompact.compaction.ladder import RULES_LEAST, SMALLEST_LEDGER
 from autocompact.compaction.transcript import Transcript, view
 from autocompact.core.lookup import Lookup
 from autocompact.core.messages import Message
-from autocompact.files import PRIVATE_FOLDER
 from autocompact.ledger.entries import Kind
+from autocompact.models.vocabulary import load_counter
+from autocompact.runtime.files import PRIVATE_FOLDER
 from autocompact.sessions import read_session
-from autocompact.vocabulary import load_counter
 from tests.cli.program import ANTHROPIC, CODING, DATA, EXAMPLES, OPENAI, Program, environment, started
 from tests.sessions.claude_lines import Claude, jsonl, text
 

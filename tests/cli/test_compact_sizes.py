@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autocompact.vocabulary import load_counter
+from autocompact.models.vocabulary import load_counter
 from tests.cli.program import CODING, Program
 from tests.cli.pseudo_terminal import PseudoTerminal
 from tests.cli.test_compact import compacted, texts_of

@@ -20,8 +20,8 @@ from autocompact.cli.replay import chosen_mode
 from autocompact.cli.tape import Tape
 from autocompact.compaction.modes import DEFAULT, MODES
 from autocompact.errors import InvalidInput
-from autocompact.replay import Invalid, Place, Refused, Totals
 from autocompact.testing import FakeProvider
+from autocompact.what_if.replay import Invalid, Place, Refused, Totals
 from tests.cli.program import CODING, DATA, OPENAI, Program, environment, started
 
 PLACE = Place(turn=3, request=9, seq=20)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autocompact.extras import install_command
+from autocompact.runtime.extras import install_command
 from tests.cli.program import CODING, OPENAI, Ended, Program
 from tests.stores.cluster import Cluster
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autocompact.core.strides import STRIDE, strides
-from autocompact.vocabulary import load_counter
+from autocompact.models.vocabulary import load_counter
 
 SIGNS = [
     " ",

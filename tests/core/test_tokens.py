@@ -33,7 +33,7 @@ from autocompact.core.tokens import (
     message_cost,
     truncated,
 )
-from autocompact.vocabulary import load_counter
+from autocompact.models.vocabulary import load_counter
 
 
 class Words:

@@ -14,12 +14,12 @@ from autocompact.core.messages import Dialect
 from autocompact.engine import Compactor
 from autocompact.errors import InvalidInput, StoreUnavailable
 from autocompact.gateway.provider_checks import ADDED_TOKENS
+from autocompact.models.vocabulary import default_counter
 from autocompact.stores.doctor import examine
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.testing import FakeProvider, Received, Recorded
 from autocompact.testing.provider_compaction import sealed_item
-from autocompact.vocabulary import default_counter
 from tests.gateway.managed import CAUSE, DIALECTS, RULE, SECRET, Agent, Sends, added, agent, build, model
 from tests.gateway.serving import gateway_before
 from tests.gateway.speakers import SPEAKERS, Json, Wire, encoded

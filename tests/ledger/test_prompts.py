@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from autocompact.core.redaction import redact
 from autocompact.errors import InvalidInput
 from autocompact.ledger.prompts import BUILT_IN, Skill, compaction_instruction, parse_skill
-from autocompact.skills import load_skill
+from autocompact.models.skills import load_skill
 
 SKILL = Skill(name="short", description="Sums up.", body="Sum up.")
 

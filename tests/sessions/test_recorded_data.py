@@ -14,8 +14,8 @@ from autocompact.core.messages import Reasoning, Text, ToolCall, ToolResult
 from autocompact.core.redaction import redact
 from autocompact.errors import UnreadableSession
 from autocompact.ledger.entries import Ledger
+from autocompact.models.vocabulary import load_counter
 from autocompact.sessions import read_session, write_claude_code
-from autocompact.vocabulary import load_counter
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 PACK = pytest.mark.skipif(

@@ -9,9 +9,9 @@ import aiohttp
 import pytest
 
 from autocompact.core.messages import Dialect, ToolCall
+from autocompact.models.vocabulary import load_counter
 from autocompact.testing import Answer, FakeProvider, Received, Recorded
 from autocompact.testing.provider import main
-from autocompact.vocabulary import load_counter
 from autocompact.wire import Reply, StreamReader, parse_reply
 from tests.testing.asking import HI, PATHS, ask
 

@@ -9,9 +9,9 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
+from autocompact.models.vocabulary import load_counter
 from autocompact.sessions import read_session
 from autocompact.ui.pages import STYLE
-from autocompact.vocabulary import load_counter
 from autocompact.what_if.billing import pricing_for
 from autocompact.what_if.course import course_of
 from autocompact.what_if.drawings import context_drawing, cost_drawing

@@ -22,8 +22,8 @@ from autocompact.core.budget import HIGHEST_RATIO, LOWEST_RATIO, PRESETS, Policy
 from autocompact.engine import Compactor
 from autocompact.events import Event
 from autocompact.ledger.prompts import BUILT_IN
+from autocompact.models.skills import load_skill
 from autocompact.settings import Setting, all_settings, made_schema
-from autocompact.skills import load_skill
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 SCHEMA = Path(__file__).parents[2] / "src" / "autocompact" / "settings" / "settings.schema.json"

@@ -18,7 +18,7 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any, cast
 
-from autocompact.extras import install_command
+from autocompact.runtime.extras import install_command
 
 try:
     from agent_framework import (

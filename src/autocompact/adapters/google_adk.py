@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from itertools import count, islice
 from typing import Any, Protocol, cast
 
-from autocompact.extras import install_command
+from autocompact.runtime.extras import install_command
 
 try:
     from google.adk.agents.callback_context import CallbackContext

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, cast
 
-from autocompact.extras import install_command
+from autocompact.runtime.extras import install_command
 
 try:
     from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse

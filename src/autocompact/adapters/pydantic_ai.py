@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from autocompact.extras import install_command
+from autocompact.runtime.extras import install_command
 
 try:
     from pydantic_ai import RetryModelRequest, RunContext

@@ -24,7 +24,7 @@ from base64 import b64decode, b64encode
 from collections.abc import AsyncGenerator, AsyncIterable, Coroutine, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
-from autocompact.extras import install_command
+from autocompact.runtime.extras import install_command
 
 try:
     from pydantic import BaseModel

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from autocompact.files import make_folder, replace_file
+from autocompact.runtime.files import make_folder, replace_file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -204,8 +204,8 @@ def _beside(content: bytes, given: Sequence[str]) -> None:
 
 
 def _note(error: BaseException) -> None:
-    from autocompact.files import PRIVATE_FILE, make_folder
     from autocompact.history.paths import data_folder
+    from autocompact.runtime.files import PRIVATE_FILE, make_folder
 
     log = data_folder() / "agents" / "hook.log"
     make_folder(log.parent)

@@ -11,8 +11,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from autocompact.files import make_folder, replace_file
 from autocompact.ledger.entries import Ledger
+from autocompact.runtime.files import make_folder, replace_file
 
 Way: TypeAlias = Literal["beside", "in place", "unread"]
 

@@ -12,7 +12,7 @@ from typing import cast
 
 from autocompact.agents.changes import Change, make
 from autocompact.errors import InvalidInput
-from autocompact.files import make_folder, replace_file
+from autocompact.runtime.files import make_folder, replace_file
 
 MARK = ".autocompact.json"
 """The file in the plugin's folder that says which files are ours."""

@@ -11,7 +11,7 @@ import msgspec
 from autocompact.core.redaction import Redacted, redact
 from autocompact.core.tokens import Estimator
 from autocompact.errors import InvalidInput, StoreCorrupt
-from autocompact.files import make_folder, replace_file
+from autocompact.runtime.files import make_folder, replace_file
 
 MOST_TOKENS = 500
 """Tokens of all pinned texts of a session: they stand in each repair after a compaction."""

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from autocompact.chat.loading import LOADING
 from autocompact.chat.model_choices import Access
 from autocompact.chat.responder import ModelRequest, Piece, Responder
-from autocompact.extras import install_command
+from autocompact.runtime.extras import install_command
 
 
 class LazyResponder:

@@ -25,7 +25,6 @@ from autocompact.core.redaction import redact
 from autocompact.engine.deletion import Traces, delete_conversation, find_traces
 from autocompact.errors import AutocompactError, InvalidInput, StoreError, log_data
 from autocompact.events import Event
-from autocompact.files import make_folder
 from autocompact.history.archive import Archive
 from autocompact.history.outgoing import ExportFormat, render
 from autocompact.history.paths import database_path
@@ -33,6 +32,7 @@ from autocompact.history.recall import RESULTS, Found, Recall
 from autocompact.memory.documents.erasing import Subject
 from autocompact.memory.files.erasing import erase_entries
 from autocompact.ports import NO_MESSAGES, Clock, ConversationInfo, ConversationStore, Index, Key, SystemClock
+from autocompact.runtime.files import make_folder
 from autocompact.stores.companions import companions, hidden_names
 from autocompact.stores.naming import StorePlace
 from autocompact.stores.opening import open_store

@@ -195,7 +195,7 @@ def _compact_kept(
     name: str, model: Model | None, *, window: int | None, focus: str, **where: Unpack[Where]
 ) -> str:
     from autocompact.cli import shelf
-    from autocompact.vocabulary import default_counter
+    from autocompact.models.vocabulary import default_counter
 
     async def work(books: Library) -> tuple[str, Compaction]:
         try:
@@ -214,8 +214,8 @@ def compacted_from(
 ) -> Compacted:
     """The session of ``source``, compacted; ``model`` writes the summary."""
     from autocompact.history.recorded import Options, compact_session
+    from autocompact.models.vocabulary import default_counter
     from autocompact.ports import SystemClock
-    from autocompact.vocabulary import default_counter
 
     wanted = Options(**options, lookup=_lookup(source))
     with progress(f"Compacting {source.name}{f' with {model.name}' if model else ''}"):

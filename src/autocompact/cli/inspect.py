@@ -47,7 +47,7 @@ def inspect(session: str, *, as_json: bool, through: int | None, window: int | N
 def inspected(source: Source, *, through: int | None, window: int | None) -> Inspection:
     """The session of ``source``, looked at."""
     from autocompact.history.recorded import inspect_session
-    from autocompact.vocabulary import default_counter
+    from autocompact.models.vocabulary import default_counter
 
     with progress(f"Reading {source.name}"):
         session = source.read()

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from autocompact.compaction.modes import Mode
     from autocompact.engine import Compactor
     from autocompact.ports import Model
-    from autocompact.replay import Step
     from autocompact.sessions import Session
+    from autocompact.what_if.replay import Step
 
 _SHARE = re.compile(r"(\d+(?:\.\d+)?)%|(0?\.\d+)")
 _TOKENS = re.compile(r"(\d+)(k?)")
@@ -95,9 +95,9 @@ def _asked(options: Options) -> Asked:
 
 def _compactor(session: Session, options: Settings, *, model: Model | None) -> Compactor:
     from autocompact.engine import Compactor
+    from autocompact.models.vocabulary import default_counter
     from autocompact.stores.memory import MemoryStore
     from autocompact.stores.opening import open_store
-    from autocompact.vocabulary import default_counter
 
     mode = chosen_mode(options["mode"], options["threshold"])
     for note in mode.policy.notes:
@@ -169,7 +169,7 @@ def _writer(session: Session, compactor: Compactor, *, name: str, as_json: bool)
 async def _play(
     session: Session, compactor: Compactor, *, name: str, namespace: str, show: Callable[[Step], None]
 ) -> None:
-    from autocompact.replay import replay
+    from autocompact.what_if.replay import replay
 
     async with compactor, aclosing(replay(session, compactor, name=name, namespace=namespace)) as steps:
         async for step in steps:

@@ -9,7 +9,7 @@ import click
 from autocompact.cli.defaults import loaded
 from autocompact.cli.gateway_options import as_settings, gateway_options
 from autocompact.errors import InvalidInput
-from autocompact.extras import install_command
+from autocompact.runtime.extras import install_command
 
 
 @click.command()

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from autocompact.errors import InvalidInput
-from autocompact.extras import install_command
+from autocompact.runtime.extras import install_command
 from autocompact.ui.terminal.output import tell
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO, TextIO, TypeVar
 
 from autocompact.cli.guard import drop_output, refusal
 from autocompact.errors import InvalidInput, UnreadableSession
-from autocompact.files import make_folder, replace_file
+from autocompact.runtime.files import make_folder, replace_file
 from autocompact.stores.naming import StorePlace
 from autocompact.ui.text import visible
 

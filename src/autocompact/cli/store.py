@@ -394,7 +394,7 @@ def _tell_chosen(name: str | None, chosen: str) -> None:
 
 
 def _counter() -> Counter:
-    from autocompact.vocabulary import default_counter
+    from autocompact.models.vocabulary import default_counter
 
     with progress("Loading the vocabulary"):
         return default_counter("")

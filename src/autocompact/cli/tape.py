@@ -12,9 +12,9 @@ import msgspec
 from autocompact.core.plurals import plural
 from autocompact.core.references import reference
 from autocompact.engine import Compactor
-from autocompact.replay import Compacted, Failed, Invalid, Place, Refused, Step, Totals, believable
 from autocompact.sessions import LABELS, Session
 from autocompact.ui.text import visible
+from autocompact.what_if.replay import Compacted, Failed, Invalid, Place, Refused, Step, Totals, believable
 
 _BAR = 16
 _HEAD = f"{'turn':>5} {'before':>7}  {'context':<{_BAR}}  {'tokens':>19}  {'step':<9}  st./ref./miss."

@@ -22,9 +22,9 @@ from autocompact.cli.values import count
 from autocompact.core.plurals import plural
 from autocompact.core.windows import DEFAULT_WINDOW, window_for
 from autocompact.errors import InvalidInput, UnreadableSession
+from autocompact.models.vocabulary import default_counter
 from autocompact.settings import prices_of
 from autocompact.ui.terminal.output import display, progress, tell, width
-from autocompact.vocabulary import default_counter
 from autocompact.what_if.billing import PriceFile, Pricing, pricing_for, read_prices
 from autocompact.what_if.course import Course, course_of
 from autocompact.what_if.documents import document_of, recommendation_document

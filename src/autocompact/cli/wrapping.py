@@ -20,7 +20,7 @@ from urllib.request import ProxyHandler, build_opener
 from autocompact.core.plurals import plural
 from autocompact.core.redaction import redact
 from autocompact.errors import InvalidInput
-from autocompact.files import replace_file
+from autocompact.runtime.files import replace_file
 from autocompact.ui.terminal.output import tell
 
 if TYPE_CHECKING:

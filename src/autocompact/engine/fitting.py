@@ -13,7 +13,7 @@ from autocompact.engine.execution import Execution
 from autocompact.engine.preparation import Preparation
 from autocompact.engine.replica import TRIES, Replica
 from autocompact.errors import AutocompactError, Conflict, IncompressibleContext, log_data
-from autocompact.off_loop import off_loop
+from autocompact.runtime.off_loop import off_loop
 
 SMALLER = 0.75
 """Share of a request that was refused as too large, or of the limit, that the next one may take."""

@@ -21,7 +21,7 @@ from autocompact.core.usage import Load
 from autocompact.core.validity import check_message
 from autocompact.engine.replica import TRIES, Replica
 from autocompact.errors import Conflict
-from autocompact.off_loop import off_loop_if
+from autocompact.runtime.off_loop import off_loop_if
 from autocompact.wire import Renderer, check_raw, parse_message, render_message
 from autocompact.wire.canonical import says_the_same
 from autocompact.wire.items import Items

@@ -32,8 +32,8 @@ from autocompact.engine.state import ConversationState, EngineState, Settled
 from autocompact.engine.work import CHANGED, finished, number_of, numbered
 from autocompact.errors import Conflict, IncompressibleContext, InvalidInput, StoreError, log_data
 from autocompact.events import BreakerOpened, CompactionDiscarded, CompactionPrepared
-from autocompact.off_loop import LARGE, off_loop_if
 from autocompact.ports import NO_MESSAGES, Key, Snapshot
+from autocompact.runtime.off_loop import LARGE, off_loop_if
 from autocompact.stores.rules import check_end
 
 TRIES = 8

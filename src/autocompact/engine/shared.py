@@ -33,9 +33,9 @@ from autocompact.engine.summariser import Summariser
 from autocompact.errors import InvalidInput, log_data
 from autocompact.events import Subscriber, Subscribers
 from autocompact.models.function import Function
+from autocompact.models.skills import load_skill
+from autocompact.models.vocabulary import default_counter
 from autocompact.ports import Behind, Clock, ConversationStore, Model, SystemClock
-from autocompact.skills import load_skill
-from autocompact.vocabulary import default_counter
 
 log = logging.getLogger("autocompact")
 

@@ -8,7 +8,7 @@ try:
     from autocompact.gateway.app import Gateway
     from autocompact.gateway.config import AccessToken, Config, Limits
 except ModuleNotFoundError as error:
-    from autocompact.extras import install_command
+    from autocompact.runtime.extras import install_command
 
     raise ImportError(
         f"the gateway needs {error.name}: {install_command('gateway')}", name=error.name

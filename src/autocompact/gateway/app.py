@@ -35,9 +35,9 @@ from autocompact.gateway.retention import Retention
 from autocompact.gateway.sharing import check_body, check_path
 from autocompact.gateway.turns import Turns
 from autocompact.gateway.upstream import Upstream
-from autocompact.off_loop import off_loop
+from autocompact.models.vocabulary import default_counter
 from autocompact.ports import Clock, ConversationStore, Model
-from autocompact.vocabulary import default_counter
+from autocompact.runtime.off_loop import off_loop
 
 _NO_METHOD = 405
 _FORWARDED = (b"x-autocompact-action", b"forwarded")

@@ -21,8 +21,8 @@ from autocompact.engine.following import extend_raw
 from autocompact.errors import Conflict, StoreUnavailable
 from autocompact.gateway.chain import Known, chain, common, seed
 from autocompact.gateway.native import holds_compaction
-from autocompact.off_loop import LARGE_BODY, off_loop_if
 from autocompact.ports import NO_MESSAGES, ConversationStore, Key
+from autocompact.runtime.off_loop import LARGE_BODY, off_loop_if
 from autocompact.stores.fork import copy_conversation
 from autocompact.wire import EarlierRequest, Renderer, Request
 from autocompact.wire.canonical import without_marks

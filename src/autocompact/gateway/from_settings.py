@@ -11,11 +11,11 @@ from pathlib import Path
 import msgspec
 
 from autocompact.errors import InvalidInput, StoreUnavailable
-from autocompact.files import close_to_others, make_file, make_folder
 from autocompact.gateway.app import Gateway
 from autocompact.gateway.config import LOCAL_HOSTS, PROVIDERS, AccessToken, Config, Limits, Provider
 from autocompact.history.paths import data_folder
 from autocompact.ports import Model
+from autocompact.runtime.files import close_to_others, make_file, make_folder
 from autocompact.settings import Settings, gateway_mode_of, mode_of
 from autocompact.stores.namespace_key import key_of, passing_key
 from autocompact.stores.naming import IN_MEMORY, StorePlace, store_place

@@ -38,7 +38,7 @@ from autocompact.gateway.sharing import check_body
 from autocompact.gateway.turns import Turn, Turns
 from autocompact.gateway.upstream import Upstream
 from autocompact.models.overflow import is_overflow
-from autocompact.off_loop import LARGE_BODY, off_loop_if
+from autocompact.runtime.off_loop import LARGE_BODY, off_loop_if
 from autocompact.wire import EarlierRequest, Request, parse_request
 
 _OK, _FAILED = 200, 500

@@ -48,8 +48,8 @@ from autocompact.ledger.extraction import extract
 from autocompact.ledger.summary import frame_beside
 from autocompact.ledger.summary_repair import beside
 from autocompact.ledger.verification import verify
-from autocompact.off_loop import off_loop
 from autocompact.ports import Key
+from autocompact.runtime.off_loop import off_loop
 from autocompact.wire import Request
 
 ADDED_TOKENS = 1_500

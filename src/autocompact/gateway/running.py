@@ -16,8 +16,8 @@ from urllib.request import ProxyHandler, build_opener
 import msgspec
 from filelock import FileLock, Timeout
 
-from autocompact.files import PRIVATE_FILE, make_folder
 from autocompact.history.paths import data_folder
+from autocompact.runtime.files import PRIVATE_FILE, make_folder
 
 _SECONDS = 2.0
 _MOST_BYTES = 10_000

@@ -31,10 +31,10 @@ from autocompact.gateway.memory_tools import (
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.native import is_managed
 from autocompact.models.overflow import Overflow
+from autocompact.models.vocabulary import default_counter
 from autocompact.ports import Clock, ConversationStore, Key, Model
 from autocompact.stores.behind import WriteBehind
 from autocompact.stores.memory import MemoryStore
-from autocompact.vocabulary import default_counter
 from autocompact.wire import Renderer, Request
 
 Action: TypeAlias = Literal["forwarded", "compacted", "retried", "checked", "failed-open"]

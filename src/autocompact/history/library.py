@@ -20,13 +20,13 @@ from autocompact.core.windows import window_for
 from autocompact.engine import Compactor, Conversation
 from autocompact.engine.deletion import Traces, delete_conversation, find_traces
 from autocompact.errors import InvalidInput, StoreUnavailable
-from autocompact.files import make_folder
 from autocompact.history.archive import Archive
 from autocompact.history.incoming import Incoming, read_incoming
 from autocompact.history.paths import database_path
 from autocompact.history.recall import RESULTS, Found, Recall
-from autocompact.off_loop import off_loop
 from autocompact.ports import NO_MESSAGES, ConversationInfo, ConversationStore, Index, Key, Model
+from autocompact.runtime.files import make_folder
+from autocompact.runtime.off_loop import off_loop
 from autocompact.stores.companions import hidden_names
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.memory_index import MemoryIndex

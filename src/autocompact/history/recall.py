@@ -64,8 +64,8 @@ from autocompact.memory.documents.archive_entries import Archived
 from autocompact.memory.documents.archive_recall import archived_in, full_references, words_of
 from autocompact.memory.documents.context_archive import CONTEXT_ARCHIVE
 from autocompact.memory.documents.erasing import Subject
-from autocompact.off_loop import LARGE, off_loop, off_loop_if
 from autocompact.ports import NO_MESSAGES, Hit, Index, Key, Snapshot, Store
+from autocompact.runtime.off_loop import LARGE, off_loop, off_loop_if
 from autocompact.stores.memory_index import MemoryIndex
 
 Scope: TypeAlias = Literal["compacted", "conversation", "all"]

@@ -11,7 +11,7 @@ this computer, or one in our own store. What is given out has no secrets and a b
 
 from importlib.util import find_spec
 
-from autocompact.extras import install_command
+from autocompact.runtime.extras import install_command
 
 for _needed in ("mcp", "pydantic"):
     if find_spec(_needed) is None:

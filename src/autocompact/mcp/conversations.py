@@ -16,8 +16,8 @@ from autocompact.history.recall import Recall
 from autocompact.history.recorded.moment import moment
 from autocompact.ledger.entries import Ledger
 from autocompact.ledger.extraction import extract
-from autocompact.off_loop import off_loop
 from autocompact.ports import Key
+from autocompact.runtime.off_loop import off_loop
 from autocompact.sessions import Session
 from autocompact.sessions.following import Followed
 from autocompact.stores.memory import MemoryStore

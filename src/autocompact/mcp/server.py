@@ -26,8 +26,8 @@ from autocompact.ledger.summary import frame_beside, offline_summary
 from autocompact.mcp import answers
 from autocompact.mcp.conversations import Conversations
 from autocompact.mcp.tools import MOST_TOKENS, REPAIR_TOKENS, Tools, compactions, context_of
-from autocompact.off_loop import off_loop
-from autocompact.skills import load_skill
+from autocompact.models.skills import load_skill
+from autocompact.runtime.off_loop import off_loop
 
 INSTRUCTIONS = """\
 What left your context is not lost. memory_search finds it in the record of this session, memory_expand opens a reference \

@@ -24,10 +24,10 @@ from autocompact.ledger.rendering import told_alone
 from autocompact.ledger.verification import Verification
 from autocompact.mcp import answers
 from autocompact.mcp.conversations import Conversations, Opened
-from autocompact.off_loop import off_loop
+from autocompact.models.vocabulary import default_counter
 from autocompact.ports import SystemClock
+from autocompact.runtime.off_loop import off_loop
 from autocompact.sessions import render_markdown
-from autocompact.vocabulary import default_counter
 
 MOST_TOKENS = 8_000
 """Tokens that any answer may take; calls may ask for less."""

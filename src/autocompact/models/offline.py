@@ -8,8 +8,8 @@ from autocompact.core.messages import Message
 from autocompact.core.tokens import Counter, Estimator, message_cost
 from autocompact.ledger.extraction import extract
 from autocompact.ledger.summary import offline_summary
-from autocompact.off_loop import LARGE, off_loop_if
 from autocompact.ports import ModelReply
+from autocompact.runtime.off_loop import LARGE, off_loop_if
 
 DEFAULT_TOKENS = 2_000
 """Size of a summary where nobody says."""

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import assert_never, cast
 
 from autocompact.ledger.prompts import BUILT_IN
+from autocompact.models.skills import is_text
 from autocompact.settings.fields import Setting
-from autocompact.skills import is_text
 
 OFFLINE = "offline"
 

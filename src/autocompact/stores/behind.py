@@ -18,8 +18,8 @@ from autocompact.compaction.transcript import Transcript, content_bytes
 from autocompact.core.messages import Message
 from autocompact.core.tokens import Estimator
 from autocompact.errors import Conflict, StoreError
-from autocompact.off_loop import LARGE_BODY, off_loop_if
 from autocompact.ports import ConversationInfo, ConversationStore, Key, Lease, Snapshot
+from autocompact.runtime.off_loop import LARGE_BODY, off_loop_if
 from autocompact.stores.rules import check_end, check_numbers
 
 MOST_BYTES = 8_000_000

@@ -10,7 +10,7 @@ import secrets
 from pathlib import Path
 
 from autocompact.errors import InvalidInput, StoreUnavailable
-from autocompact.files import close_to_others
+from autocompact.runtime.files import close_to_others
 from autocompact.stores.naming import StorePlace
 
 KEY_BYTES = 32

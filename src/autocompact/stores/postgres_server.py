@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, LiteralString, cast
 
 from autocompact.errors import InvalidInput, StoreError, StoreTooNew, StoreUnavailable
-from autocompact.extras import install_command
+from autocompact.runtime.extras import install_command
 from autocompact.stores.connection import Bindings
 from autocompact.stores.naming import ServerUrl
 from autocompact.stores.queries import migrations

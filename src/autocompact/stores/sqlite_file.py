@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Literal, cast
 
 from autocompact.errors import InvalidInput, StoreCorrupt, StoreError, StoreTooNew, StoreUnavailable
-from autocompact.files import close_to_others, make_file
+from autocompact.runtime.files import close_to_others, make_file
 from autocompact.stores.connection import Connection
 from autocompact.stores.queries import migrations
 

@@ -36,7 +36,7 @@ from autocompact.compaction.record import Compaction, Receipt
 from autocompact.engine import CompactionResult
 from autocompact.errors import AutocompactError, InvalidInput, ModelError
 from autocompact.events import CompactionCompleted, CompactionStarted
-from autocompact.extras import install_command
+from autocompact.runtime.extras import install_command
 
 T = TypeVar("T")
 

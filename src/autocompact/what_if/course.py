@@ -24,9 +24,9 @@ from autocompact.core.tokens import Counter, message_cost
 from autocompact.core.windows import window_for
 from autocompact.ledger.entries import Ledger
 from autocompact.ledger.extraction import extract
-from autocompact.replay import MOST_UNSEEN
 from autocompact.sessions import Session
 from autocompact.what_if.needs import BARE_NUMBER, argument_text, content, names, vocabulary
+from autocompact.what_if.replay import MOST_UNSEEN
 
 LEAST_ADDED, LEAST_STEPS = 300, 3
 """Of our own tokens a request must have added so many, and so many requests, to tell the factor of the model's tokenizer."""

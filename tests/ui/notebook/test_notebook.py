@@ -22,7 +22,7 @@ from autocompact.chat.loop_thread import LoopThread
 from autocompact.chat.offline import LABEL
 from autocompact.chat.views import MeterReading
 from autocompact.errors import InvalidInput, ModelError
-from autocompact.extras import install_command
+from autocompact.runtime.extras import install_command
 from autocompact.testing import FakeProvider, Received
 from autocompact.ui.notebook import Chat, Shown, meter_html
 from examples.make_notebook import NOTEBOOK, notebook

@@ -18,7 +18,7 @@ from typing import Any, Protocol, Self
 
 from autocompact.chat.loading import LOADING
 from autocompact.chat.tools.box import Tool
-from autocompact.extras import install_command
+from autocompact.runtime.extras import install_command
 
 START_SECONDS = 30.0
 """Seconds that a server has to start."""

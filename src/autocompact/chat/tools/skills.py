@@ -13,7 +13,7 @@ import msgspec
 from autocompact.chat.tools.box import AskPermission, Tool, ToolError, tool
 from autocompact.errors import InvalidInput
 from autocompact.ledger.prompts import Skill
-from autocompact.skills import load_skill
+from autocompact.models.skills import load_skill
 
 FILE = "SKILL.md"
 

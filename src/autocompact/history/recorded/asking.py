@@ -11,9 +11,9 @@ from autocompact.core.windows import DEFAULT_WINDOW, window_for
 from autocompact.engine.summariser import Summariser
 from autocompact.errors import InvalidInput, ModelError, ModelUnavailable
 from autocompact.history.recorded.compacting import Compacted, Options, finish_session, plan_session
+from autocompact.models.skills import load_skill
 from autocompact.ports import Clock, Model
 from autocompact.sessions import Session
-from autocompact.skills import load_skill
 
 
 async def compact_with(

@@ -1,7 +1,7 @@
 """Prompts for a model that summarises: Markdown skill files, and the instruction made from one.
 
 A skill file has a front matter with ``name`` and ``description``; what follows is the prompt. The three that come
-along lie beside this module; `autocompact.skills` reads them, or a user's own.
+along lie beside this module; `autocompact.models.skills` reads them, or a user's own.
 """
 
 from __future__ import annotations

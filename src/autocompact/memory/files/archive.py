@@ -8,9 +8,9 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from autocompact.errors import MemoryInUse
-from autocompact.files import PRIVATE_FILE
 from autocompact.memory.documents.context_archive import ARCHIVE_HEADING, CONTEXT_ARCHIVE, ArchiveEntry
 from autocompact.memory.files.changes import locked
+from autocompact.runtime.files import PRIVATE_FILE
 
 
 def append_to_archive(folder: Path, entry: ArchiveEntry) -> Path:

@@ -25,7 +25,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from autocompact.errors import MemoryInUse, StoreUnavailable
-from autocompact.files import PRIVATE_FILE, make_folder, replace_file
+from autocompact.runtime.files import PRIVATE_FILE, make_folder, replace_file
 
 LOCK, JOURNAL, BACKUPS, IGNORE = ".lock", ".journal", "backups", ".gitignore"
 PATIENCE = 10.0

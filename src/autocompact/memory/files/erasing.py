@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autocompact.errors import InvalidInput, MemoryInUse, StoreUnavailable
-from autocompact.files import replace_file
 from autocompact.memory.documents.context_archive import CONTEXT_ARCHIVE
 from autocompact.memory.documents.erasing import Erased, Subject, erased
 from autocompact.memory.files.changes import BACKUPS, locked
+from autocompact.runtime.files import replace_file
 
 _TRIES = 8
 _NOTHING_DONE = "Nothing was deleted."

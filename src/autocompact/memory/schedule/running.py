@@ -17,9 +17,9 @@ from typing import Protocol
 import msgspec
 
 from autocompact.errors import AutocompactError, MemoryInUse, log_data
-from autocompact.files import PRIVATE_FILE, replace_file
 from autocompact.memory.schedule.times import JOBS, Job, due, last_due, local_day, seconds_to_next_day
 from autocompact.ports import Clock, SystemClock
+from autocompact.runtime.files import PRIVATE_FILE, replace_file
 
 STATE, LOCK = ".schedule.json", ".schedule.lock"
 

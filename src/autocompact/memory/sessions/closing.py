@@ -17,10 +17,10 @@ from autocompact.memory.documents.archive_entries import Archived
 from autocompact.memory.documents.context_archive import ArchiveEntry
 from autocompact.memory.documents.session import tasks_in_summary
 from autocompact.memory.sessions.finding import Recorded, lasted
+from autocompact.models.vocabulary import default_counter
 from autocompact.ports import Clock, Model
 from autocompact.stores.naming import StorePlace
 from autocompact.stores.opening import open_store
-from autocompact.vocabulary import default_counter
 
 _PART = 20
 """Summary and tail take a 20th of the session each, so that a tenth is left of it."""

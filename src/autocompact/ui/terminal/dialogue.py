@@ -22,7 +22,7 @@ from autocompact.chat.loop_thread import LoopThread
 from autocompact.chat.views import Question
 from autocompact.core.references import parse_reference
 from autocompact.errors import AutocompactError, InvalidInput
-from autocompact.files import replace_file
+from autocompact.runtime.files import replace_file
 from autocompact.ui.deletion import traces_text
 from autocompact.ui.terminal import words
 from autocompact.ui.terminal.keyboard import Keyboard

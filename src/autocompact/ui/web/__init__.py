@@ -9,7 +9,7 @@ Raises:
 
 from __future__ import annotations
 
-from autocompact.extras import install_command
+from autocompact.runtime.extras import install_command
 
 try:
     from autocompact.ui.web.app import page_app

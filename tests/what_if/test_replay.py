@@ -20,12 +20,12 @@ from autocompact.errors import InvalidInput
 from autocompact.events import CompactionCompleted, Event
 from autocompact.models.openai_compatible import OpenAICompatible
 from autocompact.ports import ConversationStore, Key, Model
-from autocompact.replay import Compacted, Failed, Refused, Step, Totals, believable, replay
 from autocompact.sessions import Session, read_session
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.testing import FakeProvider
 from autocompact.testing.records import compaction
+from autocompact.what_if.replay import Compacted, Failed, Refused, Step, Totals, believable, replay
 from tests.cli.program import CODING, OPENAI
 from tests.core.strategies import call, numbered, result, said
 

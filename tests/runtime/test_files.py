@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from autocompact.files import close_to_others, make_file, make_folder, replace_file
+from autocompact.runtime.files import close_to_others, make_file, make_folder, replace_file
 
 
 def test_a_new_file_holds_the_content_and_nothing_else_is_left_in_the_folder(tmp_path: Path) -> None:

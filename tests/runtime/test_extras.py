@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from autocompact.extras import Origin, command_for, install_command
+from autocompact.runtime.extras import Origin, command_for, install_command
 from tests.house.source import ROOT
 
 _WHEEL = "https://host/autocompact-0.1.0-py3-none-any.whl"

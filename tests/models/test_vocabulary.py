@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from autocompact.core.strides import STRIDE
 from autocompact.core.tokens import Counter
 from autocompact.errors import InvalidInput
-from autocompact.vocabulary import ExactCounter, default_counter, load_counter, read_ranks
+from autocompact.models.vocabulary import ExactCounter, default_counter, load_counter, read_ranks
 
 
 @pytest.mark.requirement("A8")
@@ -118,7 +118,7 @@ def test_ranks_are_read_by_line_number_as_the_file_numbers_them() -> None:
 MISSING = """
 import sys
 sys.modules[sys.argv[1]] = None
-from autocompact.vocabulary import ExactCounter, default_counter, load_counter
+from autocompact.models.vocabulary import ExactCounter, default_counter, load_counter
 print(default_counter("gpt-4o").name)
 try:
     load_counter()
@@ -138,14 +138,14 @@ def test_without_the_packages_the_estimator_steps_in_and_the_error_names_the_rem
 
 
 def test_importing_the_module_loads_no_tokenizer() -> None:
-    check = "import sys, autocompact.vocabulary; print('tiktoken' in sys.modules)"
+    check = "import sys, autocompact.models.vocabulary; print('tiktoken' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 
 
 HELD = """
 import tracemalloc
-from autocompact.vocabulary import load_counter
+from autocompact.models.vocabulary import load_counter
 tracemalloc.start()
 counter = load_counter()
 print(tracemalloc.get_traced_memory()[0], counter.count("The tests pass."))

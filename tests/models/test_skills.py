@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from autocompact.errors import InvalidInput
-from autocompact.skills import is_text, load_skill
+from autocompact.models.skills import is_text, load_skill
 
 
 @pytest.mark.requirement("B2")
