@@ -11,11 +11,13 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 
 from autocompact.compaction.goal import Goal
 from autocompact.compaction.ladder import LAST_REQUEST
 from autocompact.compaction.record import Compaction, Trigger
 from autocompact.core.messages import Message, Text, Usage
+from autocompact.core.tokens import message_cost, size
 from autocompact.engine.archiving import archive
 from autocompact.engine.background import Background
 from autocompact.engine.guarded import GuardedModel
@@ -31,8 +33,9 @@ from autocompact.errors import (
 from autocompact.events import CompactionCompleted, CompactionStarted, Event
 from autocompact.ledger.summary import frame
 from autocompact.memory.documents.context_archive import ArchiveEntry
-from autocompact.memory.documents.session import tasks_in_summary
+from autocompact.memory.documents.reached import tasks_of
 from autocompact.ports import Lease
+from autocompact.runtime.off_loop import LARGE, off_loop_if
 from autocompact.stores.leases import LONGEST_SECONDS
 
 NOTHING = "there is nothing to compact"
@@ -210,13 +213,21 @@ class Execution:
         if shared.memory_folder is None:
             return
         name = key.conversation
+        messages = await self._replica.history(from_seq=record.from_seq, through_seq=record.through_seq)
+        by_seq = {message.seq: message for message in messages}
+        read = partial(
+            tasks_of,
+            record,
+            messages,
+            tokens=lambda seq: message_cost(by_seq[seq], shared.counter).tokens,
+        )
         entry = ArchiveEntry(
             conversation=name,
             namespace=key.namespace,
             record=record,
             peak_tokens=peak,
             transcript=f"`autocompact show {name} --from {record.from_seq} --through {record.through_seq}`",
-            tasks=tasks_in_summary(record.summary) or None,
+            tasks=await off_loop_if(sum(map(size, messages)) > LARGE, read),
             model=shared.model_name,
             metrics=shared.keep_metrics,
         )

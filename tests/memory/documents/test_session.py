@@ -78,6 +78,34 @@ def test_tasks_that_ended_come_to_done_md_and_others_do_not():
     assert b"- Duration: 1.00 s\n- Tasks noted: 2026-11-21\n" in after[CONTEXT_ARCHIVE]
 
 
+@pytest.mark.requirement("C7")
+def test_what_the_messages_showed_of_a_task_becomes_fields_and_cells_of_its_row():
+    told = "done; 44 passed; 2 files: a.py, b.py; commit 1f2e3d4, 5a6b7c8; 2 h 4 min; 5 min; 15.4K tokens"
+    after, _ = planned(entry(f"Round half up per line ({told})"))
+    lines = [
+        "Outcome: done; 5 min",
+        "Tests: 44 passed",
+        "Files: 2 (a.py, b.py)",
+        "Commits: 1f2e3d4, 5a6b7c8",
+        "Duration: 2 h 4 min",
+        "Tokens: 15.4K",
+    ]
+    assert after[DONE].decode() == "\n".join(
+        (
+            "# Done",
+            "",
+            "- 2026-11-20: Round half up per line",
+            *(f"  - {line}" for line in lines),
+            "  - Session: week-12",
+            "",
+        )
+    )
+    (note,) = Pages(after)[DONE].notes
+    row = row_of(note)
+    assert (row.task, row.files, row.tokens) == ("Round half up per line", "2", "15.4K")
+    assert row.outcome == "done; 5 min; 44 passed; 2 h 4 min; commit 1f2e3d4, 5a6b7c8"
+
+
 @pytest.mark.requirement("C1")
 def test_a_task_of_a_session_is_noted_once_however_often_that_is_compacted():
     first, second = (

@@ -172,6 +172,32 @@ async def test_a_session_that_did_not_go_on_is_left_alone_and_no_task_is_noted_t
     assert run_upkeep(folder, layers=["tasks"], clock=FakeClock(NOW)).changes == ()
 
 
+@pytest.mark.requirement("C7")
+async def test_tasks_of_a_session_are_named_by_what_was_reached_and_have_their_figures(
+    folder: Path, places: Places
+):
+    run = await closed(folder, CODING, places)
+    done = (folder / "DONE.md").read_text("utf-8")
+    assert run.tasks[0] == "Round half up per line, as DATEV does"
+    assert (
+        """\
+- 2026-05-04: Round half up per line, as DATEV does
+  - Outcome: done
+  - Tests: 44 passed
+  - Files: 10 (tests/test_rounding.py, tests/test_totals.py, src/invoices/money.py, src/invoices/totals.py, \
+src/invoices/discounts.py, …)
+  - Duration: 6 min
+  - Tokens: 15.4K
+  - Session: fix-invoice-rounding
+"""
+        in done
+    )
+    assert not any(
+        asked in done for asked in ("Mrs. Brandt has answered", "Great, thank you", "Forget about")
+    )
+    assert run_upkeep(folder, layers=["tasks"], clock=FakeClock(NOW)).changes == ()
+
+
 async def test_a_dry_run_shows_the_entry_and_writes_nothing(folder: Path, places: Places):
     planned = await closed(folder, CODING, places, dry_run=True)
     assert names(folder) == []
@@ -262,6 +288,7 @@ async def test_a_conversation_of_ours_is_compacted_in_its_store(folder: Path, pl
     assert (planned.name, planned.path) == ("invoices", None)
     assert names(folder) == []
     run = await closed(folder, "inv", places)
+    assert run.tasks == planned.tasks
     assert run.record is not None
     async with SqliteStore(places.database) as store:
         snapshot = await store.load(Key(conversation="invoices"))

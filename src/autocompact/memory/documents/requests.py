@@ -35,16 +35,26 @@ _EMPTY = (
 
 def is_task(request: str) -> bool:
     """Whether a request of a user says what is to be done."""
-    opening = request[:_OPENING]
+    return says_something(request)
+
+
+def says_something(text: str, *, besides: str = "") -> bool:
+    """Whether the beginning of ``text`` has two words that say something; those of ``besides`` say nothing either."""
+    opening = text[:_OPENING]
     named = {name.lower() for name in _NAMED.findall(opening)}
-    return len(({*terms(opening)} - _saying_nothing() | named) - _figures(opening)) >= _LEAST
+    empty = _saying_nothing() | _forms(besides)
+    return len(({*terms(opening)} - empty | named) - _figures(opening)) >= _LEAST
 
 
 def _figures(text: str) -> set[str]:
     return {term for term in terms(text) if term.isdecimal()}
 
 
-@lru_cache(maxsize=1)
 def _saying_nothing() -> frozenset[str]:
-    """The terms of `_EMPTY`."""
-    return frozenset(form for word in " ".join(_EMPTY).split() for form in (word, *terms(word)))
+    return _forms(" ".join(_EMPTY))
+
+
+@lru_cache(maxsize=4)
+def _forms(words: str) -> frozenset[str]:
+    """The words as they stand, and as terms."""
+    return frozenset(form for word in words.split() for form in (word, *terms(word)))

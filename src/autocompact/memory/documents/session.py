@@ -32,6 +32,14 @@ _OUTCOME = re.compile(
 )
 _MARKS = re.compile(r"\*\*|__|`")
 _BRACKETS = str.maketrans({"(": "", ")": "", "[": "", "]": ""})
+_PARTS = (
+    ("Tests", re.compile(r"((?:\d+ (?:tests? )?(?:passed|failed|passing|failing)(?:, )?)+)"), r"\1"),
+    ("Files", re.compile(r"(\d+) files?: (.+)"), r"\1 (\2)"),
+    ("Commits", re.compile(r"commit ([0-9a-f]{7,40}(?:, [0-9a-f]{7,40})*)"), r"\1"),
+    ("Duration", re.compile(r"(\d+ h \d+ min|\d+ min|\d+ s)"), r"\1"),
+    ("Tokens", re.compile(r"(\d[\d.]*K?) tokens"), r"\1"),
+)
+"""Parts of an outcome as `autocompact.memory.documents.reached` writes them, the field that each becomes, and its value."""
 _ID = re.compile(r"(?:[A-Z][A-Z0-9]{0,9}-|#)\d+\b(?!-)")
 
 
@@ -140,7 +148,7 @@ def _day(entry: Archived, today: date) -> str:
 def _as_item(task: ArchivedTask, entry: Archived, *, today: date) -> tuple[str, ...]:
     return (
         f"- {_day(entry, today)}: {_short(task.text)}",
-        f"  - Outcome: {task.outcome}",
+        *(f"  - {field}" for field in _fields(task)),
         f"  - Session: {entry.conversation}",
     )
 
@@ -150,6 +158,28 @@ def _as_heading(task: ArchivedTask, entry: Archived, *, level: int, today: date)
         f"{'#' * level} {_short(task.text)}",
         "",
         f"- Date: {_day(entry, today)}",
-        f"- Outcome: {task.outcome}",
+        *(f"- {field}" for field in _fields(task)),
         f"- Session: {entry.conversation}",
     )
+
+
+def _fields(task: ArchivedTask) -> Iterator[str]:
+    """What is known of how a task ended: the parts of its outcome that have a name of their own, each by that name."""
+    told: list[str] = []
+    named: dict[str, str] = {}
+    for part in task.outcome.split("; "):
+        name, value = _named(part)
+        if name and name not in named:
+            named[name] = value
+        else:
+            told.append(part)
+    yield f"Outcome: {'; '.join(told)}"
+    yield from (f"{name}: {value}" for name, value in named.items())
+
+
+def _named(part: str) -> tuple[str, str]:
+    """The field that a part of an outcome is, and its value; two times "" for what has no name of its own."""
+    for name, pattern, template in _PARTS:
+        if match := pattern.fullmatch(part):
+            return name, match.expand(template)
+    return "", ""

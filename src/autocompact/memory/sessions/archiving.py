@@ -111,18 +111,20 @@ async def _kept(
             "a conversation was found without a store"
         )  # pragma: no cover - find_session keeps this
     before = read_files(folder, NAMES)
-    record = await close_kept(
+    closed = await close_kept(
         found.name, database=places.database, folder=folder, policy=policy, clock=clock, dry_run=dry_run
     )
+    if closed is None:
+        return SessionRun(name=found.name)
+    record, tasks = closed
     run = SessionRun(name=found.name, record=record)
-    if record is None:
-        return run
     if dry_run:
         entry = ArchiveEntry(
             conversation=found.name,
             record=record,
             peak_tokens=record.receipt.tokens_before,
             transcript=f"`autocompact show {found.name}`",
+            tasks=tasks,
             metrics=policy.metrics,
         )
         return _planned(run, before, entry=entry, clock=clock)

@@ -13,9 +13,9 @@ from autocompact.engine import Compactor
 from autocompact.history.recorded import Compacted, Options, compact_session, compact_with
 from autocompact.history.recorded.compacting import SUMMARY_LEAST
 from autocompact.history.recorded.moment import moment
-from autocompact.memory.documents.archive_entries import Archived
+from autocompact.memory.documents.archive_entries import Archived, ArchivedTask
 from autocompact.memory.documents.context_archive import ArchiveEntry
-from autocompact.memory.documents.session import tasks_in_summary
+from autocompact.memory.documents.reached import tasks_of
 from autocompact.memory.sessions.finding import Recorded, lasted
 from autocompact.models.vocabulary import default_counter
 from autocompact.ports import Clock, Model
@@ -85,7 +85,12 @@ def _entry(found: Recorded, compacted: Compacted, *, metrics: bool) -> ArchiveEn
         record=record,
         peak_tokens=_peak(found, receipt.tokens_before),
         transcript=f"[{_label(found.path.name)}](<{found.path.absolute().as_uri()}>)",
-        tasks=tasks_in_summary(record.summary) or None,
+        tasks=tasks_of(
+            record,
+            found.session.messages,
+            cwd=found.session.cwd,
+            tokens=lambda seq: compacted.log.cost(seq).tokens,
+        ),
         model=found.session.model,
         lasted=lasted(found.session),
         log_messages=len(found.session.messages),
@@ -111,8 +116,10 @@ def is_archived(entries: Sequence[Archived], *, name: str, messages: int | None)
 
 async def close_kept(
     name: str, *, database: StorePlace, folder: Path, policy: SessionPolicy, clock: Clock, dry_run: bool
-) -> Compaction | None:
+) -> tuple[Compaction, tuple[ArchivedTask, ...] | None] | None:
     """Compact a conversation of ours; the engine archives it. None if there is nothing to gain.
+
+    Returns the compaction, and for a dry run the tasks that its entry would list.
 
     Args:
         name: of the conversation.
@@ -144,4 +151,7 @@ async def close_kept(
         record = await conversation.records.preview()
         if record is None or record.receipt.tokens_after >= record.receipt.tokens_before:
             return None
-        return record if dry_run else await conversation.records.apply(record)
+        if not dry_run:
+            return await conversation.records.apply(record), None
+        messages = await conversation.history(from_seq=record.from_seq, through_seq=record.through_seq)
+        return record, tasks_of(record, messages)
