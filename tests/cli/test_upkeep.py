@@ -287,7 +287,7 @@ def test_a_session_is_compacted_from_the_command_line(folder: Path, compress: Co
     assert done.code == 0
     assert done.out.startswith(b"## Rules in force\n")
     assert "compacted and archived" in done.err
-    assert "noted Forget about the --currency flag" in done.err
+    assert "noted Round half up per line, as DATEV does" in done.err
     again = compress("--dir", folder, "--session-now", CODING, "--json")
     assert (again.code, json.loads(again.out)["session"]["receipt"]) == (3, None)
     assert "fix-invoice-rounding" in (folder / "CONTEXT_ARCHIVE.md").read_text("utf-8")
