@@ -11,11 +11,13 @@ import sys
 from pathlib import Path
 from typing import Any, get_args
 
+import click
 import pytest
 from inline_snapshot import snapshot
 from jsonschema import Draft202012Validator
 
 import autocompact.cli
+from autocompact.cli import program as program_
 from autocompact.compaction.ladder import RULES_LEAST, SMALLEST_LEDGER
 from autocompact.compaction.transcript import Transcript, view
 from autocompact.core.lookup import Lookup
@@ -553,6 +555,61 @@ def test_help_is_there_for_every_command_and_fast_to_load() -> None:
     )
     assert done.stdout.splitlines()[-1] == "[]"
     assert "--summary-tokens N" in done.stdout
+
+
+def _loads(*arguments: str) -> tuple[str, list[str]]:
+    """What the program says with ``arguments``, and the packages of ours that it loads for it."""
+    script = (
+        f"import sys; from autocompact.cli import main; main({list(arguments)!r});"
+        "print(*{name.split('.')[1] for name in sys.modules if name.startswith('autocompact.')})"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment()
+    )
+    said, _, loaded = done.stdout.rstrip("\n").rpartition("\n")
+    return said, sorted(loaded.split())
+
+
+@pytest.mark.requirement("E8")
+def test_the_commands_are_listed_in_whole_lines_and_none_is_loaded_for_that() -> None:
+    said, loaded = _loads("--help")
+    listed = {
+        line.split()[0]: line for line in said.splitlines() if line.startswith("  ") and line[2:3].isalpha()
+    }
+    context = click.Context(program_)
+    for name in program_.list_commands(context):
+        assert listed[name].endswith(".")
+        assert "..." not in listed[name]
+        command = program_.get_command(context, name)
+        assert command is not None
+        assert command.name == name
+    assert program_.get_command(context, "none") is None
+    assert loaded == ["cli", "errors", "ui"]
+
+
+def test_to_compact_a_session_without_a_model_no_engine_is_loaded() -> None:
+    script = "import sys, autocompact.history.recorded; print('autocompact.engine' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+@pytest.mark.requirement("A8")
+def test_a_shell_completes_commands_and_options() -> None:
+    def completed(words: str) -> list[str]:
+        at = {
+            "_AUTOCOMPACT_COMPLETE": "bash_complete",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(words.count(" ")),
+        }
+        script = "from autocompact.cli import program; program(prog_name='autocompact')"
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, env=environment() | at
+        )
+        return [line.partition(",")[2] for line in done.stdout.splitlines()]
+
+    assert completed("autocompact un") == ["undo", "uninstall"]
+    assert completed("autocompact --v") == ["--version"]
+    assert completed("autocompact compact --su") == ["--summary-tokens", "--summary"]
 
 
 def test_the_version_is_that_of_the_package() -> None:

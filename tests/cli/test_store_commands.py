@@ -314,14 +314,14 @@ FIRST  superseded  2026-03-01 10:00
   summarises m1 to m3
   made by claude_code when the session was recorded
 
-SECOND  in force  2026-03-01 10:00
+SECOND  active  2026-03-01 10:00
   before  ████████████████████████   155,000 tokens
   summarises m4 to m5
   made by claude_code when the session was recorded
 """
     )
     told = shelf.told("undo", "pump")
-    assert f"pump: compaction {second['id']} undone, {first['id']} is in force again" in told
+    assert f"pump: compaction {second['id']} undone, {first['id']} is active again" in told
     assert [record["status"] for record in shelf.json("compactions", "pump")["compactions"]] == [
         "active",
         "undone",
@@ -330,12 +330,10 @@ SECOND  in force  2026-03-01 10:00
     assert (undone["undone"], undone["in_force"]) == (first["id"], None)
     assert undone["tokens_before"] < undone["tokens_after"]
     assert "the whole log" not in shelf.refused("undo", "pump")
-    assert f"compaction {first['id']} is in force again" in shelf.told("restore", "pump")
-    assert f"compaction {second['id']} is in force again" in shelf.told("restore", "pump", second["id"])
+    assert f"compaction {first['id']} is active again" in shelf.told("restore", "pump")
+    assert f"compaction {second['id']} is active again" in shelf.told("restore", "pump", second["id"])
     assert shelf.json("compactions", "pump")["in_force"] == second["id"]
-    assert f"compaction '{second['id']}' is in force already" in shelf.refused(
-        "restore", "pump", second["id"]
-    )
+    assert f"compaction '{second['id']}' is active already" in shelf.refused("restore", "pump", second["id"])
     assert "nothing to restore" in shelf.refused("restore", "pump")
     assert f"there are: {first['id']}, {second['id']}" in shelf.refused("restore", "pump", "none")
     shelf.told("undo", "pump")

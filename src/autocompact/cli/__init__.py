@@ -10,26 +10,9 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 
 import click
+from click.shell_completion import CompletionItem
 
-from autocompact.cli.agents import install, status, uninstall
-from autocompact.cli.chat import chat
-from autocompact.cli.compact import compact
 from autocompact.cli.guard import guarded
-from autocompact.cli.health import backup, doctor
-from autocompact.cli.inspect import inspect
-from autocompact.cli.replay import replay
-from autocompact.cli.store import (
-    compactions,
-    delete,
-    export,
-    import_session,
-    list_conversations,
-    restore,
-    search,
-    show,
-    undo,
-)
-from autocompact.cli.upkeep import observe
 
 _BEGIN = """\b
 Begin with:
@@ -37,29 +20,57 @@ Begin with:
   autocompact compact SESSION --preview
   autocompact compact SESSION --out compacted.md"""
 
-
-_WITH_SETTINGS: Mapping[str, str] = {
-    "serve": "autocompact.cli.serve",
-    "wrap": "autocompact.cli.serve",
-    "settings": "autocompact.cli.settings",
-    "mcp": "autocompact.cli.mcp",
-    "what-if": "autocompact.cli.what_if",
-    "move": "autocompact.cli.moving",
-    "migrate": "autocompact.cli.moving",
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "backup": ("health:backup", "Copy the store to a file, in use too, and check the copy."),
+    "chat": ("chat:chat", "Talk to an agent; its context never overflows."),
+    "compact": ("compact:compact", "Compact a session: a report, and the compacted context."),
+    "compactions": ("store:compactions", "Show every compaction of a conversation."),
+    "delete": ("store:delete", "Delete a conversation for good, archives included."),
+    "doctor": ("health:doctor", "Look for damage in the whole store."),
+    "export": ("store:export", "Write every message of a conversation to a file."),
+    "import": ("store:import_session", "Keep a recorded session in the store."),
+    "inspect": ("inspect:inspect", "Show where the window of a session went."),
+    "install": ("agents:install", "Install the plugin for a coding agent."),
+    "list": ("store:list_conversations", "List the kept conversations, the last used first."),
+    "mcp": ("mcp:mcp", "Serve sessions and conversations as an MCP server."),
+    "migrate": ("moving:migrate", "Make the tables of a store, or update them."),
+    "move": ("moving:move", "Copy all conversations of a store to another one."),
+    "observe": ("upkeep:observe", "Note an observation in the memory folder."),
+    "replay": ("replay:replay", "Replay a session turn by turn, and show each compaction."),
+    "restore": ("store:restore", "Activate a compaction again that was undone."),
+    "search": ("store:search", "Find messages, also those that were compacted."),
+    "serve": ("serve:serve", "Run the gateway and the chat page."),
+    "settings": ("settings:settings", "Show the settings as they hold in a folder."),
+    "show": ("store:show", "Show the messages of a conversation or a session."),
+    "status": ("agents:status", "Say which plugins are installed, and what they did."),
+    "undo": ("store:undo", "Undo the active compaction; what was said since stays."),
+    "uninstall": ("agents:uninstall", "Remove the plugin for a coding agent."),
+    "what-if": ("what_if:what_if", "Compare what sessions cost and keep under other policies."),
+    "wrap": ("serve:wrap", "Run an agent behind a gateway of its own."),
 }
-"""Commands that load much, such as those whose options are the settings: read when they are asked for."""
+"""Module and function of each command, and the line that lists it: no command is imported until it is named."""
 
 
 class _Program(click.Group):
-    """The commands; those of `_WITH_SETTINGS` are imported when they are named, or listed."""
+    """The commands of `COMMANDS`, each imported when it is named."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted({*super().list_commands(ctx), *_WITH_SETTINGS})
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return sorted(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in _WITH_SETTINGS and cmd_name not in self.commands:
-            self.add_command(getattr(import_module(_WITH_SETTINGS[cmd_name]), cmd_name.replace("-", "_")))
-        return super().get_command(ctx, cmd_name)
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+        if cmd_name not in COMMANDS:
+            return None
+        module, function = COMMANDS[cmd_name][0].split(":")
+        return getattr(import_module(f"autocompact.cli.{module}"), function)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [*(CompletionItem(name, help=COMMANDS[name][1]) for name in names), *options]
 
 
 @click.group(cls=_Program, context_settings={"help_option_names": ["-h", "--help"]}, epilog=_BEGIN)
@@ -71,29 +82,6 @@ def program() -> None:
     aider, Cline, Cursor, Continue, OpenHands, SWE-agent, tau-bench), an export of ChatGPT or Claude.ai, or messages as
     JSON (OpenAI, Anthropic, Gemini, LangChain, Pydantic AI, Vercel AI SDK). No account, no key and no model is needed.
     """
-
-
-program.add_command(compact)
-program.add_command(inspect)
-for kept in (
-    replay,
-    list_conversations,
-    show,
-    export,
-    import_session,
-    search,
-    undo,
-    restore,
-    compactions,
-    delete,
-    backup,
-    doctor,
-):
-    program.add_command(kept)
-program.add_command(chat)
-for about_agents in (install, uninstall, status):
-    program.add_command(about_agents)
-program.add_command(observe)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

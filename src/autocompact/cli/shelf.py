@@ -267,7 +267,7 @@ def compacted_text(name: str, record: Compaction) -> str:
 def undone_text(undone: Undone) -> str:
     """What an undo did."""
     now = (
-        f"{undone.restored.id} is in force again"
+        f"{undone.restored.id} is active again"
         if undone.restored
         else "the whole log is in the context again"
     )
@@ -294,7 +294,7 @@ def undone_document(undone: Undone, *, counter: str) -> bytes:
 def restored_text(restored: Restored) -> str:
     """What a restore did."""
     tokens = f"{restored.tokens_before:,} tokens became {restored.tokens_after:,}"
-    return f"{one_line(restored.name)}: compaction {one_line(restored.record.id)} is in force again; {tokens}"
+    return f"{one_line(restored.name)}: compaction {one_line(restored.record.id)} is active again; {tokens}"
 
 
 def restored_document(restored: Restored, *, counter: str) -> bytes:
@@ -321,9 +321,7 @@ def records_text(
 
 
 def _record(record: Compaction, *, active: str | None, most: int, width: int) -> Iterator[str]:
-    status = (
-        "in force" if record.id == active else "superseded" if record.status == "active" else record.status
-    )
+    status = "active" if record.id == active else "superseded" if record.status == "active" else record.status
     receipt = record.receipt
     color = "green" if record.id == active else None
     yield f"{click.style(one_line(record.id), bold=True)}  {click.style(status, fg=color)}  {_minute(receipt.time)}".rstrip()

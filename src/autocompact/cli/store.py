@@ -301,9 +301,9 @@ def search(
 @json_option
 @_where
 def undo(name: str | None, *, as_json: bool, **where: Unpack[Where]) -> None:
-    """Take the compaction in force back; what was said since stays.
+    """Undo the active compaction; what was said since stays.
 
-    The one before it is in force again, if there was one. Nothing is deleted. NAME is the conversation's name, or the
+    The one before it becomes active again, if there was one. Nothing is deleted. NAME is the conversation's name, or the
     beginning of its name; without one it is the conversation that was last used.
     """
     from autocompact.cli import shelf
@@ -323,7 +323,7 @@ def undo(name: str | None, *, as_json: bool, **where: Unpack[Where]) -> None:
 @json_option
 @_where
 def restore(name: str | None, *, compaction: str, as_json: bool, **where: Unpack[Where]) -> None:
-    """Put a compaction in force again: COMPACTION, or the one that the last undo took back.
+    """Activate a compaction again: COMPACTION, or the one that was undone last.
 
     NAME is the conversation's name, or the beginning of its name; `autocompact compactions NAME` shows the ids. Without
     both it is the conversation that was last used.

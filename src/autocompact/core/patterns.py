@@ -36,6 +36,11 @@ class LazyPattern:
         """`re.Pattern.match`."""
         return self.compiled.match
 
+    @property
+    def finditer(self) -> Callable[..., Iterator[re.Match[str]]]:
+        """`re.Pattern.finditer`."""
+        return self.compiled.finditer
+
     def found_in(self, text: str) -> bool:
         """True if `search` finds it, several times as fast where ``text`` is ASCII."""
         if not text.isascii():

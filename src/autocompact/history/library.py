@@ -373,7 +373,7 @@ class Library:
         conversation = await self._conversation(info.key, counter=counter)
         wanted = compaction_id or await self._undone(conversation)
         if wanted == conversation.internals.replica.active_id:
-            raise InvalidInput(f"compaction {wanted!r} is in force already")
+            raise InvalidInput(f"compaction {wanted!r} is active already")
         before = conversation.context().cost.tokens
         record = await conversation.records.restore(wanted)
         return Restored(

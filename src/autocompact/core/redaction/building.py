@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redaction.rules import Form
 from autocompact.core.redaction.values import (
     Trust,
@@ -33,16 +34,15 @@ def form(
     accept: Callable[[str], bool] = bool,
 ) -> Form:
     """A row of the table: its pattern reads capitals as small letters."""
-    compiled = re.compile(pattern, re.IGNORECASE)
     return Form(
         kind=kind,
         anchor=anchor,
-        pattern=compiled,
+        pattern=LazyPattern(pattern, re.IGNORECASE),
         examples=examples,
         others=others,
         back=back,
         ahead=ahead or (300 if back else 8000),
-        line=re.compile(line) if line else None,
+        line=LazyPattern(line) if line else None,
         accept=accept,
     )
 
@@ -73,8 +73,8 @@ def program(
     return Form(
         kind="password",
         anchor=anchor,
-        pattern=re.compile(f"{option}{VALUE}"),
-        line=re.compile(rf"(?<![\w.-])(?:{names})(?![\w-])[^|;&\n]*$"),
+        pattern=LazyPattern(f"{option}{VALUE}"),
+        line=LazyPattern(rf"(?<![\w.-])(?:{names})(?![\w-])[^|;&\n]*$"),
         examples=examples,
         others=others,
         accept=given,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redaction.building import given, stated
 from autocompact.core.redaction.rules import Form
 from autocompact.core.redaction.spans import Source, Span
@@ -22,7 +23,7 @@ _PASSWORDS = (
     Form(
         kind="password",
         anchor="pass",
-        pattern=re.compile(r"pass", re.IGNORECASE),
+        pattern=LazyPattern(r"pass", re.IGNORECASE),
         examples=(
             "name,url,username,password\nShop,https://shop.example,bob,«moonlight»\n",
             '"url","username","password","totp"\n"https://x.example","bob","«<a10>, x»",""\n',
@@ -52,7 +53,7 @@ _FOREIGN = tuple(
     Form(
         kind="password",
         anchor=anchor,
-        pattern=re.compile(anchor, re.IGNORECASE),
+        pattern=LazyPattern(anchor, re.IGNORECASE),
         examples=(f"login;{name}\nbob;«<a10>x»\n", f"| User | {name} |\n|---|---|\n| bob | «<a10>x» |\n"),
         others=(f"login;{name}_hash\nbob;<h32>\n",),
     )
@@ -70,7 +71,7 @@ _KEYS = tuple(
     Form(
         kind="API key",
         anchor=anchor,
-        pattern=re.compile(anchor, re.IGNORECASE),
+        pattern=LazyPattern(anchor, re.IGNORECASE),
         examples=(
             f"id,name,{name}\n1,bob,«<a24>»\n",
             f"INSERT INTO apps (id, {name}, user_id) VALUES (3, '«<a32>'», 9);".replace("'»", "»'"),

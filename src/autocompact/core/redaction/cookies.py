@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redaction.rules import Form
 from autocompact.core.redaction.spans import Source, Span
 from autocompact.core.redaction.values import is_placeholder, mixed, random_looking, stripped
@@ -13,7 +14,7 @@ COOKIES: tuple[Form, ...] = (
     Form(
         kind="cookie",
         anchor="cookie",
-        pattern=re.compile(
+        pattern=LazyPattern(
             r"cookies?2?(?:\\{0,7}[\"'`])?[ \t]{0,3}(?:[:=]|=>|,|[ ](?=[\"']?[\w.-]+=))[ \t]{0,3}[\"'`{]{0,2}",
             re.IGNORECASE,
         ),

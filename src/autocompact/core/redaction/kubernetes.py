@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redaction.rules import Form
 from autocompact.core.redaction.spans import Source, Span
 from autocompact.core.redaction.values import is_placeholder
@@ -13,7 +14,7 @@ SECRETS: tuple[Form, ...] = (
     Form(
         kind="secret value",
         anchor="secret",
-        pattern=re.compile(r"(?<![A-Za-z])kind(?:\\?\")?[ ]?:[ ]{0,3}(?:\\?\")?Secret(?![A-Za-z])"),
+        pattern=LazyPattern(r"(?<![A-Za-z])kind(?:\\?\")?[ ]?:[ ]{0,3}(?:\\?\")?Secret(?![A-Za-z])"),
         back=12,
         examples=(
             "kind: Secret\ndata:\n  username: YWRtaW4=\n  connection: «<b40>»\n",

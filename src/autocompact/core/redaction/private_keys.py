@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redaction.rules import Form
 from autocompact.core.redaction.spans import Source, Span
 from autocompact.core.redaction.values import mixed
@@ -22,7 +23,7 @@ PRIVATE_KEYS: tuple[Form, ...] = tuple(
     Form(
         kind=KIND,
         anchor=anchor,
-        pattern=re.compile(pattern),
+        pattern=LazyPattern(pattern),
         examples=examples,
         others=others,
     )

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from autocompact.core.patterns import LazyPattern
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
@@ -26,10 +28,10 @@ class Token:
     """Characters before the prefix that belong to the token."""
     dense: bool = False
     """The body needs a run of 12 letters and digits, mixed: words joined by hyphens have none."""
-    pattern: re.Pattern[str] = field(init=False)
+    pattern: LazyPattern = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "pattern", re.compile(self.body))
+        object.__setattr__(self, "pattern", LazyPattern(self.body))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,12 +44,12 @@ class Form:
 
     kind: str
     anchor: str
-    pattern: re.Pattern[str]
+    pattern: LazyPattern
     examples: tuple[str, ...]
     others: tuple[str, ...] = ()
     back: int = 0
     ahead: int = 8000
-    line: re.Pattern[str] | None = None
+    line: LazyPattern | None = None
     """What must stand before the anchor on the same line; has the group ``s`` if the pattern has none."""
     accept: Callable[[str], bool] = bool
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Iterator
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redaction.building import given
 from autocompact.core.redaction.rules import Form
 from autocompact.core.redaction.spans import Source, Span
@@ -46,7 +47,7 @@ SECTIONS: tuple[Form, ...] = tuple(
     Form(
         kind="secret value",
         anchor=anchor,
-        pattern=re.compile(anchor, re.IGNORECASE),
+        pattern=LazyPattern(anchor, re.IGNORECASE),
         examples=tuple(each.format(name) for each in _EXAMPLES),
         others=tuple(each.format(name) for each in _OTHERS),
     )

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from autocompact.compaction.ladder import SummaryReply, SummaryRequest
 from autocompact.compaction.modes import DEFAULT, Mode
 from autocompact.core.redacted import EMPTY
 from autocompact.core.redaction import redact
 from autocompact.core.tokens import Counter
 from autocompact.core.windows import DEFAULT_WINDOW, window_for
-from autocompact.engine.summariser import Summariser
 from autocompact.errors import InvalidInput, ModelError, ModelUnavailable
 from autocompact.history.recorded.compacting import Compacted, Options, finish_session, plan_session
 from autocompact.models.skills import load_skill
 from autocompact.ports import Clock, Model
 from autocompact.sessions import Session
+
+if TYPE_CHECKING:
+    from autocompact.engine.summariser import Summariser
 
 
 async def compact_with(
@@ -47,6 +51,9 @@ async def compact_with(
         ModelError: the model did not answer, or with nothing of use, and there is no ``fallback``.
         IncompressibleContext: what must stay is too large.
     """
+    # the engine takes longer to load than a session to compact, and without a model nothing needs it
+    from autocompact.engine.summariser import Summariser
+
     if options.summary is not None:
         raise InvalidInput("a summary is given: leave it out, or the model")
     plan = plan_session(session, options, counter=counter, clock=clock)

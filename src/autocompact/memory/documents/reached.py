@@ -296,7 +296,7 @@ def _tells(statement: str) -> bool:
 def _asked(request: str) -> str:
     """The first sentence of a request that says something, else all of it."""
     return next(
-        (each for each in map(str.strip, sentences(one_line(Redacted(request)))) if says_something(each)),
+        (each for each in map(str.strip, sentences(" ".join(request.split()))) if says_something(each)),
         request,
     )
 
