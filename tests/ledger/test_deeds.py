@@ -159,6 +159,29 @@ def test_a_sub_agent_runs_until_its_result_or_a_notice_comes() -> None:
     assert [e.text for e in talk.entries("running")] == ["Task"]
 
 
+def test_what_a_client_says_of_background_agents_behind_another_tools_output_is_read() -> None:
+    """So Claude Code 2.1.330 delivers the end of an agent that it started in the background, with its report."""
+    launched = "Async agent launched successfully. (internal metadata — never quote it)\nagentId: {} (internal ID)"
+    told = (
+        "<system-reminder>\n[SYSTEM NOTIFICATION - NOT USER INPUT]\nThis is an automated background-task event.\n\n"
+        "<task-notification>\n<task-id>{}</task-id>\n<status>completed</status>\n"
+        "<result>The crash comes from `close_all()`, which runs before the flush.</result>\n</task-notification>\n"
+        "</system-reminder>"
+    )
+    talk = Talk().calls("Agent", {"description": "Find callers", "prompt": "x"}).gets(launched.format("a12f"))
+    talk.calls("Agent", {"description": "Find tests", "prompt": "y"}).gets(launched.format("a34f"))
+    talk.runs("cat notes.txt", f"words\n\n{told.format('a12f')}")
+
+    assert [e.text for e in talk.entries("running")] == ["Find tests (id a34f)"]
+    found = [e.text for e in talk.entries("finding")]
+    assert found == ["The crash comes from `close_all()`, which runs before the flush."]
+    assert not any("internal" in e.text or "NOTIFICATION" in e.text for e in talk.entries("identifier"))
+
+    talk.program(told.format("a34f").replace("close_all", "open_all"))
+    assert [e.text for e in talk.entries("running")] == []
+    assert any("open_all" in e.text for e in talk.entries("finding"))
+
+
 def test_a_file_that_was_read_is_told_with_what_it_defines_the_most_needed_of_many() -> None:
     many = "".join(f"def part_{number}():\n    return {number}\n\n" for number in range(12))
     talk = Talk().calls("Read", {"file_path": "a.py"}).gets(f"class Store:\n    def load_rows(self):\n{many}")

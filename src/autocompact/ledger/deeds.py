@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -15,8 +15,8 @@ from autocompact.ledger.changes import DOCUMENTS, definitions
 from autocompact.ledger.commands import is_check, is_look, short
 from autocompact.ledger.entries import Entry, State
 from autocompact.ledger.outcomes import Outcome, committed, normal, was_not_run
-from autocompact.ledger.scan import Call, Said
-from autocompact.ledger.wrapping import launched, task_notices, unnumbered
+from autocompact.ledger.scan import Call
+from autocompact.ledger.wrapping import launched, unnumbered
 
 _BACKGROUND = LazyPattern(
     r"running in (?:the )?background with ID: ?(?P<id>[\w-]+)|agentId: ?(?P<agent>[\w-]+)"
@@ -248,10 +248,14 @@ def _task(tasks: dict[str, _Item], call: Call) -> None:
         tasks[task or str(len(tasks) + 1)] = _Item(text=text, status=status, seq=call.seq, evidence=call.seq)
 
 
-def find_running(
-    calls: Sequence[Call], said: Sequence[Said], *, earlier: Iterable[Entry] = ()
-) -> list[Entry]:
-    """Sub-agents and background processes that were started, ``earlier`` ones too, and not seen to end."""
+def find_running(calls: Sequence[Call], ended: Set[str], *, earlier: Iterable[Entry] = ()) -> list[Entry]:
+    """Sub-agents and background processes that were started, ``earlier`` ones too, and not seen to end.
+
+    Args:
+        calls: in order.
+        ended: ids of tasks of which the client says that they are through.
+        earlier: of an earlier ledger.
+    """
     running: dict[str, Entry] = {entry.key.removeprefix("running "): entry for entry in earlier}
     for call in calls:
         about = call.action.task
@@ -264,11 +268,7 @@ def find_running(
             running[task] = _running_entry(call, task)
         elif not call.answered and call.action.verb == "spawn":
             running[call.id] = _running_entry(call, EMPTY)
-    for words in said:
-        for task, status in task_notices(words.text) if words.by != "assistant" else ():
-            if status != "running":
-                running.pop(task, None)
-    return list(running.values())
+    return [entry for task, entry in running.items() if task not in ended]
 
 
 def _started(call: Call) -> Redacted:

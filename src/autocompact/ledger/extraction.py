@@ -117,7 +117,7 @@ class Reading:
             *self._requests,
             *find_errors(found.calls, earlier=_faded(_of_kind(earlier, "error"))),
             *find_todos(found.calls, earlier=_of_kind(earlier, "todo")),
-            *find_running(found.calls, found.said, earlier=_of_kind(earlier, "running")),
+            *find_running(found.calls, found.ended, earlier=_of_kind(earlier, "running")),
         )
 
     @cached_property

@@ -33,7 +33,15 @@ from autocompact.ledger.commands import is_check
 from autocompact.ledger.outcomes import Outcome, edited_file, is_status_hidden, read_outcome, was_not_edited
 from autocompact.ledger.sightings import NoSightings, Piece, Sightings, Spoken, Voice
 from autocompact.ledger.stretches import readable
-from autocompact.ledger.wrapping import holds_instructions, launched, ordered, replied, reported, unnumbered
+from autocompact.ledger.wrapping import (
+    holds_instructions,
+    launched,
+    ordered,
+    replied,
+    reported,
+    task_notices,
+    unnumbered,
+)
 
 Speaker: TypeAlias = Literal["user", "lead", "reply", "assistant", "program", "client"]
 """``lead``: an agent or hook that gives the orders; ``reply``: the user, as the result of a tool reports it; ``program``: notes
@@ -97,6 +105,7 @@ class Scan:
         sightings: which names stood where.
         turns: requests so far.
         agents: ids of the agents that were started in the background.
+        ended: ids of the tasks of which the client said that they are through.
         last_seq: the last message.
     """
 
@@ -106,6 +115,7 @@ class Scan:
     sightings: Sightings = field(default_factory=Sightings)
     turns: int = 0
     agents: set[str] = field(default_factory=set[str])
+    ended: set[str] = field(default_factory=set[str])
     last_seq: int = 0
 
 
@@ -199,6 +209,8 @@ def _texts(found: Scan, texts: Iterable[Said]) -> None:
 
 def _text(found: Scan, said: Said) -> None:
     found.said.append(said)
+    if said.by == "program" and _notices(found, said.text, seq=said.seq):
+        return  # the rest is what the client says of itself
     if said.by == "assistant":
         _speak(found, said.text, seq=said.seq, voice="assistant")
     elif said.by in ("user", "lead"):
@@ -232,6 +244,18 @@ def _close_turn(found: Scan) -> None:
             break
 
 
+def _notices(found: Scan, text: Redacted, *, seq: int) -> bool:
+    """Take in what the client says of tasks in the background; False if it says nothing of them."""
+    notices = task_notices(text)
+    for notice in notices:
+        if notice.status != "running":
+            found.ended.add(notice.task)
+        if notice.task in found.agents and (report := Redacted(notice.report)):
+            _speak(found, report, seq=seq, voice="report")
+            found.sightings.add(Piece(seq=seq, source="result", text=report))
+    return bool(notices)
+
+
 def _report(found: Scan, call: Call, *, text: Redacted) -> Redacted:
     """What a sub-agent reports in the result of ``call``; that it was started is no report."""
     if call.action.verb == "spawn":
@@ -263,9 +287,13 @@ def _result(found: Scan, part: RedactedResult, *, said: Said, call: Call | None)
             command = call.action.command
             hidden = is_check(command) and is_status_hidden(command)
             call.outcome = read_outcome(part.text, is_error=part.is_error, hidden=hidden)
-        _speak(found, _report(found, call, text=text), seq=said.seq, voice="report")
+        report = _report(found, call, text=text)
+        _speak(found, report, seq=said.seq, voice="report")
+        if call.action.verb == "spawn" and not report:
+            text = EMPTY  # that an agent was started: the client's words
     if said.text:
         found.said.append(said)
+    _notices(found, part.text, seq=said.seq)
     found.sightings.add(
         Piece(seq=said.seq, source="result", text=text, where=call.subject if call else EMPTY)
     )

@@ -6,6 +6,7 @@ What they put around the words of a user is taken off by `autocompact.core.spoke
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from autocompact.core.spoken import without_elements
 
@@ -117,12 +118,21 @@ def _without(numbers: re.Pattern[str], text: str) -> str:
     return numbers.sub("\n", f"\n{text}")[1:]
 
 
-def task_notices(text: str) -> list[tuple[str, str]]:
-    """The tasks that a client reports on, each with its status."""
-    found: list[tuple[str, str]] = []
+class TaskNotice(NamedTuple):
+    """What a client reports on a task in the background: its id, its status, and what it came to, "" while unknown."""
+
+    task: str
+    status: str
+    report: str
+
+
+def task_notices(text: str) -> list[TaskNotice]:
+    """The tasks that a client reports on, in a message of its own or behind the output of whichever tool ran meanwhile."""
+    found: list[TaskNotice] = []
     for notice in text.split("<task-notification>")[1:]:
         task = _TASK.search(notice)
         status = _STATUS.search(notice, task.end()) if task else None
         if task and status:
-            found.append((task[1].strip(), status[1].strip()))
+            inside = notice.partition("<result>")[2].partition("</result>")[0]
+            found.append(TaskNotice(task[1].strip(), status[1].strip(), inside.strip()))
     return found
