@@ -1,8 +1,9 @@
-"""A client that asks how many tokens its conversation has hears of what would really be sent."""
+"""Requests about a conversation, for a count or for the provider's compaction, are about what would really be sent."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import aiohttp
@@ -80,3 +81,63 @@ async def test_what_is_not_compacted_is_counted_as_it_came(speaker: Speaker) -> 
         actions = [(await client.post(raw))[1]["x-autocompact-action"] for raw in (encoded(body), odd)]
     assert actions == ["forwarded", "forwarded"]
     assert [asked.raw for asked in provider.requests] == [encoded(body), odd]
+
+
+def with_trigger(body: Json) -> Json:
+    return body | {"input": [*body["input"], {"type": "compaction_trigger"}]}
+
+
+def summarise(body: Json) -> Json:
+    return body | {"compaction": {"type": "summarize"}}
+
+
+def alone(body: Json) -> Json:
+    return {name: body[name] for name in ("model", "input", "instructions")}
+
+
+@pytest.mark.parametrize("checks", [False, True], ids=["left alone", "checked"])
+@pytest.mark.parametrize(
+    ("speaker", "path", "asking"),
+    [
+        (SPEAKERS[1], "/v1/responses", with_trigger),
+        (SPEAKERS[1], "/v1/responses/compact", alone),
+        (SPEAKERS[2], "/v1/messages", summarise),
+    ],
+    ids=["an item", "an endpoint", "a member"],
+)
+async def test_a_client_can_compact_what_was_compacted_before(
+    speaker: Speaker, path: str, asking: Callable[[Json], Json], *, checks: bool
+) -> None:
+    """Codex 0.169 on ``/compact`` sends its whole history, which did not fit the window any more."""
+    history: list[Any] = long_history(speaker, 80)
+    async with (
+        FakeProvider("Fine.", window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW, check_provider_compaction=checks) as url,
+        aiohttp.ClientSession() as session,
+    ):
+        await Wire(session, url, path=speaker.path).post(encoded(speaker.request(history)))
+        history += [{"role": "assistant", "content": "Fine."}, speaker.user("And now?")]
+        body = asking(speaker.request(history))
+        status, headers, told = await Wire(session, url, path=path).post(encoded(body))
+        (turn, compaction) = provider.requests
+    assert status == 200, told
+    assert headers["x-autocompact-action"] == "compacted"
+    assert b'"compaction"' in told
+    sent = compaction.messages
+    assert sent[: len(turn.messages)] == turn.messages
+    assert sent[len(turn.messages) :] == [*history[-2:], *body.get("input", ())[len(history) :]]
+    assert ("tools" in compaction.body) == ("tools" in body)
+
+
+async def test_what_was_not_compacted_before_the_provider_gets_as_it_came() -> None:
+    speaker = SPEAKERS[1]
+    body = encoded(with_trigger(speaker.request(long_history(speaker, 3))))
+    async with (
+        FakeProvider("Fine.") as provider,
+        gateway_before(provider, window=WINDOW) as url,
+        aiohttp.ClientSession() as session,
+    ):
+        _, headers, told = await Wire(session, url, path=speaker.path).post(body)
+    assert headers["x-autocompact-action"] == "forwarded"
+    assert provider.requests[-1].raw == body
+    assert [item["type"] for item in json.loads(told)["output"]] == ["compaction"]

@@ -161,7 +161,9 @@ def test_a_sub_agent_runs_until_its_result_or_a_notice_comes() -> None:
 
 def test_what_a_client_says_of_background_agents_behind_another_tools_output_is_read() -> None:
     """So Claude Code 2.1.330 delivers the end of an agent that it started in the background, with its report."""
-    launched = "Async agent launched successfully. (internal metadata — never quote it)\nagentId: {} (internal ID)"
+    launched = (
+        "Async agent launched successfully. (internal metadata — never quote it)\nagentId: {} (internal ID)"
+    )
     told = (
         "<system-reminder>\n[SYSTEM NOTIFICATION - NOT USER INPUT]\nThis is an automated background-task event.\n\n"
         "<task-notification>\n<task-id>{}</task-id>\n<status>completed</status>\n"

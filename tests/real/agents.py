@@ -119,7 +119,17 @@ def _codex() -> list[Client]:
         tool="exec_command",
         arguments=simple,
     )
-    return [usual, older]
+    compacting = replace(  # a limit far below what its context has by then: as its user's `/compact`
+        older,
+        name="codex-compacting",
+        then=(*start, *gpt_5, "-c", "model_auto_compact_token_limit=12000", "resume", "--last", MORE),
+        window=34_000,
+        volatile=(
+            "<permissions instructions>",
+            "<skills_instructions>",
+        ),  # behind its compaction in another order
+    )
+    return [usual, older, compacting]
 
 
 _NO_REGISTRY = {".npmrc": "registry=http://127.0.0.1:9/\nfetch-retries=0\n"}

@@ -65,6 +65,8 @@ class Reading:
         self.turns = 0
 
     def __call__(self, asked: Received) -> Answer:
+        if asked.messages[-1].get("type") == "compaction_trigger":
+            return Answer()  # the provider's compaction takes its place
         tool, tools = self._client.tool, dict(offered(asked.body))
         if tool and tool not in tools:
             return Answer(text='{"title": "Reading parts", "isNewTopic": true}')

@@ -17,8 +17,7 @@ from autocompact.gateway.client import CLIENT, Client
 from autocompact.gateway.config import Config
 from autocompact.gateway.encoding import without_encoding
 from autocompact.gateway.exchange import (
-    COMPACT,
-    COUNTING,
+    UNLOGGED,
     Exchange,
     Scope,
     is_administration,
@@ -87,10 +86,10 @@ class Gateway:
         self.retention = Retention(
             config, conversations=self.turns.conversations, metrics=self.metrics, clock=clock
         )
-        self._checks = self._provider_checks() if config.check_provider_compaction else None
+        checks = self._provider_checks() if config.check_provider_compaction else None
         self._upstream = Upstream(config)
         self._handler = Handler(
-            config, turns=self.turns, upstream=self._upstream, checks=self._checks, metrics=self.metrics
+            config, turns=self.turns, upstream=self._upstream, checks=checks, metrics=self.metrics
         )
         self._administration = Administration(
             config, turns=self.turns, retention=self.retention, metrics=self.metrics
@@ -186,7 +185,8 @@ class Gateway:
         self, exchange: Exchange, *, client: Client | None, receive: Receive, send: Send
     ) -> None:
         """A request that goes upstream."""
-        if exchange.dialect is not None or self._asks_beside(exchange):
+        unlogged = exchange.method == "POST" and exchange.path in UNLOGGED
+        if exchange.dialect is not None or unlogged:
             await self._handled(exchange, client=client, receive=receive, send=send)
         else:
             await self._passed(exchange, client=client, receive=receive, send=send)
@@ -238,13 +238,6 @@ class Gateway:
         if self._running > self.config.limits.concurrent:
             busy = "too many requests are running at the same time: try again in a second"
             raise Refused(Refusal(status=503, message=busy, headers=[(b"retry-after", b"1")]))
-
-    def _asks_beside(self, exchange: Exchange) -> bool:
-        """True for a request for a count of tokens, and for a compaction alone where its body is looked at."""
-        looked_at = self._checks is not None or self.config.upstream_keys
-        return exchange.method == "POST" and (
-            exchange.path in COUNTING or (exchange.path == COMPACT and bool(looked_at))
-        )
 
     # What is only forwarded
 

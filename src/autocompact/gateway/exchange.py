@@ -30,6 +30,9 @@ COUNTING: Mapping[str, Dialect] = {
 COMPACT = "/v1/responses/compact"
 """The path of OpenAI's requests for a compaction alone."""
 
+UNLOGGED: Mapping[str, Dialect] = {**COUNTING, COMPACT: "openai_responses"}
+"""The paths of requests about a conversation that add nothing to it."""
+
 _VERSION = "/v1"
 _UNVERSIONED = ("/messages", "/chat/completions", "/responses", "/completions", "/embeddings", "/models")
 _OURS_BELOW = (_VERSION, "/autocompact", "/metrics", *_UNVERSIONED)

@@ -27,9 +27,10 @@ from autocompact.gateway.client import Client
 from autocompact.gateway.config import Config
 from autocompact.gateway.counting import as_sent
 from autocompact.gateway.encoding import without_encoding
-from autocompact.gateway.exchange import COMPACT, COUNTING, Exchange, Header
+from autocompact.gateway.exchange import COMPACT, COUNTING, UNLOGGED, Exchange, Header
 from autocompact.gateway.memory_tools import Memory
 from autocompact.gateway.metrics import Metrics
+from autocompact.gateway.native import asks_now
 from autocompact.gateway.provider_checks import ProviderChecks
 from autocompact.gateway.refusals import Refusal, Refused
 from autocompact.gateway.relay import Head, Receive, Send, UsageReader, plain, relay, while_connected
@@ -100,17 +101,17 @@ class Handler:
             Refused: the answer is an error of ours.
         """
         begun = time.perf_counter()
-        dialect = exchange.dialect or COUNTING.get(exchange.path, "openai_responses")
+        dialect = exchange.dialect or UNLOGGED[exchange.path]
         exchange, body = without_encoding(exchange, body, most=self._config.limits.body_bytes)
         if self._config.upstream_keys:
             check_body(body)
         request = await self._parse(body, dialect=dialect, namespace=namespace)
-        if exchange.path in COUNTING:
-            turn = await self._counting(request, body=body, namespace=namespace)
-            work = self._forward(exchange, turn, request=None, namespace=namespace, send=send)
-        elif (checks := self._concerned(exchange, request)) is not None and request is not None:
-            turn = await checks.prepare(request, namespace=namespace)
+        if (checks := self._concerned(exchange, request)) is not None and request is not None:
+            turn = await checks.prepare(request, namespace=namespace, alone=exchange.path == COMPACT)
             work = checks.exchange(turn, ask=partial(self._upstream.send, exchange), send=send)
+        elif _adds_nothing(exchange, request):
+            turn = await self._as_sent(exchange, request, body=body, namespace=namespace)
+            work = self._forward(exchange, turn, request=None, namespace=namespace, send=send)
         else:
             turn = await self._prepare(exchange, request, body=body, namespace=namespace)
             work = self._forward(exchange, turn, request=request, namespace=namespace, send=send)
@@ -121,18 +122,25 @@ class Handler:
     def _concerned(self, exchange: Exchange, request: Request | None) -> ProviderChecks | None:
         """The checks, if the provider compacts this conversation by itself."""
         checks, alone = self._checks, exchange.path == COMPACT
-        return checks if checks and request and checks.concerns(request, alone=alone) else None
+        if checks is None or request is None or exchange.path in COUNTING:
+            return None
+        return checks if checks.concerns(request, alone=alone) else None
 
-    async def _counting(self, request: Request | None, *, body: bytes, namespace: str) -> Turn:
-        """What the tokens are counted of: what the request would be upstream, or itself."""
+    async def _as_sent(
+        self, exchange: Exchange, request: Request | None, *, body: bytes, namespace: str
+    ) -> Turn:
+        """A request that adds nothing to its conversation, with the context of that; as it came where none is known."""
         turn = Turn(body=body)
         try:
             if request is not None:
-                sent = await as_sent(request, conversations=self._turns.conversations, namespace=namespace)
+                with_tools, conversations = exchange.path != COMPACT, self._turns.conversations
+                sent = await as_sent(
+                    request, conversations=conversations, namespace=namespace, with_tools=with_tools
+                )
                 turn = turn if sent is body else Turn(body=sent, action="compacted")
-        except Exception as error:  # noqa: BLE001 - then the tokens of the request as it came are counted
+        except Exception as error:  # noqa: BLE001 - then it goes upstream as it came
             self._metrics.failed(type(error).__name__)
-            log.warning("a request for a count could not be prepared", extra=log_data(error))
+            log.warning("a request about a conversation could not be prepared", extra=log_data(error))
         return turn
 
     async def _parse(self, body: bytes, *, dialect: Dialect, namespace: str) -> Request | None:
@@ -164,7 +172,7 @@ class Handler:
     ) -> Turn:
         """What goes upstream; the request as it came where it is left alone, or something of ours fails."""
         as_it_came = Turn(body=body)
-        if request is None or exchange.path == COMPACT:
+        if request is None:
             return as_it_came
         try:
             recognised = await self._turns.recognise(request, namespace=namespace, client=exchange.program)
@@ -304,6 +312,11 @@ class Handler:
             self._metrics.failed(type(error).__name__)
             log.warning("a request could not be prepared without the memory tools", extra=log_data(error))
             return Turn(body=request.raw)
+
+
+def _adds_nothing(exchange: Exchange, request: Request | None) -> bool:
+    """Whether a request is about a conversation, and no turn of it: for a count, or for the provider's compaction."""
+    return exchange.path in UNLOGGED or (request is not None and asks_now(request))
 
 
 def _may_refuse_tools(head: Head) -> bool:

@@ -18,7 +18,7 @@ from autocompact.wire import Request, json
 _ELSEWHERE = ("previous_response_id", "conversation", "prompt")
 _COMPACTS = ("compact",)
 _SHORTENS = ("compact", "clear_tool_uses_")
-_BLOCK = re.compile(rb'"type"\s*:\s*"compaction')
+_BLOCK = re.compile(rb'"type"\s*:\s*"compaction(?!_trigger)')
 _TRIGGER = re.compile(rb'"type"\s*:\s*"compaction_trigger"')
 
 
@@ -47,11 +47,13 @@ def history_is_elsewhere(request: Request) -> bool:
 
 def asks_for_compaction(request: Request) -> bool:
     """Whether the provider is asked to compact what this request brings, now or once it is long."""
-    return (
-        _has(request, "compaction")
-        or _edits(request, _COMPACTS)
-        or (b'"compaction_trigger"' in request.raw and _TRIGGER.search(request.raw) is not None)
-    )
+    return asks_now(request) or _edits(request, _COMPACTS)
+
+
+def asks_now(request: Request) -> bool:
+    """Whether the answer is to be a compaction of what this request brings, and nothing else."""
+    last = request.raws[-1] if b'"compaction_trigger"' in request.raw and request.raws else b""
+    return _has(request, "compaction") or _TRIGGER.search(last) is not None
 
 
 def _has(request: Request, name: str) -> bool:
@@ -72,5 +74,5 @@ def _edits(request: Request, kinds: tuple[str, ...]) -> bool:
 
 
 def holds_compaction(raw: bytes) -> bool:
-    """Whether a message holds a compaction of the provider's, or asks for one."""
+    """Whether a message holds a compaction of the provider's."""
     return b'"compaction' in raw and _BLOCK.search(raw) is not None

@@ -30,9 +30,10 @@ from autocompact.core.tokens import Counter
 from autocompact.engine import Compactor, Conversation
 from autocompact.errors import InvalidRequest, log_data
 from autocompact.gateway.conversations import Conversations, Incoming, Kept
+from autocompact.gateway.counting import as_sent
 from autocompact.gateway.exchange import Header
 from autocompact.gateway.metrics import Metrics
-from autocompact.gateway.native import asks_for_compaction, history_is_elsewhere
+from autocompact.gateway.native import asks_for_compaction, asks_now, history_is_elsewhere
 from autocompact.gateway.provider_blocks import (
     Beside,
     Block,
@@ -198,10 +199,21 @@ class ProviderChecks:
         except InvalidRequest:
             return False  # the provider says what is wrong with it
 
-    async def prepare(self, request: Request, *, namespace: str) -> Checked:
-        """What of a request that `concerns` us goes upstream; whatever fails here, it goes as it came."""
+    async def prepare(self, request: Request, *, namespace: str, alone: bool = False) -> Checked:
+        """What of a request that `concerns` us goes upstream; whatever fails here, it goes as it came.
+
+        Args:
+            request: of a client.
+            namespace: the client's.
+            alone: see `concerns`.
+        """
         plain = Checked(body=request.raw, came=request.raw, namespace=namespace)
         try:
+            if alone or asks_now(request):
+                body = await as_sent(
+                    request, conversations=self._conversations, namespace=namespace, with_tools=not alone
+                )
+                plain = replace(plain, body=body, action="forwarded" if body is request.raw else "compacted")
             incoming = await self._conversations.incoming(request, namespace=namespace)
             compactor = self._compactor(request, namespace)
             async with self._conversations.held(incoming, compactor=compactor) as kept:

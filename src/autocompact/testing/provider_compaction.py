@@ -24,7 +24,7 @@ _SEALED = "fake:"
 
 def compacting(asked: Received) -> Compacting:
     """Whether the answer to this request begins with a compaction."""
-    if asked.path.endswith("/compact") or asked.body.get("compaction"):
+    if asked.path.endswith("/compact") or asked.body.get("compaction") or _ends_with_trigger(asked):
         return "alone"
     management = asked.body.get("context_management")
     edits = management.get("edits") if is_object(management) else management
@@ -32,6 +32,11 @@ def compacting(asked: Received) -> Compacting:
         if is_object(edit) and str(edit.get("type")).startswith("compact") and asked.tokens >= _limit(edit):
             return "alone" if edit.get("pause_after_compaction") else "before"
     return ""
+
+
+def _ends_with_trigger(asked: Received) -> bool:
+    """Whether the last item of ``input`` asks for a compaction, as Codex does from 0.169 on."""
+    return bool(asked.messages) and asked.messages[-1].get("type") == "compaction_trigger"
 
 
 def _limit(edit: Json) -> int:

@@ -103,7 +103,7 @@ class Responses:
         }
 
     def _finished(self, answer: Answer, asked: Received, *, figures: Figures, number: int) -> Json:
-        if answer.stop_reason == "compaction":
+        if asked.path.endswith("/compact"):
             return self._compacted(answer, asked, figures=figures, number=number)
         cut = answer.stop_reason == "length"
         return self._begun(asked, number) | {
@@ -153,6 +153,8 @@ def _listed(given: Any) -> list[Any]:
 
 def _output(answer: Answer, asked: Received, *, number: int) -> list[Json]:
     items: list[Json] = [sealed_item(answer.compaction, number)] if answer.compaction else []
+    if answer.stop_reason == "compaction":
+        return items
     if answer.reasoning:
         summary = [{"type": "summary_text", "text": answer.reasoning}]
         items.append({"id": f"rs_{number}", "type": "reasoning", "summary": summary})
