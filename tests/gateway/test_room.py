@@ -13,6 +13,7 @@ import pytest
 
 from autocompact.core.messages import ToolCall
 from autocompact.gateway.learned import counts_output, reserve_for
+from autocompact.models.vocabulary import default_counter
 from autocompact.testing import Answer, FakeProvider, Received
 from tests.gateway.serving import gateway_before
 from tests.gateway.speakers import SPEAKERS, Json, Speaker, Wire, encoded
@@ -153,10 +154,50 @@ async def test_a_client_that_carries_more_than_the_threshold_is_warned_once_and_
     assert len(kept) >= TURNS - 5
     assert "the threshold of" in kept[0]
     assert "--window" in kept[0] or "larger window" in kept[0]
-    logged = [cast("Any", record) for record in caplog.records if "reaches the threshold" in record.message]
+    logged = [cast("Any", record) for record in caplog.records if "within its limits" in record.message]
     assert [record.reason for record in logged] == [kept[0]]
     assert len(agent.compactions) <= TURNS // 3
     assert max(asked.tokens for asked in provider.requests) <= WINDOW
+
+
+class Half:
+    """Counts half of what we do."""
+
+    name = "half"
+
+    def count(self, text: str) -> int:
+        return default_counter().count(text) // 2
+
+
+@pytest.mark.requirement("E5", "E7")
+async def test_a_count_of_ours_above_the_window_is_corrected_by_the_first_answer() -> None:
+    async with (
+        FakeProvider(reader, window=WINDOW, output_counts=False, counter=Half()) as provider,
+        agent_before(provider, MESSAGES, carried=WINDOW, output=8_000) as agent,
+    ):
+        await agent.work(TURNS)
+    assert "cannot be kept to" in agent.warnings[0]
+    assert agent.statuses == [200] * TURNS
+    assert 1 <= len(agent.compactions) <= TURNS // 10
+    assert len(provider.requests) == TURNS
+
+
+@pytest.mark.requirement("E5", "E7")
+async def test_a_message_that_fits_nowhere_goes_with_the_context_and_the_answer_says_what_is_too_large() -> (
+    None
+):
+    async with (
+        FakeProvider(reader) as provider,
+        agent_before(provider, MESSAGES, carried=3_000, output=500) as agent,
+    ):
+        await agent.work(TURNS)
+        before = provider.requests[-1].tokens
+        agent.history.append({"role": "user", "content": OUTPUT * 70})
+        await agent.work(1)
+    assert before < WINDOW < provider.requests[-1].tokens < WINDOW + before + 10_000
+    assert agent.compactions
+    assert "cannot be made smaller" in agent.warnings[-1]
+    assert "What fills it: " in agent.warnings[-1]
 
 
 @pytest.mark.parametrize(

@@ -229,13 +229,24 @@ class Turns:
     async def prepare(self, recognised: Recognised) -> Turn:
         """What of a request goes upstream, compacted where that is due.
 
+        Where not even the smallest context fits, the one there is goes all the same, with a warning that says what fills the
+        window: our count of it may be too high, which only the answer tells.
+
         Raises:
             AutocompactError: it could not be compacted, or not be kept.
         """
         incoming = recognised.incoming
         async with self._held(incoming, compactor=recognised.compactor, searches=recognised.searches) as kept:
-            with self._counted(kept.conversation):
-                await kept.conversation.ready()
+            try:
+                with self._counted(kept.conversation):
+                    await kept.conversation.ready()
+            except IncompressibleContext as error:
+                if self._config.fail_closed:
+                    raise
+                self._metrics.failed(type(error).__name__)
+                turn = self._turn(kept, incoming, action="compacted")
+                action: Action = "failed-open" if turn.action == "forwarded" else turn.action
+                return replace(turn, action=action, warning=_warning(kept, otherwise=str(error)))
             return self._turn(kept, incoming, action="compacted")
 
     def learn(self, turn: Turn, usage: Usage | None) -> None:
@@ -453,14 +464,19 @@ def _tools(request: Request, *, offered: bool) -> bytes | None:
     return offered_tools(request.tools, request.dialect) if offered else request.tools
 
 
-def _warning(kept: Kept) -> str:
-    """What every request of the conversation carries, where that alone reaches the threshold; logged the first time."""
+def _warning(kept: Kept, *, otherwise: str = "") -> str:
+    """What every request of the conversation carries, where that alone reaches the threshold; logged the first time.
+
+    Args:
+        kept: the conversation.
+        otherwise: what else the user should know.
+    """
     shared, fixed = kept.conversation.internals.replica.shared, kept.conversation.internals.replica.fixed
-    warning = fixed_note(shared.budget, policy=shared.mode.policy, fixed=fixed)
+    warning = fixed_note(shared.budget, policy=shared.mode.policy, fixed=fixed) or otherwise
     if warning and not kept.warned:
         kept.warned = True
         log.warning(
-            "what every request carries reaches the threshold by itself",
+            "a conversation cannot be kept within its limits",
             extra={"conversation": kept.conversation.internals.replica.key.conversation, "reason": warning},
         )
     return warning
