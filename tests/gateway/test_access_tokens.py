@@ -192,6 +192,8 @@ def test_access_tokens_are_checked_when_they_are_configured() -> None:
     for wrong in ("token", digest[:-1], digest.upper()):
         with pytest.raises(InvalidInput, match="64 hexadecimal digits"):
             AccessToken(digest=wrong, name="ann")
+    with pytest.raises(InvalidInput, match="'ann' is the SHA-256 of an empty text"):
+        AccessToken(digest=sha256(b"").hexdigest(), name="ann")
     with pytest.raises(InvalidInput, match="-1 days"):
         AccessToken(digest=digest, expire_after_days=-1)
     with pytest.raises(InvalidInput, match="-2 days"):

@@ -103,6 +103,18 @@ def test_a_key_that_is_not_there_is_said_before_anything_is_written(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_tokens_of_the_guide_can_be_used_as_they_stand_there(tmp_path: Path) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "gateway.md").read_text()
+    file = tmp_path / "tokens"
+    file.write_text(guide[guide.index("# name:token") :].partition("```")[0])
+    file.chmod(0o600)
+
+    assert [(token.name, token.expire_after_days) for token in access_tokens(file)] == [
+        ("alice", None),
+        ("bob", 30),
+    ]
+
+
 def test_tokens_are_named_hashed_and_may_expire_on_their_own(tmp_path: Path) -> None:
     file = tmp_path / "tokens"
     digests = [sha256(word.encode()).hexdigest() for word in ("two", "three", "four")]

@@ -26,6 +26,7 @@ DEFAULT_UPSTREAMS: Mapping[Provider, str] = {
 LOCAL_HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
 
 _LEAST_KEY = 16
+_OF_NOTHING = sha256(b"").hexdigest()
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -74,7 +75,7 @@ class AccessToken:
         expire_after_days: of this namespace; None is as the gateway's, 0 is never.
 
     Raises:
-        InvalidInput: no such digest, or fewer than 0 days.
+        InvalidInput: no such digest, that of an empty token, or fewer than 0 days.
     """
 
     digest: str = field(repr=False)
@@ -85,6 +86,10 @@ class AccessToken:
         if not _DIGEST.fullmatch(self.digest):
             raise InvalidInput(
                 f"the access token {self.name!r} is no SHA-256: 64 hexadecimal digits in lower case"
+            )
+        if self.digest == _OF_NOTHING:
+            raise InvalidInput(
+                f"the access token {self.name!r} is the SHA-256 of an empty text, which every client without a token would have"
             )
         _check_days(self.expire_after_days)
 
