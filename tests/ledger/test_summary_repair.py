@@ -270,6 +270,22 @@ def test_the_plan_comes_back_whole_with_its_states_if_one_of_them_is_not_said() 
     assert "- [x] Read the upload worker" in made.text.partition(ADDED["en"])[2]
 
 
+def test_what_is_done_of_the_plan_comes_back_beside_an_open_item_that_is_said() -> None:
+    done = replace(entry("todo", "Read the upload worker", key="1", seq=9), state="done")
+    left = replace(entry("todo", "Write a test for the retry of it", key="2", seq=9), state="open")
+    made = repaired("- [ ] Write a test for the retry of it", Ledger(entries=(done, left)), budget=300)
+    added = made.text.partition(ADDED["en"])[2]
+    assert "- [x] Read the upload worker" in added
+    assert "- [ ] Write a test for the retry of it" in added
+
+
+def test_a_request_that_is_quoted_does_not_come_back_as_a_reference() -> None:
+    request = replace(entry("request", "Make the parser faster", seq=3), state="done")
+    made = repaired('The user said "Make the parser faster".', Ledger(entries=(request, CAUSE)), budget=300)
+    assert ADDED["en"] in made.text
+    assert "m3" not in made.text
+
+
 def test_of_the_last_calls_only_the_very_last_come_back_and_none_that_writes_the_plan() -> None:
     calls = [
         entry("step", f"Bash run_{name} now → result {name}", key=f"step call {seq} 0", seq=seq)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -63,6 +65,27 @@ def test_a_pointer_to_a_request_is_no_statement_of_it() -> None:
     assert standing("The user wants something of the parser; see m123 and xm12.", request) == ["missing"]
     assert standing("请修复解析器的错误。", entry("request", "修复解析器")) == ["stated"]
     assert standing("m12", Entry(kind="request", text=redact("…"), seq=12, key=redact("r"))) == ["referenced"]
+
+
+@pytest.mark.requirement("F5")
+@pytest.mark.parametrize(
+    ("state", "summary", "found"),
+    [
+        ("", '## All user messages\n- "Make the parser faster"', "stated"),
+        ("done", '## All user messages\n- "Make the parser faster"', "referenced"),
+        ("open", '## All user messages\n- "Make the parser faster"', "referenced"),
+        ("open", "## Primary intent\nThe user said: Make the parser faster.", "stated"),
+        ("open", "## Pending\n- Make the parser faster", "stated"),
+        ("done", "- Make the parser faster: done", "stated"),
+        ("done", '- "Make the parser faster"\n\n## Done\n- Make the parser faster', "stated"),
+        ("open", "- Make the parser faster: done", "referenced"),
+    ],
+)
+def test_a_quoted_request_is_stated_only_with_what_became_of_it(
+    state: State, summary: str, found: Standing
+) -> None:
+    request = replace(entry("request", "Make the parser faster", seq=3), state=state)
+    assert standing(summary, request) == [found]
 
 
 @pytest.mark.parametrize(

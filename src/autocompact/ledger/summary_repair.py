@@ -226,9 +226,8 @@ def _with_files(
 def _missing(summary: str, *, ledger: Ledger, verification: Verification) -> Ledger:
     """What to put back, without the sentences that the summary has in other words."""
     unstated = {id(entry) for entry in (*verification.referenced, *verification.missing)}
-    plan = any(
-        entry.kind == "todo" and entry.state != "done" and id(entry) in unstated for entry in ledger.entries
-    )
+    items = [entry for entry in ledger.entries if entry.kind == "todo"]
+    plan = any(id(entry) in unstated for entry in items) and any(entry.state != "done" for entry in items)
     entries = [entry for entry in ledger.entries if id(entry) in unstated or (plan and entry.kind == "todo")]
     checked = Checked(summary, Ledger(entries=tuple(entries)))
     said = exact(summary)
@@ -263,7 +262,7 @@ def _unsaid(entry: Entry, checked: Checked, *, plan: bool, said: Set[str]) -> En
     statements = checked.statements
     match entry.kind:
         case "request":
-            return _request(entry, statements, said=said)
+            return None if checked.standing(entry) == "referenced" else _request(entry, statements, said=said)
         case "identifier":
             return _explained(entry, statements, said=said)
         case "finding" | "fact":
@@ -295,11 +294,9 @@ def _explained(entry: Entry, statements: Statements, *, said: Set[str]) -> Entry
 
 
 def _request(entry: Entry, statements: Statements, *, said: Set[str]) -> Entry | None:
-    """An open request as it is; of one that was done, and that the summary tells, the reference."""
+    """The sentences of a request that are new; the reference alone where the summary tells it in other words."""
     new = edited(entry.text, partial(_new_of, about="", statements=statements, said=said, spoken=False))
-    if len(new) < _LEAST:
-        return None if statements.refers_to(entry.seq) else replace(entry, text=POINTER)
-    return replace(entry, text=new)
+    return replace(entry, text=new if len(new) >= _LEAST else POINTER)
 
 
 def _shorter(entry: Entry, statements: Statements, *, said: Set[str]) -> Entry | None:

@@ -7,8 +7,9 @@ The summary may come from anywhere, so nothing is assumed about its form. It is 
   four fifths of its tokens close together, numbers, quantifiers and negation included, and none of them as the opposite
   state; an announcement ("Let me push") only verbatim. A file that was read is stated where that is said of it; a change
   by every part of it near the file's name; a command by its words and its last outcome; an identifier by its name and the
-  words that explain it; a plan's item or a request only where the summary does not say another state of it.
-- **referenced**: only pointed to, by a reference (``m12``, ``m3–m20``), or by a name without the words that explain it.
+  words that explain it; a plan's item or a request only with its state.
+- **referenced**: only pointed to, by a reference (``m12``, ``m3–m20``), by a name without the words that explain it, or, of a
+  request, by a quotation that does not say what became of it.
 - **missing**: neither.
 
 Entries are counted strictly, since a reader relies on "stated" (how that was checked by reading: docs/reference/benchmarks.md).
@@ -213,6 +214,8 @@ class Checked:
                 return next(self._file(entry.key), None) is not None
             case "identifier":
                 return next(self.statements.named(entry.key), None) is not None
+            case "request":  # quoted, but not what became of it
+                return bool(self._said(entry.text))
             case _:
                 return False
 
@@ -283,11 +286,21 @@ class Checked:
         return set(claims(self.statements, self._where(entry.text), of=entry.text)) - {""}
 
     def _state_is_right(self, entry: Entry) -> bool:
-        """Whether nothing, or not only the opposite, is claimed of an entry whose state has evidence."""
+        """True if the text tells the state of ``entry``, where there is evidence of one, and not the opposite.
+
+        A list of what the user said quotes every request, whatever became of it: a quotation there tells no state.
+        """
         if entry.state not in ("open", "done"):
             return True
         said = self._claims(entry)
-        return entry.state in said or (not said and entry.kind != "todo")
+        if said or entry.kind == "todo":
+            return entry.state in said
+        return entry.kind != "request" or (entry.state == "open" and not self._only_listed(entry))
+
+    def _only_listed(self, entry: Entry) -> bool:
+        """True if the text has ``entry`` only in a list of what the user said."""
+        lines = (self.statements.line_of(at) for at in self._where(entry.text))
+        return all(_ASKED.search(heading(self.statements.lines, line)) for line in lines)
 
     def contradiction(self, entry: Entry) -> Contradiction | None:
         """What the text says against the state of ``entry``; None if nothing."""
