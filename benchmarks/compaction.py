@@ -31,9 +31,7 @@ from autocompact.compaction.record import Compaction
 from autocompact.compaction.transcript import Transcript, view
 from autocompact.core.messages import Message, Part, ToolCall, ToolResult
 from autocompact.core.tokens import Counter
-from autocompact.ledger.choice import choose
 from autocompact.ledger.extraction import extract
-from autocompact.ledger.rendering import render
 from autocompact.ledger.summary import offline_summary
 from autocompact.ledger.verification import verify
 from autocompact.models.vocabulary import load_counter
@@ -146,7 +144,6 @@ def phases(source: Source, counter: Counter, *, record: Compaction) -> dict[str,
     log = source.log(counter)
     head = tuple(log.live(through_seq=record.through_seq))
     ledger = extract(head)
-    chosen = choose(ledger, GOAL.summary_tokens, counter=counter)
     context = view(log, record)
     text = "\n".join(message.text for message in context.messages)
     tokens = [log.cost(seq).tokens for seq in range(1, len(log) + 1)]
@@ -154,9 +151,7 @@ def phases(source: Source, counter: Counter, *, record: Compaction) -> dict[str,
     return {
         "count (once per message, when it is appended)": counting,
         "extract the ledger": milliseconds(lambda: extract(head)),
-        "choose from it": milliseconds(lambda: choose(ledger, GOAL.summary_tokens, counter=counter)),
-        "render it": milliseconds(lambda: render(chosen)),
-        "offline summary (choose and render within)": milliseconds(
+        "offline summary": milliseconds(
             lambda: offline_summary(ledger, budget=GOAL.summary_tokens, counter=counter)
         ),
         "fold the context": milliseconds(lambda: view(log, record)),

@@ -19,10 +19,9 @@ from typing import get_args
 
 from autocompact.core.messages import Message, ToolCall
 from autocompact.core.redaction import redact
-from autocompact.ledger.choice import choose
+from autocompact.ledger.account import account
 from autocompact.ledger.extraction import extract
 from autocompact.ledger.identifiers import Shape
-from autocompact.ledger.rendering import render
 from autocompact.ledger.scan import scan
 from autocompact.ledger.sightings import Piece, Sightings
 from autocompact.ledger.weights import FACTS, Weights, facts
@@ -148,7 +147,7 @@ def solved(matrix: list[list[float]], right: list[float]) -> list[float]:
 
 
 def print_left_out(rows: Sequence[Row], *, data: Path, folds: int) -> None:
-    """Retention of the ledger at the real compactions, by weights that never saw the session."""
+    """Retention of the account at the real compactions, by weights that never saw the session."""
     sessions = sorted({row.session for row in rows})
     fold_of: Mapping[str, int] = {session: index % folds for index, session in enumerate(sessions)}
     models = [fitted([row for row in rows if fold_of[row.session] != fold]) for fold in range(folds)]
@@ -158,7 +157,7 @@ def print_left_out(rows: Sequence[Row], *, data: Path, folds: int) -> None:
         for case in real_cases(data):
             session = case.name.partition(":")[0][-12:]
             ledger = extract(case.history, weights=models[fold_of[session]])
-            kept = render(choose(ledger, case.budget, counter=counter))
+            kept = account(ledger, budget=case.budget, counter=counter)
             wanted = needs(lines_of(case.history), recent="", calls=case.calls, define=define)
             rates += [rate(wanted, kept)] if wanted else []
         shown = averages(rates)

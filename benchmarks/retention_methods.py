@@ -11,10 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from autocompact.core.messages import Message, ToolResult
 from autocompact.core.redaction import redact
 from autocompact.core.tokens import Counter
-from autocompact.ledger.choice import choose
 from autocompact.ledger.entries import Ledger
 from autocompact.ledger.extraction import extract
-from autocompact.ledger.rendering import render
 from autocompact.ledger.summary import offline_summary
 from autocompact.ledger.summary_repair import repair_summary
 from autocompact.ledger.verification import verify
@@ -28,11 +26,6 @@ _WORD = re.compile(r"\w{3,}")
 def ledger_of(case: Case) -> Ledger:
     """Our ledger of what leaves the context; what stays is evidence."""
     return extract((*case.history, *case.recent), through=case.history[-1].seq)
-
-
-def ledger_alone(case: Case, counter: Counter) -> str:
-    """The ledger, no prose: its names each with one line of context, where that is a sentence."""
-    return render(choose(ledger_of(case), case.budget, counter=counter))
 
 
 def plain_ledger(case: Case, counter: Counter) -> str:
@@ -142,7 +135,6 @@ def _taken(lines: Sequence[str], order: list[int], *, budget: int, counter: Coun
 SAME_SIZE: Mapping[str, Method] = {
     "recorded summary": recorded,
     "names with their last line": plain_ledger,
-    "ledger alone": ledger_alone,
     "offline summary": offline,
     "truncation": truncation,
     "masking": masking,
@@ -151,7 +143,6 @@ SAME_SIZE: Mapping[str, Method] = {
 }
 OURS: Mapping[str, Method] = {
     "names with their last line": plain_ledger,
-    "ledger alone": ledger_alone,
     "offline summary": offline,
 }
 """Ours, and the methods that it is held against at artificial cuts."""

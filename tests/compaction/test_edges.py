@@ -20,14 +20,12 @@ from autocompact.core.messages import (
     ToolResult,
     text_message,
 )
-from autocompact.core.redacted import own, redacted_call
+from autocompact.core.redacted import redacted_call
 from autocompact.core.redaction import redact
 from autocompact.core.references import false_references, parse_range, without_references
 from autocompact.core.reply import Ok, check_reply
 from autocompact.core.tokens import Estimator, size
 from autocompact.errors import InvalidInput
-from autocompact.ledger.choice import choose
-from autocompact.ledger.entries import Entry, Ledger
 from autocompact.ledger.facts import find_facts
 from autocompact.ledger.scan import Said, scan
 from autocompact.memory.documents.pages import Pages
@@ -149,19 +147,3 @@ def test_a_clause_of_nothing_but_marks_is_none() -> None:
     )
     assert facts
     assert all(entry.text.strip(" —") for entry in facts)
-
-
-def test_a_bare_name_that_stands_in_a_chosen_line_is_not_taken_again() -> None:
-    line = "load_state reads the session from save_file before the first turn"
-    entries = (
-        Entry(
-            kind="identifier",
-            text=own("load_state reads the session from save_file before the first turn"),
-            seq=2,
-            key=own("load_state"),
-            need=0.9,
-        ),
-        Entry(kind="identifier", text=own("save_file"), seq=1, key=own("save_file"), need=0.01),
-    )
-    chosen = choose(Ledger(entries=entries), 200, counter=Estimator())
-    assert [entry.text for entry in chosen] == [line]

@@ -304,6 +304,11 @@ def test_a_call_that_failed_ends_the_current_step_with_what_went_wrong() -> None
     assert talk.entries("step")[-1].text.endswith("the user said: / Use a hook.")
 
 
+def test_of_a_file_that_was_read_last_the_current_step_tells_the_name_alone() -> None:
+    talk = Talk().user("Mend it.").calls("Read", {"file_path": "a.py"}).gets("def load():\n    return 1\n}")
+    assert [entry.text for entry in talk.entries("step")] == ["Read a.py"]
+
+
 def test_what_one_message_says_below_a_heading_stands_together() -> None:
     cause = _entry("finding", "Causes: the lock is never released.", where="Causes", seq=5)
     other = _entry("finding", "Causes: two writers share one file.", where="Causes", seq=5)

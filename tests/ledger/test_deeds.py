@@ -35,7 +35,17 @@ def test_a_command_is_kept_with_the_outcome_of_its_last_run() -> None:
 
     assert [(e.text, e.state) for e in talk.entries("command")] == [
         ("`pytest -q` 2× — ok: 5 passed in 1s", "done"),
-        ("`make build` — failed (2): error: no rule", "open"),
+        ("`make build` — failed (2)", "open"),
+    ]
+    assert [e.text for e in talk.entries("error")] == ["make build: error: no rule"]
+
+
+def test_a_command_that_fails_now_says_where_it_passed_last() -> None:
+    talk = Talk().runs("make test", "5 passed").runs("make test", "6 passed")
+    talk.runs("make test", "1 failed").runs("make test", "2 failed, 4 passed")
+
+    assert [entry.text for entry in talk.entries("command")] == [
+        "`make test` 4× — failed: 2 failed, 4 passed; m3: ok"
     ]
 
 

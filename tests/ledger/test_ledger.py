@@ -4,17 +4,16 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
 from autocompact.core.messages import Message, Reasoning, Text, ToolCall, ToolResult, text_message
 from autocompact.core.redaction import redact
 from autocompact.ledger.account import account
-from autocompact.ledger.choice import choose
 from autocompact.ledger.entries import Entry, Ledger
 from autocompact.ledger.extraction import extract
 from autocompact.ledger.lines import LONGEST
 from autocompact.ledger.rendering import render
+from autocompact.ledger.shortening import shortened_requests
 from autocompact.ledger.sightings import Piece, Sightings
 from autocompact.ledger.weights import FACTS, LEARNED, facts, need
 from tests.core.strategies import LengthCounter, histories
@@ -84,23 +83,6 @@ def test_a_name_counts_once_in_a_piece() -> None:
     assert sum(sightings.by_name[redact("loadState")].counts) == 1
 
 
-def test_what_the_rest_of_the_ledger_says_is_not_said_twice() -> None:
-    talk = Talk().user("Fix load_state now").calls("Read", {"file_path": "/w/load_state.py"}).gets("x")
-    text = render(choose(talk.ledger, 1_000, counter=WORDS))
-
-    assert text.count("Fix load_state now") == 1
-    assert text.count("- /w/load_state.py — read m2") == 1
-
-
-def test_a_bare_path_that_stands_in_a_chosen_line_is_not_said_again() -> None:
-    talk = Talk().calls("Grep", {"pattern": "x", "path": "src/money"})
-    talk.agent("/w/src/money holds load_state, save_state")
-    text = render(choose(talk.ledger, 1_000, counter=WORDS))
-
-    assert "## Details" not in text
-    assert "- /w/src/money holds load_state, save_state (m2)" in text
-
-
 def test_a_long_line_is_cut_around_the_name() -> None:
     talk = Talk().agent("word " * 200 + "load_state" + " word" * 200)
 
@@ -141,37 +123,32 @@ def test_names_in_instructions_that_a_client_resends_are_no_details_and_those_of
 @pytest.mark.requirement("E1", "E6")
 def test_the_ledger_reads_like_notes_on_the_session() -> None:
     ledger = a_session().ledger
-    text = render(choose(ledger, 1_000, counter=WORDS))
+    text = account(ledger, budget=1_000, counter=WORDS)
 
     assert text == snapshot("""\
 ## Requests
 - m1: Fix the rounding in `src/invoice.py`, because totals are off by one cent.
 
+## Where the work stands
+- [ ] Round per line ←
+- m2 “I'll look.”
+- m15 “We decided to round per line, because the tax office asks for it.”
+- m5 Grep round_half_up → src/money.py:7:def round_half_up(value): # to cents
+- m7 Edit /w/src/invoice.py: + b
+- m9 Bash pytest tests/test_invoice.py → 1 failed / E assert total_of([]) == 0
+- m13 Task Find callers x → agentId: a77
+
+## Changes by file
+- /w/src/invoice.py — edited — `a` → `b` [m7]
+
+## Commands
+- `pytest tests/test_invoice.py` — failed: 1 failed (m9)
+
 ## Open errors
 - pytest tests/test_invoice.py: E assert total_of([]) == 0 (m10)
 
-## Plan
-- [ ] Round per line ←
-(see m11)
-
-## Where the work stands
-- I'll look. (m2)
-- Grep round_half_up → src/money.py:7:def round_half_up(value): # to cents (m5)
-- Edit /w/src/invoice.py: + b (m7)
-- Bash pytest tests/test_invoice.py → 1 failed / E assert total_of([]) == 0 (m9)
-- Task Find callers x → agentId: a77 (m13)
-
 ## Still running
-- Find callers (id a77) (m13)
-
-## What was found, decided and done
-- We decided to round per line, because the tax office asks for it. (m15)
-
-## Changes by file
-- /w/src/invoice.py — edited — `a` → `b` m7
-
-## Commands
-- `pytest tests/test_invoice.py` — failed: 1 failed (m9)\
+- Find callers (id a77) (m13)\
 """)
 
 
@@ -181,16 +158,16 @@ def test_lines_of_a_file_stand_under_it() -> None:
         .calls("Edit", {"file_path": "a.py", "old_string": "x", "new_string": "load_state = 1"})
         .gets("ok")
     )
-    text = render(choose(talk.ledger, 1_000, counter=WORDS))
+    text = account(talk.ledger, budget=1_000, counter=WORDS)
 
-    assert "- a.py — edited — `x` → `load_state = 1` m1" in text
+    assert "- a.py — edited — `x` → `load_state = 1` [m1]" in text
 
 
 def test_a_correction_stands_beside_what_it_corrects() -> None:
     talk = (
         Talk().user("Round down").agent("ok").user("No, round half up").agent("Done.").user("And?").agent("x")
     )
-    text = render(choose(talk.ledger, 1_000, counter=WORDS))
+    text = account(talk.ledger, budget=1_000, counter=WORDS)
 
     assert "- m1 [corrected by m3 ↓]: Round down\n- m3 [done m4]: No, round half up\n- m5: And?" in text
 
@@ -220,7 +197,7 @@ def test_secrets_do_not_enter_the_ledger() -> None:
 
 
 def test_everything_is_left_out_of_an_empty_ledger() -> None:
-    assert render(choose(extract([]), 100, counter=WORDS)) == ""
+    assert account(extract([]), budget=100, counter=WORDS) == ""
 
 
 def test_an_earlier_ledger_is_merged_and_fades() -> None:
@@ -260,62 +237,19 @@ def test_many_long_requests_shrink_to_their_beginnings_and_to_pointers() -> None
     talk = Talk()
     for number in range(40):
         talk.user(f"Request {number}: " + "please do this and that " * 40).agent("I looked.")
-    text = render(choose(talk.ledger, 300, counter=WORDS))
+    text = render(shortened_requests(talk.entries("request"), 300, counter=WORDS))
 
     assert WORDS.count(text) <= 300
     assert "- earlier: m1–m" in text
     assert "m79" in text
 
 
-def test_the_least_needed_of_the_floor_gives_way_when_the_budget_is_small() -> None:
-    talk = Talk()
-    for number in range(60):
-        talk.calls("Edit", {"path": f"file_{number}.py", "old_string": "x"}).gets("")
-    kept = choose(talk.ledger, 40, counter=WORDS)
-
-    assert WORDS.count(render(kept)) <= 40
-    assert {"file_59.py"} <= {entry.key for entry in kept}
-
-
-class Toiling(Words):
-    """Adds up what it is given to count."""
-
-    counted = 0
-
-    def count(self, text: str) -> int:
-        self.counted += super().count(text)
-        return super().count(text)
-
-
-def test_of_more_requests_than_can_be_pointed_to_the_newest_are_and_that_is_found_without_toil() -> None:
-    talk = Talk()
-    for number in range(1_000):
-        talk.user(f"Request {number}: please do this and that").agent("I looked.")
-    counter = Toiling()
-    kept = choose(talk.ledger, 100, counter=counter)
-    requests = [entry.seq for entry in kept if entry.kind == "request"]
-
-    assert WORDS.count(render(kept)) <= 100
-    assert max(requests) == 1_999
-    assert len(requests) > 50
-    assert sorted(requests) == list(range(min(requests), 2_000, 2))
-    assert counter.counted < 30 * sum(WORDS.count(message.text) for message in talk.messages)
-
-
-def test_a_budget_for_nothing_keeps_nothing() -> None:
-    assert choose(a_session().ledger, 0, counter=WORDS) == ()
-
-
 @settings(max_examples=60)
-@given(histories(), st.integers(min_value=0, max_value=80))
-def test_the_choice_never_exceeds_its_budget_and_comes_from_the_log(
-    history: list[Message], budget: int
-) -> None:
+@given(histories())
+def test_all_that_a_ledger_names_comes_from_the_log(history: list[Message]) -> None:
     ledger = extract(history)
-    kept = choose(ledger, budget, counter=WORDS)
 
-    assert WORDS.count(render(kept)) <= budget
-    assert kept == choose(extract(history), budget, counter=WORDS)
+    assert ledger == extract(history)
     seqs = {message.seq for message in history}
     assert {entry.seq for entry in ledger.entries} <= seqs
     assert {entry.state_seq for entry in ledger.entries} <= seqs | {0}

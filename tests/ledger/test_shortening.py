@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from autocompact.core.redaction import redact
 from autocompact.core.tokens import Estimator
 from autocompact.ledger.entries import Entry, Ledger
-from autocompact.ledger.shortening import Shortened, fitted, shortened_text
+from autocompact.ledger.shortening import Shortened, fitted, shortened_requests, shortened_text
 from tests.core.strategies import LengthCounter
 
 COUNTER = LengthCounter()
@@ -80,3 +80,19 @@ def test_the_last_resort_always_fits(text: str, budget: int) -> None:
     counter = Estimator()
     assert counter.count(fitted(redact(text), budget, counter=counter)) <= budget
     assert fitted(redact(text), 10_000, counter=counter) == text
+
+
+def test_a_long_request_keeps_its_beginning_and_its_end() -> None:
+    plan = f"Implement this plan: {'one more step of it. ' * 200}Verify it with `make check`, and never push."
+    request = Entry(kind="request", text=redact(plan), seq=1, key=redact("request 1"))
+    (kept,) = shortened_requests([request], 600, counter=COUNTER)
+
+    assert kept.text.startswith("Implement this plan: one more step")
+    assert kept.text.endswith("step of it. Verify it with `make check`, and never push.")
+    assert "… " in kept.text
+
+
+def test_a_request_for_which_there_is_little_room_keeps_its_beginning_alone() -> None:
+    request = Entry(kind="request", text=redact("please " * 40), seq=1, key=redact("request 1"))
+    (kept,) = shortened_requests([request], 60, counter=COUNTER)
+    assert kept.text == "please please please please please…"

@@ -39,13 +39,12 @@ from autocompact.core.redaction import Redacted, hide
 from autocompact.core.references import false_references, without_references
 from autocompact.core.tokens import Cost, message_cost
 from autocompact.errors import IncompressibleContext
-from autocompact.ledger.choice import shortened
 from autocompact.ledger.entries import FOLLOWS, Entry, Ledger
 from autocompact.ledger.extraction import Reading
 from autocompact.ledger.rendering import language_of, render
 from autocompact.ledger.rules import rules_section
 from autocompact.ledger.scan import scan
-from autocompact.ledger.shortening import shortened_text
+from autocompact.ledger.shortening import shortened_requests, shortened_text
 from autocompact.ledger.stretches import STRETCH_TOKENS, stretches
 from autocompact.ledger.summary import frame, offline_summary
 from autocompact.ledger.summary_repair import Repaired, repair_summary
@@ -321,7 +320,7 @@ class _Attempt:
         requests = [entry for entry in ledger.entries if entry.kind == "request" and entry.state == "open"]
         requests = sorted((entry for entry in requests if entry.seq != last), key=lambda entry: entry.seq)
         room = int(tokens * OPEN_SHARE)
-        asked = render(shortened(requests, room, counter=self.log.counter))
+        asked = render(shortened_requests(requests, room, counter=self.log.counter))
         return joined("\n\n", filter(None, (self._rules(head, tokens), asked)))
 
     def ledger(self, through_seq: int) -> Ledger:

@@ -21,12 +21,12 @@ from autocompact.core.redacted import EMPTY
 from autocompact.core.redaction import Redacted
 from autocompact.core.references import reference
 from autocompact.core.tokens import Counter
-from autocompact.ledger.choice import shortened
 from autocompact.ledger.clipping import clipped
-from autocompact.ledger.entries import Entry, Kind, Ledger
+from autocompact.ledger.entries import ERROR_TOLD, Entry, Kind, Ledger
 from autocompact.ledger.lines import is_sentence
 from autocompact.ledger.paths import is_temporary
 from autocompact.ledger.rendering import inert, language_of, render
+from autocompact.ledger.shortening import shortened_requests
 
 SHARES: Mapping[str, float] = {
     "requests": 0.24, "stands": 0.17, "before": 0.2, "changes": 0.22, "files": 0.05, "commands": 0.06, "errors": 0.05,
@@ -275,7 +275,7 @@ def _writers(
         "changes": lambda budget: _changes(changes, budget, counter=counter, base=base),
         "files": lambda budget: _files(kinds.get("file", ()), budget, counter=counter),
         "commands": lambda budget: _items(kinds.get("command", ()), budget, counter=counter),
-        "errors": lambda budget: _items(kinds.get("error", ()), budget, counter=counter, least=0.3),
+        "errors": lambda budget: _items(kinds.get("error", ()), budget, counter=counter, least=ERROR_TOLD),
         "running": lambda budget: _items(kinds.get("running", ()), budget, counter=counter),
     }
 
@@ -319,7 +319,7 @@ def _relative(text: str, base: str) -> str:
 
 
 def _requests(kinds: Mapping[Kind, list[Entry]], budget: int, *, counter: Counter) -> str:
-    kept = shortened(kinds.get("request", []), budget, counter=counter)
+    kept = shortened_requests(kinds.get("request", []), budget, counter=counter)
     return render(kept).partition("\n")[2]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from autocompact.core.actions import todo_items
@@ -13,7 +13,7 @@ from autocompact.core.redacted import EMPTY, RedactedJson, cut, edited, filled, 
 from autocompact.core.redaction import Redacted
 from autocompact.ledger.changes import DOCUMENTS, definitions
 from autocompact.ledger.commands import is_check, is_look, short
-from autocompact.ledger.entries import Entry, State
+from autocompact.ledger.entries import ERROR_TOLD, Entry, State
 from autocompact.ledger.outcomes import Outcome, committed, normal, was_not_run
 from autocompact.ledger.scan import Call
 from autocompact.ledger.wrapping import launched, unnumbered
@@ -109,16 +109,36 @@ def _told(path: str, defines: Mapping[Redacted, None], *, needs: Mapping[str, fl
     return filled(": {} (+{} more)", listed, more) if more > 0 else filled(": {}", listed)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Run:
+    """The last run of a command.
+
+    Attributes:
+        command: normalised.
+        seq: the message that called it.
+        outcome: what came of it.
+        times: how often it ran.
+        passed: the message of the last run before this one that passed; 0 if none did.
+    """
+
     command: Redacted
     seq: int
     outcome: Outcome
     times: int = 1
+    passed: int = 0
 
 
-def find_commands(calls: Sequence[Call], *, words: Mapping[str, Redacted]) -> list[Entry]:
-    """The commands with what came of their last run; commands that only look at something are left out."""
+def find_commands(
+    calls: Sequence[Call], *, words: Mapping[str, Redacted], errors: Iterable[Entry] = ()
+) -> list[Entry]:
+    """The commands with what came of their last run; commands that only look at something are left out.
+
+    Args:
+        calls: in order.
+        words: of the conversation's language.
+        errors: the open ones (`autocompact.ledger.failures`): what these say went wrong is not said again.
+    """
+    told = {error.key.removeprefix("error ") for error in errors if error.need >= ERROR_TOLD}
     runs: dict[Redacted, _Run] = {}
     commits: dict[Redacted, int] = {}
     for call in calls:
@@ -132,9 +152,17 @@ def find_commands(calls: Sequence[Call], *, words: Mapping[str, Redacted]) -> li
         before = runs.pop(key, None)
         if is_look(key):
             continue
-        runs[key] = _Run(command=key, seq=call.seq, outcome=outcome, times=before.times + 1 if before else 1)
-    found = [_command_entry(run, words=words) for run in runs.values()]
+        runs[key] = _run_again(before, _Run(command=key, seq=call.seq, outcome=outcome))
+    found = [_command_entry(run, words=words, with_error=run.command not in told) for run in runs.values()]
     return [*found, _commits(commits, words=words)] if commits else found
+
+
+def _run_again(before: _Run | None, run: _Run) -> _Run:
+    """The last run of a command, with how often it ran and where it passed last before."""
+    if before is None:
+        return run
+    passed = before.passed if before.outcome.failed else before.seq
+    return replace(run, times=before.times + 1, passed=passed)
 
 
 def _commits(commits: Mapping[Redacted, int], *, words: Mapping[str, Redacted]) -> Entry:
@@ -153,16 +181,17 @@ def _commits(commits: Mapping[Redacted, int], *, words: Mapping[str, Redacted]) 
     )
 
 
-def _command_entry(run: _Run, *, words: Mapping[str, Redacted]) -> Entry:
+def _command_entry(run: _Run, *, words: Mapping[str, Redacted], with_error: bool) -> Entry:
     outcome = run.outcome
     said = words["failed"] if outcome.failed else words["passed"]
     code = filled(" ({})", outcome.exit) if outcome.exit else EMPTY
-    detail = outcome.counts or (outcome.errors[0] if outcome.errors else EMPTY)
+    detail = outcome.counts or (outcome.errors[0] if outcome.errors and with_error else EMPTY)
     detail = filled(": {}", detail) if detail else detail
     times = filled(" {}×", run.times) if run.times > 1 else EMPTY
+    before = filled("; m{}: {}", run.passed, words["passed"]) if run.passed and outcome.failed else EMPTY
     return Entry(
         kind="command",
-        text=filled("`{}`{} — {}{}{}", edited(run.command, short), times, said, code, detail),
+        text=filled("`{}`{} — {}{}{}{}", edited(run.command, short), times, said, code, detail, before),
         seq=run.seq,
         key=run.command,
         state="open" if outcome.failed else "done",

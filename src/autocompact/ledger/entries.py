@@ -52,6 +52,9 @@ class Entry:
     where: Redacted = EMPTY
 
 
+ERROR_TOLD = 0.3
+"""Expected need from which on an account tells an open error."""
+
 FADED = 0.005
 """Expected need below which an identifier of an earlier compaction is left to recall: the ledger must not grow with
 the conversation."""

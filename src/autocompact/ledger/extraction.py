@@ -110,12 +110,16 @@ class Reading:
         return intents(self._found.spoken)
 
     @cached_property
+    def _errors(self) -> list[Entry]:
+        return find_errors(self._found.calls, earlier=_faded(_of_kind(self._earlier, "error")))
+
+    @cached_property
     def _before_changes(self) -> tuple[Entry, ...]:
         found, earlier = self._found, self._earlier
         return (
             *find_rules(found.said, earlier=_of_kind(earlier, "rule")),
             *self._requests,
-            *find_errors(found.calls, earlier=_faded(_of_kind(earlier, "error"))),
+            *self._errors,
             *find_todos(found.calls, earlier=_of_kind(earlier, "todo")),
             *find_running(found.calls, found.ended, earlier=_of_kind(earlier, "running")),
         )
@@ -124,7 +128,7 @@ class Reading:
     def _after_changes(self) -> tuple[Entry, ...]:
         found = self._found
         return (
-            *find_commands(found.calls, words=self._words),
+            *find_commands(found.calls, words=self._words, errors=self._errors),
             *find_step(found.spoken, found.calls),
             *_account(found),
         )

@@ -1,21 +1,22 @@
 """Cutting a text that is too long: whole lines or sentences go, the least needed first.
 
 A passage is worth what it says of the ledger: the need of every name in it. Headings stay as long as something under
-them does, code blocks go or stay whole, and the order is kept.
+them does, code blocks go or stay whole, and the order is kept. Requests keep their beginning and their end.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
-from autocompact.core.redacted import EMPTY, edited
+from autocompact.core.redacted import EMPTY, cut, edited, filled
 from autocompact.core.redaction import Redacted
 from autocompact.core.tokens import Counter, truncated
-from autocompact.ledger.entries import Ledger
+from autocompact.ledger.entries import Entry, Ledger
+from autocompact.ledger.rendering import render
 
 _HEADING = re.compile(r"#{1,6} |\*\*[^*\n]+\*\*:?\s*$|(?:\d+\. )?[^\n.!?]{3,60}:\s*$")
 _FENCE = re.compile(r"[ \t]*(```|~~~)")
@@ -23,6 +24,18 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[^\s])|(?<=[。！？])")
 _NAME = re.compile(r"[A-Za-z0-9_]{3,}")
 _LONG = 240
 _WORD_VALUE = 0.002
+
+
+_CAPS = (
+    (100_000, 100_000, 100_000), (1200, 400, 100_000), (800, 240, 100), (500, 120, 100), (300, 80, 100), (160, 48, 100),
+    (160, 100, 16), (160, 100, 8), (160, 80, 4), (120, 60, 2), (120, 0, 0), (40, 0, 0), (0, 0, 0),
+)  # fmt: skip
+"""How requests shrink: characters of the last one, of the ones before it, and how many of these keep any."""
+
+
+_END, _BOTH = 0.4, 120
+"""Share of a cut request that its end has, and characters from which it keeps one: people say what they want, and how it is to
+be checked, before or after what they paste."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,3 +159,36 @@ def joined_passages(passages: Sequence[Passage], indices: Sequence[int]) -> str:
         starts = passages[index].heading and not passages[before].heading
         pieces += (" " if goes_on else "\n\n" if starts else "\n", passages[index].text)
     return "".join(pieces)
+
+
+def shortened_requests(requests: Sequence[Entry], budget: int, *, counter: Counter) -> list[Entry]:
+    """The requests, cut until they take at most ``budget`` tokens: the last one least, the oldest to a pointer."""
+    kept = list(requests)
+    for newest, others, texts in _CAPS:
+        kept = [
+            _cut(entry, newest if left == 0 else others if left <= texts else 0)
+            for left, entry in zip(range(len(requests) - 1, -1, -1), requests, strict=True)
+        ]
+        if counter.count(render(kept)) <= budget:
+            break
+    return kept
+
+
+def _cut(entry: Entry, limit: int) -> Entry:
+    """The request in ``limit`` characters: its beginning and, where there is room for both, its end."""
+    if len(entry.text) <= limit:
+        return entry
+    of_end = int(limit * _END) if limit >= _BOTH else 0
+    head = filled("{}…", edited(cut(entry.text, end=limit - of_end), _to_a_word))
+    if not of_end:
+        return replace(entry, text=head)
+    end = edited(cut(entry.text, start=len(entry.text) - of_end), _from_a_word)
+    return replace(entry, text=filled("{} {}", head, end))
+
+
+def _to_a_word(text: str) -> str:
+    return text.rsplit(None, 1)[0] if text else ""
+
+
+def _from_a_word(text: str) -> str:
+    return text.split(None, 1)[-1].rstrip() if text else ""

@@ -108,6 +108,10 @@ def _done(call: Call) -> str:
         call.output
     ):  # that the file was written says every program in its own words
         return f"{_what(call)}: {clipped(edited_lines(call.action), ARGUMENT)}".removesuffix(": ")
+    if (
+        call.action.verb == "read" and call.action.files
+    ):  # the end of a file tells nobody what was looked for in it
+        return _what(call)
     lines = [line.strip() for line in unnumbered(without_wrappers(call.output)).split("\n") if line.strip()]
     end = clipped(" / ".join(line[:RESULT] for line in lines[-LINES:]), RESULT, end=True)
     return f"{_what(call)} → {end or '(nothing)'}"
