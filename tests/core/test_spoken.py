@@ -134,3 +134,9 @@ def test_words_behind_a_note_of_the_editor_are_the_users() -> None:
     note = "<ide_opened_file>The user opened a.py</ide_opened_file>\n"
     assert is_spoken(f"{note}Mend it")
     assert not is_spoken(note)
+
+
+def test_what_claude_code_writes_behind_an_accepted_plan_is_not_the_users() -> None:
+    plan = "Implement the following plan:\n\n# Mend it\n\nVerify with `make check`."
+    behind = "\n\n\nIf you need specific details from before exiting plan mode (like code), read the full transcript at: /x.jsonl"
+    assert spoken(plan + behind) == plan

@@ -52,6 +52,9 @@ RESULT = re.compile(
 _MAY_RESULT = "EO<[T"
 """First characters of what `RESULT` matches."""
 
+_PLAN_END = "\n\nIf you need specific details from before exiting plan mode"
+"""Begins what Claude Code writes behind a plan that the user accepted."""
+
 _FEEDBACK = re.compile(r"<(user_message|feedback|answer)>")
 """Tags of what a person says beside a result."""
 
@@ -144,7 +147,7 @@ def spoken(text: str) -> str:
         text = text.partition(_ASKED)[2]
     if is_result(text):
         return feedback(text)
-    text = text[standing_words(text)[0] :].partition(_TASK_END)[0]
+    text = text[standing_words(text)[0] :].partition(_TASK_END)[0].partition(_PLAN_END)[0]
     if "<" in text:
         if "<command-name>" in text:
             text = without_elements(text, opening=_MESSAGE)
