@@ -35,7 +35,7 @@ FOUND = _entry("finding", "The lock is never released by the handler.")
 def test_a_long_task_stands_whole_where_the_agent_said_little() -> None:
     task = "Move the import. " + " ".join(f"Step {n}: handle part {n} of the table." for n in range(60))
     asked = _entry("request", task, seq=1)
-    assert "part 59" not in _told(asked, FOUND, budget=500)
+    assert "part 30" not in _told(asked, FOUND, budget=500)
     assert task in _told(asked, FOUND, budget=2_000)
 
 
