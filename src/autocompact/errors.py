@@ -115,6 +115,6 @@ class ModelUnavailable(ModelError):
 
 
 def log_data(error: BaseException) -> dict[str, str]:
-    """What a log may say of an error: its kind, and a store's own words, which name its file and quote nobody."""
+    """Data of an error that may be logged: its kind, and a store's own message, which names its file and quotes nobody."""
     said = {"reason": type(error).__name__}
     return said | {"detail": str(error)} if isinstance(error, StoreError) else said

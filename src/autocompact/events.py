@@ -1,4 +1,4 @@
-"""What happened, as frozen values; `Subscribers` notifies whoever wants to know."""
+"""Events as frozen values; `Subscribers` notifies the listeners."""
 
 from __future__ import annotations
 

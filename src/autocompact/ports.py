@@ -30,7 +30,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationInfo:
-    """One line of the list of conversations.
+    """A conversation as the list shows it.
 
     Attributes:
         key: which one.
@@ -53,7 +53,7 @@ class ConversationInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """What a context needs of a conversation, and no more.
+    """The part of a conversation that its context needs.
 
     Attributes:
         key: which one.
@@ -99,7 +99,7 @@ class Store(Protocol):
         ...
 
     async def load(self, key: Key, *, after: int = 0) -> Snapshot:
-        """What the context needs; an empty snapshot for a conversation that does not exist.
+        """Load the part that the context needs; an empty snapshot for a conversation that does not exist.
 
         Args:
             key: the conversation.
@@ -243,7 +243,7 @@ class Behind(Protocol):
 
 
 class Leases(Protocol):
-    """One compaction at a time per conversation, also across processes. Stores implement it beside `Store`."""
+    """Leases that allow one compaction at a time per conversation, also across processes. Stores implement it beside `Store`."""
 
     async def acquire(self, key: Key, *, holder: str, seconds: float) -> Lease | None:
         """The lease, or None while somebody else holds one that has not expired.
@@ -266,7 +266,7 @@ class Retention(Protocol):
     """Forgetting what nobody has used for long. Stores implement it beside `Store`."""
 
     async def namespaces(self) -> tuple[str, ...]:
-        """Those that have conversations, in the order of their names."""
+        """Namespaces that have conversations, in the order of their names."""
         ...
 
     async def idle(self, namespace: str, *, before: str) -> tuple[Key, ...]:

@@ -220,7 +220,7 @@ def _forwarding(process: asyncio.subprocess.Process) -> Generator[None]:
 
 
 def _is_in_front() -> bool:
-    """Whether a terminal's keys send their signals to this process and the command alike."""
+    """True if a terminal's keys send their signals to this process and the command alike."""
     try:
         return os.tcgetpgrp(sys.__stdin__.fileno() if sys.__stdin__ else 0) == os.getpgrp()
     except (OSError, AttributeError, ValueError):

@@ -1,4 +1,4 @@
-"""Where a history may be cut: the messages before the cut are folded into the summary, the rest stays verbatim.
+"""Rules for cutting a history: messages before the cut are folded into the summary, the rest stays verbatim.
 
 A cut is an index ``i``: before ``messages[i]``; 0 folds nothing, ``len(messages)`` everything. Each rule is a small
 class that says which cuts it allows; a cut is legal if all rules allow it. All of it is linear, and works on

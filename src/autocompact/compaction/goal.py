@@ -1,4 +1,4 @@
-"""What a compaction has to reach: limits, sizes, and what must stay."""
+"""The goal of a compaction: limits, sizes, and what must stay."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from autocompact.core.tokens import Cost
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
-    """What a compaction has to reach.
+    """The goal of a compaction.
 
     Attributes:
         limit: tokens that the context may take at most, overhead included (window less output reserve).

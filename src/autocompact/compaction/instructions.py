@@ -37,7 +37,7 @@ class _Block:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instructions:
-    """What a compaction does with the instructions in the messages that it covers.
+    """The instructions in the messages that a compaction covers, and which of them stay.
 
     Attributes:
         standing: those that stay, ascending.
@@ -112,7 +112,7 @@ def find_instructions(
 
 
 def _blocks(log: Transcript, active: Compaction | None) -> Iterator[tuple[Name, _Block]]:
-    """All that may stay, in order, with its name."""
+    """Yield every block that may stay, in order, with its name."""
     known = {one.seq for one in active.standing} if active else set[int]()
     prompt = {message.seq for message in log.prompt}
     # one that only masks covers nothing: the beginning is still there to be looked at

@@ -202,7 +202,7 @@ class _Head:
 
 
 class _Attempt:
-    """What the steps of one compaction share: the context before, its weights, and the ledger of each head."""
+    """Values that the steps of one compaction share: the context before, its weights, and the ledger of each head."""
 
     def __init__(
         self, log: Transcript, goal: Goal, *, active: Compaction | None, context: Context | None = None
@@ -259,7 +259,7 @@ class _Attempt:
 
     @property
     def _quotes(self) -> bool:
-        """Whether the last request stands inside the summary message once it is folded."""
+        """True if the last request stands inside the summary message once it is folded."""
         last = self.last_request
         return last is not None and (self.goal.inline_request or not self.log.holds(last.seq))
 
@@ -273,13 +273,13 @@ class _Attempt:
         return edited(self.active.summary, _without_request) if self.active else EMPTY
 
     def fits(self, record: Compaction, *, tokens: int) -> bool:
-        """Whether the request under ``record`` keeps to so many tokens, and to the limits on bytes and images."""
+        """True if the request under ``record`` keeps to so many tokens, and to the limits on bytes and images."""
         goal, receipt = self.goal, record.receipt
         after = Cost(tokens=receipt.tokens_after, bytes=receipt.bytes_after, images=receipt.images_after)
         return _within(after, goal, tokens=tokens)
 
     def rests(self) -> bool:
-        """Whether the tail that is asked for holds everything, and nothing presses for less."""
+        """True if the tail that is asked for holds everything, and nothing presses for less."""
         enough = _within(self.before, self.goal, tokens=self.target)
         return enough and self.head(self.goal.tail_tokens) is None
 
@@ -291,7 +291,7 @@ class _Attempt:
         return candidate if candidate.receipt.tokens_after < bound else best
 
     def head(self, tail_tokens: int, *, rules: tuple[Rule, ...] | None = None) -> _Head | None:
-        """What a summary would stand for if ``tail_tokens`` stay verbatim; None if that is nothing new."""
+        """The head that a summary would replace if ``tail_tokens`` stay verbatim; None if it holds nothing new."""
         messages = self.context.messages
         index = tail_cut(messages, self.tokens, tail_tokens=tail_tokens, cuts=self._cuts(rules or self.rules))
         if index == len(messages) and messages and messages[-1].is_request:
@@ -468,7 +468,7 @@ class _Attempt:
             yield filled("names in the summary that stand nowhere in the conversation: {}", listed)
 
     def _exists(self, seq: int) -> bool:
-        """Whether a reference to ``seq`` can be right: there is that message, or its name is used for something else."""
+        """True if a reference to ``seq`` can be right: there is that message, or its name is used for something else."""
         return seq <= len(self.log) or any(f"m{seq}" in name for name in self._words)
 
     @cached_property
@@ -648,14 +648,14 @@ class _Attempt:
         return self._found_instructions(through_seq).standing
 
     def _standing_tokens(self, head: _Head) -> int:
-        """What instructions weigh that stay of what is covered, without those that the context shows apart already."""
+        """Tokens of the instructions that stay of what is covered, without those that the context shows separately already."""
         apart = {message.seq for message in self.context.messages[: self.prompt]}
         found = (one for one in self._standing(head.through_seq) if one.seq not in apart)
         shown = filter(None, (one.shown(self.log[one.seq]) for one in found))
         return sum(message_cost(message, self.log.counter).tokens for message in shown)
 
     def _keep(self, through_seq: int) -> tuple[int, ...]:
-        """What stays verbatim of what is covered: pins with their whole step, and the last request.
+        """The covered messages that stay verbatim: pins with their whole step, and the last request.
 
         Under the same summary also the request that was the last one then: that summary does not state it.
         """
@@ -668,7 +668,7 @@ class _Attempt:
         return tuple(sorted(seqs))
 
     def _kept_tokens(self, seq: int) -> int:
-        """What message ``seq`` weighs where it stays beside the summary."""
+        """Tokens of message ``seq`` where it stays beside the summary."""
         request = self._cut_request.masks if self._cut_request else ()
         masks = [mask for mask in (*self._pinned.masks, *request) if mask.seq == seq]
         return (
@@ -721,7 +721,7 @@ class _Attempt:
         )
 
     def _notes(self, reply: SummaryReply | None) -> tuple[Redacted, ...]:
-        """What is not as it was asked for, whatever the step."""
+        """Notes on what could not be done as requested, whatever the step."""
         cut = (self._cut_request.note,) if self._cut_request and self._cut_request.note else ()
         return (*(reply.notes if reply is not None and reply.text else ()), *cut)
 
@@ -763,7 +763,7 @@ def _without_request(summary: str) -> str:
 
 
 def _spoken(part: Part) -> str:
-    """What a part says."""
+    """Text of a part."""
     match part:
         case Text() | ToolResult() | Reasoning() | Document():
             return part.text

@@ -241,7 +241,7 @@ def _outputs(
 
 
 def _weigh(result: ToolResult, counter: Counter) -> int:
-    """What a message of nothing but ``result`` weighs, so that a result and its stub compare like with like."""
+    """Tokens of a message of nothing but ``result``, so that a result and its stub compare like with like."""
     return message_cost(Message(seq=0, role="tool", parts=(result,)), counter).tokens
 
 
@@ -280,7 +280,7 @@ def _mark_outdated(outputs: Iterable[_Output]) -> None:
 
 
 def _is_whole(action: Action) -> bool:
-    """Whether a read shows the whole file."""
+    """True if a read shows the whole file."""
     return len(action.arguments) == 1 if not action.command else action.command.startswith("cat ")
 
 
@@ -306,7 +306,7 @@ def _short_stub(output: _Output) -> Redacted:
 
 
 def _main_argument(action: Action) -> Redacted:
-    """What the tool was applied to: its command line, file, pattern, address; on one line, cut to size."""
+    """Main argument of the call (command line, file, pattern, address), on one line, cut to size."""
     candidates = (
         edited(cut(action.command, end=10 * _LONGEST_ARGUMENT), normal),
         *(path for path, _ in action.files[:1]),
@@ -316,7 +316,7 @@ def _main_argument(action: Action) -> Redacted:
 
 
 def _outcome(output: _Output, content: Content) -> Redacted:
-    """How a command ended: that it failed and its last error line, or the line that counts.
+    """Outcome of a command: that it failed and its last error line, or the line that counts.
 
     What a command shows of files and history can hold any words, so there only an exit code is believed.
     """

@@ -16,7 +16,7 @@ from autocompact.errors import InvalidInput
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mode:
-    """How a conversation is compacted.
+    """A mode: how a conversation is compacted.
 
     Attributes:
         name: what it is called.

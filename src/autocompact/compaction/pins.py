@@ -18,7 +18,7 @@ from autocompact.core.tokens import message_cost
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """What stays for some pins.
+    """The messages that stay because of pins.
 
     Attributes:
         seqs: the messages, pinned or tied to a pinned one.
@@ -39,7 +39,7 @@ class Kept:
 
 
 def kept_steps(log: Transcript, pins: Collection[int]) -> Kept:
-    """What stays for ``pins`` (by ``seq``); those that the log does not hold or that were replaced are left out. O(log)."""
+    """Return the messages that stay for ``pins`` (by ``seq``); pins that the log does not hold or that were replaced are left out. O(log)."""
     held = {seq for seq in pins if log.holds(seq) and not log.is_replaced(seq)}
     if not held:
         return Kept()

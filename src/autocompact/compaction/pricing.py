@@ -1,4 +1,4 @@
-"""What a step of the ladder costs, and whether it pays: tokens freed against tokens written to the cache again.
+"""Cost of a step of the ladder, and whether it pays: tokens freed against tokens written to the cache again.
 
 Every request reads its whole prefix from the provider's cache, so each token that leaves the context saves its price of
 reading on every request that follows. A step changes the context at one place, and from there on the next request is
@@ -41,7 +41,7 @@ class Pace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What a step of the ladder does to the context.
+    """Effect of a step of the ladder on the context.
 
     Attributes:
         after: tokens of the context after it.

@@ -1,4 +1,4 @@
-"""What a compaction does to a log, weighed and checked: the figures of its receipt."""
+"""Makes the figures of a receipt: weighs and checks what a compaction does to a log."""
 
 from __future__ import annotations
 

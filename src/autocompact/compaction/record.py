@@ -26,7 +26,7 @@ Trigger: TypeAlias = Literal["manual", "threshold", "prepared", "overflow", "imp
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mask:
-    """One tool result, or one text of a request that is too large, shown as ``stub`` instead of what it says.
+    """Replaces one tool result, or one text of a request that is too large, by a one-line ``stub``.
 
     Attributes:
         seq: the message of the log that holds it.
@@ -76,7 +76,7 @@ class Standing:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the message is instructions and nothing else."""
+        """True if the message is instructions and nothing else."""
         return not self.parts and not self.outdated
 
     def shown(self, message: Message) -> Message | None:
@@ -104,7 +104,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """What one compaction did.
+    """The receipt: what one compaction did.
 
     Attributes:
         tokens_before: tokens of the context before, by ``counter``.

@@ -215,7 +215,7 @@ def _regular(message: Message) -> Iterator[Message]:
 
 
 def _words(message: Message) -> list[_Placed]:
-    """What a message with results says besides; of a tool message nothing: all of it belongs to the result."""
+    """Parts of a message with results that are not results; none for a tool message, all of which belongs to the result."""
     if message.role == "tool":
         return []
     words: list[_Placed] = [
@@ -255,7 +255,7 @@ def _stand_in(call: _Call) -> Message:
 
 
 def problems(messages: Sequence[Message]) -> list[str]:
-    """What an API would refuse in this history, one sentence each; empty if it is valid.
+    """List what an API would refuse in this history, one sentence each; empty if it is valid.
 
     Independent of `Repairer`: it looks at whole steps, not message by message.
     """
@@ -311,7 +311,7 @@ def _own_problems(index: int, message: Message) -> Iterator[str]:
 
 
 def _step_problems(messages: Sequence[Message], *, run: list[int], answers: list[int]) -> Iterator[str]:
-    """What is wrong with a run of assistant messages and the results directly after it."""
+    """Yield the faults of a run of assistant messages and the results directly after it."""
     calls = {call.id: index for index in run for call in messages[index].calls}
     results = [(result.call_id, index) for index in answers for result in messages[index].results]
     answered = Counter(id for id, _ in results)

@@ -127,7 +127,7 @@ class Transcript:
         return tuple(self[seq] for seq in self._prompt)
 
     def is_replaced(self, seq: int) -> bool:
-        """Whether an edit or a regenerated answer took the place of message ``seq``."""
+        """True if an edit or a regenerated answer took the place of message ``seq``."""
         return seq in self._replaced
 
     def live(self, from_seq: int = 1, through_seq: int | None = None) -> Iterator[Message]:
@@ -140,7 +140,7 @@ class Transcript:
                 yield self._messages[seq - self.first]
 
     def cost(self, seq: int) -> Cost:
-        """What message ``seq`` weighs, as it came."""
+        """Weight of message ``seq``, as it came."""
         if seq < self.first:
             return message_cost(self[seq], self.counter)
         cost = self._costs[seq - self.first]
@@ -172,7 +172,7 @@ class Transcript:
         return hashed.hex() if any(hashed) else self._before  # only replaced messages so far
 
     def admits(self, compaction: Compaction) -> bool:
-        """Whether the log still begins with what ``compaction`` was made from."""
+        """True if the log still begins with what ``compaction`` was made from."""
         if compaction.through_seq > len(self):
             return False
         if not compaction.prefix or compaction.through_seq < self.first - 1:
@@ -247,7 +247,7 @@ def _same(one: Message, other: Message) -> bool:
 
 
 def content_bytes(message: Message) -> bytes:
-    """What two messages must have alike to be the same one: the JSON they came as, else role and parts."""
+    """Bytes that identify a message: the JSON it came as, else role and parts."""
     return message.raw if message.raw is not None else repr((message.role, message.parts)).encode()
 
 
@@ -288,7 +288,7 @@ class Messages(Sequence[Message]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What is sent to the model.
+    """The messages sent to the model, and how they came about.
 
     Attributes:
         messages: valid for every API: each call answered right after it, no orphans.
@@ -392,7 +392,7 @@ class View:
             self._cost = self._cost + cost
 
     def _settle(self, message: Message, *, after: Message | None) -> Cost:
-        """What the next message weighs; notes how many stand up to it as they came, one after the other."""
+        """Weigh the next message, and notes how many up to it stand unchanged and in sequence."""
         log = self.transcript
         if message.seq <= 0 or log[message.seq] is not message:
             self._standing.append(0)
@@ -434,7 +434,7 @@ def located_masks(log: Transcript, active: Compaction | None) -> Compaction | No
 
 
 def _head(log: Transcript, compaction: Compaction) -> Iterator[Message]:
-    """What is shown of the covered messages: system prompt, instructions, summary, and what was kept verbatim."""
+    """Yield what the context shows of the covered messages: system prompt, instructions, summary, and what was kept verbatim."""
     system = [message for message in log.prompt if message.seq <= compaction.through_seq]
     prompt = {message.seq for message in system}
     kept = [log[seq] for seq in compaction.keep if seq not in prompt and not log.is_replaced(seq)]

@@ -142,7 +142,7 @@ class Policy:
 
     @property
     def automatic(self) -> bool:
-        """Whether anything is compacted without being asked for."""
+        """True if anything is compacted without being asked for."""
         return self.enabled and self.tokens != 0
 
     @property
@@ -249,7 +249,7 @@ class Breaker:
 
     @property
     def is_open(self) -> bool:
-        """Whether it holds compactions back until the context has grown."""
+        """True if it holds compactions back until the context has grown."""
         return self.failures >= self.most
 
     def failed(self, reason: str, *, tokens: int, fixed: int = 0) -> Breaker:
@@ -265,7 +265,7 @@ class Breaker:
         return replace(self, failures=0, reason="", tokens=0, fixed=0)
 
     def allows(self, tokens: int) -> bool:
-        """Whether to attempt one at a context of that many tokens."""
+        """True if a compaction may be attempted at a context of that many tokens."""
         grown = self.growth * (self.tokens - self.fixed)
         return not self.is_open or tokens >= math.ceil(self.tokens + grown) + 1
 
@@ -314,7 +314,7 @@ class Pressure:
 
     @property
     def overflows(self) -> bool:
-        """Whether the request would not fit."""
+        """True if the request would not fit."""
         return self.used > self.limit
 
     def __str__(self) -> str:

@@ -212,7 +212,7 @@ def _in_year(year: str) -> Span:
 
 
 def is_relative(query: str) -> bool:
-    """Whether the query names a day that only the present tells."""
+    """True if the query names a day that only the present tells."""
     return bool(_YESTERDAY.search(query) or _TODAY.search(query))
 
 
@@ -242,12 +242,12 @@ def _days(text: str) -> Span | None:
 
 
 def is_on(time: str, days: Span | None) -> bool:
-    """Whether a stamp is within the days; one that is unknown is not."""
+    """True if a stamp is within the days; one that is unknown is not."""
     return days is None or bool(time and days[0] <= time[:10] < days[1])
 
 
 def fits(filters: Filters, message: Message, *, call: ToolCall | None, text: str) -> bool:
-    """Whether a passage of a message is what the filters ask for, as far as its kind does not tell.
+    """True if a passage of a message is what the filters ask for, as far as its kind does not tell.
 
     Args:
         filters: what it has to be.
@@ -268,7 +268,7 @@ def fits(filters: Filters, message: Message, *, call: ToolCall | None, text: str
 
 
 def _is_about(filters: Filters, action: Action | None, *, text: str) -> bool:
-    """Whether a passage is about the file: a call that touches it, or the output of one.
+    """True if a passage is about the file: a call that touches it, or the output of one.
 
     Text that only mentions the file is meant where somebody asks for what was said.
     """

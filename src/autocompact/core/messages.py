@@ -156,7 +156,7 @@ class Message:
 
     @property
     def is_request(self) -> bool:
-        """Whether the person who uses the program said this; a client's notes, beside results say, are not theirs."""
+        """True if the person who uses the program said this; a client's notes, beside results say, are not theirs."""
         if self.role != "user" or self.synthetic:
             return False
         texts = [part.text for part in self.parts if isinstance(part, Text)]

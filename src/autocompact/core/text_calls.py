@@ -77,7 +77,7 @@ def with_calls(messages: Iterable[Message]) -> Iterator[Message]:
 
 
 def _is_answer(message: Message) -> bool:
-    """Whether a message after a call brings its result."""
+    """True if a message after a call brings its result."""
     if message.role != "user" or message.results or not (text := message.text):
         return False
     return not message.is_request or _HEADED.match(text) is not None

@@ -227,7 +227,7 @@ class Gauge:
         return most
 
     def _confirms(self, usage: Usage, sent: Load) -> bool:
-        """Whether the report grows from the one rejected before as the conversation does."""
+        """True if the report grows from the one rejected before as the conversation does."""
         before = self.rejected
         if before is None or before.sent.model != sent.model:
             return False

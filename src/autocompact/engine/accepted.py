@@ -1,4 +1,4 @@
-"""What a compactor is made of, checked where it is handed in: the message says what was meant."""
+"""Checks the parts that a compactor is made of where they are handed in; the error names the likely mistake."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def check_name(name: object, *, of: str) -> None:
 
 
 def _lacks(given: object, names: Iterable[str]) -> list[str]:
-    """Which of these ``given`` does not have; a class has none of them, its objects do."""
+    """The names that ``given`` lacks; all of them for a class, since only its objects have them."""
     if isinstance(given, type):
         return list(names)
     return [name for name in names if not hasattr(given, name)]

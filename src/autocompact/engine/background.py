@@ -1,4 +1,4 @@
-"""One task in the background, which others can wait for. It knows nothing of what the task does."""
+"""Runs one background task that others can wait for; independent of what the task does."""
 
 from __future__ import annotations
 

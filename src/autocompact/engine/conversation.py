@@ -42,7 +42,7 @@ from autocompact.wire.items import Items, reported_usage, system_text, tools_jso
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Internals:
-    """What a conversation is made of, for programs that are built on the engine, as the gateway and the chat page are.
+    """The parts of a conversation, for programs built on the engine, such as the gateway and the chat page.
 
     Not covered by the stability promise: names here may change in any release.
 
@@ -240,7 +240,7 @@ class Conversation:
     # The context and its weight
 
     def context(self, *, closed: bool = False) -> Context:
-        """What the model is sent now. See `autocompact.compaction.transcript.View.context`."""
+        """Return the messages that the model is sent now. See `autocompact.compaction.transcript.View.context`."""
         return self._replica.context(closed=closed)
 
     def messages(self, *, dialect: Dialect = "openai_chat") -> list[dict[str, object]]:
@@ -252,7 +252,7 @@ class Conversation:
         return plain_messages(self.context().messages, dialect=dialect)
 
     def usage(self) -> Reading:
-        """How full the context is: the figure of the meter and of the trigger. O(new)."""
+        """Return the usage of the context: the figure of the meter and of the trigger. O(new)."""
         return self._replica.state.meter.read(self._replica.load())
 
     def report(self, usage: Usage, *, sent: Load | None = None) -> None:

@@ -1,4 +1,4 @@
-"""What to do next with one conversation: asks its state of this moment (`Situation`), and changes nothing."""
+"""Decides the next step of one conversation from its present state (`Situation`); changes nothing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Decisions:
         return self._background.running or self._replica.state.prepared is not None
 
     def situation(self) -> Situation:
-        """What decisions are made from, as it is now. O(new)."""
+        """Return the snapshot that decisions are made from. O(new)."""
         replica = self._replica
         state, shared = replica.state, replica.shared
         sent_at, cost = state.sent_at, replica.cost()
@@ -52,7 +52,7 @@ class Decisions:
         )
 
     def decide(self, *, more: Cost = NO_COST) -> Decision:
-        """What to do before the next model call.
+        """Decide the step before the next model call.
 
         Args:
             more: what would come to the context, for asking beforehand; its tokens as the meter counts.
@@ -64,13 +64,13 @@ class Decisions:
         return isinstance(self.decide(), Compact)
 
     def goal(self, target: int, *, trigger: Trigger, summarise: bool = False) -> Goal:
-        """What a compaction of this conversation has to reach. See `Situation.goal`."""
+        """Return the goal of a compaction of this conversation. See `Situation.goal`."""
         return self.situation().goal(target, trigger=trigger, summarise=summarise)
 
     def manual_goal(self, focus: str = "") -> Goal:
-        """What a compaction has to reach that the user asks for."""
+        """Return the goal of a compaction that the user asks for."""
         return self.situation().manual_goal(focus)
 
     def smaller_goal(self, share: float) -> Goal:
-        """What a compaction has to reach after a refused request. See `Situation.smaller_goal`."""
+        """Return the goal of a compaction after a request was refused. See `Situation.smaller_goal`."""
         return self.situation().smaller_goal(share)

@@ -31,7 +31,7 @@ STAYS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traces:
-    """Where a conversation is kept.
+    """The places that hold data of one conversation.
 
     Attributes:
         key: which one.
@@ -47,12 +47,12 @@ class Traces:
 
     @property
     def exists(self) -> bool:
-        """Whether there is anything to delete."""
+        """True if there is anything to delete."""
         return bool(self.messages or self.archives)
 
     @property
     def goes(self) -> tuple[str, ...]:
-        """What deleting removes, in words."""
+        """Describe for a person what deleting removes."""
         lines = [
             f"{plural(self.messages, 'message')} with tool calls and results",
             f"{plural(self.compactions, 'compaction')}: summaries, ledgers and receipts"
@@ -71,7 +71,7 @@ def _archived(found: Archives) -> str:
 
 
 async def find_traces(store: Store, key: Key, *, folders: Iterable[Path] = ()) -> Traces:
-    """Where a conversation is kept; nothing changes.
+    """Find the places that hold data of a conversation; changes nothing.
 
     Args:
         store: holds it.

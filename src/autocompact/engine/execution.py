@@ -159,7 +159,7 @@ class Execution:
 
     @property
     def no_op_reason(self) -> str:
-        """Why no compaction was made."""
+        """The reason why no compaction was made."""
         return NO_GAIN if self._replica.context().messages else NOTHING
 
     # Making

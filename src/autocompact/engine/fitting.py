@@ -91,7 +91,7 @@ class Fitting:
             raise await self._refusal(decision.pressure)
 
     async def _due(self) -> Decision:
-        """What to do once no preparation runs: from the threshold on, its compaction is the one that is due."""
+        """Decide the next step while no preparation runs; from the threshold on, its compaction is the one that is due."""
         await self._background.wait_idle()
         return self._decisions.decide()
 
@@ -130,7 +130,7 @@ class Fitting:
         return record is not None
 
     async def _refusal(self, pressure: Pressure) -> IncompressibleContext:
-        """That the context does not fit, with figures in the unit that is short."""
+        """Build the error that the context does not fit, with figures in the unit that is short."""
         replica = self._replica
         meter, counter, kind = replica.state.meter, replica.shared.counter, pressure.kind
         overhead = getattr(meter.overhead, kind)

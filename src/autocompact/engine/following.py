@@ -47,7 +47,7 @@ class Followed:
 
     @classmethod
     def of(cls, log: Iterable[Message], *, dialect: Dialect) -> Followed:
-        """What the messages of a whole log stand for."""
+        """Build the followed list that the messages of a whole log stand for."""
         log = tuple(log)
         live: list[Message] = []
         for message in log:
@@ -68,7 +68,7 @@ class Followed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What makes the log equal to a list.
+    """The edits that make the log equal to a list.
 
     Attributes:
         start: items at the beginning of the list that stay as they are; those from here on are appended.
@@ -85,7 +85,7 @@ class Change:
 
 
 def change(followed: Followed, raws: Sequence[bytes]) -> Change:
-    """What makes the log equal to the list of these items.
+    """Compute the edits that make the log equal to the list of these items.
 
     A list that was only cut short has nothing to append that could take the place of what is gone: its last item is
     appended once more.
@@ -226,7 +226,7 @@ def _with_usage(messages: Sequence[Message], usage: Usage | None) -> tuple[Messa
 
 
 def _alike(one: Sequence[bytes], other: Sequence[bytes]) -> int:
-    """How many items two lists have in common at their beginning."""
+    """Length of the common beginning of two lists, in items."""
     length = min(len(one), len(other))
     if one[:length] == other[:length]:
         return length

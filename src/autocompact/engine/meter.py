@@ -1,4 +1,4 @@
-"""How full one conversation's context is: the figure that the meter shows and the trigger goes by. Pure values.
+"""Usage of one conversation's context: the figure that the meter shows and the trigger goes by. Pure values.
 
 Two counts meet here. Our own estimate is made for every message once; the *metered* figure is the provider's last report
 and a calibrated estimate of what is new since (`autocompact.core.usage`). Limits and thresholds are metered; the ladder
@@ -101,11 +101,11 @@ class Meter:
     # Figures
 
     def read(self, load: Load) -> Reading:
-        """How full the context is with ``load``."""
+        """Return the usage of the context with ``load``."""
         return self.gauge.read(load)
 
     def used(self, cost: Cost, *, load: Load) -> Cost:
-        """What ``load``, the request of that ``cost``, takes: tokens as metered, bytes and images by our own count."""
+        """Weight of ``load``, the request of that ``cost``: tokens as metered, bytes and images by our own count."""
         return Cost(tokens=self.gauge.read(load).used, bytes=cost.bytes, images=cost.images)
 
     def to_metered(self, tokens: int, *, model: str) -> int:

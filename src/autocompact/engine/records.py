@@ -1,4 +1,4 @@
-"""What can be done with the compactions of a conversation: look before, undo, go back, compare, pin."""
+"""Operations on the compactions of a conversation: preview, undo, restore, compare, pin."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Records:
         return await self._replica.shared.store.compactions(self._replica.key)
 
     async def get(self, compaction_id: str) -> Compaction:
-        """One record.
+        """Return the record of a compaction.
 
         Raises:
             InvalidInput: there is none of that id.
@@ -196,7 +196,7 @@ class Records:
         return record
 
     async def compare(self, first_id: str, second_id: str) -> Comparison:
-        """What two compactions kept.
+        """Compare what two compactions kept.
 
         Raises:
             InvalidInput: there is none of one of these ids.

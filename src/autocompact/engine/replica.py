@@ -87,7 +87,7 @@ class Replica:
 
     @property
     def state(self) -> ConversationState:
-        """What is known beside the log."""
+        """The present state: everything known besides the log."""
         return self._state
 
     @property
@@ -97,12 +97,12 @@ class Replica:
 
     @property
     def active_id(self) -> str:
-        """Its id, "" if there is none."""
+        """Id of the active compaction, "" if there is none."""
         active = self._view.compaction
         return active.id if active else ""
 
     def context(self, *, closed: bool = False) -> Context:
-        """What the model is sent now. See `autocompact.compaction.transcript.View.context`."""
+        """Return the messages that the model is sent now. See `autocompact.compaction.transcript.View.context`."""
         return self._view.context(closed=closed)
 
     def sent(self) -> tuple[Message, ...]:
@@ -110,7 +110,7 @@ class Replica:
         return (*self.shared.outside(self._state.meter.system), *self.context().messages)
 
     def cost(self) -> Cost:
-        """What the next request weighs by our own count, overhead included."""
+        """Weight of the next request by our own count, overhead included."""
         return self._view.context().cost + self._state.meter.overhead
 
     def load(self) -> Load:
@@ -118,7 +118,7 @@ class Replica:
         return Load(tokens=self.cost().tokens, context=self.active_id, model=self.shared.model_name)
 
     def used(self) -> Cost:
-        """What the next request takes: tokens as metered, bytes and images by our own count. O(new)."""
+        """Weight of the next request: tokens as metered, bytes and images by our own count. O(new)."""
         return self.used_by(self.cost())
 
     def used_by(self, cost: Cost) -> Cost:
@@ -324,7 +324,7 @@ class Replica:
         return stored
 
     async def _measured(self, messages: Sequence[Message], *, check: Check | None) -> list[Cost]:
-        """What each message weighs, ``check``ed before; large ones are looked at off the loop."""
+        """Weight of each message, which is ``check``ed before; large ones are measured off the loop."""
         counter = self.shared.counter
 
         def measured() -> list[Cost]:
@@ -529,5 +529,5 @@ class Replica:
 
 
 def _shown(record: Compaction | None) -> tuple[object, ...]:
-    """What decides which context a record gives."""
+    """The fields of a record that decide which context it gives."""
     return (record.id, record.through_seq, record.keep, record.standing, record.summary) if record else ()

@@ -1,4 +1,4 @@
-"""What the conversations of one application share: store, models, mode, budget, clock, listeners.
+"""The parts that all conversations of one application share: store, models, mode, budget, clock, listeners.
 
 It knows no conversation. `autocompact.engine.compactor.Compactor` is this and what opens and deletes them.
 """
@@ -106,7 +106,7 @@ class Shared:
 
     @cached_property
     def rates(self) -> CacheRates | None:
-        """What the prompt cache of the conversations' model costs; None if that is not known."""
+        """Prices of the prompt cache of the conversations' model; None if unknown."""
         return cache_rates(self.model_name)
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
@@ -114,7 +114,7 @@ class Shared:
         return self.subscribers.subscribe(subscriber)
 
     def summariser(self, tools: bytes | None, *, system: str = "") -> Summariser | None:
-        """Who makes summaries; None for offline ones.
+        """Return the summariser; None if summaries are made offline.
 
         Args:
             tools: the live request's tool schemas.
@@ -180,7 +180,7 @@ class Shared:
 
 
 def _window_of(model: Model | None, windows: Mapping[str, int] | None) -> int | None:
-    """What is known of a model's window: the caller's table, the model itself, the table of known models."""
+    """Look up a model's context window: in the caller's table, at the model itself, in the table of known models."""
     if model is None:
         return None
     own = model.window if isinstance(model, _Bounded) else None

@@ -1,4 +1,4 @@
-"""When to compact and how far: decisions about one conversation as it is now. Pure: no store, no model, no event loop.
+"""Decides when to compact and how far, for one conversation as it is now. Pure: no store, no model, no event loop.
 
 `Situation` takes the figures of one moment and answers with the decision (`autocompact.core.budget`) or the goal
 (`autocompact.compaction.ladder`). Thresholds and targets of the policy are metered tokens, goals are in our estimate.
@@ -24,7 +24,7 @@ NO_COST = Cost()
 
 
 class Situation(msgspec.Struct, frozen=True, kw_only=True):
-    """One conversation before its next request. A msgspec struct for its speed alone, as `ConversationState`.
+    """Snapshot of one conversation before its next request. A msgspec struct for its speed alone, as `ConversationState`.
 
     Attributes:
         state: what is known beside the log.
@@ -70,7 +70,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
         return self.idle_seconds > cache.seconds
 
     def decide(self, *, more: Cost = NO_COST) -> Decision:
-        """What to do before the next model call.
+        """Decide the step before the next model call.
 
         Args:
             more: what would come to the context, for asking beforehand; its tokens metered.
@@ -87,7 +87,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
         return decide(used, self.budget, policy=self.mode.policy, state=state)
 
     def goal(self, target: int, *, trigger: Trigger, summarise: bool = False) -> Goal:
-        """What a compaction has to reach, in our own count.
+        """Return the goal of a compaction, in our own count.
 
         Args:
             target: metered tokens to aim at. The share that the policy leaves is taken of what can be folded: a large
@@ -122,12 +122,12 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def manual_goal(self, focus: str = "") -> Goal:
-        """What a compaction has to reach that the user asks for."""
+        """Return the goal of a compaction that the user asks for."""
         target = self.mode.policy.target_tokens(self.budget, fixed=self.fixed)
         return replace(self.goal(target, trigger="manual", summarise=True), focus=redact(focus))
 
     def background_goal(self, decision: Prepare) -> Goal:
-        """What a compaction has to reach that takes effect at the threshold.
+        """Return the goal of a compaction that takes effect at the threshold.
 
         What is said until then stays verbatim as well: where that is priced, the tail is smaller by as much.
         """
@@ -139,7 +139,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
         return replace(goal, tail_tokens=max(goal.tail_tokens // 4, goal.tail_tokens - coming))
 
     def smaller_goal(self, share: float) -> Goal:
-        """What a compaction has to reach after a request was refused as too large: how wrong our count is, nobody knows.
+        """Return the goal after a request was refused as too large, when the error of our count is unknown.
 
         Args:
             share: of the context as it is, or of the limit, that the next one may take at most.
@@ -149,13 +149,13 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def _cache(self) -> CacheRates | None:
-        """What the provider's cache costs for these requests."""
+        """Prices of the provider's cache for these requests."""
         rates = self.rates
         return rates.for_an_hour if rates is not None and rates.marked and self.state.hour_cache else rates
 
     @property
     def _settled(self) -> Cost | None:
-        """What the context weighed after the last compaction or undo, in the tokens that ``used`` is in.
+        """Weight of the context after the last compaction or undo, in the tokens that ``used`` is in.
 
         Growth is measured by our own count, which no report moves, and then calibrated.
         """

@@ -65,7 +65,7 @@ class EngineState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     secrets: tuple[int, ...] = ()
 
     def encode(self) -> bytes:
-        """As JSON."""
+        """Encode the state as JSON."""
         return msgspec.json.encode(self)
 
     @classmethod
@@ -107,7 +107,7 @@ class EngineState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class ConversationState(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a conversation beside its log.
+    """Everything known of a conversation besides its log; frozen.
 
     A msgspec struct for its speed alone: it is replaced several times a turn, and a dataclass takes several times as long.
 

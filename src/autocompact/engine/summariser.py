@@ -39,7 +39,7 @@ SLACK = 1.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summariser:
-    """One way to ask.
+    """Asks one model for summaries, in one of several ways.
 
     Attributes:
         model: who answers.
@@ -165,7 +165,7 @@ class Summariser:
                 task.cancel()
 
     async def _rolling(self, texts: Sequence[Redacted], *, request: SummaryRequest, cap: int) -> ModelReply:
-        """One chunk after the other, each with the summary so far; the last answer stands for all."""
+        """Summarise chunk by chunk, each with the summary so far; the last answer is the result."""
         previous = request.previous
         reply = ModelReply(text="")
         for number, text in enumerate(texts, 1):

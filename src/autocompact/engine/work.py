@@ -145,7 +145,7 @@ async def _beat(leases: Leases, lease: Lease, *, seconds: float) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionResult:
-    """How a compaction ended.
+    """The outcome of a compaction.
 
     Attributes:
         success: True if another context is active now.

@@ -145,7 +145,7 @@ class Archive:
 
 
 def is_archive(beginning: bytes) -> bool:
-    """Whether a file that begins like this says that it is one: its format stands first."""
+    """True if a file that begins like this says that it is one: its format stands first."""
     return _SIGN.match(beginning) is not None
 
 

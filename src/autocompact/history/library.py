@@ -59,7 +59,7 @@ class TakenIn:
 
     @property
     def is_known(self) -> bool:
-        """Whether everything was there already."""
+        """True if everything was there already."""
         return not self.new_messages and not self.new_compactions
 
 

@@ -137,7 +137,7 @@ class Found:
 
     @property
     def is_archived(self) -> bool:
-        """Whether it is a summary of CONTEXT_ARCHIVE.md, and no original."""
+        """True if it is a summary of CONTEXT_ARCHIVE.md, and no original."""
         return self.reference.startswith(f"{CONTEXT_ARCHIVE}#")
 
     def render(self, wanted: Collection[str] = ()) -> str:
@@ -463,7 +463,7 @@ class Recall:
         return Subject(conversation=self.key.conversation, namespace=self.key.namespace).has(entry)
 
     def _may_open(self, entry: Archived) -> bool:
-        """Whether the entry is of a conversation that may be searched and opened here."""
+        """True if the entry is of a conversation that may be searched and opened here."""
         of = Subject(conversation=entry.conversation, namespace=self.key.namespace)
         return self._across and of.has(entry)
 

@@ -70,7 +70,7 @@ class Candidate:
 
     @property
     def is_asking(self) -> bool:
-        """Whether it is a call whose output is what a reader wants to know: any but one that writes."""
+        """True if it is a call whose output is what a reader wants to know: any but one that writes."""
         return self.passage.kind == "call" and self.answer is not None
 
     @property
@@ -202,7 +202,7 @@ def _unit(one: Candidate) -> tuple[str, str, str] | None:
 
 
 def _is_alike(one: Candidate, words: frozenset[str], *, group: Group) -> bool:
-    """Whether a result repeats one above it; a statement never stands behind an output that holds its few words."""
+    """True if a result repeats one above it; a statement never stands behind an output that holds its few words."""
     if one.passage.kind != group.best.passage.kind:
         return False
     if words == group.words:

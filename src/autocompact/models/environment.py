@@ -56,7 +56,7 @@ def model_from_environment(
 
 
 def no_model_of_family(name: str) -> str:
-    """One line for a person: the family ``name`` has no provider, so summaries are made offline."""
+    """Line for a person: no provider was found for the family ``name``, so summaries are made offline."""
     return (
         f"no provider for the models of the family {name!r}: summaries are made offline; set ANTHROPIC_API_KEY, or "
         "OPENAI_BASE_URL of a server that has them"

@@ -1,4 +1,4 @@
-"""What a failed request means: which error it is, what it says, and whether the next attempt may do better. Pure."""
+"""Interprets failed requests: which error it is, what it says, and whether to try again. Pure."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Secret:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """Why an attempt failed.
+    """The reason why an attempt failed.
 
     Attributes:
         error: what to raise.
@@ -76,7 +76,7 @@ class Failure:
 def failure(
     status: int, body: bytes, *, who: str, wait: float | None = None, clean: Callable[[str], str] = str
 ) -> Failure:
-    """What an error response means.
+    """Interpret an error response.
 
     Args:
         status: of the response; 200 where the error came as the answer, or in the midst of a stream.

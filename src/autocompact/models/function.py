@@ -48,7 +48,7 @@ class FunctionModel:
     async def complete(
         self, messages: Sequence[Message], *, max_tokens: int | None = None, tools: bytes | None = None
     ) -> ModelReply:
-        """What the function says to the messages."""
+        """Calls the function with the messages and returns its reply."""
         del max_tokens, tools  # the instruction names the size; a function that has tools knows them
         asked = plain_messages(messages, dialect="openai_chat")
         try:
@@ -81,4 +81,4 @@ class FunctionModel:
         return tokens + (self._counter.count(tools.decode(errors="replace")) if tools else 0)
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        """Do nothing: there is nothing to close."""

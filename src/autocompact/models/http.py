@@ -1,4 +1,4 @@
-"""How a model is reached: requests over HTTP that wait for silence, not for the clock, and try again where it helps.
+"""Requests to models over HTTP: timeouts count silence, not total time, and passing failures are retried.
 
 A long answer may take minutes, and one that hangs looks the same to a limit on the total time. So there is none: an
 answer is given up when no byte has come for a while, which is why it is streamed wherever the server can.
@@ -53,7 +53,7 @@ class Patience:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retries:
-    """How often and when a request that failed for a passing reason is sent again.
+    """Retry policy for requests that failed for a passing reason.
 
     A request that ended in silence is not: that took long enough.
 
@@ -74,7 +74,7 @@ class _Sink(Protocol):
 
 
 class _Failed(Exception):
-    """One attempt failed."""
+    """Raised when one attempt failed."""
 
     def __init__(self, failure: Failure) -> None:
         self.failure = failure

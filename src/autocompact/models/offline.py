@@ -52,4 +52,4 @@ class OfflineModel:
         return tokens + (self._counter.count(tools.decode(errors="replace")) if tools else 0)
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        """Do nothing: there is nothing to close."""

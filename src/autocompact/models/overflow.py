@@ -41,7 +41,7 @@ class Overflow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sentence:
-    """One way to say it. The groups of ``pattern`` are named by ``figures``; ``output`` is added to ``input``."""
+    """One wording of the overflow error. The groups of ``pattern`` are named by ``figures``; ``output`` is added to ``input``."""
 
     source: str
     pattern: re.Pattern[str]
@@ -236,7 +236,7 @@ _Json: TypeAlias = "dict[str, object]"
 
 
 def is_overflow(status: int, body: bytes) -> Overflow | None:
-    """What ``body`` says about a request that was too large; None if it says something else.
+    """Read from ``body`` by how much a request was too large; None if the error is another one.
 
     Args:
         status: of the response. 200 is for an answer that turned out to be an error: JSON, or the events of a stream.
@@ -289,7 +289,7 @@ def _members(body: bytes) -> dict[str, int]:
 
 
 def error_texts(status: int, body: bytes) -> list[str]:
-    """What an error says of itself (message, type, code…), in pieces; not what it quotes of the request.
+    """Texts in which an error describes itself (message, type, code…), without what it quotes of the request.
 
     Args:
         status: of the response; of a body with 200 only what calls itself an error counts.

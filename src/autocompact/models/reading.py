@@ -23,7 +23,7 @@ class BodySink:
         return None
 
     def body(self) -> bytes:
-        """All of it."""
+        """Read the whole answer."""
         return b"".join(self._chunks)
 
 
@@ -48,7 +48,7 @@ class ReplySink:
         return next((data for data in errors if error_texts(_OK, data)), None)
 
     def error(self) -> bytes | None:
-        """What the server said if the end of the answer, or all of it, is an error."""
+        """The server's words if the end of the answer, or all of it, is an error; else None."""
         if not self._whole:
             return self.feed(b"\n\n")
         body = self._body.body()

@@ -1,4 +1,4 @@
-"""What the models behind an HTTP API share: asking, counting, and learning what a server does not take."""
+"""Base of the models behind an HTTP API: asking, counting, and learning which members a server does not accept."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Call:
 
 
 class Api(Protocol):
-    """One API.
+    """The wire format of one API.
 
     Attributes:
         dialect: its dialect.
@@ -177,7 +177,7 @@ class RemoteModel:
         return members
 
     def _learns(self, refusal: ModelRefused, members: Mapping[str, object]) -> bool:
-        """Whether the request is refused for a member that it can do without, which is then left out from now on."""
+        """True if the request is refused for a member that it can do without, which is then left out from now on."""
         said = str(refusal)
         if refusal.status not in _BAD_REQUEST or not _UNSUPPORTED.search(said):
             return False
@@ -217,7 +217,7 @@ def _calls(reply: Reply) -> bool:
 
 
 def _sum(first: Usage | None, second: Usage | None) -> Usage | None:
-    """What two requests took together."""
+    """Sum of the usage of two requests."""
     if first is None or second is None:
         return first or second
     return Usage(prompt=first.prompt + second.prompt, completion=first.completion + second.completion)

@@ -30,7 +30,7 @@ _MOST_CAUSES = 12
 
 
 def is_overflow(error: BaseException) -> Overflow | None:
-    """What an exception says about a request that was too large; None if it says something else.
+    """Read from an SDK's exception by how much a request was too large; None if the error is another one.
 
     Causes, contexts and groups are looked at as well. An exception that carries no response of a provider counts only
     where its class is one that says it: the words of a tool's error are no overflow.

@@ -41,6 +41,6 @@ def load_skill(name_or_path: str | Path) -> Skill:
 
 
 def is_text(given: str) -> bool:
-    """Whether ``given`` is a prompt and not the name of one: it has several lines, or words and no slash."""
+    """True if ``given`` is a prompt and not the name of one: it has several lines, or words and no slash."""
     text = given.strip()
     return "\n" in text or (len(text.split()) >= _WORDS and "/" not in text and not text.endswith(".md"))

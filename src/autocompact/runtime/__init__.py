@@ -1,4 +1,4 @@
-"""How the program meets the machine that it runs on, for all rooms that may touch it.
+"""Files, threads and installed extras: what any package that may touch the machine needs.
 
 - `files`: files for their owner alone, replaced whole. `off_loop`: slow work beside an event loop.
 - `extras`: the command that installs an optional part.

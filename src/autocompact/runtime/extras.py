@@ -1,4 +1,4 @@
-"""How to install what an optional part needs, in the way in which autocompact itself was installed."""
+"""The command that installs an optional part, in the way in which autocompact itself was installed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class _Folder(msgspec.Struct):
 
 
 class Origin(msgspec.Struct):
-    """Where a package was installed from, as its ``direct_url.json`` says (PEP 610); no ``url`` where it was an index."""
+    """Origin of an installed package, from its ``direct_url.json`` (PEP 610); no ``url`` if it was an index."""
 
     url: str = ""
     vcs_info: _Repository | None = None

@@ -30,7 +30,7 @@ def _threads() -> ThreadPoolExecutor:
 
 
 async def off_loop(work: Callable[[], T]) -> T:
-    """What ``work`` returns or raises; it runs in a thread, so nothing that it reads may change meanwhile."""
+    """Run ``work`` in a thread and returns or raises what it does; nothing that it reads may change meanwhile."""
     return await asyncio.get_running_loop().run_in_executor(_threads(), work)
 
 

@@ -37,7 +37,7 @@ _FENCE = re.compile(r"\s*(?:`{3,}|~{3,})")
 
 
 def matches(text: str) -> bool:
-    """Whether a text begins like a history of aider."""
+    """True if a text begins like a history of aider."""
     return _START.match(text.lstrip()) is not None
 
 
@@ -72,7 +72,7 @@ def _kinds(lines: Sequence[str]) -> list[str]:
 
 
 def _after_start(lines: Sequence[str], kinds: Sequence[str]) -> bool:
-    """Whether nothing but blank lines stands between the start of a run and what comes now."""
+    """True if nothing but blank lines stands between the start of a run and what comes now."""
     before = len(kinds) - 1
     while before > 0 and not lines[before].strip():
         before -= 1

@@ -69,14 +69,14 @@ _response = msgspec.json.Decoder(_Response).decode
 
 
 def matches(fields: _Fields) -> bool:
-    """Whether an object with these fields is a message, or holds a list of them."""
+    """True if an object with these fields is a message, or holds a list of them."""
     if string(fields.get("role", b"")) in _ROLES:
         return not fields.keys().isdisjoint(("content", "tool_calls", "function_call"))
     return any(_is_messages(fields[name]) for name in _LISTS if name in fields)
 
 
 def is_list(document: bytes) -> bool:
-    """Whether a JSON array is a list of messages, or of objects that hold one."""
+    """True if a JSON array is a list of messages, or of objects that hold one."""
     items = _items(document)
     return bool(items) and bytes(items[0]).startswith(b"{") and matches(_fields(items[0]))
 

@@ -79,7 +79,7 @@ _asset = msgspec.json.Decoder(_Asset).decode
 
 
 def matches(fields: Mapping[str, msgspec.Raw]) -> bool:
-    """Whether an object is a conversation of ChatGPT."""
+    """True if an object is a conversation of ChatGPT."""
     return bytes(fields.get("mapping", b"")).startswith(b"{")
 
 

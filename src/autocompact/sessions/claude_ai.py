@@ -57,7 +57,7 @@ _blocks = msgspec.json.Decoder(list[_Block]).decode
 
 
 def matches(fields: Mapping[str, msgspec.Raw]) -> bool:
-    """Whether an object is a conversation of Claude.ai."""
+    """True if an object is a conversation of Claude.ai."""
     return bytes(fields.get("chat_messages", b"")).startswith(b"[")
 
 

@@ -144,7 +144,7 @@ class Loaded:
 
 
 def matches(fields: Mapping[str, msgspec.Raw]) -> bool:
-    """Whether a line with these fields is one of Claude Code's."""
+    """True if a line with these fields is one of Claude Code's."""
     return kind_of(fields) in _TYPES and not fields.keys().isdisjoint(
         ("sessionId", "parentUuid", "leafUuid", "isSnapshotUpdate")
     )

@@ -19,7 +19,7 @@ class Tree:
         self._last = ""
 
     def knows(self, uuid: str) -> bool:
-        """Whether a line with this uuid was there already."""
+        """True if a line with this uuid was there already."""
         return uuid in self._parents
 
     def link(self, uuid: str, parent: str | None) -> None:

@@ -75,7 +75,7 @@ _objects = msgspec.json.Decoder(list[dict[str, msgspec.Raw]]).decode
 
 
 def matches(fields: Mapping[str, msgspec.Raw]) -> bool:
-    """Whether a document with these fields is a session of Cline: its messages are as Anthropic has them, under a session id."""
+    """True if a document with these fields is a session of Cline: its messages are as Anthropic has them, under a session id."""
     try:
         messages = _objects(fields.get("messages", b""))
     except msgspec.DecodeError:

@@ -122,7 +122,7 @@ _output = msgspec.json.Decoder(_Output).decode
 
 
 def matches(fields: Mapping[str, msgspec.Raw]) -> bool:
-    """Whether a line with these fields is one of Codex's."""
+    """True if a line with these fields is one of Codex's."""
     return "payload" in fields and kind_of(fields) in _TYPES
 
 

@@ -87,7 +87,7 @@ _items = msgspec.json.Decoder(list[dict[str, msgspec.Raw]]).decode
 
 
 def matches(fields: Mapping[str, msgspec.Raw]) -> bool:
-    """Whether a document with these fields is a session of Continue."""
+    """True if a document with these fields is a session of Continue."""
     if not string(fields.get("sessionId", b"")):
         return False
     try:

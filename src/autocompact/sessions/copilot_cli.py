@@ -76,7 +76,7 @@ _data = msgspec.json.Decoder(_Data).decode
 
 
 def matches(fields: Mapping[str, msgspec.Raw]) -> bool:
-    """Whether a line with these fields is one of Copilot CLI's."""
+    """True if a line with these fields is one of Copilot CLI's."""
     kind = kind_of(fields)
     return "data" in fields and ("." in kind or kind == "abort") and kind.partition(".")[0] in _FAMILIES
 

@@ -14,7 +14,7 @@ _TURN = re.compile(r"^---\n+\*\*(?P<speaker>User|Cursor)\*\*[ \t]*$", re.MULTILI
 
 
 def matches(text: str) -> bool:
-    """Whether a text begins like an export of Cursor."""
+    """True if a text begins like an export of Cursor."""
     return _HEAD.match(text.lstrip()) is not None
 
 

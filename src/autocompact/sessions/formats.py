@@ -138,7 +138,7 @@ _items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 def _first(matches: Matches, document: bytes) -> bool:
-    """Whether the first item of an array is an object that matches."""
+    """True if the first item of an array is an object that matches."""
     for item in _items(document)[:1]:
         return bytes(item).startswith(b"{") and matches(_fields(item))
     return False

@@ -73,7 +73,7 @@ _words = msgspec.json.Decoder(list[_Words]).decode
 
 
 def matches(fields: Mapping[str, msgspec.Raw]) -> bool:
-    """Whether a document with these fields is one of Gemini CLI's: its messages have a type where Cline's have a role."""
+    """True if a document with these fields is one of Gemini CLI's: its messages have a type where Cline's have a role."""
     if "sessionId" not in fields:
         return False
     try:

@@ -208,7 +208,7 @@ def _turn(raw: bytes) -> Content:
 
 
 def is_content(fields: Mapping[str, msgspec.Raw]) -> bool:
-    """Whether an object with these fields is a turn: its parts have no ``type``, as those of other APIs do."""
+    """True if an object with these fields is a turn: its parts have no ``type``, as those of other APIs do."""
     if string(fields.get("role", b"")) not in ("user", "model", ""):
         return False
     raw = bytes(fields.get("parts", b""))
@@ -220,7 +220,7 @@ def is_content(fields: Mapping[str, msgspec.Raw]) -> bool:
 
 
 def matches(fields: Mapping[str, msgspec.Raw]) -> bool:
-    """Whether an object is a request with ``contents``, or a turn of such a list."""
+    """True if an object is a request with ``contents``, or a turn of such a list."""
     try:
         turns = _objects(fields.get("contents", b""))
     except msgspec.DecodeError:

@@ -84,7 +84,7 @@ _pieces = msgspec.json.Decoder(list[_Piece]).decode
 
 
 def matches(fields: Mapping[str, msgspec.Raw]) -> bool:
-    """Whether an object with these fields is a message of goose, or begins a session of it."""
+    """True if an object with these fields is a message of goose, or begins a session of it."""
     if "messages" in fields or "tool_calls" in fields:
         return False
     if "working_dir" in fields:
@@ -156,7 +156,7 @@ class _Reader:
             self._add(*self._summary)
 
     def _is_summary(self, meta: _Metadata) -> bool:
-        """Whether a message that the person does not see may stand for all before: goose hides nothing less."""
+        """True if a message that the person does not see may stand for all before: goose hides nothing less."""
         covered = self.compactions[-1].through_seq if self.compactions else 0
         return self._hidden > covered and not (meta.agent_visible and self._visible)
 
@@ -174,7 +174,7 @@ class _Reader:
         self._visible = False
 
     def _is_kept(self, message: _Message) -> bool:
-        """Whether this is the last request before a compaction once more; the compaction keeps the original then."""
+        """True if this is the last request before a compaction once more; the compaction keeps the original then."""
         last = self.compactions[-1] if self.compactions else None
         if last is None or last.keep or message.role != "user" or self._visible:
             return False
@@ -204,7 +204,7 @@ class _Reader:
 
 
 def _goes_on(message: _Message) -> bool:
-    """Whether this is what goose tells the model behind a summary."""
+    """True if this is what goose tells the model behind a summary."""
     meta = message.metadata or _Metadata()
     return not meta.user_visible and any(
         (piece.text or "").startswith("Your context was compacted") for piece in message.content

@@ -100,7 +100,7 @@ _message = msgspec.json.Decoder(_Message).decode
 
 
 def matches(fields: Mapping[str, msgspec.Raw]) -> bool:
-    """Whether an object is a message of LangChain, or holds a list of them."""
+    """True if an object is a message of LangChain, or holds a list of them."""
     if _opened(fields) is not None:
         return True
     return _list_in(fields) is not None

@@ -86,7 +86,7 @@ _items = msgspec.json.Decoder(list[dict[str, msgspec.Raw]]).decode
 
 
 def matches(fields: Mapping[str, msgspec.Raw]) -> bool:
-    """Whether a document with these fields is an export of OpenCode."""
+    """True if a document with these fields is an export of OpenCode."""
     try:
         messages = _items(fields.get("messages", b""))
     except msgspec.DecodeError:

@@ -49,7 +49,7 @@ class _Line(msgspec.Struct):
 
 
 def matches(fields: Mapping[str, msgspec.Raw]) -> bool:
-    """Whether a line with these fields is an OpenHands event."""
+    """True if a line with these fields is an OpenHands event."""
     kind = string(fields.get("kind", b""))
     return kind.endswith("Event") and "source" in fields and "timestamp" in fields
 

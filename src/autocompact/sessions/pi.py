@@ -75,7 +75,7 @@ _NOTES = frozenset(
 
 
 def matches(fields: Mapping[str, msgspec.Raw]) -> bool:
-    """Whether a line with these fields is one of pi's."""
+    """True if a line with these fields is one of pi's."""
     kind = kind_of(fields)
     if kind == "message":
         return "message" in fields and "timestamp" in fields

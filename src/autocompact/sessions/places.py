@@ -50,7 +50,7 @@ def qwen_home(environment: Mapping[str, str], *, home: Path) -> Path:
 
 
 def ran_in(path: Path, project: Path) -> bool:
-    """Whether the session in a file began in ``project``, which is resolved, or below."""
+    """True if the session in a file began in ``project``, which is resolved, or below."""
     try:
         with path.open("rb") as file:
             match = _CWD.search(file.read(BEGINNING))

@@ -61,7 +61,7 @@ _media = msgspec.json.Decoder(_Media).decode
 
 
 def matches(fields: Mapping[str, msgspec.Raw]) -> bool:
-    """Whether an object is a message of Pydantic AI, or holds a list of them."""
+    """True if an object is a message of Pydantic AI, or holds a list of them."""
     return _is_message(msgspec.json.encode(fields)) or _list_in(fields) is not None
 
 

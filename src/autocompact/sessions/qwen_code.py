@@ -62,7 +62,7 @@ _payload = msgspec.json.Decoder(_Payload).decode
 
 
 def matches(fields: Mapping[str, msgspec.Raw]) -> bool:
-    """Whether a line with these fields is one of Qwen Code's; Claude Code's have ``content`` where it has ``parts``."""
+    """True if a line with these fields is one of Qwen Code's; Claude Code's have ``content`` where it has ``parts``."""
     if not {"uuid", "parentUuid", "sessionId"} <= fields.keys():
         return False
     if kind_of(fields) == "system":

@@ -112,7 +112,7 @@ def _read(file: BinaryIO, *, path: Path) -> Session:
 
 
 def _is_list_of_others(lines: Iterable[bytes]) -> bool:
-    """Whether lines that begin like chat messages are the items of another API, as a later one of them shows."""
+    """True if lines that begin like chat messages are the items of another API, as a later one of them shows."""
     document = _joined(item for _, item in islice(Lines(lines, msgspec.Raw), _FIRST_ITEMS))
     first = next((reader for reader in LISTS if reader.matches(document)), LISTS[-1])
     return first is not LISTS[-1]

@@ -33,7 +33,7 @@ _items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 def matches(fields: Mapping[str, msgspec.Raw]) -> bool:
-    """Whether an object is a request or a reply."""
+    """True if an object is a request or a reply."""
     if string(fields.get("object", b"")) == "response":
         return "output" in fields
     raw = bytes(fields.get("input", b""))
@@ -44,7 +44,7 @@ def matches(fields: Mapping[str, msgspec.Raw]) -> bool:
 
 
 def is_list(document: bytes) -> bool:
-    """Whether a JSON array holds items that only this API has."""
+    """True if a JSON array holds items that only this API has."""
     return _are_items(document)
 
 
@@ -58,7 +58,7 @@ def _are_items(document: bytes) -> bool:
 
 
 def _has_typed_text(fields: Mapping[str, msgspec.Raw]) -> bool:
-    """Whether a message's content has blocks as only this API has them: other APIs' replies have ``type`` message, too."""
+    """True if a message's content has blocks as only this API has them: other APIs' replies have ``type`` message, too."""
     try:
         return any(
             block.type in ("input_text", "output_text", "refusal") for block in _blocks(fields["content"])

@@ -84,7 +84,7 @@ _output = msgspec.json.Decoder(_Output).decode
 
 
 def matches(fields: Mapping[str, msgspec.Raw]) -> bool:
-    """Whether an object is a UI message, or holds a list in which there is any message of the SDK."""
+    """True if an object is a UI message, or holds a list in which there is any message of the SDK."""
     if "messages" in fields:
         try:
             return is_list(fields["messages"])
@@ -94,7 +94,7 @@ def matches(fields: Mapping[str, msgspec.Raw]) -> bool:
 
 
 def is_list(document: msgspec.Raw | bytes) -> bool:
-    """Whether a JSON array holds a message of a shape that only this SDK has."""
+    """True if a JSON array holds a message of a shape that only this SDK has."""
     return any(_is_message(raw, alone=False) for raw in _items(document))
 
 

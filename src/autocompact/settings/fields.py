@@ -57,12 +57,12 @@ class Setting:
 
     @property
     def is_list(self) -> bool:
-        """Whether it takes several texts."""
+        """True if it takes several texts."""
         return isinstance(self.default, tuple)
 
     @property
     def is_table(self) -> bool:
-        """Whether it takes values by name."""
+        """True if it takes values by name."""
         return isinstance(self.default, dict)
 
     def accept(self, value: object, *, where: str, strict: bool = True) -> object:

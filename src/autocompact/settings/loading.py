@@ -73,7 +73,7 @@ class Loaded:
         return value_of(self.settings, path)
 
     def is_set(self, *prefixes: str) -> bool:
-        """Whether anything but defaults sets a setting whose path begins with one of ``prefixes``."""
+        """True if anything but defaults sets a setting whose path begins with one of ``prefixes``."""
         return any(
             origin.source != "default" and path.startswith(prefixes) for path, origin in self.origins.items()
         )

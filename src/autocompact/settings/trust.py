@@ -18,7 +18,7 @@ OFFLINE = "offline"
 
 
 def is_taken(setting: Setting, value: object, *, folder: Path) -> bool:
-    """Whether the file of the project in ``folder`` may give ``setting`` this value."""
+    """True if the file of the project in ``folder`` may give ``setting`` this value."""
     match setting.project:
         case "all":
             return True
@@ -42,12 +42,12 @@ def _paths(setting: Setting, value: object) -> list[str]:
 
 
 def is_path_of_prompt(given: str) -> bool:
-    """Whether what a setting gives as a prompt is a path: neither a shipped prompt's name nor the text itself."""
+    """True if what a setting gives as a prompt is a path: neither a shipped prompt's name nor the text itself."""
     return given not in BUILT_IN and not is_text(given)
 
 
 def _is_within(path: str, *, folder: Path) -> bool:
-    """Whether a path leads into the folder; links are followed."""
+    """True if a path leads into the folder; links are followed."""
     try:
         return (folder / Path(path).expanduser()).resolve().is_relative_to(folder.resolve())
     except (OSError, RuntimeError, ValueError):  # a loop of links, a user that is not there, a zero byte

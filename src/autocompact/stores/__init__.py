@@ -1,1 +1,1 @@
-"""Where conversations are kept: in memory, or in a SQLite file."""
+"""Stores of conversations: in memory, in a SQLite file, in a PostgreSQL database."""

@@ -31,7 +31,7 @@ MOST_IN_ALL = 4
 
 @dataclass(slots=True, kw_only=True)
 class _Unwritten:
-    """What of one conversation is not stored yet: ``messages`` wait, the others are being written.
+    """Data of one conversation that is not stored yet: ``messages`` wait, the other fields are being written.
 
     ``active`` is the compaction in force as whoever appends knows it, once that was said (`told`); ``bytes`` is what
     waits or is being written.

@@ -50,7 +50,7 @@ MOST_COMMON = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """Where a term stands.
+    """Occurrences of one term.
 
     Attributes:
         term: the one whose places are asked for.
@@ -72,11 +72,11 @@ class Passages(Protocol):
 
     @property
     def total(self) -> int:
-        """How many there are."""
+        """The number of passages."""
         ...
 
     def count(self, terms: Sequence[str], *, most: int) -> Sequence[int]:
-        """How many passages hold each term, counted up to ``most``."""
+        """Count the passages that hold each term, up to ``most``."""
         ...
 
     def places(self, asked: Asked) -> Mapping[int, Sequence[int]]:
@@ -84,7 +84,7 @@ class Passages(Protocol):
         ...
 
     def passages(self, ids: Iterable[int]) -> Mapping[int, Passage]:
-        """What the ids stand for."""
+        """Return the passages with these ids."""
         ...
 
     def key(self, conversation: int) -> Key:

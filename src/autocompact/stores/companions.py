@@ -1,4 +1,4 @@
-"""What is kept beside the log of a conversation: logs of their own, in namespaces that no conversation uses.
+"""Companion logs of a conversation, in namespaces that no conversation uses.
 
 They lie in the same store, so that every store can keep them, several programs can write them, and no search finds
 them. Whoever deletes the conversation deletes them too.
@@ -21,12 +21,12 @@ EXAMPLE_BEGINS = "The tide table on our harbour page is an hour off since the en
 
 
 def notes_key(key: Key) -> Key:
-    """Where the chat's notes on a conversation are."""
+    """Key of the chat's notes on a conversation."""
     return _beside(key, _NOTES)
 
 
 def draft_key(key: Key) -> Key:
-    """Where the draft of a conversation's running turn is."""
+    """Key of the journal of a conversation's running turn."""
     return _beside(key, _DRAFTS)
 
 
@@ -36,22 +36,22 @@ def turn_key(key: Key) -> Key:
 
 
 def title_key(key: Key) -> Key:
-    """Where the titles are that a person gave to a conversation, the last one in force."""
+    """Key of the titles that a person gave to a conversation; the last one counts."""
     return _beside(key, _TITLES)
 
 
 def archives_key(key: Key) -> Key:
-    """Where the memory folders are named that have entries of a conversation."""
+    """Key of the list of memory folders that have entries of a conversation."""
     return _beside(key, _ARCHIVES)
 
 
 def companions(key: Key) -> tuple[Key, ...]:
-    """All that is kept beside a conversation, but for the names of its memory folders."""
+    """Keys of all companion logs of a conversation, except the list of its memory folders."""
     return notes_key(key), draft_key(key), turn_key(key), title_key(key)
 
 
 def is_companion(namespace: str) -> bool:
-    """Whether a namespace holds such logs, and no conversations."""
+    """True if a namespace holds such logs, and no conversations."""
     return namespace.endswith(_SUFFIXES)
 
 
@@ -86,7 +86,7 @@ async def note_archive_folder(store: Store, key: Key, *, folder: str) -> None:
 
 
 async def is_example(store: Store, key: Key) -> bool:
-    """Whether a conversation is the chat's example: it is in no search, no archive and no report."""
+    """True if a conversation is the chat's example: it is in no search, no archive and no report."""
     if key.conversation != EXAMPLE:
         return False
     first = await store.read(key, from_seq=1, through_seq=1)

@@ -1,4 +1,4 @@
-"""What we use of a database's driver, typed; `Connection` is ``apsw.Connection``, whose stubs need a newer Python than ours."""
+"""The part of a database driver that we use, typed; `Connection` is ``apsw.Connection``, whose stubs need a newer Python."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Cursor(Protocol):
 
 
 class Statements(Protocol):
-    """Where statements run: a connection of any driver, for one thread at a time."""
+    """Runs statements: a connection of any driver, for one thread at a time."""
 
     def execute(self, statements: str, bindings: Bindings | None = None, /) -> Cursor:
         """Run statements up to the first row; the rest runs, and the rows come, while the cursor is read."""
@@ -39,7 +39,7 @@ class Connection(Statements, Protocol):
 
     @property
     def in_transaction(self) -> bool:
-        """Whether a transaction is open."""
+        """True if a transaction is open."""
         ...
 
     def total_changes(self) -> int:
@@ -47,11 +47,11 @@ class Connection(Statements, Protocol):
         ...
 
     def readonly(self, name: str, /) -> bool:
-        """Whether the database of that name was opened for reading only."""
+        """True if the database of that name was opened for reading only."""
         ...
 
     def set_busy_timeout(self, milliseconds: int, /) -> None:
-        """How long to wait for a lock."""
+        """Set how long a statement waits for a lock."""
         ...
 
     def config(self, op: int, /, *args: int) -> int:

@@ -51,7 +51,7 @@ Level: TypeAlias = Literal["problem", "note"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing that was seen.
+    """One fault that the examination found.
 
     Attributes:
         level: a problem needs somebody; a note is to be known.
@@ -70,7 +70,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examination:
-    """What was looked at, and what was found.
+    """What was examined, and the findings.
 
     Attributes:
         place: the file, or the database.
@@ -477,7 +477,7 @@ def _words(patient: _Patient) -> Iterator[Finding]:
 
 
 def _derived(patient: _Patient) -> Iterator[tuple[tuple[int, ...], list[str], int]]:
-    """What the index should hold, by the messages: row of each passage, its terms, number of its namespace."""
+    """Yield what the index should hold, derived from the messages: row and terms of each passage, number of its namespace."""
     spaces: dict[str, int] = dict(patient.rows("SELECT name, id FROM search_namespaces"))
     for id, namespace, indexed in list(
         patient.rows("SELECT id, namespace, indexed_seq FROM conversations NOT INDEXED")

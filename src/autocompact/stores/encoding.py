@@ -193,7 +193,7 @@ def _with_newer_words(record: _Plain) -> _Plain:
 
 
 def _derivable(message: Message) -> bool:
-    """Whether parsing ``raw`` gives these very parts."""
+    """True if parsing ``raw`` gives these very parts."""
     if message.raw is None or message.dialect is None or message.changed:
         return False
     try:

@@ -78,7 +78,7 @@ def _unseen(live: Sequence[Message]) -> Iterator[Message]:
 
 
 def _live(messages: Iterable[Message]) -> list[Message]:
-    """Those that no later one replaced."""
+    """The messages that no later one replaced."""
     live: list[Message] = []
     for message in messages:
         while message.replaces is not None and live and live[-1].seq >= message.replaces:

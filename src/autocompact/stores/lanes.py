@@ -60,11 +60,11 @@ class Lane:
 
     @property
     def is_open(self) -> bool:
-        """Whether the connection is there, and its file as well."""
+        """True if the connection is there, and its file as well."""
         return self._connection is not None and self._file() == self._opened
 
     def _file(self) -> tuple[int, int] | None:
-        """Which file is there; None if there is none."""
+        """Device and inode of the present file; None if there is none."""
         try:
             found = self._path.stat()
         except OSError:
@@ -72,7 +72,7 @@ class Lane:
         return found.st_dev, found.st_ino
 
     async def run(self, work: Callable[[Connection], T]) -> T:
-        """What ``work`` returns for the connection.
+        """Run ``work`` with the connection in the worker thread, and returns its result.
 
         Raises:
             StoreUnavailable: the lane was closed.

@@ -1,4 +1,4 @@
-"""How long a lease holds, by a clock that may be wrong."""
+"""Expiry of leases, by a clock that may be wrong."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SLACK_SECONDS = 5.0
 
 
 def expiry(now: int, *, seconds: float) -> int:
-    """When a lease given ``now`` ends, in milliseconds since 1970; at most `LONGEST_SECONDS` from now."""
+    """Expiry of a lease granted ``now``, in milliseconds since 1970; at most `LONGEST_SECONDS` from now."""
     return now + round(min(seconds, LONGEST_SECONDS) * 1000)
 
 

@@ -213,7 +213,7 @@ class MemoryStore:
 
 
 def _place(info: ConversationInfo) -> tuple[str, str]:
-    """Where it stands in the list."""
+    """Sort key of a conversation in the list."""
     return info.updated, info.key.conversation
 
 

@@ -13,7 +13,7 @@ from autocompact.stores.table_store import TableStore
 
 @dataclass(slots=True, kw_only=True)
 class Moved:
-    """What was moved.
+    """Counts of what was moved.
 
     Attributes:
         conversations: that are in the target now and were not.

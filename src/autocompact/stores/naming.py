@@ -1,4 +1,4 @@
-"""What names a store: the path of a file, or the URL of a database on a PostgreSQL server."""
+"""Names of stores: the path of a file, or the URL of a database on a PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ StorePlace: TypeAlias = Path | ServerUrl
 
 
 def store_place(name: str | PathLike[str]) -> StorePlace:
-    """What is named by a path or by the URL of a PostgreSQL server.
+    """Parse the path of a file or the URL of a PostgreSQL server.
 
     Raises:
         InvalidInput: it looks like such a URL and is none.
@@ -79,18 +79,18 @@ def shown_place(name: str) -> str:
 
 
 def is_server_url(name: str) -> bool:
-    """Whether it begins like the URL of a PostgreSQL server."""
+    """True if it begins like the URL of a PostgreSQL server."""
     match = _SERVER.search(name)
     return match is not None and match.start() == 0
 
 
 def name_of(place: StorePlace) -> str:
-    """What `store_place` takes for it; with the password of a server."""
+    """The name that `store_place` parses back; contains the password of a server."""
     return place.url if isinstance(place, ServerUrl) else str(place)
 
 
 def is_there(place: StorePlace) -> bool:
-    """Whether the file exists; whether a server does is seen when it is asked.
+    """True if the file exists; whether a server does is seen when it is asked.
 
     Raises:
         OSError: the file cannot be reached.

@@ -99,7 +99,7 @@ class PostgresStore(TableStore[PostgresConnection]):
                 self._is_open = True
 
     async def reading(self, work: Callable[[PostgresConnection], T]) -> T:
-        """What ``work`` finds in the database as it is now; for indexes and tools."""
+        """Run ``work`` on the database as it is now and returns its result; for indexes and tools."""
 
         def read() -> T:
             with self._server.transaction(reads=True) as connection:

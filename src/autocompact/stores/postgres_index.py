@@ -103,7 +103,7 @@ class _Tables:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Scope:
-    """What is searched: the passages of a namespace, or of one conversation of it; implements `Passages`.
+    """Scope of a search: the passages of a namespace, or of one conversation of it; implements `Passages`.
 
     Attributes:
         tables: on the connection of this search.
@@ -162,7 +162,7 @@ class _Scope:
 
 
 def _scope(tables: _Tables, *, namespace: str, conversation: str | None) -> _Scope | None:
-    """None where nothing was ever indexed."""
+    """Return the scope of a search; None where nothing was ever indexed."""
     space = tables.run("space", name=namespace).get
     if space is None:
         return None

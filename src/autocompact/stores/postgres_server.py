@@ -39,7 +39,7 @@ _MIGRATING = 0x41435054
 
 
 class Rows:
-    """What a statement gave, see `autocompact.stores.connection.Cursor`."""
+    """Rows that a statement returned, see `autocompact.stores.connection.Cursor`."""
 
     def __init__(self, rows: list[tuple[Any, ...]]) -> None:
         self._rows = rows
@@ -118,7 +118,7 @@ class Server:
 
     @contextmanager
     def connection(self) -> Generator[PostgresConnection]:
-        """One connection, in no transaction.
+        """Lend one connection, outside of any transaction.
 
         Raises:
             StoreUnavailable: the server cannot be reached, or does not take what is asked now.
@@ -130,7 +130,7 @@ class Server:
 
     @contextmanager
     def transaction(self, *, reads: bool = False) -> Generator[PostgresConnection]:
-        """One connection in a transaction; ``reads``: one that sees one state of the database, and changes nothing."""
+        """Lend one connection in a transaction; with ``reads`` it sees one snapshot of the database, and changes nothing."""
         with self.connection() as connection, begin(connection, reads=reads):
             yield connection
 
@@ -170,7 +170,7 @@ class Server:
 
 @contextmanager
 def begin(connection: PostgresConnection, *, reads: bool = False) -> Generator[None]:
-    """All or nothing; ``reads`` as in `Server.transaction`."""
+    """Run the block as one transaction; ``reads`` as in `Server.transaction`."""
     with connection.transaction():
         if reads:
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
@@ -199,7 +199,7 @@ def _migrate(connection: PostgresConnection, *, name: str) -> None:
 
 
 def _version(connection: PostgresConnection, *, name: str) -> int:
-    """How many migrations were run."""
+    """Number of migrations that the database has run."""
     # Asked as a table: `to_regclass` may answer from the connection's cache, from before it waited for the lock.
     there = "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = 'autocompact' AND tablename = 'version'"
     if connection.execute(there).get is None:

@@ -38,7 +38,7 @@ def migrations(dialect: str) -> tuple[str, ...]:
 
 
 def schema(dialect: str) -> str:
-    """What all migrations amount to."""
+    """Return the schema after all migrations."""
     return _folder(dialect).joinpath("schema.sql").read_text("utf-8")
 
 

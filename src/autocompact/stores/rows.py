@@ -1,4 +1,4 @@
-"""How a message's place in the log becomes the id of its row.
+"""Converts between a message's place in the log and the id of its row.
 
 One number holds both, so that a conversation's messages lie side by side in the file, a range of the log is a range
 of ids, and a search index needs no table to find its way back.

@@ -1,4 +1,4 @@
-"""What every store decides alike: which messages it takes, what a conversation is called, who may commit."""
+"""Rules that all stores share: which messages are accepted, titles of conversations, who may commit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LOOKED_AT = 20_000
 
 
 def check_numbers(messages: Sequence[Message], *, after: int) -> None:
-    """Whether the messages can be used, follow message ``after``, and replace only what stands before them.
+    """Check that the messages are usable, follow message ``after``, and replace only earlier ones.
 
     Raises:
         InvalidInput: they do not.
@@ -32,7 +32,7 @@ def check_numbers(messages: Sequence[Message], *, after: int) -> None:
 
 
 def check_end(key: Key, *, last_seq: int, after: int) -> None:
-    """Whether the log ends where the caller thinks.
+    """Check that the log ends where the caller thinks.
 
     Raises:
         Conflict: it does not.
@@ -45,7 +45,7 @@ def check_end(key: Key, *, last_seq: int, after: int) -> None:
 
 
 def check_commit(key: Key, *, in_force: str | None, expected: str | None, newest: int, fence: int) -> None:
-    """Whether a commit was decided on what is still so.
+    """Check that what a commit was decided on has not changed since.
 
     Args:
         key: the conversation.

@@ -42,7 +42,7 @@ async def examine_server(url: ServerUrl) -> Examination:
 
 
 async def _keys(store: TableStore[Any]) -> list[Key]:
-    """All conversations, also those whose entry is damaged."""
+    """Keys of all conversations, also of those whose entry is damaged."""
     names = await store.reading(
         lambda connection: list(connection.execute(queries("postgres")["every_name"]))
     )

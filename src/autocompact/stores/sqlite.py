@@ -97,7 +97,7 @@ class SqliteStore(TableStore[Connection]):
         return connection
 
     async def reading(self, work: Callable[[Connection], T]) -> T:
-        """What ``work`` finds in the file as it is now, in the reader's thread; for indexes and tools."""
+        """Run ``work`` on the file as it is now, in the reader's thread, and returns its result; for indexes and tools."""
         if not self._writer.is_open:
             await self._writer.run(_nothing)
 
@@ -153,4 +153,4 @@ class SqliteStore(TableStore[Connection]):
 
 
 def _nothing(_: Connection) -> None:
-    """What to do with a connection that only has to be opened."""
+    """Do nothing: for a connection that only has to be opened."""

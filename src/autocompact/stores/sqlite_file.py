@@ -104,7 +104,7 @@ def open_reader(path: Path, *, busy_seconds: float) -> Connection:
 def transaction(
     connection: Connection, kind: Literal["DEFERRED", "IMMEDIATE", "EXCLUSIVE"]
 ) -> Generator[None]:
-    """All or nothing."""
+    """Run the block as one transaction."""
     connection.execute(f"BEGIN {kind}")
     try:
         yield

@@ -117,7 +117,7 @@ class _Tables:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Scope:
-    """What is searched: the passages of a namespace, or of one conversation of it.
+    """Scope of a search: the passages of a namespace, or of one conversation of it.
 
     Attributes:
         tables: on the connection of this search.
@@ -174,7 +174,7 @@ class _Scope:
 
 
 def _scope(tables: _Tables, *, namespace: str, conversation: str | None) -> _Scope | None:
-    """None where nothing was ever indexed."""
+    """Return the scope of a search; None where nothing was ever indexed."""
     found = tables.run("space", name=namespace).get
     if found is None:
         return None
@@ -191,7 +191,7 @@ def _scope(tables: _Tables, *, namespace: str, conversation: str | None) -> _Sco
 
 
 class _Api(Protocol):
-    """What we use of ``apsw.FTS5ExtensionApi``: the row that matched."""
+    """The part of ``apsw.FTS5ExtensionApi`` that we use: the row that matched."""
 
     rowid: int
 

@@ -33,7 +33,7 @@ _INDEX_BATCH = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Whole:
-    """All that a store keeps of a conversation.
+    """Everything that a store keeps of a conversation.
 
     Attributes:
         row: its entry; the id means nothing elsewhere.
@@ -46,7 +46,7 @@ class Whole:
     records: tuple[Compaction, ...]
 
     def is_same(self, other: Whole) -> bool:
-        """Whether both say the same."""
+        """True if both say the same."""
         return self._said == other._said
 
     @property
@@ -81,7 +81,7 @@ class TableStore(ABC, Generic[C]):
 
     @abstractmethod
     async def reading(self, work: Callable[[C], T]) -> T:
-        """What ``work`` finds in the database as it is now; for indexes and tools."""
+        """Run ``work`` on the database as it is now and returns its result; for indexes and tools."""
 
     @abstractmethod
     async def _change(self, work: Callable[[C], T], *, name: str, key: Key) -> T:
@@ -275,7 +275,7 @@ class TableStore(ABC, Generic[C]):
     # Moving to another store
 
     async def whole(self, key: Key) -> Whole | None:
-        """All that is kept of a conversation; None if there is none."""
+        """Return everything kept of a conversation; None if there is none."""
 
         def read(connection: C) -> Whole | None:
             tables = self._tables(connection)
@@ -371,4 +371,4 @@ class TableStore(ABC, Generic[C]):
 
 
 def _nothing(_: Statements) -> None:
-    """What to do with a connection that only has to be opened."""
+    """Do nothing: for a connection that only has to be opened."""

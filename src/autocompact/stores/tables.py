@@ -49,12 +49,12 @@ class Row:
 
     @property
     def checksum(self) -> int:
-        """Of all its columns."""
+        """Checksum over all columns of the row."""
         return row_checksum(*(getattr(self, name) for name in _COLUMNS))
 
     @property
     def info(self) -> ConversationInfo:
-        """As lists show it."""
+        """The conversation as lists show it."""
         return ConversationInfo(
             key=Key(conversation=self.name, namespace=self.namespace),
             last_seq=self.last_seq,
@@ -185,7 +185,7 @@ class Tables:
         return tuple(Key(conversation=name, namespace=namespace) for (name,) in rows)
 
     def is_idle(self, key: Key, *, before: str, now: int) -> bool:
-        """Whether the conversation is one of those."""
+        """True if the conversation is one of those."""
         row = self._run(
             "is_idle",
             namespace=key.namespace,
@@ -209,11 +209,11 @@ class Tables:
         self._run("deleted")
 
     def unpurged(self) -> int | None:
-        """How many were deleted in all, if traces of any are left."""
+        """Number of deletions so far if traces of any are left, else None."""
         return self._run("unpurged").get
 
     def purged(self, deleted: int) -> None:
-        """Of the first ``deleted`` ones nothing is left."""
+        """Notes that no trace of the first ``deleted`` deletions is left."""
         self._run("purged", deleted=deleted)
 
     # The log
@@ -282,7 +282,7 @@ class Tables:
         return [(place(id)[1], replaces) for id, _, replaces, _, _ in found]
 
     def earlier(self, row: Row, record: Compaction) -> tuple[tuple[Message, ...], tuple[int, ...]]:
-        """What a context under ``record`` still shows of the messages that it covers, and which are the prompt."""
+        """Load the covered messages that a context under ``record`` still shows, and tells which of them are the prompt."""
         edits = [edit for edit in self.edits(row) if edit[0] <= record.through_seq]
 
         def role_of(seq: int) -> Role:
@@ -299,7 +299,7 @@ class Tables:
     # Records
 
     def record(self, conversation: int, id: str) -> Compaction | None:
-        """One record."""
+        """Load one record; None if there is none."""
         row = self._run("record", conversation=conversation, id=id).get
         return None if row is None else self._record(row)
 
@@ -377,7 +377,7 @@ class Tables:
         ).get
 
     def extend_lease(self, fence: int, *, expires: int) -> bool:
-        """Whether it was still there."""
+        """True if it was still there."""
         return self._run("extend_lease", fence=fence, expires=expires).get is not None
 
     def end_lease(self, fence: int) -> None:

@@ -92,7 +92,7 @@ def _is_block(block: Any) -> bool:
 
 
 def begins_with_block(message: Json) -> bool:
-    """Whether a message of Anthropic's begins with a compaction, as a conversation may that goes on from one."""
+    """True if a message of Anthropic's begins with a compaction, as a conversation may that goes on from one."""
     blocks = message.get("content")
     return is_array(blocks) and bool(blocks) and _is_block(blocks[0])
 

@@ -81,12 +81,12 @@ class Fault:
 
     @property
     def harmless(self) -> bool:
-        """Whether the client gets the answer all the same."""
+        """True if the client gets the answer all the same."""
         return self.kind in ("slow", "unstreamed")
 
     @property
     def wordless(self) -> bool:
-        """Whether nothing of what the model would say arrives."""
+        """True if nothing of what the model would say arrives."""
         return self.kind in ("reset", "silent", "bad_gateway", "garbage", "empty", "large")
 
 

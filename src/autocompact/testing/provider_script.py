@@ -88,12 +88,12 @@ class Received:
 
     @property
     def streamed(self) -> bool:
-        """Whether the reply is to be streamed."""
+        """True if the reply is to be streamed."""
         return self.body.get("stream") is True
 
     @property
     def counting(self) -> bool:
-        """Whether only the tokens are to be counted."""
+        """True if only the tokens are to be counted."""
         return self.path.endswith(("/count_tokens", "/input_tokens"))
 
     @property

@@ -7,7 +7,7 @@ from autocompact.ui.text import one_line
 
 
 def traces_text(traces: Traces) -> str:
-    """Lists what deleting a conversation removes, and what it leaves."""
+    """List what deleting a conversation removes, and what it leaves."""
     goes = (f"  - {one_line(each)}" for each in traces.goes)
     stays = (f"  - {each}" for each in STAYS)
     name = one_line(traces.key.conversation)

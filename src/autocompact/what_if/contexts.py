@@ -171,7 +171,7 @@ class Recorded:
         return Made(record=found, seconds=seconds, summary=self._course.tokens(text))
 
     def _was_made(self, record: Compaction, *, log: Transcript, request: Request) -> bool:
-        """Whether it was there before the reply came."""
+        """True if it was there before the reply came."""
         if max((record.through_seq, *(mask.seq for mask in record.masks))) > len(log):
             return False
         made = time_of(record.receipt.time)

@@ -1,4 +1,4 @@
-"""What a message says, whatever a client changes in its JSON from request to request without changing what was said.
+"""Canonical form of a message: equal for all JSON that says the same, whatever a client changes from request to request.
 
 Clients move the ``cache_control`` marks of Anthropic's prompt cache, and write a lone text as a string or as a list of one
 block. That does not make another message of it.
@@ -33,7 +33,7 @@ def canonical(raw: bytes) -> bytes:
 
 
 def says_the_same(one: bytes, other: bytes) -> bool:
-    """Whether two messages, given as valid JSON, differ in nothing but their canonical form and the order of members."""
+    """True if two messages, given as valid JSON, differ in nothing but their canonical form and the order of members."""
     return one == other or _sorted(one) == _sorted(other)
 
 

@@ -1,4 +1,4 @@
-"""What happens while an answer is streamed, and how its pieces are put together."""
+"""Events of a streamed answer, and the assembly of its pieces."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ Span = tuple[int, int]
 
 
 def decode(raw: bytes | Raw, decoder: msgspec.json.Decoder[T], *, path: str) -> T:
-    """What ``raw`` says, by ``decoder``.
+    """Decode ``raw`` with ``decoder``.
 
     Raises:
         InvalidRequest: it is not JSON, or not of that type; the message begins with the path, e.g.
@@ -183,7 +183,7 @@ def check(raw: bytes, *, path: str) -> None:
 
 
 def is_valid(raw: bytes) -> bool:
-    """Whether these bytes are JSON."""
+    """True if these bytes are JSON."""
     try:
         any_value(raw, path="")
     except InvalidRequest:
@@ -202,17 +202,17 @@ def fragment(value: bytes) -> Raw:
 
 
 def is_string(raw: bytes | Raw | memoryview) -> bool:
-    """Whether this JSON value is a string."""
+    """True if this JSON value is a string."""
     return bytes(memoryview(raw)[:1]) == b'"'
 
 
 def is_array(raw: bytes | Raw | memoryview) -> bool:
-    """Whether this JSON value is an array."""
+    """True if this JSON value is an array."""
     return bytes(memoryview(raw)[:1]) == b"["
 
 
 def is_object(raw: bytes | Raw) -> bool:
-    """Whether this JSON value is an object."""
+    """True if this JSON value is an object."""
     return bytes(memoryview(raw)[:1]) == b"{"
 
 
@@ -222,7 +222,7 @@ def space(body: bytes, at: int) -> int:
 
 
 def spans(body: bytes, known: Mapping[str, Raw]) -> dict[str, Span]:
-    """Where the value of each member of the object ``body`` stands; of a repeated key the last one.
+    """Positions of the member values of the object ``body``; the last one of a repeated key.
 
     Args:
         body: valid JSON (half surrogates allowed), an object.

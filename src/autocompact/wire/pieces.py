@@ -1,4 +1,4 @@
-"""What the three dialects share: parts tied to the JSON they came from, and how a changed message is put together.
+"""Shared by the three dialects: parts tied to the JSON they came from, and the assembly of a changed message.
 
 A message that nobody changed is never taken apart: its bytes go out. A changed one is parsed again, and each of its
 parts finds the block it came from (`align`), so that unknown fields, cache markers and signatures survive. Only what
@@ -59,7 +59,7 @@ class Exported:
 
 
 class Codec(Protocol):
-    """One dialect: how its JSON becomes messages, and messages its JSON.
+    """Codec of one dialect: JSON to messages and back.
 
     Attributes:
         name: the dialect.
@@ -90,12 +90,12 @@ class Codec(Protocol):
         ...
 
     def joins(self, first: Message, second: Message) -> bool:
-        """Whether `export` may make one message of these two, where one stands right after the other."""
+        """True if `export` may make one message of these two, where one stands right after the other."""
         ...
 
 
 def intact(message: Message, dialect: Dialect) -> bool:
-    """Whether the message goes out as the bytes it came as: unchanged, or opaque as a whole."""
+    """True if the message goes out as the bytes it came as: unchanged, or opaque as a whole."""
     if message.raw is None or message.dialect != dialect:
         return False
     return not message.changed or any(
@@ -150,7 +150,7 @@ def _kin(parts: Sequence[Part], originals: Sequence[Piece]) -> dict[tuple[bool, 
 
 
 def _akin(part: ToolCall | ToolResult, was: ToolCall | ToolResult) -> bool:
-    """Whether a part can be that original under another id."""
+    """True if a part can be that original under another id."""
     if isinstance(part, ToolCall) and isinstance(was, ToolCall):
         return (part.name, part.arguments) == (was.name, was.arguments)
     return True
@@ -158,7 +158,7 @@ def _akin(part: ToolCall | ToolResult, was: ToolCall | ToolResult) -> bool:
 
 @dataclass(slots=True, kw_only=True)
 class Unit:
-    """One message on its way to the wire: either its bytes as they came, or pieces to put together.
+    """A message to be written: either its bytes as they came, or pieces to assemble.
 
     Attributes:
         role: who speaks on the wire.
@@ -181,7 +181,7 @@ class Unit:
         return [piece for piece in self.pieces if piece.slot == name]
 
     def same(self, name: str) -> bool:
-        """Whether the pieces that belong there are those of the original."""
+        """True if the pieces that belong there are those of the original."""
         return bool(self.members) and self.slot(name) == [piece for piece in self.was if piece.slot == name]
 
 
@@ -269,7 +269,7 @@ def arguments_object(arguments: str) -> bytes:
 
 
 def media_note(part: Image | Document) -> str:
-    """What stands for a picture or a document that the API does not take at this place."""
+    """Text in place of a picture or a document that the API does not accept here."""
     if isinstance(part, Image):
         return f"[image: {part.url}]" if part.url else "[image left out]"
     name = part.name or part.url or part.media_type or "without a name"
@@ -287,7 +287,7 @@ def plain_text(part: Document) -> str:
 
 
 def data_url(part: Image | Document, default: str) -> str:
-    """Where the data is: its URL, or a data URL with the media type (``default`` if unknown); "" if nowhere."""
+    """URL of the data: its own, or a data URL with the media type (``default`` if unknown); "" if there is none."""
     if part.data:
         return f"data:{part.media_type or default};base64,{part.data}"
     return part.url

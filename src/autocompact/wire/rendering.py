@@ -129,12 +129,12 @@ class Renderer:
         return place
 
     def _join(self, messages: Sequence[Message], place: int) -> bool:
-        """Whether the message at ``place`` may have to be joined with the one before it."""
+        """True if the message at ``place`` may have to be joined with the one before it."""
         return place > 0 and self._codec.joins(messages[place - 1], messages[place])
 
 
 def _same(request: Request, messages: Sequence[Message]) -> bool:
-    """Whether these are the first messages of the request."""
+    """True if these are the first messages of the request."""
     return all(
         message.raw == raw and intact(message, request.dialect)
         for message, raw in zip(messages, request.raws, strict=False)

@@ -19,7 +19,7 @@ _NULL = Raw(b"null")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What a model answered.
+    """The reply of a model.
 
     Attributes:
         messages: the answer, ready to be appended to a conversation in the same dialect. One message of the
@@ -49,7 +49,7 @@ class Reply:
 
 
 class _Details(msgspec.Struct, gc=False):
-    """What a prompt consists of. OpenRouter says ``cache_write_tokens``, LiteLLM ``cache_creation_tokens``."""
+    """Breakdown of the prompt's tokens. OpenRouter says ``cache_write_tokens``, LiteLLM ``cache_creation_tokens``."""
 
     cached_tokens: int | None = None
     cache_write_tokens: int | None = None
@@ -76,7 +76,7 @@ class Figures(msgspec.Struct, gc=False):
     total_tokens: int | None = None
 
     def given(self) -> bool:
-        """Whether any figure of the prompt or the answer is there."""
+        """True if any figure of the prompt or the answer is there."""
         figures = (self.prompt_tokens, self.completion_tokens, self.input_tokens, self.output_tokens)
         return any(figure is not None for figure in figures)
 

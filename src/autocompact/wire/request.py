@@ -70,7 +70,7 @@ class Parsed(Sequence[Message]):
         return self._raws
 
     def are_more_than(self, most: int) -> bool:
-        """Whether there are more than so many; they are not counted where the list is too short for that."""
+        """True if there are more than so many; they are not counted where the list is too short for that."""
         is_short = isinstance(self._listed, memoryview) and len(self._listed) <= most * _LEAST_BYTES
         return not is_short and len(self) > most
 
@@ -109,7 +109,7 @@ class Parsed(Sequence[Message]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One request to a model.
+    """A request to a model.
 
     Attributes:
         dialect: the API it is for.
@@ -179,7 +179,7 @@ _Opened: TypeAlias = tuple[dict[str, json.Span], _Listed]
 
 
 def _opened(body: bytes, *, codec: Codec) -> _Opened:
-    """One pass, and a walk that jumps over what this pass found."""
+    """Parse a body: one pass finds the members, a walk then skips over them."""
     spans = json.spans(body, json.members(body, path=""))
     start, end = spans.get(codec.list_field, (0, 0))
     return spans, _listed(memoryview(body)[start:end], codec=codec)
@@ -241,7 +241,7 @@ class EarlierRequest:
         self._anchor = self._body[self._anchor_at : oldest]
 
     def _ends_back(self, close: int) -> Iterator[int]:
-        """Where the items end, the last one first; ``close`` is the place of the list's end."""
+        """Yield the ends of the items, the last one first; ``close`` is the position of the list's end."""
         for raw in reversed(self._raws):
             while self._body[close - 1] in _BETWEEN:
                 close -= 1
@@ -249,7 +249,7 @@ class EarlierRequest:
             close -= len(raw)
 
     def shared(self, body: bytes, *, dialect: Dialect) -> tuple[int, int, int]:
-        """What of this list ``body`` begins with: how many items, its first byte, the byte after them; zeros if nothing.
+        """Common beginning of this list and ``body``: number of items, first byte, byte after the last; zeros if there is none.
 
         The list of ``body`` may be another one all the same, where a member is repeated.
         """
@@ -268,7 +268,7 @@ class EarlierRequest:
 
 
 def _continued(body: bytes, earlier: Iterable[EarlierRequest], *, codec: Codec) -> _Opened | None:
-    """As `_opened`, for a body whose list begins with that of an earlier one; None if it does not.
+    """Parse a body whose list begins with that of an earlier one, like `_opened`; None if it does not.
 
     What was parsed before is cut out, and what is left is parsed as a whole.
     """

@@ -48,7 +48,7 @@ class Assembler(Protocol):
     figures: Figures | None
 
     def take(self, data: bytes) -> Iterable[StreamEvent]:
-        """What this event says."""
+        """Yield the stream events of this event's data."""
         ...
 
     def reply(self) -> Reply:
@@ -75,7 +75,7 @@ class StreamReader:
         return figures.usage() if figures is not None and figures.given() else None
 
     def feed(self, chunk: bytes) -> list[StreamEvent]:
-        """What this chunk brought; it may begin and end anywhere."""
+        """Return the events that this chunk completes; it may begin and end anywhere."""
         return [event for data in self._payloads.feed(chunk) for event in self.take(data)]
 
     def close(self) -> list[StreamEvent]:
@@ -83,7 +83,7 @@ class StreamReader:
         return self.feed(b"\n\n")
 
     def take(self, data: bytes) -> list[StreamEvent]:
-        """What the data of one event says."""
+        """Return the stream events of one event's data."""
         events: list[StreamEvent] = []
         try:
             events.extend(self._assembler.take(data))
@@ -147,7 +147,7 @@ class ChatAssembler:
         self._complete = False
 
     def take(self, data: bytes) -> Iterator[StreamEvent]:
-        """What this chunk says."""
+        """Yield the stream events of this chunk."""
         if data.strip() == b"[DONE]":
             self._complete = True
             return
@@ -253,7 +253,7 @@ class AnthropicAssembler:
         self._complete = False
 
     def take(self, data: bytes) -> Iterator[StreamEvent]:
-        """What this event says."""
+        """Yield the stream events of this event's data."""
         event = json.decode(data, _ANTHROPIC_EVENT, path="")
         match event.type:
             case "message_start" if event.message is not None:
@@ -378,7 +378,7 @@ class ResponsesAssembler:
         self._complete = False
 
     def take(self, data: bytes) -> Iterator[StreamEvent]:
-        """What this event says."""
+        """Yield the stream events of this event's data."""
         event = json.decode(data, _RESPONSES_EVENT, path="")
         match event.type:
             case "response.output_item.added":

@@ -92,7 +92,7 @@ class Options:
 
     @property
     def asks_for_summary(self) -> bool:
-        """Whether masking old tool outputs would not be what was asked for, even if it were enough."""
+        """True if masking old tool outputs would not be what was asked for, even if it were enough."""
         sized = (self.summary_tokens, self.tail_tokens, self.summary) != (None, None, None)
         return self.to is None or sized or bool(self.focus) or any(_number(pin) is None for pin in self.pins)
 

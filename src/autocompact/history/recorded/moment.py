@@ -52,7 +52,7 @@ def moment(session: Session, *, through: int | None, counter: Counter, lookup: L
 
 
 def _was_made(record: Compaction, session: Session, *, through: int) -> bool:
-    """Whether ``record`` was made before message ``through + 1`` came.
+    """True if ``record`` was made before message ``through + 1`` came.
 
     One that covers the last message came after it. One that left messages verbatim tells by its time.
     """

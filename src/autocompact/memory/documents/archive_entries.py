@@ -40,7 +40,7 @@ class ArchivedTask:
 
     @property
     def is_ended(self) -> bool:
-        """Whether it came to an end, good or bad."""
+        """True if it came to an end, good or bad."""
         return _IS_ENDED.match(self.outcome) is not None
 
 

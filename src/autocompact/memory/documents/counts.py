@@ -104,7 +104,7 @@ def counted(match: re.Match[str]) -> int:
 
 
 def _may_count(text: str) -> bool:
-    """Whether a word for confirmations stands near the end of ``text``: the other searches take longer."""
+    """True if a word for confirmations stands near the end of ``text``: the other searches take longer."""
     return _has(text[-_FAR:], *_STEMS, *_SEEN)
 
 
@@ -127,5 +127,5 @@ def doubtful_count(text: str) -> str:
 
 
 def says_none(value: str) -> bool:
-    """Whether the value of a field says that there are no confirmations."""
+    """True if the value of a field says that there are no confirmations."""
     return _NO_COUNT.issuperset(value.lower().strip(" .*_").split())

@@ -46,7 +46,7 @@ class Subject:
     is_example: bool = False
 
     def has(self, entry: Archived) -> bool:
-        """Whether an entry is about it."""
+        """True if an entry is about it."""
         if self.is_example:
             return entry.is_example
         if entry.conversation != one_line(self.conversation):

@@ -153,7 +153,7 @@ def near_pairs(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def is_near(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether two sets of terms have enough in common."""
+    """True if two sets of terms have enough in common."""
     return 2 * len(one & other) >= NEAR * (len(one) + len(other)) > 0
 
 

@@ -226,7 +226,7 @@ def _dated(note: Note, above: date | None) -> Note:
 
 
 def reads_as(line: str, note: Note) -> bool:
-    """Whether ``line`` behind a bullet would be read as the date, text and confirmations of ``note``."""
+    """True if ``line`` behind a bullet would be read as the date, text and confirmations of ``note``."""
     read = _of_item([f"- {line}"], range(1), dialect=OF_OBSERVATIONS)
     return (read.date, read.text, read.confirmations) == (note.date, note.text, note.confirmations)
 
@@ -311,7 +311,7 @@ def _of_item(texts: Sequence[str], item: range, *, dialect: Dialect) -> Note:
 
 
 def _is_broken(before: str, line: str) -> bool:
-    """Whether somebody ended the line ``before``, not the margin: ``line`` begins anew, and its first word had room."""
+    """True if somebody ended the line ``before``, not the margin: ``line`` begins anew, and its first word had room."""
     words = line.split(maxsplit=1)
     room = _NARROW - len(before.rstrip()) - len(words[0])
     return room > 0 and words[0][0].isupper() and not before.rstrip().endswith((",", ";", "-", "("))

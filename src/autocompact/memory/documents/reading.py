@@ -138,7 +138,7 @@ def _tail(text: str) -> re.Match[str] | None:
 
 
 def _may_end(text: str) -> bool:
-    """Whether it is worth looking for brackets or confirmations at the end: a search takes longer."""
+    """True if it is worth looking for brackets or confirmations at the end: a search takes longer."""
     return text.rstrip(" .*_")[-1:] in (*")]）", *_TICKS) or "onfirm" in text or "ONFIRM" in text
 
 
@@ -150,12 +150,12 @@ def without_label(text: str) -> str:
 
 
 def is_labelled(line: str) -> bool:
-    """Whether a line begins with "Observation:" or "Pattern:" and says more."""
+    """True if a line begins with "Observation:" or "Pattern:" and says more."""
     return _LABEL.match(line) is not None
 
 
 def begins_field(line: str, dialect: Dialect) -> bool:
-    """Whether a line in or below a note is a field, or the cells of one that was archived."""
+    """True if a line in or below a note is a field, or the cells of one that was archived."""
     return (
         field_of(line, dialect) is not None
         or line.lstrip().startswith("|")
@@ -164,12 +164,12 @@ def begins_field(line: str, dialect: Dialect) -> bool:
 
 
 def begins_with_date(line: str) -> bool:
-    """Whether a date stands in front, as a note has it."""
+    """True if a date stands in front, as a note has it."""
     return _LEAD.match(line.lstrip()) is not None
 
 
 def counts_confirmations(line: str) -> bool:
-    """Whether a line says how often something was confirmed."""
+    """True if a line says how often something was confirmed."""
     return COUNT.search(line) is not None
 
 

@@ -147,7 +147,7 @@ def _older(notes: Sequence[Note], *, policy: TaskPolicy) -> list[Note]:
 
 
 def _holds_others(note: Note) -> bool:
-    """Whether tasks stand in it that a row would lose.
+    """True if tasks stand in it that a row would lose.
 
     These are open ones; those with a date that are checked or have an outcome; and those with a number of the kind that
     the task has.
@@ -159,7 +159,7 @@ def _holds_others(note: Note) -> bool:
 
 
 def _is_task(found: re.Match[str], *, own: str) -> bool:
-    """Whether an item or a heading in the task ``own`` is a task."""
+    """True if an item or a heading in the task ``own`` is a task."""
     box, day, number, rest = found.groups()
     if box == " ":
         return True

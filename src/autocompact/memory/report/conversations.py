@@ -131,7 +131,7 @@ def _recovered(record: Compaction) -> int:
 
 
 def _covers(record: Compaction, message: Message) -> bool:
-    """Whether the compaction was in force when the reply came: it ends before it, and was made before it."""
+    """True if the compaction was in force when the reply came: it ends before it, and was made before it."""
     last = max(record.through_seq, *(mask.seq for mask in record.masks), 0)
     is_later = bool(message.time and record.receipt.time and record.receipt.time > message.time)
     return last < message.seq and not is_later

@@ -56,7 +56,7 @@ class Month:
         return monthrange(self.year, self.number)[1]
 
     def has(self, stamp: str | date | None) -> bool:
-        """Whether a day, or a stamp in ISO 8601, is within it."""
+        """True if a day, or a stamp in ISO 8601, is within it."""
         return str(stamp)[:7] == str(self) if stamp else False
 
 

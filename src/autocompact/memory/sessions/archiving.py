@@ -171,7 +171,7 @@ def _after(
 
 
 def _is_there(pages: Pages, entry: ArchiveEntry) -> bool:
-    """Whether another run archived as much of the session meanwhile, or one that died did and was finished."""
+    """True if another run archived as much of the session meanwhile, or one that died did and was finished."""
     entries = entries_in(pages[CONTEXT_ARCHIVE].texts)
     return is_archived(entries, name=entry.conversation, messages=entry.log_messages)
 

@@ -109,7 +109,7 @@ def _peak(found: Recorded, tokens: int) -> int:
 
 
 def is_archived(entries: Sequence[Archived], *, name: str, messages: int | None) -> bool:
-    """Whether the newest entry of the session ``name`` is of all its messages."""
+    """True if the newest entry of the session ``name`` is of all its messages."""
     own = [entry for entry in entries if entry.conversation == name]
     return bool(own) and messages is not None and own[-1].log_messages == messages
 

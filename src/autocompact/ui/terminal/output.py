@@ -42,7 +42,7 @@ def color() -> bool | None:
 
 
 def is_styled(stream: TextIO) -> bool:
-    """Whether what goes to ``stream`` may be coloured."""
+    """True if what goes to ``stream`` may be coloured."""
     return color() is not False and stream.isatty()
 
 
