@@ -1,4 +1,4 @@
-"""What a tool call does, whichever agent made it.
+"""The effect of a tool call, whichever agent made it.
 
 Claude Code says ``Edit(file_path)``, Codex ``apply_patch`` with a patch as text or ``exec_command(cmd)``, Gemini
 ``replace(file_path)``, Copilot ``edit(path)``, OpenHands ``str_replace_editor(command, path)``. They are not
@@ -102,7 +102,7 @@ LONGEST_PATH = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """What one tool call does.
+    """The effect of one tool call.
 
     Attributes:
         verb: the kind of thing it does.
@@ -124,7 +124,7 @@ class Action:
 
 
 def interpret(call: RedactedCall) -> Action:
-    """What ``call`` does; arguments that are free text are read as a patch or as a command line."""
+    """Interpret ``call``; arguments that are free text are read as a patch or as a command line."""
     arguments = call.values
     words = frozenset(word.lower() for word in _WORD.findall(call.name))
     if not arguments:

@@ -1,4 +1,4 @@
-"""When to compact: what there is room for (`Budget`), what is wanted (`Policy`), and the decision between them.
+"""When to compact: the limits of the model (`Budget`), the wishes of the user (`Policy`), and the decision between them.
 
 Each limit (tokens, bytes on the wire, images) is looked at on its own; the one that is fullest decides. For tokens
 there are three lines, in this order:
@@ -55,7 +55,7 @@ Kind: TypeAlias = Unit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """What there is room for.
+    """Limits of a request: the context window and the reserve of its output, bytes, images.
 
     Attributes:
         window: tokens of the model's window, input and output together.
@@ -96,7 +96,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """What the user wants.
+    """Settings of the user: when to compact, and how far.
 
     Attributes:
         enabled: False switches every automatic compaction off; manual ones stay possible.
@@ -152,7 +152,7 @@ class Policy:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What of the settings is not taken as it stands, for the user to see."""
+        """Lines for the user on settings that are not taken literally."""
         if self.ratio == self.threshold_ratio:
             return ()
         return (
@@ -272,7 +272,7 @@ class Breaker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """What came before.
+    """What earlier decisions left behind.
 
     Attributes:
         after: what the context weighed right after the last compaction or undo; None if there was none.
@@ -294,7 +294,7 @@ class State:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pressure:
-    """One limit and how close the next request comes to it; ``kind`` is the unit.
+    """The use of one limit by the next request; ``kind`` is the unit.
 
     Attributes:
         kind: what is counted.
@@ -369,7 +369,7 @@ Decision: TypeAlias = Continue | Prepare | Compact | Refuse
 
 
 def decide(usage: Cost, budget: Budget, *, policy: Policy, state: State | None = None) -> Decision:
-    """What to do before the next request.
+    """Decide the step before the next request.
 
     Args:
         usage: what the request weighs: ``tokens`` as the gauge reads them, with system prompt, tool schemas and the

@@ -1,4 +1,4 @@
-"""What kind of content a tool result is: the kinds that can leave a context, since a re-run or the archive has them.
+"""Kinds of tool results that can leave a context, since a re-run or the archive brings them back.
 
 Three witnesses, the plainest first: what the tool does (`autocompact.core.actions`), the program that the command
 line runs, and, where neither says it, what the output looks like.
@@ -88,7 +88,7 @@ LOOKED_AT = 1_500
 
 
 def content_of(action: Action, output: str) -> Content:
-    """What kind of content ``output`` is, which ``action`` gave."""
+    """Classify ``output``, the result of ``action``."""
     told = _TELLERS[action.verb](action) if action.verb in _TELLERS else None
     is_remote = "url" in action.arguments or (action.name.startswith("mcp__") and not action.files)
     if is_remote and action.verb in ("read", "search", "other"):

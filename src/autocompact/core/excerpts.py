@@ -121,7 +121,7 @@ def _grown(count: int, first: int, *, last: int) -> int | None:
 
 
 def page(text: str, *, offset: int, max_tokens: int, counter: Counter) -> Page:
-    """As much of ``text`` from character ``offset`` on as fits ``max_tokens``; it ends with a line where it can.
+    """Cut a page of at most ``max_tokens`` out of ``text``, from character ``offset`` on; it ends with a line where it can.
 
     Verbatim: pages one after the other are the text. A page holds one character at least.
     """

@@ -89,7 +89,7 @@ _NAMED = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """What a result has to be; an empty value does not filter.
+    """Conditions on a search result; an empty value does not filter.
 
     Attributes:
         speaker: whose words.

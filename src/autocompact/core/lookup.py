@@ -1,4 +1,4 @@
-"""How a model opens what left its context: with the memory tools, by a command, or not at all.
+"""Ways in which a model opens what left its context: the memory tools, a command, or none.
 
 Summaries, masks and cut requests name references such as m123. What the model can do with one depends on who sends the
 request, so these texts are worded when the context is rendered. A record keeps the words for a model with the tools.
@@ -27,7 +27,7 @@ _CUT_REQUEST = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lookup:
-    """What the model of a conversation can do with a reference.
+    """The way in which the model of a conversation can open a reference.
 
     Attributes:
         tools: it has ``memory_search`` and ``memory_expand``.

@@ -1,4 +1,4 @@
-"""What pictures, documents and sealed blocks weigh: estimates, because no tokenizer sees them.
+"""Estimated tokens of pictures, documents and sealed blocks, which no tokenizer sees.
 
 Every figure leans to the high side, and the figure that the provider reports corrects it one request later
 (`autocompact.core.usage`).

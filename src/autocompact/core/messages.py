@@ -1,4 +1,4 @@
-"""What a conversation is made of: messages and their parts, as frozen values.
+"""Messages and their parts, as frozen values.
 
 A message knows the exact bytes it came as (``raw``), so that one that nobody changed is sent on byte for
 byte. Its parts are the parsed view on these bytes: what ledger, counting, cutting and search work on.

@@ -17,7 +17,7 @@ _ALL = 1_000_000
 
 
 def call_text(call: ToolCall) -> str:
-    """What a call asked for: an edit as a diff, a patch or a file's content as it is, else the arguments as they came.
+    """Text of a call's request: an edit as a diff, a patch or a file's content as it is, else the arguments as they came.
 
     The other arguments stand above it, one on a line. Edits are recognised by the names of their arguments, which the
     agents share: ``old_string`` and ``new_string``, ``old_str``, ``oldText``, a list of ``edits``, a ``patch``.

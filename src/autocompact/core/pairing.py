@@ -1,4 +1,4 @@
-"""Which call each tool result answers, decided by position in the history.
+"""Matches tool results to their calls by position in the history.
 
 Ids alone do not tell: some servers count from ``call_0`` in every turn, some give no id at all. A history consists of
 *steps*: a run of assistant messages, then the results of its calls, then words. A result answers the first unanswered

@@ -73,7 +73,7 @@ class LazyPattern:
 
     @cached_property
     def _searched(self) -> tuple[re.Pattern[str] | None, re.Pattern[str] | None]:
-        r"""What `_ascii` is where it is searched for: the alternatives that begin a word, and the others.
+        r"""The pattern `_ascii` for searches, split in two: alternatives that begin at a word, and the others.
 
         A search tries the whole expression at each character, but one that begins with a class of characters only
         where these stand. So ``\b(?:so|if)`` is looked for as ``\W(?:so|if)``, in a text with a line break before it.
@@ -115,7 +115,7 @@ _IN_WORD = re.compile(r"\w|\\[wd]")
 
 
 def _in_ascii(source: str) -> str | None:
-    """What of ``source`` ASCII text can fit; None if it fits nothing."""
+    """The part of the pattern ``source`` that ASCII text can match; None if it cannot match."""
     parts = (_sequence(part) for part in _alternatives(source))
     kept = [part for part in parts if part is not None]
     return "|".join(_together(kept)) if kept else None

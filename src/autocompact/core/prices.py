@@ -1,4 +1,4 @@
-"""What known models cost: list prices in US dollars for a million tokens.
+"""List prices of known models in US dollars for a million tokens.
 
 A table of families by the beginning of the name, the longest match wins, as with windows; but the price of a version
 says nothing about another one: "gpt-5" is not "gpt-5.9". Where a price depends on
@@ -148,7 +148,7 @@ PRICES: Mapping[str, Price] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheRates:
-    """What a provider's prompt cache costs and how it works.
+    """Prices and rules of a provider's prompt cache.
 
     Attributes:
         read: price of a token that is read from it, as a share of the input price.
@@ -165,7 +165,7 @@ class CacheRates:
 
     @property
     def for_an_hour(self) -> CacheRates:
-        """Where the client's marks ask for ``"ttl": "1h"``: Anthropic takes twice the input price for writing."""
+        """The rates for a client whose marks ask for ``"ttl": "1h"``: Anthropic takes twice the input price for writing."""
         return replace(self, write=2.0, seconds=_HOUR)
 
 
@@ -192,7 +192,7 @@ CACHES: Mapping[str, CacheRates] = MappingProxyType(
 
 
 def cache_rates(model: str) -> CacheRates | None:
-    """What the prompt cache of a model's provider costs; None if that is not known, or there is none for this model."""
+    """Look up the prompt cache of a model's provider; None if unknown, or if there is none for this model."""
     name = plain_name(model)
     family = max((each for each in CACHES if name.startswith(plain_name(each))), key=len, default="")
     if not family:
@@ -208,7 +208,7 @@ _OTHER_VERSION = re.compile(r"-?\d{1,2}(?!\d)")
 
 
 def price_for(model: str, *, overrides: Mapping[str, Price] | None = None) -> Priced | None:
-    """What ``model`` costs; None if that is not known.
+    """Look up the price of ``model``; None if unknown.
 
     Args:
         model: its name as it stands in a request; a route or vendor before it does not matter.

@@ -85,7 +85,7 @@ RedactedPart: TypeAlias = RedactedText | RedactedReasoning | RedactedCall | Reda
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RedactedMessage:
-    """What texts about a conversation may know of one message: its parts, index as in the message."""
+    """One message as texts about the conversation may quote it: its redacted parts, with the indices of the message."""
 
     seq: int
     role: Role
@@ -243,7 +243,7 @@ _MARK = "[secret: "
 
 
 def _texts(message: Message) -> Iterator[str]:
-    """What a message says, the arguments of its calls as they were sent and each by itself."""
+    """Yield the texts of a message; the arguments of its calls both as they were sent and each by itself."""
     yield "\n".join(text for part in message.parts if (text := _text(part)))
     for call in message.calls:
         yield call.arguments
@@ -386,12 +386,12 @@ def filled(template: LiteralString, *values: Redacted | float) -> Redacted:
 
 
 def edited(text: Redacted, edit: Callable[[str], str]) -> Redacted:
-    """What the pure function ``edit``, which knows no other text, makes of ``text``."""
+    """Apply the pure function ``edit``, which sees no other text, to ``text``; the result counts as redacted."""
     return Redacted(edit(text))
 
 
 def pieces(text: Redacted, take: Callable[[str], Iterable[str]]) -> Iterator[Redacted]:
-    """What the pure function ``take``, which knows no other text, takes out of ``text``."""
+    """Take pieces out of ``text`` with the pure function ``take``, which sees no other text; they count as redacted."""
     return map(Redacted, take(text))
 
 

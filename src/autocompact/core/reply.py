@@ -53,7 +53,7 @@ _SENTENCE_END = re.compile(r"[.!?](?=\s)|[。！？]|(?<=\S)(?=\n)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedSummary:
-    """What a reply holds.
+    """The summary in a reply, and what stood around it.
 
     Attributes:
         text: the summary, without tags and without the model's thinking.
@@ -78,7 +78,7 @@ class Ok:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """Why a reply cannot be used as a summary, as a sentence for the receipt."""
+    """Reason why a reply cannot be used as a summary: a sentence for the receipt."""
 
     kind: ProblemKind
     message: str
@@ -111,7 +111,7 @@ def parse_summary(reply: str) -> ParsedSummary:
 
 
 def _without_thinking_tags(text: str) -> str:
-    """What is left of tags around thinking goes; tags that are words of the summary stay."""
+    """Remove remains of tags around thinking; tags that are words of the summary stay."""
     spans = [(start, end) for start, end, tag in _tags(text) if not tag.endswith("summary")]
     edges = [0, *(edge for span in spans for edge in span), len(text)]
     return "".join(text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True)).strip()
@@ -192,7 +192,7 @@ def check_reply(
     asked_tokens: int = 0,
     sections: tuple[str, ...] = (),
 ) -> Ok | Problem:
-    """Whether ``reply`` can stand for what it summarises.
+    """Check that ``reply`` can replace what it summarises.
 
     Args:
         reply: the model's words.
@@ -231,7 +231,7 @@ def check_reply(
 
 
 def _format_notes(parsed: ParsedSummary) -> Iterator[str]:
-    """What is not as asked for in the tags."""
+    """Yield a note for each deviation of the tags from what was asked for."""
     if not parsed.tagged:
         yield "the reply had no <summary> tags"
     if not parsed.complete:

@@ -102,7 +102,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Posting:
-    """Where a term of the query stands.
+    """Occurrences of a term of the query.
 
     Attributes:
         places: positions of the term by the number of the passage.
@@ -133,7 +133,7 @@ class Ranked:
 
 
 def parse_query(query: str) -> Query:
-    """What to look for: all distinct terms, at most `MOST_WORDS`; `narrowed` chooses among them."""
+    """Parse a query into distinct terms, at most `MOST_WORDS`; `narrowed` chooses among them."""
     words = [tuple(terms(word)) for word in query.split()]
     distinct = tuple(dict.fromkeys(term for word in words for term in word))
     if len(distinct) > MOST_WORDS:
@@ -167,7 +167,7 @@ def _query(distinct: tuple[str, ...], words: Sequence[tuple[str, ...]]) -> Query
 
 
 def part_text(part: Part) -> str:
-    """What is searchable of a part: its words, a call's name and the values of its arguments."""
+    """Searchable text of a part: its words, a call's name and the values of its arguments."""
     if isinstance(part, ToolCall):
         return "\n".join([part.name, *(_values(part.arguments) or [part.arguments])])
     if isinstance(part, Document):
@@ -191,7 +191,7 @@ def _values(arguments: str) -> list[str]:
 
 
 def part_kind(part: Part, message: Message) -> Kind:
-    """Whose words a part of a message is."""
+    """The speaker of a part of a message."""
     match part:
         case ToolCall():
             return "call"
@@ -206,7 +206,7 @@ def part_kind(part: Part, message: Message) -> Kind:
 
 
 def passages(message: Message) -> Iterator[tuple[Passage, list[str]]]:
-    """What an index keeps of a message: its passages with their terms, in order.
+    """Yield the passages of a message with their terms, in order, as an index keeps them.
 
     A system prompt gives none: it never leaves the context.
     """
@@ -241,7 +241,7 @@ def spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def rarity(found: int, total: int) -> float:
-    """What a term says that stands in ``found`` of ``total`` passages: BM25's inverse document frequency."""
+    """Weight of a term that stands in ``found`` of ``total`` passages: BM25's inverse document frequency."""
     return math.log(1 + (total - found + 0.5) / (found + 0.5))
 
 
@@ -366,7 +366,7 @@ def _in_row(name: Sequence[int], places: _Standing) -> bool:
 
 
 def _closeness(places: _Standing, weights: Sequence[float]) -> float:
-    """How close together the terms stand.
+    """Score for the closeness of the terms to each other.
 
     For each two that stand next to each other, other words left out: the rarer one's weight, divided by how far apart
     they are where they are nearest.

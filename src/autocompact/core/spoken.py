@@ -89,7 +89,7 @@ _FIGURE = re.compile(r"\s*<total_tokens>[^<]{0,100}</total_tokens>\s*")
 
 
 def standing_words(text: str) -> tuple[int, tuple[str, ...]]:
-    """Where the blocks of instructions end that ``text`` begins with, and what each of them is; nothing without.
+    """The end of the instruction blocks that ``text`` begins with, and each block; 0 and none without.
 
     A client resends such blocks with each request (CLAUDE.md, AGENTS.md, the environment, lists of skills). Two versions
     of the same block are named alike: by its tag and first words, numbers left out.
@@ -180,7 +180,7 @@ def is_result(text: str) -> bool:
 
 
 def feedback(result: str) -> str:
-    """What a person says beside the result of a call."""
+    """Words of a person in the result of a call."""
     return "\n".join(result[tag.end() : end].strip() for tag, end in _elements(result, _FEEDBACK)).strip()
 
 

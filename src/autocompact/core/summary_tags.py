@@ -1,4 +1,4 @@
-"""Which part of a model's reply is its summary, where the tags around it are not what was asked for.
+"""Finds the summary in a model's reply whose tags are not what was asked for.
 
 Models quote the tags in the text, talk about them before or after it, forget one, nest or repeat them. A tag that is
 quoted (in backticks or quotation marks) or stands in the midst of a sentence is words. Of what is left the outermost
@@ -44,7 +44,7 @@ class SummaryTag:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """What may be the summary.
+    """A candidate for the summary.
 
     Attributes:
         text: without the tags that structure it; tags that are words stay.
@@ -110,7 +110,7 @@ class _Reader:
             self._pieces = []
 
     def end(self) -> list[Block]:
-        """All blocks; one that was not closed is the last."""
+        """End the text and return all blocks; one that was not closed is the last."""
         found = [Block(text="".join(pieces).strip()) for pieces in self._blocks]
         if not self._depth:
             return found

@@ -70,7 +70,7 @@ def terms(text: str) -> list[str]:
 
 
 def occurrences(text: str, wanted: Collection[str]) -> list[tuple[int, int]]:
-    """Where the terms ``wanted`` stand in ``text``: start and end of each word, in order, without overlaps."""
+    """Positions of the terms ``wanted`` in ``text``: start and end of each word, in order, without overlaps."""
     found: list[tuple[int, int]] = []
     for match in _WORD.finditer(text):
         for start, end in _places(match[0]):

@@ -1,4 +1,4 @@
-"""What a message weighs: tokens for the model, bytes on the wire, images."""
+"""Weight of messages: tokens for the model, bytes on the wire, images."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Counter(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What something weighs: tokens for the model, bytes on the wire (JSON), number of images."""
+    """A weight: tokens for the model, bytes on the wire (JSON), number of images."""
 
     tokens: int = 0
     bytes: int = 0
@@ -73,7 +73,7 @@ class Cost:
 
 
 def message_cost(message: Message, counter: Counter) -> Cost:
-    """What ``message`` weighs.
+    """Weigh ``message``.
 
     The texts of all parts are counted in one call, joined by newlines. ``bytes`` is exact for a message or part
     that still is what came, else the length of its JSON within a few bytes.
@@ -93,7 +93,7 @@ def message_cost(message: Message, counter: Counter) -> Cost:
 
 
 def size(message: Message) -> int:
-    """How much there is to look at in ``message``, in bytes or characters: known without looking."""
+    """Size of ``message`` in bytes or characters, as far as it is known without looking at it."""
     if message.raw is not None:
         return len(message.raw)
     return sum(map(_part_size, message.parts))

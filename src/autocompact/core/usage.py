@@ -66,7 +66,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How full the context is.
+    """Usage of the context, as meter and trigger see it.
 
     Attributes:
         reported: tokens that the provider reported; 0 where the whole is estimated.
@@ -115,7 +115,7 @@ class Calibration:
     factors: Mapping[str, float] = field(default_factory=dict[str, float])
 
     def factor(self, model: str) -> float:
-        """What was learned; before that what its family begins with (`autocompact.core.factors`)."""
+        """The learned factor of ``model``; before that the initial one of its family (`autocompact.core.factors`)."""
         learned = self.factors.get(model)
         return first_factor(model) if learned is None else learned
 
@@ -129,7 +129,7 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gauge:
-    """What is known about the usage of one conversation; plain fields, so that a store can keep it.
+    """Everything known about the usage of one conversation; plain fields, so that a store can keep it.
 
     Attributes:
         calibration: what was learned per model; a new conversation can start with that of another.
@@ -147,7 +147,7 @@ class Gauge:
     rejected: Rejected | None = None
 
     def read(self, load: Load) -> Reading:
-        """How full the context is with ``load``; never less for a longer load of the same context."""
+        """Usage of the context with ``load``; monotonic: never less for a longer load of the same context."""
         factor = self.calibration.factor(load.model)
         anchor = self._anchor(load)
         if anchor is None:
@@ -205,7 +205,7 @@ class Gauge:
         return anchor is not None and sent.tokens < anchor.sent.tokens
 
     def _doubt(self, usage: Usage, sent: Load, *, window: int) -> Reason:
-        """Why a report cannot be believed; "" if it can."""
+        """The reason to reject a report of usage; "" if it is plausible."""
         if usage.prompt <= 0 or usage.completion < 0:
             return "empty"
         if 0 < window < usage.prompt + usage.completion:
@@ -236,7 +236,7 @@ class Gauge:
         return abs(surplus) <= 0.5 * grown + 0.02 * before.usage.prompt
 
     def _calibrated(self, usage: Usage, sent: Load) -> Calibration:
-        """What the report teaches: from growth, which no unseen tokens blur; else only that less was needed."""
+        """Calibrate by the report: by its growth, which no unseen tokens blur; else only downwards."""
         anchor = self._anchor(sent)
         if anchor is not None:
             grown, estimated = usage.prompt - anchor.prompt, sent.tokens - anchor.sent.tokens

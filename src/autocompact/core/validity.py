@@ -1,4 +1,4 @@
-"""What a message may be, checked before it is stored, and mended where an older version stored something else.
+"""Validity of messages: checked before they are stored, and repaired where an older version stored others.
 
 A message that is not what `Message` says would be stored and then break everything that looks at it, in every process
 that opens the conversation. So `check_message` stands at every door. What stands in a store all the same was put there
@@ -113,7 +113,7 @@ def _is_ordinary(message: Message) -> bool:
 
 
 def _faults(message: Message) -> Iterator[str]:
-    """What of a message cannot be used, one sentence each, in the order of its fields."""
+    """Yield the faults of a message, one sentence each, in the order of its fields."""
     if message.role not in ROLES:
         yield f"role is {message.role!r}: choose one of {', '.join(map(repr, ROLES))}"
     if message.dialect not in (*DIALECTS, None):

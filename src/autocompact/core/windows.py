@@ -181,7 +181,7 @@ def budget_for(
     reserve: int | None = None,
     overrides: Mapping[str, int] | None = None,
 ) -> Budget:
-    """What there is room for with ``model``.
+    """Make the budget for ``model``.
 
     Args:
         model: its name, "" if unknown.

@@ -1,4 +1,4 @@
-"""What one can do with conversations that are over, or kept: open, import, export, search, expand, undo, delete, compact.
+"""Kept and recorded conversations: open, import, export, search, expand, undo, delete, compact.
 
     async with opened(path) as library:
         await library.take_in(incoming)      # a recorded session, or an archive

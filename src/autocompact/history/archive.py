@@ -216,7 +216,7 @@ def _decoded(document: bytes) -> _File:
 
 
 def _problem(file: _File) -> str:
-    """What of the whole does not fit together, "" if all does."""
+    """The first inconsistency of the archive as a whole, "" if there is none."""
     last = len(file.messages)
     records = {record.id: record for record in file.compactions}
     if not last:

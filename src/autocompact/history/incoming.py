@@ -1,4 +1,4 @@
-"""What comes into the library: a recorded session of any program, or an archive of ours."""
+"""Reads what is imported into the library: a recorded session of any program, or an archive of ours."""
 
 from __future__ import annotations
 

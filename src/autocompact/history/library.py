@@ -41,7 +41,7 @@ Mark: TypeAlias = Literal["summarised", "masked", "replaced"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakenIn:
-    """What an import did.
+    """The outcome of an import.
 
     Attributes:
         name: of the conversation.
@@ -102,7 +102,7 @@ class Restored:
 
 
 class Library:
-    """What a person does with the conversations that a store keeps. Make it with `opened`.
+    """The conversations of one namespace of a store, as a person works with them. Make it with `opened`.
 
     Every ``name`` is that of a conversation, or the beginning of exactly one; None is the one that was last updated.
 
@@ -124,7 +124,7 @@ class Library:
         self.secrets = KnownSecrets()
 
     async def conversations(self) -> tuple[ConversationInfo, ...]:
-        """All of them, the last updated first."""
+        """All conversations, the last updated first."""
         return await self._store.conversations(self._namespace)
 
     async def find(self, name: str | None) -> ConversationInfo:
@@ -209,7 +209,7 @@ class Library:
         return info, conversation.context(closed=True)
 
     async def archive(self, name: str | None) -> Archive:
-        """All that is known of a conversation.
+        """Read a conversation as an archive, from which nothing is missing.
 
         Raises:
             InvalidInput: see `find`.
@@ -416,7 +416,7 @@ class Library:
         )
 
     async def traces(self, name: str, *, folders: Sequence[Path] = ()) -> Traces:
-        """What `delete` would remove.
+        """Find what `delete` would remove.
 
         Args:
             name: the whole name. A conversation that is gone may still have entries in a memory folder.
@@ -511,7 +511,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _check_same(held: Sequence[Message], coming: Sequence[Message], *, name: str) -> None:
-    """One of the two must go on where the other ends."""
+    """Check that one of the two continues the other."""
     for old, new in zip(held, coming, strict=False):
         if old != new:
             raise InvalidInput(
@@ -521,7 +521,7 @@ def _check_same(held: Sequence[Message], coming: Sequence[Message], *, name: str
 
 
 def _marks(log: Sequence[Message], active: Compaction | None) -> dict[int, Mark]:
-    """What became of each message; those that the model sees as they are have no mark."""
+    """Mark what became of each message; those that the model sees unchanged have no mark."""
     marks: dict[int, Mark] = {}
     if active is not None:
         kept = {*active.keep, *active.standing_whole, *(message.seq for message in _prompt(log))}

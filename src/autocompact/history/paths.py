@@ -1,4 +1,4 @@
-"""Where conversations and settings are kept unless somebody says otherwise."""
+"""Default paths of conversations and settings."""
 
 from __future__ import annotations
 

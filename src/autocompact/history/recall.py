@@ -115,7 +115,7 @@ _W = TypeVar("_W")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """One result.
+    """One search result.
 
     Attributes:
         reference: what `Recall.expand` opens.
@@ -141,7 +141,7 @@ class Found:
         return self.reference.startswith(f"{CONTEXT_ARCHIVE}#")
 
     def render(self, wanted: Collection[str] = ()) -> str:
-        """As Markdown; the words that the terms ``wanted`` stand for are marked."""
+        """Render the result as Markdown; words that match the terms ``wanted`` are marked."""
         shown = marked(self.excerpt, wanted) if wanted else self.excerpt
         head = ", ".join(filter(None, [self.source, self.time, self.note]))
         return "\n".join(filter(None, [f"[{self.reference}] {head}", shown, self.beside]))
@@ -168,7 +168,7 @@ class Expansion:
     rest: str = ""
 
     def render(self) -> str:
-        """As the model reads it: the page, and how to go on."""
+        """Render the page as the model reads it, with the call that continues it."""
         if self.next_offset is None:
             more = f'\n[memory_expand("{self.rest}") goes on]' if self.rest else ""
             return self.text + more
@@ -257,7 +257,7 @@ class Recall:
         return (*_merged(found, from_files, k=k), *from_archive)[:k]
 
     async def _now(self) -> str:
-        """When the conversation last went on: what "yesterday" is said of."""
+        """Time of the last message, which words like "yesterday" refer to."""
         snapshot = await self._store.load(self.key, after=NO_MESSAGES)
         last = await self._store.read(self.key, from_seq=snapshot.last_seq)
         return last[-1].time if last else ""
@@ -304,14 +304,14 @@ class Recall:
         return hits
 
     async def _admitted(self, scope: Scope) -> Callable[[Key, int], bool] | None:
-        """Which messages may be found, None for all."""
+        """Filter on the messages that may be found, None for all."""
         if scope == "compacted":
             return await self._left()
         hidden = self._hidden if scope == "all" else None
         return (lambda key, _: key.conversation not in hidden) if hidden else None
 
     async def _left(self) -> Callable[[Key, int], bool]:
-        """Which messages of this conversation the context no longer shows in full."""
+        """Filter on the messages of this conversation that the context no longer shows in full."""
         if self._compaction is not None:
             gone = _gone(self._compaction())
             return lambda _, seq: gone(seq)
@@ -368,7 +368,7 @@ class Recall:
         return "; ".join(notes)
 
     async def _neighbour(self, one: Candidate, *, tokens: int) -> str:
-        """What belongs to a result, on one line: the output of a call, the answer to what the user said."""
+        """One line of the neighbour of a result: the output of a call, the answer to what the user said."""
         place = one.answer
         if place is None:
             return ""
@@ -395,7 +395,7 @@ class Recall:
     async def _beside(
         self, query: str, wanted: Mapping[str, float], *, scope: Scope, k: int
     ) -> tuple[list[Found], list[Found]]:
-        """What memory files and archive say; they are read from the disk and indexed, which is nothing for the loop."""
+        """Search memory files and archive; they are read from the disk and indexed, which is too slow for the loop."""
         if self._documents is _none:
             return [], []
         return await off_loop(
@@ -593,7 +593,7 @@ class Recall:
 
 
 def _head(query: str, found: Sequence[Found]) -> str:
-    """What stands above the results: how many, and how well the best one fits."""
+    """The line above the results: how many, and how well the best one fits."""
     if doubted := doubt(query, found):
         return doubted
     best = max(one.match for one in found)
@@ -604,7 +604,7 @@ def _head(query: str, found: Sequence[Found]) -> str:
 
 
 def doubt(query: str, found: Sequence[Found]) -> str:
-    """What to say above results of which none fits well, with the score of the best one; "" if one does, or there is none."""
+    """The warning above results of which none fits well, with the score of the best one; "" if one does, or there is none."""
     best = max((one.match for one in found), default=1.0)
     if best >= GOOD:
         return ""
@@ -735,7 +735,7 @@ def _sections(text: str) -> list[str]:
 
 
 def _place(message: Message, *, shown: Message, passage: Passage) -> tuple[int, int]:
-    """Where the passage stands in ``shown``, nearly: secrets before it change the places of what follows."""
+    """Approximate position of the passage in ``shown``: secrets before it shift what follows."""
     if shown is message:
         return passage.start, passage.end
     text = part_text(message.parts[passage.part])
@@ -743,7 +743,7 @@ def _place(message: Message, *, shown: Message, passage: Passage) -> tuple[int, 
 
 
 async def _run(work: Callable[..., _W], message: Message, **rest: Any) -> _W:
-    """What ``work`` makes of ``message``; of a large one off the event loop."""
+    """Apply ``work`` to ``message``; off the event loop if it is large."""
     size = sum(len(part_text(part)) for part in message.parts)
     return await off_loop_if(size > LARGE, lambda: work(message, **rest))
 
@@ -757,7 +757,7 @@ def _source(one: Candidate, *, reveal: bool) -> str:
 
 
 def _rest(ref: str) -> str:
-    """What is left of a range after the `MOST_OPENED` messages that are opened at once."""
+    """Reference of the rest of a range after the `MOST_OPENED` messages that are opened at once."""
     conversation, colon, name = ref.rpartition(":")
     first, last = parse_range(name)
     start = first + MOST_OPENED

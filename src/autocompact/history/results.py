@@ -85,7 +85,7 @@ class Candidate:
 
 @dataclass(slots=True, kw_only=True)
 class Group:
-    """One result: the best candidate, and those that say the same."""
+    """A group of search results that say the same: the best candidate, and the others."""
 
     best: Candidate
     words: frozenset[str]
@@ -196,7 +196,7 @@ def grouped(candidates: Sequence[Candidate], *, k: int) -> list[Group]:
 
 
 def _unit(one: Candidate) -> tuple[str, str, str] | None:
-    """What a call and its output have in common."""
+    """Key that a call and its output share."""
     call = one.call
     return (one.hit.key.conversation, call.id, call.arguments) if call else None
 

@@ -37,7 +37,7 @@ _VERDICTS: Mapping[str, Verdict] = {
 
 
 async def judge(model: Model, pairs: Sequence[Pair]) -> Verdicts:
-    """What ``model`` says of ``pairs``; a pair that it leaves out, or names twice, is not judged.
+    """Ask ``model`` for a verdict on each of ``pairs``; a pair that it leaves out, or names twice, is not judged.
 
     Secrets in the texts are redacted before they are sent.
 

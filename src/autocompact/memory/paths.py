@@ -1,4 +1,4 @@
-"""Where the memory folder is unless somebody says otherwise."""
+"""The default path of the memory folder."""
 
 from __future__ import annotations
 

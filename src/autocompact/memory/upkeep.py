@@ -45,7 +45,7 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpkeepReport:
-    """What a run did, or would do.
+    """The outcome of a run, or of a dry run.
 
     Attributes:
         folder: the memory folder.
@@ -151,7 +151,7 @@ def _planned(
     clock: Clock,
     verdicts: Verdicts | None,
 ) -> UpkeepReport:
-    """What the run would do."""
+    """Plan the run; change nothing."""
     day, pages = today(clock), Pages(files)
     enabled = {"observations": policy.observations.enabled, "tasks": policy.tasks.enabled}
     observations, tasks, noted = None, None, ()

@@ -1,4 +1,4 @@
-"""What the command line does with a recorded session: compact it, and say where its window went."""
+"""Recorded sessions without a store: compacted, checked, and inspected for what filled the window."""
 
 from __future__ import annotations
 

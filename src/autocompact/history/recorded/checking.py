@@ -19,7 +19,7 @@ from autocompact.sessions import Session
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedSummary:
-    """What a summary says of a session, and what it does not.
+    """A summary checked against its session: what it states, and what is missing.
 
     Attributes:
         summary: the text, without secrets.
@@ -126,7 +126,7 @@ def check_seen(
 
 
 def words_of(messages: Iterable[Message]) -> str:
-    """What messages say, joined: texts, calls and their results."""
+    """Joined text of messages: texts, calls and their results."""
     return "\n".join(_texts(messages))
 
 

@@ -55,7 +55,7 @@ FRAME_TOKENS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What is wanted. None is the default.
+    """Options of a compaction; None means the default.
 
     Attributes:
         window: tokens of the model's window; by default that of the session's model, else 200,000.
@@ -128,7 +128,7 @@ class Compacted:
 
     @property
     def ledger(self) -> Ledger:
-        """What was found, the most needed first; empty if nothing was summarised."""
+        """Entries of the ledger, the most needed first; empty if nothing was summarised."""
         return self.record.ledger if self.record else Ledger()
 
     def leaving(self, most: int) -> tuple[Piece, ...]:
@@ -138,7 +138,7 @@ class Compacted:
         return largest(parts, cwd=self.session.cwd, most=most, without=stay)
 
     def verified(self) -> Verification:
-        """Which entries of the ledger the new context states."""
+        """Check which entries of the ledger the new context states."""
         return verify("\n".join(self.texts()), self.ledger)
 
     def texts(self) -> list[str]:
@@ -172,7 +172,7 @@ class Plan:
 
     @property
     def request(self) -> SummaryRequest | None:
-        """What to ask a model; None if no summary is needed."""
+        """The request for a summary; None if no summary is needed."""
         return self.planned.request if isinstance(self.planned, SummaryNeeded) else None
 
 
@@ -355,7 +355,7 @@ def _fixed(options: Options, before: Context, *, log: Transcript) -> int:
 
 
 def _planned(goal: Goal, then: Moment, *, before: Context, ending: int) -> Compaction | SummaryNeeded | None:
-    """What the ladder comes to, with room for what closes a context."""
+    """Plan with the ladder, leaving tokens for what closes a context."""
     smaller = replace(goal, limit=goal.limit - ending, target=goal.target - ending)
     if goal.first_rung == "mask":
         # masks alone are tried with a tail of the usual size: without a target the newest outputs stay, too

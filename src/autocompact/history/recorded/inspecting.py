@@ -1,4 +1,4 @@
-"""Where the window went: by role, by tool, by file; what is largest, what stands there twice, and how it grew."""
+"""Use of the context window: by role, tool and file; the largest parts, repeats, and growth."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TELLING = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """What one role, tool or file takes. ``times`` counts its messages or calls; ``note`` says more."""
+    """Tokens of one role, tool or file. ``times`` counts its messages or calls; ``note`` says more."""
 
     name: Redacted
     tokens: int
@@ -37,7 +37,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repeat:
-    """What stands in the context several times, at ``seqs``; ``tokens`` are those that a later one shows again."""
+    """Content that the context shows several times, at ``seqs``; ``tokens`` are those of the repetitions."""
 
     what: Redacted
     seqs: tuple[int, ...]

@@ -132,7 +132,7 @@ _KINDS: Mapping[type[Part], LiteralString] = {
 
 
 def called(parts: Sequence[Weighed], index: int) -> Action:
-    """What the call at ``index`` does."""
+    """The action of the call at ``index``."""
     call = parts[index].clean
     assert isinstance(call, RedactedCall), "a result names the place of a call"
     return interpret(call)

@@ -21,7 +21,7 @@ def archived_in(name: str, section: str) -> Archived | None:
 
 
 def words_of(entry: Archived, section: str) -> str:
-    """What an entry says of its conversation: tasks and summary, without figures and marks."""
+    """Text of an entry on its conversation: tasks and summary, without figures and marks."""
     lines = section.split("\n")[entry.facts_end : entry.end]
     shown = (_QUOTED.sub("", line, count=1) for line in lines if line.strip().lower() not in _EMPTY)
     return _BLANKS.sub("\n\n", "\n".join(shown)).strip("\n")

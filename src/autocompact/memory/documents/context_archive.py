@@ -25,7 +25,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveEntry:
-    """One compaction for CONTEXT_ARCHIVE.md.
+    """The entry of one compaction in CONTEXT_ARCHIVE.md.
 
     Attributes:
         conversation: its name.

@@ -1,4 +1,4 @@
-"""How often something was confirmed, as people write it: ``9 confirmations``, ``confirmed three times``, ``dreimal bestätigt``."""
+"""Counts of confirmations as people write them: ``9 confirmations``, ``confirmed three times``, ``dreimal bestätigt``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What notes look like in each kind of file: what the fields are called that say when, how often, why."""
+"""Layout of notes in each kind of file: the names of the fields for date, confirmations and reason."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAMES: Mapping[str, str] = {name: kind for kind, names in _NAMES.items() for nam
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Dialect:
-    """What notes of one kind of file look like.
+    """Layout of the notes in one kind of file.
 
     Attributes:
         names: what each field is called, and what it is: ``date``, ``confirmed``, ``last``, ``why``, ``also``, or

@@ -72,7 +72,7 @@ class Document:
         return bytes(out + b"".join(self.raw[at:]))
 
     def _end_line(self, out: bytearray) -> None:
-        """What follows begins a line, also after a last line that had no end."""
+        """End the last line, so that what follows begins a new one."""
         if len(out) > len(self.bom) and not out.endswith((b"\n", b"\r")):
             out += self.newline
 

@@ -73,7 +73,7 @@ def _index(pages: Pages) -> Iterator[str]:
 
 
 def _count(page: Page) -> tuple[int, date | None]:
-    """How many entries a file has, and the date of the newest where that is known."""
+    """Count the entries of a file, with the date of the newest where that is known."""
     if page.name == TASK_ARCHIVE:
         rows = rows_in(page.texts)
         return len(rows), max((row.date for row in rows if row.date), default=None)

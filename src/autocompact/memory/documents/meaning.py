@@ -1,4 +1,4 @@
-"""When two observations say the same.
+"""Decides when two observations say the same.
 
 A wrong merge loses what somebody noticed, a missed one only leaves two lines. So two texts are taken for the same only if
 they are equal in their normal form (`key_of`): the same words in the same order, with the same figures, units and negations,
@@ -158,7 +158,7 @@ def is_near(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def near_to(text: str, others: Iterable[str]) -> Iterator[str]:
-    """Those of ``others`` that share most of their terms with ``text``."""
+    """Yield those of ``others`` that share most of their terms with ``text``."""
     told = frozenset(terms(text))
     return (other for other in others if is_near(told, frozenset(terms(other))))
 

@@ -101,12 +101,12 @@ class Note:
 
     @property
     def is_marked(self) -> bool:
-        """It has something that only notes have: a date, confirmations, a reason."""
+        """True if it has what only notes have: a date, confirmations, a reason."""
         return bool(self.date or self.confirmations or self.why or self.fields or self.place.form != "none")
 
     @property
     def wordings(self) -> tuple[str, ...]:
-        """What it says, in all the words in which it was noted."""
+        """All wordings of the note."""
         return (self.text, *self.also)
 
 

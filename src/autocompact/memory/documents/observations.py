@@ -55,7 +55,7 @@ Verdicts: TypeAlias = Mapping[tuple[str, str], Verdict]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """What became of an observation that was handed in.
+    """The outcome of recording an observation.
 
     Attributes:
         action: noted anew, taken as a confirmation, noted or confirmed on that day already, brought back from the archive, or a confirmation of a rule.
@@ -86,7 +86,7 @@ class Archived:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservationRun:
-    """What a run of the observation layer did.
+    """The outcome of a run of the observation layer.
 
     Attributes:
         stayed: observations that are still in OBSERVATIONS.md.
@@ -111,7 +111,7 @@ class ObservationRun:
 
 @dataclass(slots=True)
 class _Sorted:
-    """Where the observations of a file go."""
+    """The observations of a file, sorted by what happens to them."""
 
     stay: list[tuple[Note, list[Note]]] = field(default_factory=list[tuple[Note, list[Note]]])
     escalate: list[Note] = field(default_factory=list[Note])
@@ -124,7 +124,7 @@ class _Sorted:
 def plan_observations(
     pages: Pages, *, today: date, policy: ObservationPolicy, verdicts: Verdicts | None = None
 ) -> tuple[dict[str, bytes], ObservationRun]:
-    """What a run of the layer makes of the folder.
+    """Plan a run of the layer: the new contents of files, and the outcome.
 
     Args:
         pages: the folder.
@@ -171,7 +171,7 @@ def plan_observations(
 
 
 class _Same:
-    """Which texts say the same: those with one normal form, and those that were judged so."""
+    """Relation of texts that say the same: equal in normal form, or judged the same."""
 
     def __init__(self, judged: Verdicts) -> None:
         self._first: dict[str, str] = {}
@@ -292,7 +292,7 @@ def in_order(note: Note) -> Note:
 
 
 def _counted(first: Note, others: Sequence[Note]) -> tuple[int, list[date]]:
-    """How many confirmations ``others`` are of ``first``, and the days that are new.
+    """Count the confirmations that ``others`` are of ``first``, with the days that are new.
 
     Each day counts once, however often it was noted then: five notes of one loop are one. Without a date each counts.
     """
@@ -312,7 +312,7 @@ def _new_words(note: Note, first: Note) -> list[str]:
 
 
 def _new_rest(note: Note, first: Note) -> list[str]:
-    """What else ``note`` says, for ``first``; its reason too where that has one of its own."""
+    """Lines of ``note`` to add to ``first``; its reason too where ``first`` has one of its own."""
     reason = [f"Why: {note.why}"] if note.why and first.why and note.why != first.why else []
     return [*reason, *note.rest]
 
@@ -398,7 +398,7 @@ def _reason(note: Note, today: date, *, policy: ObservationPolicy) -> str:
 def plan_observe(
     pages: Pages, text: str, *, why: str = "", same_as: str = "", today: date
 ) -> tuple[dict[str, bytes], Observed]:
-    """What an observation makes of the folder.
+    """Plan the recording of an observation: the new contents of files, and the outcome.
 
     If a rule, an observation or an archived one says the same, it is a confirmation of that.
 

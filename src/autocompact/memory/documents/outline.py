@@ -110,7 +110,7 @@ def _parts(lines: Sequence[str]) -> Iterator[tuple[int, int, list[range] | None]
 
 
 def _simple_part(lines: Sequence[str], start: int) -> tuple[int, list[range] | None]:
-    """Where a part ends, and its list items; None and where reading stopped if it is not plain."""
+    """The end of a part, and its list items; None and the line where reading stopped if it is not plain."""
     reader = _Reader()
     end = start + bool(_HEADING.match(lines[start]))
     while end < len(lines):
@@ -129,7 +129,7 @@ def _simple_part(lines: Sequence[str], start: int) -> tuple[int, list[range] | N
 
 
 def _end_of_part(lines: Sequence[str], start: int) -> int:
-    """Where a part that is not plain ends: before the next heading of which it is sure that it is one."""
+    """The end of a part that is not plain: before the next line that is certainly a heading."""
     margin = _Margin()
     for index in range(start, len(lines)):
         line = lines[index]
@@ -142,7 +142,7 @@ def _end_of_part(lines: Sequence[str], start: int) -> int:
 
 @dataclass(slots=True)
 class _Margin:
-    """What is open at the left margin: a fence, or an item whose text begins at ``offset``."""
+    """The open block at the left margin: a fence, or an item whose text begins at ``offset``."""
 
     fence: str = ""
     offset: int = 0

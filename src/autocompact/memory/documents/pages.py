@@ -56,17 +56,17 @@ class Page:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Its lines."""
+        """Texts of its lines."""
         return self.document.texts
 
     @cached_property
     def outline(self) -> Outline:
-        """Its headings and list items."""
+        """Outline of its headings and list items."""
         return outline(self.texts)
 
     @cached_property
     def notes(self) -> tuple[Note, ...]:
-        """Its observations, rules or tasks."""
+        """Notes on the page: observations, rules or tasks."""
         dialect = _DIALECTS.get(self.name, OF_OBSERVATIONS)
         return tuple(notes_in(self.texts, self.outline.root, dialect=dialect))
 

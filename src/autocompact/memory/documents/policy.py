@@ -42,7 +42,7 @@ class TaskPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpkeepPolicy:
-    """All layers."""
+    """Settings of all layers."""
 
     observations: ObservationPolicy = field(default_factory=ObservationPolicy)
     tasks: TaskPolicy = field(default_factory=TaskPolicy)

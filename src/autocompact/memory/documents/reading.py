@@ -1,4 +1,4 @@
-"""What the lines of a note say: its text, its dates, how often it was confirmed, its reason, other fields, the rest."""
+"""Reads the lines of a note: its text, dates, confirmations, reason, other fields, and the rest."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ _OWN = frozenset((*NAMES.values(), "ended"))
 
 @dataclass(slots=True, kw_only=True)
 class Place:
-    """Where a note's confirmations stand, or would stand. As with notes, nobody changes one.
+    """Position of a note's confirmations, present or to be added. Never changed, as notes are not.
 
     Attributes:
         line: which line of the document.
@@ -90,7 +90,7 @@ class Place:
 
 @dataclass(slots=True)
 class Found:
-    """What was read of a note so far."""
+    """The part of a note that was read so far."""
 
     text: str = ""
     number: int | None = None
@@ -224,13 +224,13 @@ def _read_ticks(found: Found, match: re.Match[str], *, line: int, column: int, t
 
 
 def _up_to_date(inside: str) -> str:
-    """What stands in brackets up to its first date, and what parts that from more."""
+    """Text in brackets up to its first date, with the separator after it."""
     match = _FIRST_DATE.search(inside)
     return f"{inside[: match.end()]}, " if match else ""
 
 
 def field_of(text: str, dialect: Dialect) -> tuple[str, str, int] | None:
-    """What a line ``Name: value`` tells, its value, and the column where that begins."""
+    """Parse a line ``Name: value``: the field, its value, and the column where that begins."""
     if len(text) > 2 * _LONGEST_NAME and not _COLON.search(text, 0, 2 * _LONGEST_NAME):
         return None
     match = _FIELD.match(text)
@@ -281,7 +281,7 @@ def _bare_date(text: str) -> bool:
 
 
 def _read_listed(found: Found, text: str, *, line: int) -> bool:
-    """One item of a list under a field without a value: a date under ``Confirmations:``, else more of the value."""
+    """Read one item of a list under a field without a value: a date under ``Confirmations:``, else more of the value."""
     match = NESTED.match(text)
     if match is None:
         return False

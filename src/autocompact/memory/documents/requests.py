@@ -1,4 +1,4 @@
-"""Which requests of a session are tasks.
+"""Tells tasks from the other requests of a session.
 
 "Yes", "go on", "commit this", "option 3": what is to be done stands somewhere else, and nobody who reads DONE.md a month
 later can tell. A request is a task if it has two words at least that say something, whatever the language; words of

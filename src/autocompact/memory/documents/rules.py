@@ -40,7 +40,7 @@ class Pair:
 
 
 def next_number(page: Page) -> int:
-    """One more than the highest number of a rule."""
+    """The number for a new rule: one more than the highest."""
     return max((note.number or 0 for note in page.notes), default=0) + 1
 
 
@@ -68,7 +68,7 @@ def adding(page: Page, notes: Sequence[Note], *, today: date) -> list[Edit]:
 
 
 def _form(page: Page, last: Note | None) -> tuple[str, str]:
-    """What stands before and after the number in the heading of the last rule."""
+    """Text before and after the number in the heading of the last rule."""
     if last is None or last.form != "heading":
         return "## Rule ", ": "
     line = page.texts[last.start]

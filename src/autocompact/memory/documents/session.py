@@ -113,7 +113,7 @@ def plan_noting(pages: Pages, *, today: date) -> tuple[dict[str, bytes], tuple[s
 
 
 def _same(task: ArchivedTask, entry: Archived) -> _Same:
-    """What makes two tasks of a session one: the id that it begins with, or what it says."""
+    """Key that makes two tasks of a session one: the id that a task begins with, or its text."""
     found = _ID.match(task.text)
     return entry.conversation, found[0] if found else key_of(task.text)
 

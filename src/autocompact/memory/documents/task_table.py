@@ -51,7 +51,7 @@ class Row:
 
     @property
     def cells(self) -> dict[str, str]:
-        """Its cells by the names of `COLUMNS` in lower case."""
+        """Cells by the names of `COLUMNS` in lower case."""
         day = self.date.isoformat() if self.date else ""
         values = (self.task, day, self.outcome, self.files, self.tokens, self.pattern)
         return dict(zip((column.lower() for column in COLUMNS), values, strict=True))
@@ -114,7 +114,7 @@ def _tables(texts: Sequence[str]) -> Iterator[_Table]:
 
 
 def _columns(line: str) -> tuple[str, ...]:
-    """What the columns of a head hold; nothing if it is not that of a table of tasks."""
+    """Columns of a table's head; none if it is not that of a table of tasks."""
     if not line.lstrip().startswith("|"):
         return ()
     columns = tuple(_COLUMN.get(cell.lower().strip("*_ "), "") for cell in _cells(line))

@@ -79,7 +79,7 @@ _NOTED = (RULES, OBSERVATIONS, OBSERVATION_ARCHIVE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskRun:
-    """What a run of the task layer did.
+    """The outcome of a run of the task layer.
 
     Attributes:
         kept: tasks that are still in DONE.md.
@@ -97,7 +97,7 @@ class TaskRun:
 
 
 def plan_tasks(pages: Pages, *, today: date, policy: TaskPolicy) -> tuple[dict[str, bytes], TaskRun]:
-    """What a run of the layer makes of the folder.
+    """Plan a run of the layer: the new contents of files, and the outcome.
 
     Args:
         pages: the folder.
@@ -225,7 +225,7 @@ def _title(text: str) -> tuple[str, dict[str, str]]:
 
 
 def _part(part: str) -> tuple[str, str]:
-    """What a part of the brackets is, and its value."""
+    """Kind and value of a part of the brackets."""
     for kind, found in (
         ("pattern", _PATTERN.match(part)),
         ("files", _FILES.fullmatch(part)),
@@ -239,7 +239,7 @@ def _part(part: str) -> tuple[str, str]:
 
 
 def _split(rest: Sequence[str]) -> tuple[str, str]:
-    """What was written about a task, and raw output among it."""
+    """Split the rest of a task into prose and raw output."""
     prose: list[str] = []
     output: list[str] = []
     is_fenced = False
@@ -263,7 +263,7 @@ def _unfenced(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _outcome(fields: Mapping[str, str], told: Mapping[str, str], *, prose: str, output: str) -> Iterator[str]:
-    """All that is kept about how a task ended."""
+    """Yield everything that is kept about the outcome of a task."""
     yield fields.get("outcome") or told.get("outcome", "")
     yield told.get("other", "")
     yield fields.get("tests") or _last_figures(prose) or _last_figures(output)
@@ -289,7 +289,7 @@ def _last_figures(text: str) -> str:
 
 
 def _last(pattern: re.Pattern[str], text: str) -> str:
-    """What ``pattern``, which needs a figure, finds last."""
+    """The last match of ``pattern``, which needs a figure."""
     if not _DIGIT.search(text):
         return ""
     found = [next(filter(None, match.groups())) for match in pattern.finditer(text)]
@@ -307,13 +307,13 @@ def _commits(text: str) -> str:
 
 
 def _actual(tokens: str) -> str:
-    """Of an estimate and an actual figure the actual one."""
+    """The actual figure where an estimate stands beside it."""
     match = _ACTUAL.search(tokens)
     return next(filter(None, match.groups())) if match else tokens
 
 
 def _count_files(value: str) -> str:
-    """How many files a field names."""
+    """Number of files that a field names."""
     if not value:
         return ""
     if match := _FIGURE.match(value):

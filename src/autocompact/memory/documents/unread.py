@@ -1,4 +1,4 @@
-"""What looks like an entry and is not read as one: a table, a paragraph; in an entry, a figure or a date that may be two.
+"""Finds what looks like an entry but is not read as one: tables, paragraphs; in an entry, ambiguous figures and dates.
 
 It stays where it is, whatever runs; its writer may not know why, so a run names the place.
 """
@@ -26,7 +26,7 @@ _NUMBERED = re.compile(r"(?:\*\*)?(?:\[[ xX]\]\s|rule\s*\d|(?:[A-Z][A-Z0-9]{0,9}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unread:
-    """Where it stands: the file, its first line (from 1), what it is, and the words of a figure or a date."""
+    """Something that was not read: its file, first line (from 1) and kind, and the words of a figure or a date."""
 
     file: str
     line: int

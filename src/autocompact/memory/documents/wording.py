@@ -56,7 +56,7 @@ def _brackets(count: int, dates: Sequence[date], *, sessions: int) -> str:
 
 
 def details(note: Note) -> Iterator[str]:
-    """Its reason, its other wordings and its further dates, as fields."""
+    """Yield a note's reason, other wordings and further dates, as fields."""
     if note.why:
         yield f"Why: {note.why}"
     for text in note.also:

@@ -40,7 +40,7 @@ _IGNORED = f"# What autocompact keeps for itself; the Markdown files are yours t
 
 
 class _File(msgspec.Struct, frozen=True, kw_only=True):
-    """One file of a change; the hashes are of its contents, "" where it does not exist."""
+    """A file of a change; the hashes are of its contents, "" where it does not exist."""
 
     name: str
     before: str
@@ -55,7 +55,7 @@ class _Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What to write.
+    """A change of several files.
 
     Attributes:
         before: the contents it was decided on, by name; a file that is not in it does not exist.
@@ -72,7 +72,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """What was carried out; ``backup`` is the folder with the files as they were, None if there were none."""
+    """A change that was carried out; ``backup`` is the folder with the files as they were, None if there were none."""
 
     backup: Path | None
 

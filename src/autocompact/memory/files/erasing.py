@@ -22,7 +22,7 @@ _NOTHING_DONE = "Nothing was deleted."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archives:
-    """Where a memory folder has entries of a conversation.
+    """The files of a memory folder that have entries of a conversation.
 
     Attributes:
         folder: the memory folder.
@@ -36,7 +36,7 @@ class Archives:
 
 
 def find_entries(folder: Path, subject: Subject) -> Archives:
-    """What `erase_entries` would take out; nothing changes.
+    """Find what `erase_entries` would remove; change nothing.
 
     Raises:
         InvalidInput: a file is no text, or names the conversation in lines that are no entry.

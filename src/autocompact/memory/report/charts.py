@@ -94,7 +94,7 @@ def _compactions(report: MonthlyReport) -> str:
 
 
 def _retention(report: MonthlyReport) -> str:
-    """One bar: stated, referenced, missing."""
+    """Draw the bar of what is stated, referenced and missing."""
     checked = report.retention
     if checked is None:
         return ""

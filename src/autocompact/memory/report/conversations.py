@@ -1,4 +1,4 @@
-"""What the stores of conversations know of a month."""
+"""Records of a month from the stores of conversations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from autocompact.stores.naming import StorePlace
 
 
 async def records_of_place(place: StorePlace, month: Month) -> Records:
-    """What is kept in the store at a place.
+    """Collect the records of the store at a place.
 
     Raises:
         StoreError: it cannot be used.
@@ -29,7 +29,7 @@ async def records_of_place(place: StorePlace, month: Month) -> Records:
 async def records_of_store(
     store: ConversationStore, month: Month, *, counter: Counter | None = None
 ) -> Records:
-    """What a store knows of ``month``, in all namespaces.
+    """Collect the records of ``month`` from all namespaces of a store.
 
     Args:
         store: where conversations are kept.

@@ -57,7 +57,7 @@ class Retention:
 
     @property
     def total(self) -> int:
-        """All entries."""
+        """Number of all entries."""
         return self.stated + self.referenced + self.missing
 
 
@@ -86,7 +86,7 @@ class MonthlyReport:
 
     @property
     def month(self) -> Month:
-        """Of which month."""
+        """The month of the report."""
         return self.records.month
 
     @property
@@ -120,7 +120,7 @@ class MonthlyReport:
 
     @property
     def cost(self) -> float | None:
-        """Of all replies with a known price and the summaries, in US dollars; None where nothing has a price."""
+        """Cost of the summaries and of all replies with a known price, in US dollars; None where nothing has a price."""
         known = [figures.cost for figures in self.models if figures.cost is not None]
         return sum(known) + (self.summaries or 0) if known else None
 
@@ -132,7 +132,7 @@ class MonthlyReport:
 
     @property
     def cached_saving(self) -> float | None:
-        """What would be saved if the provider's cache had served every token that compactions took out.
+        """Savings in US dollars if the provider's cache had served every token that compactions took out.
 
         None where a model has no price for that. The true saving is between this and the difference at full price.
         """
@@ -181,7 +181,7 @@ def monthly_report(
 
 
 def merged(found: Sequence[Records]) -> Records:
-    """What several places recorded, each compaction once: a receipt of a store goes before an entry of a file."""
+    """Merge the records of several places, each compaction once: a receipt of a store goes before an entry of a file."""
     compactions: dict[tuple[str, str, str], CompactionRecord] = {}
     for record in (each for records in found for each in records.compactions):
         key = (record.conversation, record.id, record.time)
@@ -254,7 +254,7 @@ def _cost(tokens: int, reply: int, *, price: Price) -> float:
 def _summary_price(
     record: CompactionRecord, *, prices: Mapping[str, Price] | None
 ) -> tuple[float | None, Priced | None]:
-    """What the summary cost, and the price that was used; by its size at most: the request had all that it stands for."""
+    """Cost of the summary, and the price that was used; by its size at most: the request had all that it stands for."""
     if record.cost is not None:
         return record.cost, None
     if record.model in ("", "offline", "given"):

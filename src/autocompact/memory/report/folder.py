@@ -1,4 +1,4 @@
-"""What a memory folder knows of a month."""
+"""Records of a month from a memory folder."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FIELD = re.compile(r"[\s>]*(?:[-*+] |\|.*\| *)?\**(archived|rule since)\**:\**\
 
 
 def records_of_folder(files: Mapping[str, bytes], month: Month) -> Records:
-    """What the files say of ``month``.
+    """Collect the records of ``month`` from the files.
 
     Args:
         files: the folder, by name.

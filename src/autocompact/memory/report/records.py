@@ -1,4 +1,4 @@
-"""What a month is, and what was recorded in it."""
+"""A month, and what was recorded in it."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ class Month:
 
     @property
     def first(self) -> date:
-        """Its first day."""
+        """The first day of the month."""
         return date(self.year, self.number, 1)
 
     @property
     def last(self) -> date:
-        """Its last day."""
+        """The last day of the month."""
         return date(self.year, self.number, self.days)
 
     @property
     def days(self) -> int:
-        """How many it has."""
+        """Number of its days."""
         return monthrange(self.year, self.number)[1]
 
     def has(self, stamp: str | date | None) -> bool:
@@ -126,7 +126,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Records:
-    """All that is known of a month.
+    """Everything that is known of a month.
 
     Attributes:
         month: which.
@@ -154,6 +154,6 @@ class Records:
 
     @property
     def is_empty(self) -> bool:
-        """Nothing happened that anybody knows of."""
+        """True if nothing is known of the month."""
         found = (self.sessions, self.compactions, self.calls, self.noted, self.escalated, self.archived)
         return not any(found) and not self.tasks

@@ -1,4 +1,4 @@
-"""What a report says, in words and tables, whatever it is written in."""
+"""Words and tables of a report, independent of its file format."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def facts_of(report: MonthlyReport) -> Table:
 
 
 def _compacted(report: MonthlyReport) -> str:
-    """How many compactions, and in which share of the sessions."""
+    """Number of compactions, and the share of sessions that had any."""
     made, sessions = report.records.compactions, report.records.sessions
     if not made:
         return "0"
@@ -80,7 +80,7 @@ def _savings(report: MonthlyReport) -> str:
 
 
 def _headline(report: MonthlyReport) -> Iterator[str]:
-    """What compaction was good for, in one sentence."""
+    """The benefit of compaction in one sentence."""
     without = sum(call.without for call in report.records.calls)
     saved = sum(call.saved for call in report.records.calls)
     if saved:

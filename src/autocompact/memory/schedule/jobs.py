@@ -1,4 +1,4 @@
-"""What the schedule runs on a memory folder: observations each week, tasks and the report each month."""
+"""The jobs of the schedule on a memory folder: observations each week, tasks and the report each month."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Upkeep:
         await self._layer("tasks", day)
 
     def sessions(self) -> int:
-        """How many sessions stand in CONTEXT_ARCHIVE.md.
+        """Number of sessions in CONTEXT_ARCHIVE.md.
 
         Raises:
             InvalidInput: it is no text.
@@ -92,5 +92,5 @@ class Upkeep:
         log.info("upkeep ran", extra={"layer": layer, "due": day.isoformat(), "changed": changed})
 
     def jobs(self) -> dict[Job, Work]:
-        """What runs when."""
+        """The work of each job."""
         return {"weekly": self.weekly, "monthly": self.monthly}

@@ -27,7 +27,7 @@ log = logging.getLogger("autocompact.memory")
 
 
 class Work(Protocol):
-    """What a job does."""
+    """The work of a job."""
 
     async def __call__(self, day: date, /) -> None:
         """Run it for the day on which it was due."""
@@ -36,7 +36,7 @@ class Work(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AfterSessions:
-    """What runs besides whenever so many sessions were archived.
+    """Work that runs in addition after a number of sessions were archived.
 
     Attributes:
         count: how many sessions there are in the archive.
@@ -50,7 +50,7 @@ class AfterSessions:
 
 
 class _State(msgspec.Struct, kw_only=True):
-    """What was done: for which day each job ran last, and how many sessions there were when tasks were looked at."""
+    """State of the schedule: the day that each job last ran for, and the number of sessions at the last look at the tasks."""
 
     weekly: date
     monthly: date
@@ -148,7 +148,7 @@ class Schedule:
             self._write(state)
 
     async def _sessions(self, known: int) -> int:
-        """How many sessions there are now; ``known`` where that cannot be told."""
+        """Number of sessions now; ``known`` where that cannot be read."""
         if self._after is None:
             return known
         try:
@@ -158,7 +158,7 @@ class Schedule:
             return known
 
     def _read(self) -> _State | None:
-        """What was done; None if that was never written down, or cannot be read."""
+        """Read the state; None if it was never written, or cannot be read."""
         try:
             return msgspec.json.decode((self._folder / STATE).read_bytes(), type=_State)
         except (FileNotFoundError, msgspec.DecodeError):

@@ -1,4 +1,4 @@
-"""When upkeep is due: each Sunday and each first of a month, at the beginning of the day.
+"""Due dates of the upkeep: each Sunday and each first of a month, at the beginning of the day.
 
 A run belongs to a day of the local calendar, not to an instant. So clocks that are set forward or back never skip or
 repeat one: where a day has no midnight it begins with its first instant, and where midnight comes twice the day was

@@ -1,4 +1,4 @@
-"""One session closed and archived: its entry, the tasks it finished, the index."""
+"""Closes and archives one session: its entry, the tasks it finished, the index."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from autocompact.ports import Clock, SystemClock
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRun:
-    """What became of a session.
+    """The outcome of archiving a session.
 
     Attributes:
         name: of the session.
@@ -143,7 +143,7 @@ def _planned(
 def _written(
     run: SessionRun, folder: Path, *, entry: ArchiveEntry | None, clock: Clock, failpoint: Failpoint
 ) -> SessionRun:
-    """All files change together, or none does."""
+    """Write all files of the change together, or none."""
     with locked(folder):
         for _ in range(TRIES):
             files = read_files(folder, NAMES)

@@ -28,7 +28,7 @@ _PART = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionPolicy:
-    """How sessions are closed.
+    """Settings for closing sessions.
 
     Attributes:
         mode: prompt, caps, sizes.

@@ -1,4 +1,4 @@
-"""Which session is meant: a file, a conversation of ours, or the newest that there is."""
+"""Finds the session that is meant: a file, a conversation of ours, or the newest of all."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _environment() -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """Where sessions are.
+    """The places where sessions are looked for.
 
     Attributes:
         database: where our conversations are kept; None is none.
@@ -58,7 +58,7 @@ class Recorded:
 
     @property
     def name(self) -> str:
-        """What it is called: the name of its file, which agents make of the session's id."""
+        """Name of the session: that of its file, which agents make of the session's id."""
         return self.path.stem
 
 
