@@ -62,7 +62,7 @@ def _tokens(conversation: Conversation, message: Message) -> int:
 
 
 def _note(conversation: Conversation) -> str:
-    """Why nothing is compacted at the threshold, or why the threshold differs from the configured one."""
+    """Note that says why nothing is compacted at the threshold, or why it differs from the configured one."""
     shared = conversation.internals.replica.shared
     if said := fixed_note(
         shared.budget, policy=shared.mode.policy, fixed=conversation.internals.replica.fixed

@@ -71,7 +71,7 @@ class Took(_Note, frozen=True, tag="took"):
 
 
 class TaskItem(msgspec.Struct, frozen=True, kw_only=True):
-    """One task of a list."""
+    """A task of a list."""
 
     text: str
     state: TaskState = "open"

@@ -77,7 +77,7 @@ class OfflineResponder:
         yield Reply(message=Message(seq=0, role="assistant", parts=(Text(text=text),), model=OFFLINE))
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        """Do nothing: there is nothing to close."""
 
 
 def _last_request(messages: Sequence[Message]) -> tuple[Message | None, list[Message]]:

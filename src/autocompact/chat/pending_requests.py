@@ -31,7 +31,7 @@ class PendingRequests:
 
     @property
     def requests(self) -> tuple[PendingRequest, ...]:
-        """All of them, the next one first."""
+        """All pending requests, the next one first."""
         return self._notes.pending
 
     def get(self, id: str) -> PendingRequest:

@@ -80,7 +80,7 @@ class Toolkit:
 
     @property
     def server_problems(self) -> Mapping[str, str]:
-        """Why MCP servers were left out, by name."""
+        """Reasons why MCP servers were left out, by name."""
         return self._servers.problems
 
     async def aclose(self) -> None:

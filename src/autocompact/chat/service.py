@@ -364,7 +364,7 @@ class ChatService:
 
     @property
     def server_problems(self) -> Mapping[str, str]:
-        """Why MCP servers were left out, by name."""
+        """Reasons why MCP servers were left out, by name."""
         return self._shared.toolkit.server_problems
 
     # Listening

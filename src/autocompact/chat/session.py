@@ -1,4 +1,4 @@
-"""One conversation in use: what a page, a terminal or a notebook does with it, and the events that it listens to.
+"""A conversation in use: the operations of a page, a terminal or a notebook, and the events that they listen to.
 
 There is one session per conversation and process, however many tabs show it. Call all methods from one event loop. To
 follow a session without a gap, call `ChatSession.listen`, then `ChatSession.view`, with no ``await`` between them.

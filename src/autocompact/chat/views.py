@@ -21,7 +21,7 @@ TaskState: TypeAlias = Literal["open", "doing", "done"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationLine:
-    """One line of the list of conversations.
+    """A line of the list of conversations.
 
     Attributes:
         id: for `ChatService.open`.
@@ -65,7 +65,7 @@ class Entry:
 
     @property
     def seq(self) -> int:
-        """Its number in the log."""
+        """Number of the message in the log."""
         return self.message.seq
 
 
@@ -240,7 +240,7 @@ class SessionView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsagePoint:
-    """One model call in the course of a conversation.
+    """Usage at one model call of a conversation.
 
     Attributes:
         seq: of the answer.

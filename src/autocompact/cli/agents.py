@@ -102,7 +102,7 @@ def _plugin(agent: Agent) -> Plugin | HooksFile:
 
 
 def _state(agent: Agent) -> str:
-    """One line on an agent: whether its plugin is installed, and where."""
+    """A line on an agent: whether its plugin is installed, and where."""
     from autocompact.errors import InvalidInput
 
     if agent.instead:

@@ -51,7 +51,7 @@ class Sizes(TypedDict):
 
 
 class Wanted(Sizes):
-    """All of its options."""
+    """The options of the command."""
 
     summary: str | None
     pins: tuple[str, ...]
@@ -228,7 +228,7 @@ def compacted_from(
 
 
 def _lookup(source: Source) -> Lookup:
-    """How whoever goes on from the compacted context opens the originals: from the session's file, where that stays."""
+    """The way to open originals for whoever continues from the compacted context: from the session's file, where that stays."""
     from autocompact.core.lookup import Lookup
 
     # as it was typed: the same command gives the same bytes in every checkout

@@ -1,4 +1,4 @@
-"""How ``autocompact what-if`` looks on a terminal: a table of the policies, the best of each column in green."""
+"""Text output of ``autocompact what-if``: a table of the policies, the best of each column in green."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LEGEND = (
 
 
 def heading(course: Course, outcomes: Sequence[Outcome], *, width: int) -> str:
-    """What is compared: the session, what is assumed of it, what is missing."""
+    """Heading of the comparison: the session, what is assumed of it, what is missing."""
     session, usage = course.session, course.usage
     model = f", {course.model}" if course.model else ""
     told = (
@@ -55,7 +55,7 @@ def _prices(pricing: Pricing) -> str:
 
 
 def advice(found: Recommendation | None, *, width: int) -> str:
-    """Which policy to take, why, and what to paste."""
+    """Text of the recommendation: the policy, the reason, and what to paste."""
     if found is None:
         return textwrap.fill(NO_ADVICE, width)
     title = click.style(f"Take {visible(found.policy.name)!r}.", bold=True)

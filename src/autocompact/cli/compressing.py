@@ -41,7 +41,7 @@ NEWEST = ""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What to do.
+    """The steps that were asked for.
 
     Attributes:
         folder: the memory folder.
@@ -62,7 +62,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """What one step did: the files that changed, the text for a person, its members of the JSON document, a summary."""
+    """The outcome of a step: the files that changed, the text for a person, its members of the JSON document, a summary."""
 
     changes: tuple[FileChange, ...]
     text: str
@@ -71,7 +71,7 @@ class Told:
 
 
 def everything(folder: Path, *, session: str | None, report: str | None, dry_run: bool) -> Asked:
-    """All steps: of the session and the month that are named, else of the newest and the last."""
+    """Make a request for all steps: of the session and the month that are named, else of the newest and the last."""
     return Asked(
         folder=folder,
         layers=LAYERS,
@@ -83,7 +83,7 @@ def everything(folder: Path, *, session: str | None, report: str | None, dry_run
 
 
 def carried_out(asked: Asked) -> list[Told]:
-    """What every step did; in a dry run each step sees the folder as those before it would have left it."""
+    """Carry out every step; in a dry run each sees the folder as those before it would have left it."""
     settings = loaded(asked.folder.absolute().parent).settings
     month = None if asked.report in (None, LAST_MONTH) else Month.read(asked.report)
     with progress(f"Working on {asked.folder}"):
@@ -129,7 +129,7 @@ def _steps(asked: Asked, settings: Settings, *, month: Month | None) -> Iterator
 
 
 def _judged(asked: Asked, settings: Settings, *, ahead: Mapping[str, bytes]) -> Verdicts:
-    """What the model of the settings says of the pairs of observations that may say the same; nothing without a model."""
+    """Ask the model of the settings about pairs of observations that may say the same; no verdicts without a model."""
     if "observations" not in asked.layers or not asked.folder.is_dir():
         return {}
     try:

@@ -1,4 +1,4 @@
-"""What an option is where nobody gives it: as the settings of the current folder have it."""
+"""Defaults of options, taken from the settings of the current folder."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def window(given: int | None, session: Session) -> int | None:
 
 
 def window_source(window: int, session: Session) -> str:
-    """Where the figure of a window comes from, in brackets and to be said after it; "" where the user gave it."""
+    """Source of the figure of a window, in brackets, to be shown after it; "" where the user gave it."""
     from autocompact.core.windows import DEFAULT_WINDOW, window_for
 
     if window == session.window:
@@ -82,7 +82,7 @@ def window_source(window: int, session: Session) -> str:
 
 
 def database(given: StorePlace | None) -> StorePlace | None:
-    """Where the kept conversations are: ``chat.db``; None is the file in the user's data folder."""
+    """The database of kept conversations: ``chat.db``; None is the file in the user's data folder."""
     if given is not None:
         return given
     named = settings().chat.db

@@ -1,4 +1,4 @@
-"""How a program of ours ends, whatever happens in it."""
+"""Exit codes and messages of our programs, whatever happens in them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def guarded(program: click.Command, arguments: Sequence[str] | None, *, name: st
 
 
 def _refused(error: OSError) -> str:
-    """What the system refused, on which file, and what to do about it."""
+    """Text on an error of the system: what was refused, on which file, and what to do about it."""
     if error.filename is not None:
         files = " and ".join(repr(os.fsdecode(each)) for each in (error.filename, error.filename2) if each)
         return f"{files}: {refusal(error)}"

@@ -1,4 +1,4 @@
-"""What is said about the memory folder: as text for a person, and as JSON."""
+"""Output about the memory folder: as text for a person, and as JSON."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LONGEST = 110
 
 
 def run_text(report: UpkeepReport, *, dry_run: bool) -> str:
-    """What a run did, or would do."""
+    """Text on what a run did, or would do."""
     title = f"{report.folder}: "
     if not report.changes:
         title += "nothing to do"
@@ -106,7 +106,7 @@ def _listed(label: str, texts: list[str] | tuple[str, ...], *, color: str | None
 
 
 def run_members(report: UpkeepReport) -> dict[str, Any]:
-    """What a run of the layers adds to the JSON."""
+    """Members of the JSON for a run of the layers."""
     return {
         "observations": report.observations,
         "tasks": report.tasks,
@@ -138,7 +138,7 @@ def document(folder: Path, told: Sequence[Mapping[str, Any]], *, changes: Sequen
 
 
 def session_text(run: SessionRun, *, dry_run: bool) -> str:
-    """What became of a session."""
+    """Text on what became of a session."""
     title = f"Session {run.path or run.name}: "
     if run.record is None:
         return click.style(visible(f"{title}nothing to do"), bold=True)
@@ -160,7 +160,7 @@ def session_text(run: SessionRun, *, dry_run: bool) -> str:
 
 
 def session_members(run: SessionRun) -> dict[str, Any]:
-    """What a session adds to the JSON."""
+    """Members of the JSON for a session."""
     record = run.record
     return {
         "session": {
@@ -175,7 +175,7 @@ def session_members(run: SessionRun) -> dict[str, Any]:
 
 
 def report_text(written: WrittenReport, *, dry_run: bool) -> str:
-    """What became of a report, and its most important figures."""
+    """Text on what became of a report, with its most important figures."""
     report = written.report
     done = ("would be written" if dry_run else "written") if written.changes else "nothing to do"
     title = f"Report of {report.month}: {done}"
@@ -188,7 +188,7 @@ def report_text(written: WrittenReport, *, dry_run: bool) -> str:
 
 
 def report_members(written: WrittenReport) -> dict[str, Any]:
-    """What a report adds to the JSON."""
+    """Members of the JSON for a report."""
     report = written.report
     return {
         "report": {
@@ -215,7 +215,7 @@ def report_members(written: WrittenReport) -> dict[str, Any]:
 
 
 def observed_text(observed: Observed, folder: Path) -> str:
-    """What became of an observation."""
+    """Text on what became of an observation."""
     count = plural(observed.confirmations, "confirmation")
     count += f" across {plural(observed.sessions, 'session')}" if observed.sessions else ""
     number = f" {observed.rule}" if observed.rule is not None else ""

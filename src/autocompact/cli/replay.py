@@ -150,7 +150,7 @@ def _mode(name: str | None) -> Mode:
 
 
 def _writer(session: Session, compactor: Compactor, *, name: str, as_json: bool) -> Callable[[Step], None]:
-    """What shows a step on stdout; the heading is shown at once."""
+    """Make the function that shows a step on stdout; the heading is shown at once."""
     from autocompact.cli import tape
 
     if as_json:

@@ -197,7 +197,7 @@ def _stated(compacted: Compacted) -> str:
 
 
 def _cautions(compacted: Compacted) -> Iterator[tuple[str, str]]:
-    """What the user should know of: secrets, what was not read, what could not be done as asked."""
+    """Yield warnings for the user: secrets, what was not read, what could not be done as asked."""
     session = compacted.session
     replaced = compacted.summary.count("[secret: ")
     known = compacted.log.secrets

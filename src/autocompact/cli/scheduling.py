@@ -45,6 +45,6 @@ def document(kind: Kind, folder: Path) -> bytes:
 
 
 def _program() -> Path:
-    """Where compress-context is: beside this Python, or on the PATH."""
+    """Path of compress-context: beside this Python, or on the PATH."""
     beside = Path(sys.executable).with_name("compress-context")
     return beside if beside.exists() else Path(shutil.which("compress-context") or beside)

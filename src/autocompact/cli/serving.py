@@ -120,7 +120,7 @@ def serve_gateway(settings: Settings) -> None:
 
 
 def _key_part(settings: Settings, gateway: Gateway) -> str:
-    """What the page's address says besides, where the page asks for a key."""
+    """The part of the page's address that holds its key, where the page asks for one."""
     from autocompact.ui.web.from_settings import page_key
 
     key = page_key(settings, secret=gateway.config.namespace_key)

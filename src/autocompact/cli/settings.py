@@ -50,7 +50,7 @@ def settings(*, explain: bool, as_json: bool, folder: Path | None, as_schema: bo
 
 
 def _document(found: Loaded) -> object:
-    """All of them as a ``settings.json``, but for what may not be shown."""
+    """All settings as a ``settings.json``, except what may not be shown."""
     document: dict[str, Any] = msgspec.to_builtins(found.settings)
     for setting in all_settings():
         *parents, name = setting.path.split(".")

@@ -1,4 +1,4 @@
-"""How kept conversations look: as text for a person, and as JSON."""
+"""Output about kept conversations: as text for a person, and as JSON."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def context_document(info: ConversationInfo, context: Context, *, counter: str) 
 
 
 def taken_text(taken: TakenIn, left_out: Iterable[str]) -> str:
-    """What an import did."""
+    """Text on what an import did."""
     name = one_line(taken.name)
     if taken.is_known:
         told = f"{name} is here already, with {plural(taken.messages, 'message')}: nothing changed"
@@ -246,14 +246,14 @@ def found_document(found: Sequence[Found]) -> bytes:
 
 
 def deleted_text(traces: Traces) -> str:
-    """What deleting a conversation removed."""
+    """Text on what deleting a conversation removed."""
     entries = sum(each.entries + each.in_backups for each in traces.archives)
     archived = f", {plural(entries, 'archive entry', many='archive entries')}" if entries else ""
     return f"{one_line(traces.key.conversation)}: deleted, {plural(traces.messages, 'message')}{archived}"
 
 
 def compacted_text(name: str, record: Compaction) -> str:
-    """What a compaction of a kept conversation did."""
+    """Text on what a compaction of a kept conversation did."""
     receipt = record.receipt
     tokens = f"{receipt.tokens_before:,} tokens became {receipt.tokens_after:,}"
     kept = one_line(name)
@@ -265,7 +265,7 @@ def compacted_text(name: str, record: Compaction) -> str:
 
 
 def undone_text(undone: Undone) -> str:
-    """What an undo did."""
+    """Text on what an undo did."""
     now = (
         f"{undone.restored.id} is active again"
         if undone.restored
@@ -292,7 +292,7 @@ def undone_document(undone: Undone, *, counter: str) -> bytes:
 
 
 def restored_text(restored: Restored) -> str:
-    """What a restore did."""
+    """Text on what a restore did."""
     tokens = f"{restored.tokens_before:,} tokens became {restored.tokens_after:,}"
     return f"{one_line(restored.name)}: compaction {one_line(restored.record.id)} is active again; {tokens}"
 

@@ -1,4 +1,4 @@
-"""Where a session comes from and where a result goes."""
+"""Input and output of commands: the source of a session, and the destination of a result."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Source:
         return self.read_with(read_session)
 
     def read_with(self, reader: Callable[[Path], T]) -> T:
-        """What ``reader`` makes of the file.
+        """Read the file with ``reader``.
 
         Raises:
             UnreadableSession: as the reader says, but with the name for people.

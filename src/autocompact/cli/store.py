@@ -70,7 +70,7 @@ def ask(
     session: Path | None = None,
     **where: Unpack[Where],
 ) -> T:
-    """What ``question`` finds in the library that the options name; ``what`` is shown while it takes long.
+    """Run ``question`` on the library that the options name; ``what`` is shown while it takes long.
 
     With a ``session`` it is asked of that file alone, as a conversation called as its path: nothing is stored.
     """

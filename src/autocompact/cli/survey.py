@@ -1,4 +1,4 @@
-"""What ``autocompact inspect`` shows: as text with small charts, and as JSON."""
+"""Output of ``autocompact inspect``: as text with small charts, and as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a replay looks: a line for each compaction as it happens, and a table at the end."""
+"""Text output of a replay: a line for each compaction as it happens, and a table at the end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HEAD = f"{'turn':>5} {'before':>7}  {'context':<{_BAR}}  {'tokens':>19}  {'step
 
 
 def heading(session: Session, compactor: Compactor, *, name: str, width: int) -> str:
-    """What is replayed, and how, ``width`` columns wide."""
+    """Heading of a replay, ``width`` columns wide."""
     budget, mode = compactor.budget, compactor.mode
     policy = mode.policy
     model = f", {session.model}" if session.model else ""
@@ -84,7 +84,7 @@ class Tape:
         return f"{_where(step.place)}  {self._bar(step)}  {tokens}  {receipt.rung:<9}  {checked}"
 
     def _bar(self, step: Compacted) -> str:
-        """What stays, what went, and what is free, of the window."""
+        """Bar of the window: what stays, what went, and what is free."""
         before, after = (
             min(_BAR, max(1, round(_BAR * tokens / self._window)))
             for tokens in (step.tokens_before, step.tokens_after)

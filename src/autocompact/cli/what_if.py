@@ -57,7 +57,7 @@ class Compared:
 
     @property
     def figures(self) -> tuple[Figures, ...]:
-        """Of each policy."""
+        """Figures of each policy."""
         return tuple(map(figures_of, self.outcomes))
 
     @property
@@ -151,7 +151,7 @@ def what_if(
 
 
 class _Seen:
-    """What is kept of the sessions that were compared: their figures, and the drawings of the first ones."""
+    """Figures of the sessions that were compared, and the drawings of the first ones."""
 
     def __init__(self, *, draws: bool) -> None:
         self.figures: list[tuple[Figures, ...]] = []
@@ -175,7 +175,7 @@ class _Seen:
 
     @property
     def recommended(self) -> Recommendation | None:
-        """What to take for these sessions."""
+        """The recommendation for these sessions."""
         return recommended(tuple(self._policies.values()), self.total)
 
 
@@ -259,7 +259,7 @@ def _course(session: Session, options: Options, *, name: str) -> Course:
 
 
 def _usual(course: Course, *, alone: bool) -> tuple[WhatIf, ...]:
-    """Of several sessions each is replayed under the same policies, so that they can be summed."""
+    """Policies to replay a session under: the same for each of several sessions, so that they can be summed."""
     made = [record for record in course.session.compactions if record.status != "undone"]
     return default_policies(
         window=course.window,

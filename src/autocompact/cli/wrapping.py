@@ -65,7 +65,7 @@ def inherited(loaded: Loaded, *, environ: Mapping[str, str] | None = None) -> di
 
 
 def shown(settings: Settings, command: Sequence[str], *, join: bool) -> str:
-    """What `wrapped` would do with ``command``, in lines for a reader. Nothing is run and nothing is written.
+    """Describe what `wrapped` would do with ``command``. Nothing is run and nothing is written.
 
     Raises:
         InvalidInput: the client's requests cannot come through a gateway.
@@ -181,7 +181,7 @@ def _summary(launch: Launch, requests: Counter[str]) -> str:
 
 
 def _reason(launch: Launch) -> str:
-    """Why that may be."""
+    """The likely reason of the failure."""
     if launch.client:
         return (
             f"Did {launch.client} ask a model? It may be signed in to another service, or its own settings name an address; "

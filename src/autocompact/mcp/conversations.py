@@ -64,7 +64,7 @@ class Opened:
 
     @cached_property
     def ledger(self) -> Ledger:
-        """What must survive of all messages; slow for a long session."""
+        """The ledger of all messages; slow for a long session."""
         return extract(self.session.messages)
 
     def recall(self) -> Recall:

@@ -70,5 +70,5 @@ def _server(database: StorePlace | None, *, files: bool) -> MCPServer[Any]:
 
 
 def pins_folder() -> Path:
-    """Where pins of recorded sessions are kept."""
+    """Folder with the pins of recorded sessions."""
     return data_folder() / "pins"

@@ -80,7 +80,7 @@ def _after_start(lines: Sequence[str], kinds: Sequence[str]) -> bool:
 
 
 def _end_of_printed(lines: Sequence[str], start: int) -> int:
-    """Where the text that aider printed from line ``start`` on has ended; 0 if it does not end."""
+    """Line after the text that aider printed from line ``start`` on; 0 if it does not end."""
     for at in range(start + 1, min(start + _LONGEST_PRINTED, len(lines))):
         if _kind(lines[at]) in ("start", "typed"):
             break
@@ -156,7 +156,7 @@ class _Reader:
 
 
 def _typed(lines: list[str]) -> list[str]:
-    """What was typed, answers to aider's questions apart from requests."""
+    """Split typed lines into requests and answers to aider's questions."""
     words = [line.removeprefix("####").removeprefix(" ").rstrip() for line in lines]
     groups = groupby(words, key=lambda line: bool(_ANSWER.search(line)))
     return [typed for _, group in groups if (typed := "\n".join(group).strip())]
@@ -221,7 +221,7 @@ def _block(lines: list[str], at: int) -> tuple[str, str, int] | None:
 
 
 def _next(mark: re.Pattern[str], lines: list[str], *, at: int) -> int:
-    """Where the mark comes next; 0 if another block begins before it, or it does not come."""
+    """Line of the next mark; 0 if another block begins before it, or there is none."""
     for place in range(at, len(lines)):
         if mark.match(lines[place]):
             return place

@@ -1,4 +1,4 @@
-"""What the readers share: numbering messages, telling notes of a program from the person's words, import receipts."""
+"""Shared by the readers: numbering messages, telling notes of a program from the person's words, import receipts."""
 
 from __future__ import annotations
 

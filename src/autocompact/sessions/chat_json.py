@@ -31,7 +31,7 @@ class _Typed(msgspec.Struct):
 
 
 class _Shape(msgspec.Struct):
-    """What tells the dialect of a message, and SWE-agent's marks on it."""
+    """The fields that tell the dialect of a message, and SWE-agent's marks on it."""
 
     role: str
     content: str | list[_Typed] | None = None
@@ -202,7 +202,7 @@ def _messages(conversation: _Conversation) -> tuple[list[Message], list[int], li
 
 
 def _message(raw: bytes, *, seq: int, dialect: Dialect, acted: bool) -> Message:
-    """One message; ``acted`` says that the agent did something before it."""
+    """Parse a message; ``acted`` says that the agent did something before it."""
     shape = _shape(raw)
     if shape.role not in _ROLES:
         raise InvalidRequest(f"role {shape.role!r} is none of {', '.join(sorted(_ROLES))}")

@@ -75,7 +75,7 @@ class _Preserved(msgspec.Struct, rename="camel"):
 
 
 class _Shown(msgspec.Struct, rename="camel"):
-    """What autocompact adds when it writes a boundary: its own record, so that it comes back whole."""
+    """Our own record, which autocompact adds when it writes a boundary, so that it comes back whole."""
 
     through_seq: int
     keep: list[int]
@@ -400,7 +400,7 @@ def _words(parts: Iterable[Part]) -> str:
 
 
 def _origin_kind(raw: msgspec.Raw) -> str:
-    """What a line says of where its text is from; "" if it says nothing, or not as we know it."""
+    """Origin of a line's text as the line states it; "" if it states none, or in a form that we do not know."""
     try:
         return _origin(raw).kind or ""
     except msgspec.DecodeError:

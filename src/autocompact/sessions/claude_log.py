@@ -18,7 +18,7 @@ CLEARED: Final = "[Old tool result content cleared]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """What one line adds to the log; lines with the same ``key`` are one message."""
+    """The part of a message that one line adds to the log; lines with the same ``key`` are one message."""
 
     number: int
     uuid: str

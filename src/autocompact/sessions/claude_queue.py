@@ -1,4 +1,4 @@
-"""What the person typed while Claude Code worked.
+"""Messages that the person typed while Claude Code worked.
 
 Such text is queued. When the turn is over it is taken out (``dequeue``) and becomes an ordinary user line. When it is
 handed to the model within the turn it is taken out with ``remove``, and older programs write no other line for it.
@@ -33,7 +33,7 @@ class Queue:
         self._said: list[tuple[int, str]] = []
 
     def feed(self, operation: str, *, number: int, text: str, time: str) -> None:
-        """One ``queue-operation`` line."""
+        """Read a ``queue-operation`` line."""
         if operation == "enqueue" and text.strip():
             self._waiting.append(Prompt(text=text, typed=number, number=number, time=time))
         elif operation == "popAll":

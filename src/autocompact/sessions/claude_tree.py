@@ -1,4 +1,4 @@
-"""Which branch of a Claude Code session is the active one.
+"""Finds the active branch of a Claude Code session.
 
 Lines form a graph by ``parentUuid``, and it is an odd one: progress lines take part in it, results of parallel calls
 are side branches, parents can be missing, and there can be several roots. So nothing is left out for standing off the

@@ -274,7 +274,7 @@ def _is_note(text: str) -> bool:
 
 
 def _instructions(message: Message) -> Standing | None:
-    """What Codex resends as instructions (AGENTS.md, the environment) in a message of its own; None if nothing."""
+    """Instructions that Codex resends in a message of their own (AGENTS.md, the environment); None if this is none."""
     blocks = [
         index
         for index, part in enumerate(message.parts)

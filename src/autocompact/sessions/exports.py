@@ -1,4 +1,4 @@
-"""What a chat service hands out: all conversations of a person in one list, of which one is read."""
+"""Exports of chat services: all conversations of a person in one list, of which one is read."""
 
 from __future__ import annotations
 

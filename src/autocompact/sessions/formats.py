@@ -79,7 +79,7 @@ KNOWN = (
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Who reads a file, and how it is recognised by the fields of an object in it."""
+    """The reader of a format, and how it is recognised by the fields of an object."""
 
     matches: Matches
     read: Read
@@ -127,7 +127,7 @@ CHAT_OBJECT = Reader(chat_json.matches, _read_object)
 
 @dataclass(frozen=True, slots=True)
 class ListReader:
-    """Who reads a JSON array, and how it is recognised."""
+    """The reader of a format that is a JSON array, and how it is recognised."""
 
     matches: Callable[[bytes], bool]
     read: Read
@@ -164,7 +164,7 @@ TEXTS: tuple[tuple[Callable[[str], bool], Read], ...] = (
 
 
 def readers(fields: Fields, *, alone: bool = False) -> Iterator[Read]:
-    """Who can read a file with such a line, best first.
+    """Yield the readers for a file with such a line, best first.
 
     Args:
         fields: of the line's object.

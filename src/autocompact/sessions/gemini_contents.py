@@ -51,7 +51,7 @@ class _Ran(msgspec.Struct):
 
 
 class ContentPart(msgspec.Struct, rename="camel"):
-    """One part of a turn."""
+    """A part of a turn."""
 
     text: str | None = None
     thought: bool | None = None
@@ -64,7 +64,7 @@ class ContentPart(msgspec.Struct, rename="camel"):
 
 
 class Content(msgspec.Struct):
-    """One turn."""
+    """A turn: its role and parts."""
 
     parts: list[ContentPart]
     role: str | None = None
@@ -131,7 +131,7 @@ class Turns:
                 log.add("tool", (ran,), line=line, id=id, time=time)
 
     def _runs(self, parts: Iterable[ContentPart]) -> Iterable[tuple[list[Part], ToolResult | None]]:
-        """What a reply said up to each result of code that the provider ran, with that result; then the rest."""
+        """Split a reply at each result of code that the provider ran: the parts up to it, with that result; then the rest."""
         said: list[Part] = []
         for part in parts:
             if part.code_execution_result is None:

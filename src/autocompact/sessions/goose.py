@@ -20,7 +20,7 @@ from autocompact.sessions.session import Session, Skipped
 
 
 class _Value(msgspec.Struct, rename="camel"):
-    """What a tool call asks, or what came back."""
+    """Value of a tool call or of its result."""
 
     name: str = ""
     arguments: msgspec.Raw = msgspec.Raw(b"{}")

@@ -112,7 +112,7 @@ def _object_end(text: str, at: int) -> int | None:
 
 
 def _next_object(text: str, at: int) -> int:
-    """Where the next object starts that is an entry of its own; the end if there is none.
+    """Start of the next object that is an entry of its own; the end if there is none.
 
     One inside a broken entry is followed by a comma or a bracket.
     """

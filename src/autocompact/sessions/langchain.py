@@ -69,7 +69,7 @@ class _OlderCall(msgspec.Struct):
 
 
 class _Older(msgspec.Struct):
-    """Where older versions keep what the provider sent."""
+    """Fields in which older versions keep what the provider sent."""
 
     tool_calls: list[_OlderCall] | None = None
     function_call: _Function | None = None

@@ -1,4 +1,4 @@
-"""Where agents keep the sessions that they record, and in which folder each session ran."""
+"""Folders in which agents keep the sessions that they record, and the project folder of each session."""
 
 from __future__ import annotations
 

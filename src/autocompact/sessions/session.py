@@ -1,4 +1,4 @@
-"""What a recorded session holds once it is read."""
+"""A recorded session once it is read."""
 
 from __future__ import annotations
 

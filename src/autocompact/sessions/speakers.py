@@ -1,4 +1,4 @@
-"""Who wrote a text that stands in the user's place: the person, the program around the model, or another agent.
+"""Finds the author of a text in the user's place: the person, the program around the model, or another agent.
 
 Agents record much in the user's role that nobody typed: notices of background tasks, hook output, editor notes, the
 text of a skill. Only a person's text is a request. Where the form alone cannot tell, the text is the person's: to drop
@@ -76,7 +76,7 @@ _notice = msgspec.json.Decoder(_Notice).decode
 
 
 def claude_speaker(text: str, *, queued: bool = False, origin: str = "", mode: str = "") -> Speaker:
-    """Who wrote a text of a Claude Code session.
+    """Find the author of a text of a Claude Code session.
 
     Args:
         text: as it was recorded.
@@ -116,15 +116,15 @@ def is_own_command(text: str) -> bool:
 
 
 def codex_speaker(text: str) -> Speaker:
-    """Who wrote a text in the user's place of a Codex session."""
+    """Find the author of a text in the user's place of a Codex session."""
     return "program" if _CODEX_PROGRAM.match(text) else "person"
 
 
 def gemini_speaker(text: str) -> Speaker:
-    """Who wrote a text in the user's place of a Gemini CLI session."""
+    """Find the author of a text in the user's place of a Gemini CLI session."""
     return "program" if _GEMINI_PROGRAM.match(text) else "person"
 
 
 def copilot_speaker(text: str, *, source: str = "") -> Speaker:
-    """Who wrote a ``user.message`` of a Copilot CLI session; ``source`` is what the event says."""
+    """Find the author of a ``user.message`` of a Copilot CLI session; ``source`` is the field of the event."""
     return "program" if _COPILOT_PROGRAM.match(source) or _COPILOT_NOTE.match(text) else "person"

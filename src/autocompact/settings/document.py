@@ -1,4 +1,4 @@
-"""One ``settings.json``: its settings, each with the line that it stands in."""
+"""Reads a ``settings.json``: its settings, each with its line."""
 
 from __future__ import annotations
 

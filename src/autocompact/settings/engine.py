@@ -1,4 +1,4 @@
-"""What the settings mean to the engine."""
+"""Makes the engine's values from the settings."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Without a model it never prepares: that takes a tenth of a second.
 
 
 def policy_of(settings: Settings) -> Policy:
-    """When to compact: the named mode's policy, with what the settings change."""
+    """Make the policy: that of the named mode, with what the settings change."""
     session = settings.compaction.triggers.session_tokens
     policy = MODES[settings.engine.mode].policy
     changes = _set(settings, _OF_POLICY)
@@ -49,7 +49,7 @@ def policy_of(settings: Settings) -> Policy:
 
 
 def mode_of(settings: Settings) -> Mode:
-    """When and how to compact: the named mode, with what the settings change."""
+    """Make the mode: the named one, with what the settings change."""
     changes = _set(settings, _OF_MODE)
     if settings.compaction.summary_prompt is not None:
         changes["skill"] = settings.compaction.summary_prompt
@@ -57,7 +57,7 @@ def mode_of(settings: Settings) -> Mode:
 
 
 def gateway_mode_of(settings: Settings) -> Mode:
-    """How the gateway compacts: at `PRICED` where the settings name neither a mode nor a threshold."""
+    """Make the gateway's mode: at `PRICED` where the settings name neither a mode nor a threshold."""
     named = (
         settings.engine.ratio is not None or settings.compaction.triggers.session_tokens.threshold is not None
     )
@@ -70,7 +70,7 @@ def gateway_mode_of(settings: Settings) -> Mode:
 
 
 def session_mode_of(settings: Settings) -> Mode:
-    """How a session is closed: the mode of the session layer unless another one is named, with what is changed."""
+    """Make the mode that closes a session: that of the session layer unless another one is named, with what is changed."""
     if settings.engine.mode != "default":
         return mode_of(settings)
     engine = msgspec.structs.replace(settings.engine, mode="session-layer")

@@ -26,7 +26,7 @@ _LONGEST = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """One setting.
+    """A setting: its path, type and description.
 
     Attributes:
         path: its members in ``settings.json``, joined by dots.
@@ -173,7 +173,7 @@ def _figure(kind: inspect.IntType | inspect.FloatType) -> str:
 
 
 def suggestion(name: str, choices: Iterable[str]) -> str:
-    """What ``name`` may be misspelled for, " (did you mean …?)", or ""."""
+    """Suggest what ``name`` may be a misspelling of, as " (did you mean …?)", or ""."""
     plain = {_plain(each): each for each in choices}
     close = difflib.get_close_matches(_plain(name), plain, n=1)
     return f" (did you mean {plain[close[0]]!r}?)" if close else ""

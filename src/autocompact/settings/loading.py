@@ -26,7 +26,7 @@ FOLDER = ".autocompact"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Where a value comes from.
+    """The origin of a value.
 
     Attributes:
         source: the kind of place.
@@ -39,7 +39,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
-    """What is set, and by whom.
+    """The settings, and the origin of each.
 
     Attributes:
         settings: all values.
@@ -55,7 +55,7 @@ class Loaded:
 
     @property
     def warning(self) -> str:
-        """One line about what is ignored; "" where nothing is."""
+        """One line about ignored settings; "" if there are none."""
         if not self.ignored:
             return ""
         given = ", ".join(f"{path} ({where})" for path, where in self.ignored.items())
@@ -118,7 +118,7 @@ def load_settings(
     environ: Mapping[str, str] | None = None,
     user: Path | None = None,
 ) -> Loaded:
-    """All settings as they hold in ``folder``.
+    """Load all settings as they apply in ``folder``.
 
     Each setting comes from the first of these that has it: ``options``, the project's file, the user's file, the
     environment, its default. A path in a file is relative to the folder of the project, or of the user's file. What a
@@ -150,7 +150,7 @@ def load_settings(
 
 
 def _parted(found: Mapping[str, Given], *, folder: Path) -> tuple[dict[str, Given], dict[str, Given]]:
-    """What is taken of a project's file, and what is not."""
+    """Split a project's file into settings that are taken and settings that are ignored."""
     taken = {
         path: given for path, given in found.items() if is_taken(by_path()[path], given.value, folder=folder)
     }

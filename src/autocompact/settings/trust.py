@@ -1,4 +1,4 @@
-"""What a project's file may say.
+"""Limits on what a project's file may set.
 
 Such a file may have come with a repository, so its author may be a stranger to who works there. It can say when and how
 conversations are compacted. It cannot say where they are sent or kept, what they may cost, what is removed, which keys

@@ -1,4 +1,4 @@
-"""What the settings mean to the upkeep of memory files."""
+"""Makes the values for the upkeep of memory files from the settings."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def prices_of(settings: Settings) -> dict[str, Price]:
 
 
 def databases_of(settings: Settings, *, environ: Mapping[str, str] | None = None) -> tuple[StorePlace, ...]:
-    """Where conversations are kept, the chat's and the gateway's; files need not exist."""
+    """Databases of conversations, the chat's and the gateway's; files need not exist."""
     named = (
         (settings.chat.db, database_path(environ=environ)),
         (settings.gateway.db, data_folder(environ=environ) / "gateway.db"),
@@ -68,7 +68,7 @@ def memory_folder_of(settings: Settings, *, folder: Path | None = None) -> Path:
 
 
 def schedule_of(settings: Settings, *, clock: Clock | None = None) -> Schedule:
-    """What a server runs by the calendar on the memory folder: nothing where everything by itself is switched off.
+    """Make the schedule of a server on the memory folder: empty where everything automatic is switched off.
 
     Raises:
         InvalidInput: the prices do not go together.

@@ -1,4 +1,4 @@
-"""What every adapter must do, as tests: `AdapterConformance`.
+"""Conformance tests that every adapter must pass: `AdapterConformance`.
 
 An adapter of your own is checked by a subclass in your tests, which says how an agent of the framework is made; it needs
 pytest and hypothesis:
@@ -92,7 +92,7 @@ TOOLS: tuple[Callable[[str], str], ...] = (look, fail, stop)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What an agent is made of. Another agent on the same setting is another process on the same conversation.
+    """The parts of an agent. Another agent on the same setting is another process on the same conversation.
 
     Attributes:
         provider: answers; ``provider.base_url`` is for OpenAI's clients, ``provider.url`` for Anthropic's. Any key and any
@@ -114,7 +114,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passed:
-    """One model call at the adapter's seam: the framework's own objects before it and behind it."""
+    """A model call at the adapter's seam: the framework's own objects before it and behind it."""
 
     before: Sequence[object]
     after: Sequence[object]
@@ -136,7 +136,7 @@ class AgentUnderTest(Protocol):
         ...
 
     async def history(self) -> list[Any]:
-        """All messages that the framework itself holds, as plain values in its own form."""
+        """All messages that the framework holds, as plain values in its own form."""
         ...
 
     async def logged(self, log: Sequence[Message]) -> list[Any]:
@@ -146,7 +146,7 @@ class AgentUnderTest(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """One turn of a talk.
+    """A turn of a talk.
 
     Attributes:
         words: how long the request is.
@@ -279,7 +279,7 @@ class Talk:
             assert received.raw.count(FRAME) <= 1, "one summary"
 
     def _check_passed(self, *, whole: bool) -> None:
-        """What stands in a context unchanged is the very object that the framework had.
+        """Check that an unchanged message of a context is the very object that the framework had.
 
         Args:
             whole: nothing was compacted or repaired so far, so it is all of them.
@@ -308,7 +308,7 @@ class Talk:
         assert logged == history
 
     def _check_usage(self, log: Sequence[Message]) -> None:
-        """What the provider reported for a request stands with its reply."""
+        """Check that the usage that the provider reported for a request is stored with its reply."""
         stored = [message.usage.prompt for message in log if message.usage is not None]
         reported = [received.tokens for received in self.provider.requests]
         assert set(stored) <= set(reported)
@@ -316,7 +316,7 @@ class Talk:
 
 
 def _planned(turn: Turn, number: int) -> Iterator[Reply]:
-    """What the provider answers in a turn."""
+    """Yield the replies of the provider in a turn."""
     thought = f"What part {number} needs has to be looked at first. " if turn.reasoning else ""
     for place, tools in enumerate([*turn.steps, ("stop",)] if turn.fault == "stop" else turn.steps):
         calls = tuple(

@@ -1,4 +1,4 @@
-"""What every store must do when conversations are deleted or have become old: a part of `StoreConformance`."""
+"""Conformance tests of deletion and retention: a part of `StoreConformance`."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ _WHOLE = "application/json"
 
 
 class Api(Protocol):
-    """One of the three APIs."""
+    """An API that the provider speaks."""
 
     dialect: Dialect
 
@@ -80,7 +80,7 @@ class Api(Protocol):
         ...
 
     def stream_error(self) -> bytes:
-        """What the server says when it fails in the midst of a stream."""
+        """Bytes that the server sends when it fails in the midst of a stream."""
         ...
 
 
@@ -156,12 +156,12 @@ class FakeProvider:
 
     @property
     def url(self) -> str:
-        """Where it listens, without ``/v1``."""
+        """URL that the provider listens on, without ``/v1``."""
         return f"http://127.0.0.1:{self._port}"
 
     @property
     def base_url(self) -> str:
-        """Where it listens, with ``/v1``, as OpenAI's clients want it."""
+        """URL that the provider listens on, with ``/v1``, as OpenAI's clients want it."""
         return f"{self.url}/v1"
 
     async def __aenter__(self) -> Self:
@@ -264,7 +264,7 @@ class FakeProvider:
         return refusal_of(fault, api.dialect, flavour=self._flavour, window=self._window or 8_192)
 
     def _unwelcome(self, api: Api, request: web.Request, *, raw: bytes) -> Refusal | None:
-        """What is wrong with the request whatever it says."""
+        """The refusal of a request whose head is wrong, whatever its body says."""
         if not self._counts and request.path.endswith(("/count_tokens", "/input_tokens")):
             return _unknown_path(request)
         if self._max_bytes is not None and len(raw) > self._max_bytes:
@@ -355,7 +355,7 @@ class FakeProvider:
         return min(limits)
 
     async def _said(self, asked: Received, fault: Fault | None) -> Answer | Recorded | Refusal:
-        """What the script says, with the provider's own compaction where one is due."""
+        """The next answer of the script, with the provider's own compaction where one is due."""
         how = "" if asked.dialect == "openai_chat" else compacting(asked)
         reply = await self._reply(asked, fault)
         if not how or not isinstance(reply, Answer):
@@ -369,7 +369,7 @@ class FakeProvider:
         return self._summary(asked) if callable(self._summary) else self._summary
 
     async def _reply(self, asked: Received, fault: Fault | None) -> Answer | Recorded | Refusal:
-        """What the script says; one whose client gets nothing of it is not used up."""
+        """The next answer of the script; one of which the client gets nothing is not used up."""
         if fault is not None and fault.wordless:
             return Answer()
         reply = await self._scripted(asked)

@@ -130,12 +130,12 @@ class Messages:
         yield event("message_stop")
 
     def stream_error(self) -> bytes:
-        """What the server says when it fails in the midst of a stream."""
+        """Bytes that the server sends when it fails in the midst of a stream."""
         return event("error", error={"type": "overloaded_error", "message": "Overloaded"})
 
 
 def event(kind: str, **members: Any) -> bytes:
-    """One event with its name."""
+    """Encode an event with its name."""
     return b"event: %b\ndata: %b\n\n" % (kind.encode(), msgspec.json.encode({"type": kind, **members}))
 
 

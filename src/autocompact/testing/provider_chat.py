@@ -123,13 +123,13 @@ class Chat:
         yield b"data: [DONE]\n\n"
 
     def stream_error(self) -> bytes:
-        """What the server says when it fails in the midst of a stream."""
+        """Bytes that the server sends when it fails in the midst of a stream."""
         error = {"message": "The server had an error while processing your request. Sorry about that!"}
         return data({"error": error | {"type": "server_error", "param": None, "code": None}})
 
 
 def data(value: Any) -> bytes:
-    """One event without a name."""
+    """Encode an event without a name."""
     return b"data: " + msgspec.json.encode(value) + b"\n\n"
 
 

@@ -1,4 +1,4 @@
-"""How `FakeProvider` compacts by itself: when, what its blocks look like, and how it knows them again.
+"""Compaction by `FakeProvider` itself: when it happens, the form of its blocks, and how they are recognised.
 
 Anthropic's block is readable and signed, OpenAI's item is sealed. Either comes back unchanged and first in its message, or
 the request is refused. What stands before the last block is ignored, as if it had not been sent.

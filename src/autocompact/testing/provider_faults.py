@@ -1,4 +1,4 @@
-"""What can go wrong with a provider, on demand."""
+"""Faults of a provider, on demand."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _SERVER = ("server_error", "api_error")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """One failure to come.
+    """A failure to come.
 
     Attributes:
         kind: how.

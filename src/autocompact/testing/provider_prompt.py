@@ -1,4 +1,4 @@
-"""What a prompt weighs, and what of it a provider's cache would serve.
+"""Tokens of a prompt, and how many of them a provider's cache would serve.
 
 Both caches work on segments (a tool, a system block, a message or a block of one), in order: OpenAI's serves the
 longest beginning that an earlier request had as well, without being asked; Anthropic's only up to a block that was

@@ -70,7 +70,7 @@ def not_json(dialect: Dialect) -> Refusal:
 
 
 def unauthorised(dialect: Dialect, *, missing: bool) -> Refusal:
-    """No key, or a wrong one."""
+    """Refuse a request for a missing or wrong key."""
     if dialect == "anthropic":
         message = "x-api-key header is required" if missing else "invalid x-api-key"
         return anthropic_error(message, status=401, type="authentication_error")

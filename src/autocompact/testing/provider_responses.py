@@ -142,7 +142,7 @@ class Responses:
             yield event(f"response.{kind}", sequence_number=number_, **members)
 
     def stream_error(self) -> bytes:
-        """What the server says when it fails in the midst of a stream."""
+        """Bytes that the server sends when it fails in the midst of a stream."""
         message = "The server had an error while processing your request. Sorry about that!"
         return event("error", code="server_error", message=message, param=None)
 
@@ -218,7 +218,7 @@ def _empty(item: Json) -> Json:
 
 
 def _growth(item: Json) -> Iterator[tuple[str, Json]]:
-    """What comes between the beginning and the end of an item."""
+    """Yield the events between the beginning and the end of an item."""
     match item["type"]:
         case "function_call":
             for piece in pieces(item["arguments"]):

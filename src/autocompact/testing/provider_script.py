@@ -1,4 +1,4 @@
-"""What a `FakeProvider` is asked, what it answers, and where the answers come from."""
+"""Requests to a `FakeProvider`, its answers, and the script that they come from."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WORDS = re.compile(r"\s*\S{1,40}|\s+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What the model says, in no API's terms.
+    """An answer of the model, independent of the API.
 
     Attributes:
         text: its words.
@@ -41,7 +41,7 @@ class Answer:
 
     @property
     def stop_reason(self) -> StopReason:
-        """Why it ended."""
+        """The reason why the answer ended."""
         return self.stop or ("tool_calls" if self.calls else "stop")
 
 
@@ -60,7 +60,7 @@ Reply: TypeAlias = str | Answer | Recorded
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Received:
-    """One request as it arrived.
+    """A request as it arrived.
 
     Attributes:
         path: of the URL, without a query.
@@ -123,12 +123,12 @@ Rule: TypeAlias = Callable[[Received], str | None]
 
 
 def is_object(value: Any) -> TypeGuard[Json]:
-    """Whether this JSON value is an object."""
+    """True if this JSON value is an object."""
     return isinstance(value, dict)
 
 
 def is_array(value: Any) -> TypeGuard[list[Any]]:
-    """Whether this JSON value is an array."""
+    """True if this JSON value is an array."""
     return isinstance(value, list)
 
 

@@ -1,4 +1,4 @@
-"""What every store must do, as tests: `StoreConformance`.
+"""Conformance tests that every store must pass: `StoreConformance`.
 
 A store of your own is checked by a subclass in your tests; it needs pytest, hypothesis and anyio's pytest plugin:
 

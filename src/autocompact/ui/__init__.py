@@ -1,4 +1,4 @@
-"""What a person sees and types into: the chat on a web page, in a terminal and in a notebook.
+"""Front ends: the chat on a web page, in a terminal and in a notebook.
 
 - `web`: the page (extra ``chat``). `terminal`: the same chat in a terminal. `notebook`: in Jupyter (extra ``notebook``).
 - `pages`: HTML documents and SVG shapes. Pure, and lower than all rooms that draw (`memory.report`, `what_if`).

@@ -1,4 +1,4 @@
-"""What deleting a conversation would remove, for the person who is asked before it happens."""
+"""Text that lists what deleting a conversation would remove, for the person who has to confirm it."""
 
 from __future__ import annotations
 

@@ -278,7 +278,7 @@ class _Output:
 
 
 class Shown:
-    """One answer as it grows, with its tools and compactions.
+    """An answer as it grows, with its tools and compactions.
 
     Args:
         write: shows HTML in place of what it showed before.

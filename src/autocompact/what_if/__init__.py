@@ -1,4 +1,4 @@
-"""What would a recorded session have cost under another policy? Replays it, prices it, draws it, recommends.
+"""Replays a recorded session under other policies, prices and draws the outcomes, and recommends one.
 
     course      a session made ready once: requests, tokens as its provider counts, what was read and needed again
     policies    the policies to compare, and a file of the user's own

@@ -1,4 +1,4 @@
-"""What requests cost: a provider's prompt cache, and a dated table of prices that a user can replace."""
+"""Cost of requests: a provider's prompt cache, and a dated table of prices that a user can replace."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _Dollars = Annotated[float, Meta(ge=0)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pricing:
-    """What a model costs, and who says so.
+    """Prices of a model, and their source.
 
     Attributes:
         price: US dollars for a million tokens; None where no table has the model.
@@ -79,7 +79,7 @@ def read_prices(path: Path) -> PriceFile:
 
 
 def pricing_for(model: str, *, own: dict[str, Price] | None = None, file: PriceFile | None = None) -> Pricing:
-    """What ``model`` costs.
+    """Look up the prices of ``model``.
 
     Args:
         model: its name.

@@ -1,4 +1,4 @@
-"""How the context of a course develops under a policy: what each request would have held.
+"""Development of the context of a course under a policy: the contents of each request.
 
 `EngineContexts` runs the live engine as the gateway does, offline. `FoldedContexts` folds the log with records that a
 `Records` brings: none at all, those of the recording, masks, or the recording's summaries put right.
@@ -138,14 +138,14 @@ class FoldedContexts:
         self._log.append(reply)
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there is nothing to close."""
 
 
 class Nothing:
     """Implements `Records`: there is none."""
 
     def due(self, log: Transcript, view: View, *, request: Request) -> Made | None:
-        """None."""
+        """Never make a compaction."""
         del log, view, request
 
 
@@ -201,7 +201,7 @@ class Masks:
         self._from = 1
 
     def due(self, log: Transcript, view: View, *, request: Request) -> Made | None:
-        """All masks, old and new."""
+        """Return all masks, old and new."""
         del request
         used = self._course.usage.fixed + self._course.tokens(view.context().cost.tokens)
         if used < max(self._threshold, self._next):
@@ -321,5 +321,5 @@ class EngineContexts:
         await self._compactor.aclose()
 
     async def _extend(self, said: Iterable[Message]) -> None:
-        """What the recording's provider reported belongs to another context."""
+        """Append a message without the usage that the recording's provider reported, which is of another context."""
         await self._conversation.extend([replace(m, usage=None) if m.usage else m for m in said])

@@ -72,7 +72,7 @@ class ReadAgain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What the recording tells of the provider's tokens.
+    """The provider's token counts, fitted to what the recording reports.
 
     Attributes:
         fixed: tokens that every request carries besides the messages.
@@ -324,7 +324,7 @@ def _read(action: Action) -> Redacted | None:
 
 
 def usage_notes(course: Course) -> tuple[str, ...]:
-    """What the recording does not say, a sentence each."""
+    """Notes on what the recording does not tell, a sentence each."""
     notes = list(course.usage.notes)
     if not course.has_times:
         notes.append("no message has a time: the provider's cache is taken to hold the whole session")

@@ -1,4 +1,4 @@
-"""What ``autocompact what-if --json`` writes: the contract of ``what-if.schema.json``."""
+"""JSON documents of ``autocompact what-if --json``, by the contract of ``what-if.schema.json``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from autocompact.what_if.simulation import Outcome
 
 
 def document_of(course: Course, outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """One session under all policies."""
+    """Make the document of one session under all policies."""
     return {
         "session": course.name,
         "format": course.session.format,
@@ -33,7 +33,7 @@ def document_of(course: Course, outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 
 def notes_of(course: Course, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
-    """What is missing, a sentence each."""
+    """Notes on what is missing, a sentence each."""
     notes = list(usage_notes(course))
     pricing = outcomes[0].pricing if outcomes else None
     if pricing is not None and pricing.price is None:
@@ -89,7 +89,7 @@ def _loss(loss: Loss) -> dict[str, Any]:
 
 
 def recommendation_document(found: Recommendation | None) -> dict[str, Any]:
-    """What to take: the last line of ``--recommend --json``."""
+    """Make the document of the recommendation: the last line of ``--recommend --json``."""
     if found is None:
         return {"recommended": None}
     return {"recommended": {"name": found.policy.name, "reason": found.reason, "settings": found.changes}}

@@ -36,11 +36,11 @@ class Scale:
     most: float
 
     def x(self, request: float) -> float:
-        """Of a request, from 1."""
+        """Horizontal position of a request, counted from 1."""
         return LEFT + (WIDTH - LEFT - RIGHT) * (request - 1) / max(1, self.last - 1)
 
     def y(self, value: float) -> float:
-        """Of tokens or dollars."""
+        """Vertical position of tokens or dollars."""
         return HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * value / (self.most or 1)
 
 
@@ -101,7 +101,7 @@ def _axes(scale: Scale, names: Sequence[str]) -> Iterator[str]:
 
 
 def _areas(points: Sequence[Point], scale: Scale) -> Iterator[str]:
-    """One polygon for each layer, on top of those before; a layer that is never there has none."""
+    """Yield a polygon for each layer, stacked on those before; none for a layer that is always empty."""
     below = [0] * len(points)
     for kind, _ in LAYERS:
         above = [low + getattr(point.layers, kind) for low, point in zip(below, points, strict=True)]
@@ -168,7 +168,7 @@ def cost_drawing(outcomes: Sequence[Outcome]) -> str:
 
 
 class HoverData(TypedDict):
-    """What the page's script shows under the pointer, by point."""
+    """Data that the page's script shows under the pointer, by point."""
 
     request: list[int]
     layers: list[list[int]]
@@ -177,7 +177,7 @@ class HoverData(TypedDict):
 
 
 def hover_data(outcome: Outcome) -> HoverData:
-    """What the page's script shows under the pointer: requests, layers, dollars, and whether it failed."""
+    """Make the data that the page's script shows under the pointer: requests, layers, dollars, and failures."""
     points = sampled(outcome)
     return {
         "request": [point.request for point in points],

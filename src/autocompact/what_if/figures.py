@@ -27,7 +27,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """What one policy came to; the names are those of the JSON. Tokens are the provider's.
+    """The figures of one policy; the names are those of the JSON. Tokens are the provider's.
 
     Attributes:
         name: of the policy.

@@ -1,4 +1,4 @@
-"""What left the context with a compaction, and what the session needed of it later.
+"""Losses of a compaction: what left the context, and what the session needed of it later.
 
 A *need* is a name in the arguments of the next calls that stood in what left and not in what stays; it is kept if the
 summary, or a stub, has it. A rule is kept if the new context states it. Both are upper bounds of usefulness: that a name
@@ -27,7 +27,7 @@ SHOWN = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """How many of what was needed the context has."""
+    """The number of needed items, and how many of them the context has."""
 
     needed: int = 0
     kept: int = 0
@@ -38,7 +38,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
-    """One compaction.
+    """The losses of one compaction.
 
     Attributes:
         request: number of the request that it came before, from 1.
@@ -66,7 +66,7 @@ class Loss:
 
 
 class Gone:
-    """Which messages of the log a context does not show as they were said."""
+    """Finds the messages of the log that a context does not show unchanged."""
 
     def __init__(self, record: Compaction | None) -> None:
         self.through = record.through_seq if record else 0
@@ -77,7 +77,7 @@ class Gone:
         return seq in self._masked or (seq <= self.through and seq not in self._stays)
 
     def count(self, last: int) -> int:
-        """How many of the messages until ``last`` are gone."""
+        """Count the messages up to ``last`` that are gone."""
         stays = sum(seq <= self.through for seq in self._stays - self._masked)
         return self.through - stays + sum(self.through < seq <= last for seq in self._masked)
 
@@ -93,7 +93,7 @@ class Gone:
 def loss_of(
     course: Course, context: Context, *, request: int, seq: int, before: int, after: int, left: int
 ) -> Loss:
-    """What a compaction took, whose ``context`` comes before message ``seq + 1``.
+    """Compute the losses of a compaction whose ``context`` comes before message ``seq + 1``.
 
     Args:
         course: the session.

@@ -1,4 +1,4 @@
-"""What later calls use of a conversation: the identifiers in their arguments that stood in it before.
+"""Identifiers in the arguments of later calls that stood in the conversation before.
 
 An identifier is what a model cannot guess: a path, a name of code, a hash, a version. Bare numbers are none, nor is the
 vocabulary of the tools themselves (``in_progress``, ``files_with_matches``): a model that has the tools has these words.
@@ -44,7 +44,7 @@ def _is_mixed(chunk: str) -> bool:
 
 
 def names(text: str) -> set[str]:
-    """As `mixed`, but of a path only the last component counts: absolute and relative spellings are one thing."""
+    """Find names as `mixed` does, but take the last component of a path: absolute and relative spellings are one name."""
     return {last for chunk in mixed(text) if _is_mixed(last := chunk.rstrip("/").rsplit("/", 1)[-1])}
 
 
@@ -90,7 +90,7 @@ def _prescribed(value: object) -> Iterable[str]:
 
 
 def content(message: Message) -> str:
-    """All the text a message holds."""
+    """All text of a message."""
     texts: list[str] = []
     for part in message.parts:
         if isinstance(part, Text | Reasoning | ToolResult):

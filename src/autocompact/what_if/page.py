@@ -38,7 +38,7 @@ LEGEND = (
 
 
 def section_of(course: Course, outcomes: Sequence[Outcome], *, number: int) -> str:
-    """One session as HTML.
+    """Render the section of one session.
 
     Args:
         course: the session.

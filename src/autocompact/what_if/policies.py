@@ -30,7 +30,7 @@ WINDOWS = (32_000, 128_000, 200_000, 1_000_000)
 
 
 class WhatIf(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """One policy.
+    """A policy to compare.
 
     Attributes:
         name: unique among those that are compared.

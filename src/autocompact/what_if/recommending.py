@@ -1,4 +1,4 @@
-"""Which policy to take for one's own sessions, with the reason and the settings to paste.
+"""Recommends a policy for one's own sessions, with the reason and the settings to paste.
 
 Only what autocompact can be set to is considered: not the window, which the model has, nor what another program did. Of the
 policies under which no request failed and that keep as many rules as the best of them, the cheapest is taken; one that costs
@@ -31,7 +31,7 @@ NO_ADVICE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recommendation:
-    """What to take.
+    """A recommended policy, with the reason.
 
     Attributes:
         policy: which one.
@@ -104,7 +104,7 @@ def _rules(figures: Figures) -> float:
 
 
 def _price(figures: Figures) -> float:
-    """What it costs; without prices the tokens stand for that."""
+    """Cost of a policy; in tokens where there are no prices."""
     return figures.tokens if figures.cost is None else figures.cost
 
 

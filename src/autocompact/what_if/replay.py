@@ -38,7 +38,7 @@ MOST_UNSEEN = 0.25
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where in the session: the ``turn`` (request of the user), the ``request`` to the model, and the last message."""
+    """A position in the session: the ``turn`` (request of the user), the ``request`` to the model, and the last message."""
 
     turn: int
     request: int
@@ -145,7 +145,7 @@ async def replay(
 
 
 class _Replay:
-    """One replay, message by message."""
+    """A replay, message by message."""
 
     def __init__(self, session: Session, conversation: Conversation) -> None:
         budget = conversation.internals.replica.shared.budget
@@ -195,7 +195,7 @@ class _Replay:
             yield Invalid(place=place, problems=tuple(wrong))
 
     def _told(self, place: Place, *, active: str, used: int) -> Iterator[Step]:
-        """What happened while the context was made ready."""
+        """Yield the steps that happened while the context was made ready."""
         record = self._conversation.records.active
         if record is not None and record.id != active:
             self._add(compactions=1)
@@ -209,7 +209,7 @@ class _Replay:
         self._happened.clear()
 
     def _without(self) -> int:
-        """What the meter would say if nothing had been compacted."""
+        """Tokens that the meter would show if nothing had been compacted."""
         load = replace(self._conversation.internals.replica.load(), tokens=self._whole.context().cost.tokens)
         return self._conversation.internals.replica.state.meter.read(load).used
 

@@ -1,4 +1,4 @@
-"""One course under one policy: request by request, with what each reads from the provider's cache and what it costs.
+"""Simulates one course under one policy: for each request, the part served by the provider's cache, and the cost.
 
 Between two compactions the context only grows, so the cache serves all of the request before; that is checked at its last
 message alone. At a compaction the two contexts are compared. So a simulation costs O(messages), and O(context) for each
@@ -50,7 +50,7 @@ class Layers:
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """Sum of all layers."""
         return self.fixed + self.summary + self.masked + self.kept + self.new
 
 
@@ -77,7 +77,7 @@ class Point:
 
 @dataclass(slots=True, kw_only=True)
 class Outcome:
-    """What a session came to under a policy. Tokens are the provider's.
+    """The outcome of a session under a policy. Tokens are the provider's.
 
     Attributes:
         policy: which one.
@@ -115,18 +115,18 @@ class Outcome:
 
     @property
     def dollars(self) -> float | None:
-        """What it cost; None without a price."""
+        """Cost in US dollars; None without a price."""
         price = self.pricing.price
         return None if price is None else self.bill.dollars(price, self.pricing.rates)
 
     @property
     def needs(self) -> Kept:
-        """Of all compactions."""
+        """Sum over all compactions."""
         return sum((loss.needs for loss in self.losses), Kept())
 
     @property
     def rules(self) -> Kept:
-        """Of all compactions."""
+        """Sum over all compactions."""
         return sum((loss.rules for loss in self.losses), Kept())
 
 
@@ -281,7 +281,7 @@ class _Run:
 
 
 def _begun(context: Context, *, course: Course) -> Layers:
-    """Of the first request only the system prompt and the tools are known by kind."""
+    """Layers of the first request, of which only the system prompt and the tools are known by kind."""
     prompt = sum(
         message_cost(message, course.counter).tokens
         for message in context.messages
@@ -291,7 +291,7 @@ def _begun(context: Context, *, course: Course) -> Layers:
 
 
 def _grown(layers: Layers, prompt: int) -> Layers:
-    """What was said since the last compaction is new."""
+    """Layers of a request that grew since the last compaction: the growth is new."""
     old = layers.fixed + layers.summary + layers.masked + layers.kept
     return Layers(
         fixed=layers.fixed,
@@ -303,7 +303,7 @@ def _grown(layers: Layers, prompt: int) -> Layers:
 
 
 def _layers(context: Context, *, course: Course, prompt: int) -> Layers:
-    """What a context holds right after a compaction."""
+    """Layers of a context right after a compaction."""
     sums: dict[str, int] = {}
     for message in context.messages:
         kind = "kept"

@@ -96,7 +96,7 @@ class Toolbox:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """All of them."""
+        """All tools of the box."""
         return tuple(self._tools.values())
 
     def __contains__(self, name: object) -> bool:

@@ -34,7 +34,7 @@ class Server(Protocol):
     async def __aexit__(self, *error: Any) -> None: ...
 
     async def tools(self) -> list[Tool]:
-        """Its tools."""
+        """Tools of the server."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""What the person types: messages of one line or many, with history and completion.
+"""Reads messages that the person types, of one line or many, with history and completion.
 
 On a terminal `prompt_toolkit` reads the keys: a pasted text is one message, however many lines it has (bracketed paste),
 and what is typed can be edited over lines. The history is that of the conversation, from its own log, so no file of it is

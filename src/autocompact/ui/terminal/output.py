@@ -1,4 +1,4 @@
-"""What the terminal can do, and saying so while work takes long."""
+"""Capabilities of the terminal, and progress of work that takes long."""
 
 from __future__ import annotations
 

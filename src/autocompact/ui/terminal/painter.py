@@ -59,12 +59,12 @@ class Painter:
         self._code = ""
 
     def feed(self, text: str) -> str:
-        """What can be shown now."""
+        """Take more text and return what can be shown now."""
         self._held, self._at = self._held[self._at :] + text, 0
         return "".join(self._pieces(last=False))
 
     def end(self) -> str:
-        """What was held; the next text begins anew."""
+        """Return the text that was held back; the next text begins anew."""
         shown = "".join((*self._pieces(last=True), self._end_table(), self._plainly()))
         self._begin()
         return shown
@@ -130,7 +130,7 @@ class Painter:
         return self._end_table() if len(self._table) > _LONGEST_TABLE else ""
 
     def _prefix(self, line: str) -> str:
-        """What a line begins with; the rest of it is text."""
+        """The mark that a line begins with; the rest of it is text."""
         if quote := _QUOTE.match(line):
             self._take(quote.end())
             return f"{self._styled('dim')}│ {RESET}"  # what is quoted may be a heading or an item

@@ -67,7 +67,7 @@ class Screen:
         self._waiting["model"] = what
 
     def rest(self) -> None:
-        """Nothing is waited for any more; the next line begins on the left."""
+        """End what is shown while waiting; the next line begins on the left."""
         self._clear()
         self._break()
         self._waiting.clear()

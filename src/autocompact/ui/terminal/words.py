@@ -138,7 +138,7 @@ def _result_line(result: ToolResult, *, entry: Entry, call: ToolCall | None) -> 
 
 
 def cut_line(cut: str) -> str:
-    """Why an answer is only half of one."""
+    """Line that says why an answer is incomplete."""
     return click.style(f"[{_CUTS.get(cut, cut)}]", fg="yellow")
 
 

@@ -55,7 +55,7 @@ class Wrapper:
         self._most = 0  # asked for when the line begins: the terminal may change its size before
 
     def feed(self, text: str) -> str:
-        """What can be shown now."""
+        """Take more text and return what can be shown now."""
         text, self._rest = self._rest + text, ""
         cut = text.rfind("\x1b")
         if cut >= 0 and not _STYLE.match(text, cut):
@@ -63,7 +63,7 @@ class Wrapper:
         return "".join(piece for token in _TOKEN.findall(text) for piece in self._take(token))
 
     def end(self) -> str:
-        """What was held; the next text begins a line."""
+        """Return the text that was held back; the next text begins a line."""
         shown = "".join((*self._flush(), " " * self._spaces, self._rest))
         self._rest, self._is_fenced = "", False
         self._begin_line()
@@ -117,7 +117,7 @@ class Wrapper:
 
     @property
     def _indent(self) -> int | None:
-        """Where a line goes on; None if this one is left as it is."""
+        """Indent of a continued line; None if this one is left as it is."""
         if self._most < _LEAST or self._is_fenced or _CODE.match(self._line) or _FENCE.match(self._line):
             return None
         lead = _LEAD.match(self._line)

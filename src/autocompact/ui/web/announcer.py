@@ -1,4 +1,4 @@
-"""What a screen reader is told of a turn: that it begins, each answer once it is whole, and what asks for something.
+"""Announcements of a turn for screen readers: its begin, each answer once it is complete, and questions.
 
 The growing answer itself is no live region: it changes many times a second, and would be read again each time.
 """
@@ -32,7 +32,7 @@ class Announcer:
 
 
 def announced(event: ChatEvent) -> str:
-    """What is said of an event, "" for most."""
+    """Announcement of an event, "" for most."""
     match event:
         case events.TurnStarted():
             return "The answer has started."

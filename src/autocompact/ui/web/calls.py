@@ -53,7 +53,7 @@ class ShownCalls:
 
     @property
     def known(self) -> Mapping[LogPlace, Call]:
-        """All calls, by place."""
+        """All calls by their place in the log."""
         return self._known
 
     def push(self, entry: Entry) -> list[LogPlace]:

@@ -30,7 +30,7 @@ _FORMATS: tuple[tuple[ExportFormat, str], ...] = (
 
 
 class Dialogs:
-    """One dialog at a time, filled when it is opened."""
+    """Shows one dialog at a time, filled when it is opened."""
 
     def __init__(self) -> None:
         self._dialog = ui.dialog()

@@ -20,7 +20,7 @@ Act: TypeAlias = Callable[[str, Compaction], Awaitable[None]]
 
 
 class DividerPart:
-    """One compaction in the history."""
+    """The divider of a compaction in the history."""
 
     def __init__(self, divider: Divider, *, session: ChatSession, act: Act) -> None:
         self.divider = divider

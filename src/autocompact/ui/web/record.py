@@ -1,4 +1,4 @@
-"""One compaction in sections: summary, ledger, receipt, and the messages that left the context."""
+"""Shows a compaction in sections: summary, ledger, receipt, and the messages that left the context."""
 
 from __future__ import annotations
 

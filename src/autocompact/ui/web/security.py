@@ -1,4 +1,4 @@
-"""Who may talk to the page: browsers that show the page itself, and nobody else.
+"""Access control of the page: only browsers that show the page itself may talk to it.
 
 A server on this computer is within reach of every page that a browser here shows. So
 
@@ -74,7 +74,7 @@ class Guard:
         await self._app(scope, receive, page.send if scope["type"] == "http" else send)
 
     def _refusal(self, scope: Scope, headers: dict[str, str]) -> str:
-        """Why a request is refused; "" if it is not."""
+        """The reason to refuse a request; "" if there is none."""
         host = headers.get("host", "")
         if _name(host) not in self._hosts and "*" not in self._hosts:
             return f"this computer is not called {_name(host)!r}: allow it with --allow-host"
@@ -157,7 +157,7 @@ def _policy(nonce: str, host: str) -> str:
 
 
 def _cookie_name(host: str) -> str:
-    """One per port: cookies do not know of ports."""
+    """Name of the cookie, one per port: browsers send a cookie to all ports of a host."""
     port = host.rpartition(":")[2]
     return f"autocompact_{port if port.isdigit() else 'page'}"
 

@@ -1,4 +1,4 @@
-"""One browser tab: the conversation it shows, and what happens in it.
+"""A browser tab: the conversation that it shows, and its events.
 
 Events of the session are put into a queue and taken out by one task, so they are shown in their order, and what takes
 time (reading pages of the history) never holds up the agent.
@@ -128,7 +128,7 @@ class Tab:
             self._work = asyncio.create_task(self._follow(self._queue))
 
     async def _failure(self) -> str:
-        """Why the last message has no answer, "" if it has one or needs none."""
+        """The reason why the last message has no answer; "" if it has one or needs none."""
         last = len(self.session.conversation)
         found = await self.session.conversation.history(from_seq=last) if last else ()
         for message in found:
