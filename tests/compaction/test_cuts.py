@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from autocompact.compaction.cuts import (
     DEFAULT,
     ParallelGroups,
-    Pins,
     ReasoningBlocks,
     Rule,
     ToolPairs,
@@ -112,14 +111,6 @@ def test_a_turn_begins_with_a_request_and_a_split_one_also_with_each_step() -> N
     assert cuts(UserTurn(split=True), *history) == [0, 1, 2, 5, 8, 9, 10, 11]
 
 
-def test_a_pin_stops_the_head_unless_it_is_kept() -> None:
-    history = talk(6)
-    assert Pins(pinned={3}).allowed(history) == range(3)
-    assert Pins(pinned={3}, keep={3}).allowed(history) == range(7)
-    assert Pins(pinned=[3, 5], keep=[3]).allowed(history) == range(5)
-    assert legal_cuts(history, rules=(*DEFAULT, Pins(pinned={4}))) == (0, 1, 3)
-
-
 @given(histories(), st.integers(0, 60), st.booleans(), st.data())
 def test_the_tail_is_the_largest_that_fits(
     messages: list[Message], tail_tokens: int, prefer: bool, data: st.DataObject
@@ -162,7 +153,7 @@ def test_a_turn_that_is_too_long_is_split_at_its_steps() -> None:
     assert tail_cut(numbered([ASK, *steps]), [10] * 21, tail_tokens=55) == 17
 
 
-def test_with_a_pin_in_the_way_the_tail_is_the_smallest_there_is() -> None:
-    cuts = legal_cuts(talk(12), rules=(*DEFAULT, Pins(pinned={5})))
+def test_with_no_cut_late_enough_the_tail_is_the_smallest_there_is() -> None:
+    cuts = [cut for cut in legal_cuts(talk(12)) if cut < 5]
     assert tail_cut(talk(12), [10] * 12, tail_tokens=20, cuts=cuts) == 4
     assert tail_cut(talk(12), [10] * 12, tail_tokens=0, cuts=cuts) == 4

@@ -8,7 +8,7 @@ histories that were not repaired.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, compress, count
 from operator import lt, not_
@@ -93,23 +93,6 @@ class UserTurn:
                 cuts.add(index)
             before = message.role
         return cuts
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pins:
-    """Never after a pinned message, unless it is kept verbatim beside the summary (both by ``seq``)."""
-
-    pinned: Collection[int]
-    keep: Collection[int] = ()
-
-    def allowed(self, messages: Sequence[Message]) -> range:
-        """The cuts before the first pinned message that is not kept."""
-        held = (
-            i
-            for i, message in enumerate(messages)
-            if message.seq in self.pinned and message.seq not in self.keep
-        )
-        return range(next(held, len(messages)) + 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

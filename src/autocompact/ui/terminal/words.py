@@ -10,7 +10,7 @@ import click
 
 from autocompact.chat.views import ConversationLine, Divider, Entry, HistoryPage, MeterReading
 from autocompact.compaction.record import Compaction, Receipt
-from autocompact.core.messages import Message, Text, ToolCall, ToolResult
+from autocompact.core.messages import Text, ToolCall, ToolResult
 from autocompact.core.pairing import answered_calls
 from autocompact.core.plurals import plural
 from autocompact.core.references import reference
@@ -149,11 +149,6 @@ def conversation_lines(lines: Iterable[ConversationLine], *, current: str) -> It
         compacted = ", compacted" if each.compacted else ""
         told = f"{plural(each.messages, 'message')}{compacted}"
         yield f"{mark} {line(each.id, most=60)}  {line(each.title, most=50)}  ({told})"
-
-
-def last_text(messages: Sequence[Message]) -> str:
-    """The text of the last answer."""
-    return next((each.text for each in reversed(messages) if each.role == "assistant"), "")
 
 
 # Markdown

@@ -47,7 +47,7 @@ class Composer:
             self._compressing = (
                 ui.html(_COMPRESSING, sanitize=False).classes("compressing").props("role=status")
             )
-            self._editing = ui.html(_EDITING, sanitize=False).classes("editing")
+            ui.html(_EDITING, sanitize=False).classes("editing")
             with ui.element("div").classes("box") as self._box:
                 self._field = ui.element("textarea").props(
                     'id=field rows=1 autocomplete=off spellcheck=true aria-label="Message" '

@@ -81,10 +81,9 @@ class Live:
         if running:
             self.fail("")
 
-    def fail(self, why: str, *, may_retry: bool = True) -> None:
+    def fail(self, why: str) -> None:
         """Say why there is no answer, "" to take that back."""
         self._failure.set_visibility(bool(why))
-        self._failure.classes(remove="final") if may_retry else self._failure.classes(add="final")
         self._why.content = words_html(why, last_seq=0) if why else ""
 
     def ask(self, question: Question) -> None:
