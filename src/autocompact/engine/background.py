@@ -32,6 +32,7 @@ class Background:
             tasks: holds the task while it runs, so that whoever owns them can end it.
         """
         self._brief = brief
+        # the event loop holds tasks weakly: without a reference of ours one could be collected while it runs
         self._task = task = asyncio.create_task(work)
         tasks.add(task)
         task.add_done_callback(tasks.discard)
@@ -39,6 +40,7 @@ class Background:
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._task = None
+        # reading the exception marks it as retrieved, else asyncio would report it a second time
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("a compaction could not be prepared", exc_info=error)
 

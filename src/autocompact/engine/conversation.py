@@ -117,6 +117,7 @@ class Conversation:
         target = replace(source.key, conversation=conversation_id)
         await copy_conversation(shared.store, source.key, target=target, through_seq=through_seq)
         fork = await load_conversation(shared, target)
+        # a pin beyond the fork's end would name a message that is written there later
         pins = tuple(seq for seq in source.state.pins if seq <= len(fork))
         await fork.records.keep(pins, notes=source.state.notes)
         return fork
@@ -147,6 +148,7 @@ class Conversation:
             Conflict: the log does not end at ``after``.
         """
         self._replica.check_usable()
+        # an iterator could be read only once, and it is read twice: checked, then stored
         messages = tuple(messages)
         for message in messages:
             check_message(message)
@@ -195,11 +197,14 @@ class Conversation:
         self._replica.check_usable()
         items, following = Items(messages, dialect=dialect), self._following
         schemas, prompt = tools_json(tools), system_text(system, dialect=dialect)
+        # two lists at once would each be compared with a log that the other is about to change
         async with following.lock:
             following.use(dialect)
+            # before the decision, which counts what is new
             followed = await following.take_over(items)
             self._replica.use_tools(schemas, system=prompt)
             context = await self.ready()
+            # a report that comes later is compared with this request, not with the context as it is by then
             following.sent = self._replica.load()
             return items.shown(
                 context.messages, standing=context.standing, place=followed.place, renderer=following.renderer
@@ -220,6 +225,7 @@ class Conversation:
         """
         following = self._following
         reported = usage if usage is not None else reported_usage(reply)
+        # not an error: compatible servers leave usage out
         if reported is None:
             return
         following.usage = reported

@@ -117,6 +117,7 @@ async def delete_conversation(
     """
     subject = _subject(key, await store.compactions(key))
     places = await _places(store, key, folders=folders)
+    # an archive that cannot be read whole is refused before the first deletion
     for folder in places:  # before anything is changed, whether all of it can be
         await asyncio.to_thread(find_entries, folder, subject)
     failpoint("looked")
@@ -130,6 +131,7 @@ async def delete_conversation(
     failpoint("log")
     for folder in places:
         await asyncio.to_thread(erase_entries, folder, subject)
+    # the very last: a crash before it leaves the list of folders for the next try
     await store.delete(archives_key(key))
     return existed
 

@@ -69,12 +69,16 @@ class Execution:
             Conflict: somebody else compacted, or undid, since this program looked last; it has looked now.
         """
         replica = self._replica
+        # a preparation that waited for itself would never end
         if not preparing:
             await self._background.join()
         before = replica.active_id
         shared, key = replica.shared, replica.key
         async with leased(shared.store, key, holder=shared.holder, patience=patience) as lease:
+            # between the look and the lease another process may have finished its
+            # compaction: what we decide on must be what is there now
             await replica.sync()
+            # the caller decided on another context; whether it still wants to compact this one is its decision
             if replica.active_id != before:
                 raise Conflict(
                     f"conversation {key.conversation!r} was compacted by another program meanwhile: "
@@ -96,6 +100,8 @@ class Execution:
             patience=2 * LONGEST_SECONDS if must_fit else 0.0,
         )
         shared = self._replica.shared
+        # after the lease is released: counting asks a provider, which may take
+        # seconds, and changes nothing that the lease protects
         if record is not None and shared.mode.recount and shared.model is not None:
             try:
                 await self.recount()
@@ -113,6 +119,7 @@ class Execution:
         shared, meter = replica.shared, replica.state.meter
         if shared.model is None:
             raise ModelError("no model counts this conversation: give the compactor one")
+        # taken before the request goes out, since the conversation may grow while the provider counts
         load = replica.load()
         tokens = await GuardedModel(shared.model).count(replica.sent(), tools=meter.tools)
         replica.observe_usage(Usage(prompt=tokens), sent=load)
@@ -124,17 +131,22 @@ class Execution:
         """Activate what ``make`` makes under the lease. Listeners are notified once when it begins and once when it ends."""
         replica, name = self._replica, self._replica.key.conversation
         async with self.leased(patience=patience) as lease:
+            # under the lease, so that a listener never sees two compactions of one conversation overlap
             self._emit(CompactionStarted(conversation_id=name, trigger=trigger))
             record: Compaction | None = None
             rewrites = replica.state.rewrites
             try:
+                # slow part: the log may grow meanwhile, but nothing else may be activated
                 record = await make()
                 if record is None:
+                    # an automatic compaction that gains nothing would be tried again on every turn: it counts
+                    # towards the breaker. What a person asked for does not.
                     if trigger in ("threshold", "overflow"):
                         used = replica.used().tokens
                         await replica.count_failure(self.no_op_reason, used=used, fence=lease.fence)
                     self._emit_end(self.no_op_reason)
                     return None
+                # not to be cancelled between the commit and the new state in memory
                 return await finished(self._conclude(record, fence=lease.fence, rewrites=rewrites))
             except BaseException as error:
                 # after a cancellation it may be active all the same: then it did not fail
@@ -143,8 +155,10 @@ class Execution:
                 raise
 
     async def _conclude(self, record: Compaction, *, fence: int, rewrites: int) -> Compaction:
+        # read before activation, which resets it
         peak = max(self._replica.state.peak, record.receipt.tokens_before)
         record = await self._replica.activate(record, fence=fence, rewrites=rewrites)
+        # after the commit: an entry for a compaction that was then refused could not be taken back
         await self._archive(record, peak=peak)
         name = self._replica.key.conversation
         self._emit(CompactionCompleted(conversation_id=name, success=True, receipt=record.receipt))
@@ -174,6 +188,7 @@ class Execution:
         quotable = hidden > 0 or last is None or _can_be_quoted(last)
         meter = state.meter
         return Work(
+            # a copy that shares the messages, so that the ladder can read it in a thread while turns go on
             log=replica.transcript.snapshot(),
             active=replica.active,
             context=context,
@@ -200,7 +215,10 @@ class Execution:
             record = await work.run()
         except IncompressibleContext as error:
             raise replica.refusal(error.breakdown, limit=error.limit) from error
+        # the work took time: if another program's messages took the place of
+        # ours, the summary tells of messages that are gone
         replica.check_same_log(work.rewrites)
+        # the copy met secrets and weights that the live log need not find again
         replica.transcript.learn(work.log)
         if record is None:
             return None
@@ -234,13 +252,16 @@ class Execution:
         await archive(entry, folder=shared.memory_folder.absolute(), store=shared.store, key=key)
 
     async def _failed(self, error: BaseException, *, fence: int, trigger: Trigger) -> None:
+        # a conflict means that somebody else compacted, so nothing is wrong with compaction here
         if trigger != "manual" and isinstance(error, AutocompactError) and not isinstance(error, Conflict):
             await self._replica.count_failure(str(error), used=self._replica.used().tokens, fence=fence)
+        # listeners saw it begin, so they see it end, whatever the reason
         cancelled = isinstance(error, asyncio.CancelledError)
         self._emit_end("it was cancelled" if cancelled else str(error) or type(error).__name__)
 
 
 def _can_be_quoted(message: Message) -> bool:
     """True if the message is text only and survives `frame` unchanged."""
+    # framing may neutralise words that look like our marks: then the request would not be verbatim
     quoted = f"{LAST_REQUEST}{message.text.strip()}"
     return all(isinstance(part, Text) for part in message.parts) and quoted in frame(quoted, placement="user")

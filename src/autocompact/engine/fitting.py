@@ -50,12 +50,15 @@ class Fitting:
     async def ready(self) -> Context:
         """The context for the next model call, compacted first where that is due. See `Conversation.ready`."""
         self._replica.check_usable()
+        # a preparation without a model takes milliseconds; waiting makes the result independent of the scheduler
         await self._background.join()
         situation = self._decisions.situation()
+        # the peak belongs into the archive entry of the next compaction
         self._replica.observe_used(situation.used.tokens)
         match decision := situation.decide():
             case Continue():
                 pass
+            # in the background: the request of this turn still fits and does not wait
             case Prepare():
                 self._preparation.start(situation.background_goal(decision))
             case Compact():
@@ -70,22 +73,28 @@ class Fitting:
         Raises:
             IncompressibleContext: the request does not fit, whatever is done.
         """
+        # each conflict means that another program changed the conversation, so after it the decision is made anew
         tries = TRIES
         while isinstance(decision := await self._due(), Compact) and tries:
             tries -= 1
+            # at the threshold a failed compaction may be left for the next
+            # turn; a request over the limit may not be sent
             must_fit = decision.trigger == "overflow"
             try:
                 await self._compact_for(decision)
             except Conflict:
+                # lost every race although nothing else helps: then the caller has to know
                 if must_fit and not tries:
                     raise
             except AutocompactError as error:
+                # no content and no message text: the error's own fields only
                 log.warning("an automatic compaction failed", extra=log_data(error))
                 if must_fit:
                     raise
                 return
             else:
                 break
+        # a compaction is accepted when it is smaller, which need not be small enough
         decision = self._decisions.decide()
         if decision.pressure.overflows:
             raise await self._refusal(decision.pressure)
@@ -96,11 +105,13 @@ class Fitting:
         return self._decisions.decide()
 
     async def _compact_for(self, decision: Compact) -> None:
+        # ready-made: activating it costs no model call
         if await self._preparation.activate():
             return
         must_fit, pressure = decision.trigger == "overflow", decision.pressure
         try:
             record = await self._execution.run(
+                # made under the lease, from the context as it is then
                 lambda: self._decisions.goal(
                     decision.target, trigger=decision.trigger, summarise=pressure.kind != "tokens"
                 ),
@@ -110,6 +121,7 @@ class Fitting:
             if record is None and must_fit:  # by our own count it fits, by the meter it does not
                 await self.shrink()
         except IncompressibleContext as error:
+            # the ladder counts tokens alone; for bytes and images the figures come from the pressure
             if pressure.kind == "tokens":
                 raise
             raise await self._refusal(pressure) from error
@@ -139,4 +151,5 @@ class Fitting:
         if kind != "tokens":
             return IncompressibleContext(parts, limit=pressure.limit, unit=kind)
         limit = meter.to_estimate(pressure.limit, model=replica.shared.model_name)
+        # in metered tokens, as the meter shows them to the person
         return replica.refusal(parts, limit=limit, used=pressure.used)

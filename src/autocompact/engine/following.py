@@ -52,6 +52,7 @@ class Followed:
         live: list[Message] = []
         for message in log:
             if message.replaces is not None:
+                # a replacement replaces all that came after it too, since the caller's list went on from there
                 del live[bisect_left(live, message.replaces, key=lambda one: one.seq) :]
             live.append(message)
         return cls(
@@ -98,6 +99,7 @@ def change(followed: Followed, raws: Sequence[bytes]) -> Change:
     start = _alike(before, raws)
     if start == len(before):
         return Change(start=start)
+    # a shorter list has no item to carry the mark `replaces`, so its last one is appended again
     start = min(start, len(raws) - 1)
     return Change(start=start, replaces=followed.seqs[start])
 
@@ -143,9 +145,12 @@ class Following:
         replica, tries = self._replica, TRIES
         while True:
             followed = self.followed
+            # others wrote, or the log was found to be another one: what we remember of it is void. Otherwise
+            # nothing older than the new items is looked at, so a turn costs O(new).
             if followed is None or (followed.end, self.rewrites) != (len(replica), replica.state.rewrites):
                 followed = Followed.of(await replica.history(), dialect=items.dialect)
             todo = change(followed, items.raws)
+            # a thread costs more than parsing a few small messages
             large = sum(map(len, items.raws[todo.start :])) > LARGE_JSON
             new = await off_loop_if(large, partial(self._added, items, todo))
             for message in new:
@@ -157,9 +162,11 @@ class Following:
                 if not tries:
                     raise
                 await replica.sync()
+                # somebody else's messages are in the log now: compare with all of it
                 self.followed = None
             else:
                 self.followed = todo.followed(followed, items.raws)
+                # used up by the reply that was among the new messages
                 self.usage = None if new else self.usage
                 self.rewrites = replica.state.rewrites
                 return self.followed
@@ -185,6 +192,7 @@ class Following:
         Raises:
             InvalidRequest: one of them is not what the API describes.
         """
+        # only what is new is parsed
         new = items.messages(todo.start)
         if new and todo.replaces is not None:
             new = (replace(new[0], replaces=todo.replaces), *new[1:])
@@ -228,6 +236,7 @@ def _with_usage(messages: Sequence[Message], usage: Usage | None) -> tuple[Messa
 def _alike(one: Sequence[bytes], other: Sequence[bytes]) -> int:
     """Length of the common beginning of two lists, in items."""
     length = min(len(one), len(other))
+    # the usual case, one comparison of tuples; the careful one parses JSON for each item
     if one[:length] == other[:length]:
         return length
     return next(
@@ -239,5 +248,6 @@ def _alike(one: Sequence[bytes], other: Sequence[bytes]) -> int:
 def _said(message: Message, *, dialect: Dialect) -> bytes:
     try:
         return render_message(message, dialect=dialect)
+    # such a message cannot come back in a list of this dialect, so it is equal to nothing
     except ValueError:
         return b""

@@ -47,6 +47,7 @@ class Meter:
 
     def with_overhead(self, tools: bytes | None, *, system: str, counter: Counter) -> Meter:
         """With what every request carries besides the messages; this very meter if nothing changed."""
+        # asked on every turn; counting schemas of some ten kilobytes each time would cost more than the decision
         if (tools, system) == (self.tools, self.system):
             return self
         text = tools.decode("utf-8", "replace") if tools else ""
@@ -69,6 +70,7 @@ class Meter:
 
     def observe_reply(self, message: Message, *, sent: Load, window: int, tokens: int) -> Meter:
         """With what the provider reported with ``message``, which has ``tokens`` and answers ``sent``."""
+        # only replies report usage; the figures of other roles are copies
         if message.usage is None or message.role != "assistant":
             return self
         return self.observe_usage(message.usage, sent=sent, window=window, reply=tokens)
@@ -87,6 +89,8 @@ class Meter:
             window: tokens of the model's window.
         """
         meter = replace(self, gauge=replace(self.gauge.rebased(load.context), unseen=unseen))
+        # without it the reports may belong to another context: then the
+        # estimate alone counts, until the next report
         if since is not None:
             held = tuple(log.live(max(since, log.first - 1) + 1))
             # the context grew by one message after the other, so the first of these requests was smaller by all of them
@@ -96,6 +100,7 @@ class Meter:
                 sent = replace(load, tokens=max(0, tokens))
                 meter = meter.observe_reply(message, sent=sent, window=window, tokens=reply)
                 tokens += reply
+        # read from the log again, so it is not news that confirms the present overhead
         return replace(meter, observed=False)
 
     # Figures
@@ -114,6 +119,7 @@ class Meter:
 
     def to_estimate(self, tokens: int, *, model: str) -> int:
         """Convert metered tokens to our estimate, for a context that nobody reported on yet; at least 1."""
+        # the unseen tokens are the provider's own and take part of the limit whatever we send
         return max(1, int((tokens - (self.gauge.unseen or 0)) / self.factor(model)))
 
     def fixed(self, prompt_tokens: int, *, model: str) -> int:

@@ -37,8 +37,10 @@ class Preparation:
 
     def start(self, goal: Goal) -> None:
         """Make one for the log as it is now, in the background, unless one is being made."""
+        # one at a time; the running one is for an earlier and thus shorter log, which is fine
         if self._background.running:
             return
+        # before the task starts: what is prepared must not depend on when the scheduler runs it
         work = self._execution.plan(goal, model_free=False, must_fit=False)
         self._background.start(
             self._run(work, used=self._replica.used().tokens),
@@ -53,6 +55,8 @@ class Preparation:
                 try:
                     record = await execution.make(work)
                 except Conflict:
+                    # another program was faster: no failure of the model, so it
+                    # does not count towards the breaker
                     raise
                 except AutocompactError as error:
                     await replica.count_failure(str(error), used=used, fence=lease.fence)
@@ -60,6 +64,7 @@ class Preparation:
                 if record is None:
                     await replica.count_failure(execution.no_op_reason, used=used, fence=lease.fence)
                 else:
+                    # stored whole or not at all, also when the application closes
                     await finished(replica.keep_prepared(record, fence=lease.fence, rewrites=work.rewrites))
         except (Conflict, CompactionRunning):
             log.info("another program was faster", extra={"conversation": replica.key.conversation})
@@ -77,13 +82,16 @@ class Preparation:
         record, meter, shared = replica.state.prepared, replica.state.meter, replica.shared
         if record is None:
             return False
+        # weighed again: messages came since it was made, and they stay verbatim behind it
         record = weigh(record, replica.transcript, before=replica.cost(), overhead=meter.overhead)
         receipt = record.receipt
         limit = meter.to_estimate(shared.budget.limit, model=shared.model_name)
+        # overtaken by what was said since: a fresh one can fold more
         if receipt.tokens_after > limit or receipt.tokens_after >= receipt.tokens_before:
             replica.discard_prepared(record)
             return False
 
+        # asked again under the lease, where nobody can change the log any more
         async def still() -> Compaction:
             if not replica.admits(record):
                 raise Conflict("the history changed since this compaction was prepared; it was thrown away")

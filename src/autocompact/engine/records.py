@@ -134,8 +134,10 @@ class Records:
         replica = self._replica
 
         async def weighed() -> Compaction:
+            # the conversation may have gone on since the preview
             fresh = self._weighed(record)
             receipt = fresh.receipt
+            # invariant 4 holds for edits by a person too: a context never grows by a compaction
             if receipt.tokens_after >= receipt.tokens_before:
                 raise InvalidInput(
                     f"the context would grow from {receipt.tokens_before:,} to {receipt.tokens_after:,} tokens: "
@@ -163,10 +165,14 @@ class Records:
             active = replica.active
             if active is None:
                 raise InvalidInput(f"nothing to undo: no compaction is active in {name!r}")
+            # what was active before, not what is the older by date: a restore may have come between
             earlier = await self.get(active.parent) if active.parent else None
             whole = await replica.whole_log()
             if earlier is not None:
+                # pins that are newer than the record hold under it too; a record whose messages were edited since
+                # cannot come back, so the whole log does
                 earlier = with_pins(earlier, replica.state.pins, log=whole) if whole.admits(earlier) else None
+            # kept for the audit and for `restore`: nothing is deleted
             undone = replace(active, status="undone")
             await finished(replica.switch(earlier, changed=undone, fence=lease.fence))
         replica.shared.subscribers.emit(
@@ -226,6 +232,7 @@ class Records:
         whole = await replica.whole_log()
         if whole.is_replaced(seq):
             raise InvalidInput(f"message {seq} was replaced by a later one: pin that")
+        # stored first: if the process dies now, the next compaction keeps it all the same
         await self._store(lambda stored: stored.pinned(seq), grows=True)
         await replica.bring_back(seq, whole=whole)
 
@@ -276,6 +283,7 @@ class Records:
         return (stored.pins, stored.notes) == (wanted.pins, wanted.notes)
 
     async def _check_budget(self, wanted: EngineState) -> None:
+        # pins are never folded, so without a bound they alone could fill the window
         counter, limit = self._replica.shared.counter, self._replica.shared.budget.limit // 4
         whole = await self._replica.whole_log()
         tokens = kept_steps(whole, wanted.pins).tokens(whole)

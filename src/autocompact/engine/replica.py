@@ -61,6 +61,7 @@ class Replica:
         self.transcript = Transcript(counter=shared.counter)
         self._view = View(self.transcript)
         self._lock = asyncio.Lock()  # held while the log or the active compaction changes
+        # the loop that used it last: locks and tasks belong to one loop
         self._loop: asyncio.AbstractEventLoop | None = None
         self._learned: frozenset[int] = frozenset()  # the messages that `learn_secrets` has read
 
@@ -76,6 +77,7 @@ class Replica:
         """
         self.shared.check_open()
         loop = asyncio.get_running_loop()
+        # a loop that has ended holds nobody up, so a second `asyncio.run` may go on
         if self._loop is not None and self._loop is not loop and self._loop.is_running():
             raise InvalidInput(
                 f"conversation {self.key.conversation!r} is used in another event loop, which still runs: open it anew in "
@@ -167,6 +169,8 @@ class Replica:
 
     async def learn_secrets(self) -> None:
         """Know the secrets again that compactions before this process met: where one stands alone nothing else tells it."""
+        # a secret is recognised by its surroundings once, and then by its value; after a restart the values are
+        # gone, and are read from the messages again
         known = self.transcript.secrets
         new = frozenset(self.state.stored.secrets) - {*known.seen_in} - self._learned
         self._learned |= new
@@ -199,7 +203,10 @@ class Replica:
     async def sync(self) -> None:
         """Take over what another program changed; the context is folded anew only if that concerns it."""
         async with self._lock:
+            # state and numbers alone: the messages are loaded only if something changed
             snapshot = await self.shared.store.load(self.key, after=NO_MESSAGES)
+            # the log is append-only, so its length tells whether it is ours;
+            # the record may have been changed by a pin
             if snapshot.last_seq != len(self) or _shown(snapshot.active) != _shown(self.active):
                 await self._take_over(await self.shared.store.load(self.key))
             else:
@@ -219,27 +226,34 @@ class Replica:
             prefix=active.prefix if active else "",
             lookup=self.transcript.lookup,
         )
+        # built beside the present one and exchanged at the end: nobody sees half of it
         view = View(transcript, active)
         large = sum(map(size, (*snapshot.earlier, *messages))) > LARGE
         await off_loop_if(large, view.context)  # counts what it shows
+        # a log that is shorter or differs was deleted and begun anew by another program
         same = await off_loop_if(large, lambda: transcript.continues(self.transcript))
         lookup = self.transcript.lookup  # another request may have set it while we waited
         if same:
             transcript.secrets = self.transcript.secrets
         else:
+            # other messages: what was learned from the old ones does not belong to this conversation
             self._learned = frozenset()
+        # any compaction begun before is of another log; the counter makes its commit fail
         self._state = self.state.loaded(stored, rewritten=not same)
         self._fold(transcript, view)
         self.use_lookup(lookup)
         self._find_request()
         self._state = self.state.relearned()
         self._replay()
+        # last, since it has to fit the log and the record that were taken over
         if snapshot.prepared is not None and self.admits(snapshot.prepared):
             self._state = self.state.with_prepared(snapshot.prepared, made=stored.made)
 
     async def _admitted(self, snapshot: Snapshot) -> Snapshot:
         """The snapshot; where an edit reached into what its compaction covers, with the newest one that still holds."""
         store = self.shared.store
+        # an edit inside the covered part makes the summary untrue. Each round the newest record that still holds
+        # is committed; another program may do the same, so it is looked at again.
         while (active := snapshot.active) is not None and any(
             message.replaces is not None and message.replaces <= active.through_seq
             for message in snapshot.messages
@@ -298,9 +312,12 @@ class Replica:
         behind = self.shared.behind
         if not messages:
             return ()
+        # replacing reaches into what may be written already, and a first message
+        # creates the conversation: both go the direct way
         if behind is None or not after or any(message.replaces is not None for message in messages):
             return await finished(self._extend(messages, after=after, check=check))
         costs = await self._measured(messages, check=check)
+        # waits while too much is unwritten, so that a slow disk slows the caller instead of filling memory
         await behind.room(self.key)
         async with self._lock:  # nothing below waits, so nothing can come between the two logs
             check_end(self.key, last_seq=len(self), after=after)
@@ -317,6 +334,8 @@ class Replica:
             costs = await self._measured(messages, check=check)
             stored = await self._store(messages, after)
             for message, cost in zip(stored, costs, strict=True):
+                # it reaches into the folded part, of which this process has no
+                # messages: only the store can tell what holds now
                 if message.replaces is not None and message.replaces < self.transcript.first:
                     await self._take_over(await self.shared.store.load(self.key))
                     break
@@ -337,6 +356,8 @@ class Replica:
 
     async def _store(self, messages: tuple[Message, ...], after: int | None) -> tuple[Message, ...]:
         """Store ``messages`` after message ``after``, or the last one, whoever wrote that."""
+        # who names the message to follow wants to be refused; who does not
+        # wants to be appended after whatever came
         tries = TRIES if after is None else 1
         while True:
             last = len(self)
@@ -345,6 +366,7 @@ class Replica:
             try:
                 await self.shared.store.append(self.key, stored, after=last)
             except Conflict:
+                # another process appended: take its messages over and number ours behind them
                 tries -= 1
                 if not tries:
                     raise
@@ -422,7 +444,9 @@ class Replica:
             self.check_same_log(rewrites)
             if not self.admits(record):
                 raise Conflict(CHANGED)
+            # a pin that came while the summary was made must hold from the first context on
             record = replace(with_pins(record, self.state.pins, log=self.transcript), status="active")
+            # covered messages are released from memory; the store has them
             transcript = self.transcript.after(record)
             view = View(transcript, record)
             cost = view.context().cost + self.state.meter.overhead
@@ -434,8 +458,10 @@ class Replica:
                 fixed=self.fixed,
                 made=max(self._made(), number_of(record)),
             ).with_secrets(self.transcript.secrets.seen_in)
+            # durable first; only then does memory follow
             await self._commit(state.stored, records=[record], active=record.id, fence=fence)
             self._state = state
+            # no await between the two lines: no turn can see the new state with the old fold
             self._fold(transcript, view)
         if state.breaker.is_open and not before.is_open:
             self._emit_breaker()
@@ -449,6 +475,7 @@ class Replica:
             self.key,
             records=records,
             active=active or None,
+            # compare-and-swap: invariant 6 holds across processes even if a lease was lost
             expected=self.active_id or None,
             fence=fence,
             state=None if stored is None else stored.encode(),
@@ -457,6 +484,7 @@ class Replica:
     async def keep_prepared(self, record: Compaction, *, fence: int, rewrites: int) -> None:
         """Store a compaction that waits for the threshold; it is discarded if the history changed meanwhile."""
         async with self._lock:
+            # made for a log that is not this one any more: discard without an error, since nobody waits for it
             if rewrites != self.state.rewrites or not self.admits(record):
                 self.discard_prepared(record)
                 return
@@ -497,6 +525,8 @@ class Replica:
         records = [each for each in (changed, record and replace(record, status="active")) if each]
         active = record.id if record else ""
         async with self._lock:
+            # two commits: what the new context weighs is known only once it is loaded. A crash between them loses
+            # a weight, from which growth is measured, and no message.
             await self._commit(None, records=records, active=active, fence=fence)
             await self._take_over(await self.shared.store.load(self.key))
             settled = Settled(context=self.active_id, last_seq=len(self), cost=self.cost())
@@ -525,6 +555,7 @@ class Replica:
             await self._commit(stored, active=self.active_id, fence=0)
         except Conflict:
             self._was_slower()
+        # the caller compares what the store holds now with what it wanted
         await self.sync()
 
 

@@ -92,6 +92,7 @@ class Shared:
         self._closed = False
         self._windows = windows
         self._summary_model = checked_model(summary_model, name="summary_model")
+        # read now, so that a missing file is refused here and not at the first compaction
         self._skill = load_skill(mode.skill)
 
     @property
@@ -123,12 +124,14 @@ class Shared:
         model = self._summary_model or self.model
         if model is None:
             return None
+        # a cheaper model may have a smaller window than the conversation's own
         window = _window_of(model, self._windows) or DEFAULT_WINDOW
         return Summariser(
             model=GuardedModel(model),
             skill=self._skill,
             window=self.budget.window if model is self.model else window,
             counter=self.counter,
+            # only the same model has the conversation's prefix in its cache
             live=model is self.model and self.mode.reuse_prefix,
             cap_tokens=self.mode.cap_tokens,
             output_tokens=self.mode.output_tokens,
@@ -142,6 +145,7 @@ class Shared:
         return (text_message(0, "system", system),) if system else ()
 
     def _decisions(self) -> Redacted:
+        # read for each summary: the agent writes to it as it works
         path = self.memory_folder / "DECISIONS.md" if self.memory_folder else None
         try:
             return redact(path.read_text("utf-8", errors="replace")) if path and path.is_file() else EMPTY
@@ -162,10 +166,12 @@ class Shared:
 
     async def aclose(self) -> None:
         """End what runs in the background, then close store and models."""
+        # first: nothing new may start while the running tasks are ended
         self._closed = True
         running = tuple(self.tasks)
         for task in running:
             task.cancel()
+        # before the store is closed, into which they may still be writing
         await asyncio.gather(*running, return_exceptions=True)
         await self.store.aclose()
         for model in (self.model, self._summary_model):
@@ -186,6 +192,8 @@ def _window_of(model: Model | None, windows: Mapping[str, int] | None) -> int | 
     own = model.window if isinstance(model, _Bounded) else None
     if own is not None:
         check_whole(own, name=f"the window of the model {model.name!r}", least=1)
+    # a name in the caller's own table goes before what the model says of
+    # itself, the table of known models after it
     overridden = window_for(model.name, overrides=windows)
     return overridden if windows and overridden != window_for(model.name) else own or overridden
 

@@ -77,9 +77,11 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
         """
         state = State(
             after=self._settled,
+            # a mode without background work never prepares: as if something were prepared already
             prepared=self.busy or not self.mode.background,
             breaker=self.state.breaker,
             fixed=self.fixed,
+            # a cold cache is a cheap moment to compact, but not one worth letting the person wait for a model
             cold=not self.waits and self.is_cold,
             pays_from=self._pays_from,
         )
@@ -97,6 +99,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
         """
         mode, budget, state = self.mode, self.budget, self.state
         overhead = state.meter.overhead
+        # the fixed part cannot be folded, so its share of the reduction is given back
         target = self._to_estimate(target) + int(
             (1 - mode.policy.target) * (self.prompt_tokens + overhead.tokens)
         )
@@ -144,7 +147,9 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
         Args:
             share: of the context as it is, or of the limit, that the next one may take at most.
         """
+        # of the smaller one: our count said that it fits, so only what was actually sent is a safe base
         limit = int(min(self.budget.limit, self.cost.tokens) * share)
+        # aims below the limit, else the very next turn would be refused again
         return replace(self.goal(0, trigger="overflow"), limit=limit, target=limit * 2 // 3)
 
     @property
@@ -162,6 +167,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
         settled = self.state.settled(self.context)
         if settled is None:
             return None
+        # subtracting two metered figures would mix a report with an estimate, and show growth that never was
         grown = self._to_metered(self.cost.tokens - settled.cost.tokens)
         return replace(settled.cost, tokens=self.used.tokens - grown)
 

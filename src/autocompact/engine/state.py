@@ -75,6 +75,7 @@ class EngineState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         Raises:
             StoreCorrupt: it is not what `encode` wrote.
         """
+        # a conversation from before the engine kept a state, or one never compacted
         if not data:
             return cls()
         try:
@@ -99,6 +100,7 @@ class EngineState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     def with_secrets(self, secrets: Iterable[int]) -> EngineState:
         """With messages in which a compaction met secrets, too; of many the last ones."""
+        # bounded: the state is written with every compaction
         return replace(self, secrets=tuple(sorted({*self.secrets, *secrets})[-MOST_VALUES:]))
 
     def with_pins(self, pins: tuple[int, ...], *, notes: tuple[str, ...]) -> EngineState:
@@ -169,6 +171,7 @@ class ConversationState(msgspec.Struct, frozen=True, kw_only=True):
 
     def synced(self, stored: EngineState) -> ConversationState:
         """After the store was found to hold our log: another program may have pinned, or counted a failure."""
+        # these two are told by messages and meter, which this process has seen and the store need not have
         kept = replace(stored, peak=max(stored.peak, self.stored.peak), request=self.stored.request)
         return replace(self, stored=kept)
 
@@ -207,6 +210,7 @@ class ConversationState(msgspec.Struct, frozen=True, kw_only=True):
 
     def peaked(self, used: int) -> ConversationState:
         """After the context was found to take ``used`` metered tokens."""
+        # the usual case on a growing context is a new peak, on others nothing is allocated
         if used <= self.stored.peak:
             return self
         return replace(self, stored=replace(self.stored, peak=used))
@@ -246,17 +250,20 @@ class ConversationState(msgspec.Struct, frozen=True, kw_only=True):
         """
         receipt = record.receipt
         breaker = self.breaker.succeeded(before=receipt.tokens_before, after=receipt.tokens_after)
+        # a person may compact a small context for good reason: that says nothing about the automatic ones
         if breaker.failures and receipt.trigger == "manual":
             breaker = self.breaker
         elif breaker.failures:
             load = Load(tokens=settled.cost.tokens, context=record.id, model=model)
             after = self.meter.gauge.rebased(record.id).read(load).used
+            # the breaker holds until the context has grown from here, not from the size before
             breaker = dataclasses.replace(breaker, tokens=after, fixed=min(fixed, after))
         stored = replace(
             self.stored,
             breaker=breaker,
             calibration=self.meter.gauge.calibration,
             unseen=self.meter.gauge.unseen,
+            # counts anew from this compaction on
             peak=0,
             settled=settled,
             made=made,

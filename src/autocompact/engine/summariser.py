@@ -71,10 +71,12 @@ class Summariser:
         Raises:
             ModelError: the model did not answer.
         """
+        # the ladder says what is useful, the user what is paid for
         cap = min(request.tokens, self.cap_tokens or request.tokens)
         instruction = self._instruction(
             focus=request.focus, previous=EMPTY, cap=cap, in_force=request.in_force
         )
+        # byte for byte the live request, so that the provider's cache serves all but the instruction
         prompt = [*self.outside, *request.messages, text_message(0, "user", instruction, synthetic=True)]
         if self.live and self._fits(prompt, cap):
             try:
@@ -104,6 +106,7 @@ class Summariser:
         return (tokens + tools) * SLACK + cap <= self.window
 
     async def _ask(self, prompt: Sequence[Message], cap: int) -> ModelReply:
+        # tools stand before the messages in the cached prefix: leaving them out would miss it
         tools = self.tools if self.live else None
         return await self.model.complete(prompt, max_tokens=cap, tools=tools)
 
@@ -123,6 +126,8 @@ class Summariser:
         return SummaryReply(text=redact(checked.text), model=reply.model or self.model.name, notes=notes)
 
     async def _in_chunks(self, request: SummaryRequest, cap: int) -> ModelReply:
+        # the instructions of the conversation are not to be followed by the
+        # summariser, and they never leave the context
         messages = [message for message in request.messages if message.role != "system"]
         paragraphs = document(messages, output_tokens=self.output_tokens, counter=self.counter)
         return await self._condense(paragraphs, request=request, cap=cap)
@@ -130,6 +135,7 @@ class Summariser:
     async def _condense(
         self, paragraphs: Sequence[Redacted], *, request: SummaryRequest, cap: int, depth: int = 0
     ) -> ModelReply:
+        # a request holds two summaries besides its chunk; larger ones would leave the chunk no tokens
         cap = min(cap, self.window // 8)
         instruction = self._instruction(
             focus=request.focus, previous=request.previous, cap=cap, in_force=request.in_force
@@ -137,12 +143,15 @@ class Summariser:
         # what a request holds beside its chunk: instruction, the summary so far, and the reply
         beside = self.counter.count(instruction) + 2 * cap + 32
         room = int((self.window - beside) / SLACK)
+        # a chunk smaller than its summary could never shrink anything: endless recursion
         if room < cap:
             raise ModelOverflow(
                 f"the summary model {self.model.name!r} has a window of {self.window:,} tokens: too small for "
                 f"summaries of {cap:,}. Name a model with a larger window."
             )
         texts = chunks(paragraphs, room=room, counter=self.counter)
+        # rolling keeps the order of events, mapping is faster; many chunks
+        # in a row would rewrite the summary too often
         if len(texts) <= ROLLING or depth == DEEPEST:
             return await self._rolling(texts, request=request, cap=cap)
         partial = await self._mapped(texts, focus=request.focus, cap=cap)
@@ -161,6 +170,7 @@ class Summariser:
         try:
             return await asyncio.gather(*tasks)
         finally:
+            # `gather` leaves the others running when one fails, and each of them is paid for
             for task in tasks:
                 task.cancel()
 
@@ -172,6 +182,7 @@ class Summariser:
             reply = await self._chunk(
                 text, previous=previous, focus=request.focus, cap=cap, in_force=request.in_force
             )
+            # the last answer is checked as the whole summary by the caller
             if number < len(texts):
                 previous = self._part(reply, number=number, of=len(texts))
         return reply

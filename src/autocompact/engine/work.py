@@ -49,6 +49,7 @@ async def finished(work: Coroutine[object, object, T]) -> T:
     """
     task = asyncio.ensure_future(work)
     try:
+        # shield alone would return to the cancelled caller at once, before the store is written
         return await asyncio.shield(task)
     except asyncio.CancelledError:
         if not task.done():
@@ -59,6 +60,7 @@ async def finished(work: Coroutine[object, object, T]) -> T:
 def numbered(messages: Iterable[Message], *, after: int) -> tuple[Message, ...]:
     """The messages with the numbers that follow ``after``."""
     return tuple(
+        # a frozen message that has its number already is not copied
         message if message.seq == seq else replace(message, seq=seq, places=())
         for seq, message in enumerate(messages, after + 1)
     )
@@ -89,10 +91,12 @@ async def leased(
     lease = await _acquired(
         lambda: leases.acquire(key, holder=holder, seconds=seconds), leases, patience=patience
     )
+    # a summary may take minutes; the lease is short so that a killed process blocks the others for seconds only
     heart = asyncio.create_task(_beat(leases, lease, seconds=seconds))
     try:
         yield lease
     finally:
+        # a beat after the release would bring the lease back
         heart.cancel()
         await finished(_released(leases, lease, heart=heart))
 
@@ -102,6 +106,8 @@ async def _acquired(
 ) -> Lease:
     waited, pause = 0.0, _FIRST_LOOK
     while True:
+        # shielded: a lease granted after the caller was cancelled must be given
+        # back, else it blocks everybody until it expires
         asking = asyncio.ensure_future(acquire())
         try:
             lease = await asyncio.shield(asking)
@@ -115,6 +121,7 @@ async def _acquired(
                 "this conversation is being compacted already: wait for it to end, then try again"
             )
         await asyncio.sleep(pause)
+        # first looks are close together, since a compaction without a model ends in milliseconds
         waited, pause = waited + pause, min(2 * pause, _LATER_LOOK)
 
 
@@ -137,6 +144,7 @@ async def _beat(leases: Leases, lease: Lease, *, seconds: float) -> None:
     while True:
         await asyncio.sleep(seconds / 3)
         try:
+            # lost: the fence makes the commit fail, so there is nothing to protect any more
             if not await leases.renew(lease, seconds=seconds):
                 return
         except StoreError as error:
@@ -193,6 +201,7 @@ class Work:
             ModelError: the model did not answer, or with nothing of use, and nothing forces us to go on without.
             IncompressibleContext: what must stay does not fit.
         """
+        # in a thread, since counting and extraction of a long log take longer than a loop may be held up
         planned = await asyncio.to_thread(plan, self.log, self.goal, active=self.active, context=self.context)
         if not isinstance(planned, SummaryNeeded):
             return planned
@@ -207,8 +216,11 @@ class Work:
             reply = await self.summariser.summarise(request)
         except ModelError as error:
             if not self.must_fit:
+                # better no compaction now than a worse one: the next turn tries again
                 raise
             return SummaryReply(text=EMPTY, model=name, problem=redact(str(error)))
+        # the ladder would fall back to the offline summary; that is only
+        # wanted where the request would not fit otherwise
         if reply.problem and not self.must_fit:
             raise ModelUnavailable(f"the summary of {name!r} is of no use: {reply.problem}")
         return reply
