@@ -43,6 +43,7 @@ class ParallelGroups:
     def allowed(self, messages: Sequence[Message]) -> Iterable[int]:
         """The cuts that leave all calls of a run on one side."""
         spans: list[tuple[int, int]] = []
+        # the last message of the run that has calls
         caller: int | None = None
         for index, message in enumerate(messages):
             if message.role != "assistant":
@@ -66,8 +67,10 @@ class ReasoningBlocks:
             if message.role == "assistant":
                 if thought is not None:
                     spans.append((thought, index))
+                # reasoning in front of words in the same message is not parted by any cut
                 thought = index if message.parts and isinstance(message.parts[-1], Reasoning) else None
             elif message.is_request:
+                # the person spoke first: repair leaves that thought out
                 thought = None
         return _outside(spans, len(messages))
 
@@ -88,6 +91,7 @@ class UserTurn:
         cuts = {0, len(messages)}
         before = ""
         for index, message in enumerate(messages):
+            # a run of assistant messages is one step, so only its first one counts
             begins_step = message.role != before if message.role == "assistant" else not message.results
             if message.is_request or (self.split and begins_step):
                 cuts.add(index)
@@ -122,6 +126,7 @@ class Unseen:
         last = max(
             (index for index, message in enumerate(messages) if message.role == "assistant"), default=0
         )
+        # without results behind it, the last answer has been given and may be folded
         waits = any(message.results for message in messages[last + 1 :])
         return range((last if waits else len(messages)) + 1)
 

@@ -104,9 +104,11 @@ def mask_old_results(
     Returns:
         The masks by place. Results after the last word of the model, which it has not seen yet, have none.
     """
+    # all of them, also those that stay: a newer read makes an older one outdated
     outputs = list(_outputs(messages, tokens, counter=counter, redactor=redactor))
     _mark_outdated(outputs)
     old = outputs[: _newest(outputs, protect_tokens)]
+    # invariant 17: a result behind the last answer was not read yet
     seen = max((index for index, message in enumerate(messages) if message.role == "assistant"), default=-1)
     candidates = [
         output
@@ -118,6 +120,7 @@ def mask_old_results(
         and output.tokens >= min_tokens
         and _may_go(output)
     ]
+    # stable, so oldest first within each: outdated results say what is no longer true
     candidates.sort(key=lambda output: not output.outdated)
     masks = _masks(candidates, counter=counter, enough=save_tokens)
     return tuple(sorted(masks, key=lambda mask: (mask.seq, mask.part)))
@@ -167,6 +170,7 @@ def cut_results(
         if output.seq > 0 and output.seq not in pinned
     ]
     most = _level([output.tokens for output in outputs], save_tokens)
+    # one level for all: the largest give most, and small ones stay whole
     large = [output for output in outputs if output.tokens > most]
     texts = [_cut_text(output, most, counter=counter) for output in large if most >= LEAST_CUT]
     masks = [
@@ -174,6 +178,7 @@ def cut_results(
         for output, text in zip(large, texts, strict=False)
         if _weigh(ToolResult(call_id=output.result.call_id, text=text), counter) <= most
     ]
+    # all or none: a part of the saving does not make the request fit
     return tuple(masks) if len(masks) == len(large) else ()
 
 
@@ -202,6 +207,7 @@ def _masks(candidates: Iterable[_Output], *, counter: Counter, enough: int | Non
     for output in candidates:
         if enough is not None and saved >= enough:
             return
+        # the longer one says more; a short result may be smaller than it
         for stub in (_stub(output), _short_stub(output)):
             weight = _weigh(ToolResult(call_id=output.result.call_id, text=stub), counter)
             if weight < output.tokens:
@@ -236,6 +242,7 @@ def _outputs(
                 result=part,
                 clean=clean,
                 action=interpret(call),
+                # weighed already, unless several results share the message
                 tokens=tokens[index] if len(message.parts) == 1 else _weigh(part, counter),
             )
 
@@ -255,6 +262,7 @@ def _newest(outputs: Sequence[_Output], protect_tokens: int) -> int:
 
 
 def _may_go(output: _Output) -> bool:
+    # an error that nothing has mended yet is what the agent is working on
     if output.result.is_error and not output.outdated:
         return False
     return output.call.name.lower() not in ANSWERED_BY_USER and not output.result.text.startswith(_STUB)

@@ -50,8 +50,11 @@ def kept_steps(log: Transcript, pins: Collection[int]) -> Kept:
         call, result = messages[pair.call.message].seq, messages[pair.result.message].seq
         tied.setdefault(call, set()).add(result)
         tied.setdefault(result, set()).add(call)
+        # who pins a call wants its result with it; who pins a result gets the call
+        # for the API's sake, with its other results as stubs
         if call in held:
             asked_for.add(result)
+    # a step is whole or absent: parallel calls tie several messages together
     seqs = _closure(held, tied)
     steps = [message for message in messages if message.seq in seqs]
     return Kept(seqs=frozenset(seqs), masks=stub_results(steps, counter=log.counter, without=asked_for))
@@ -81,6 +84,7 @@ def with_pins(record: Compaction, pins: Collection[int], *, log: Transcript) -> 
     kept = kept_steps(log, missing)
     new = kept.seqs - set(record.keep)
     stubs = [mask for mask in kept.masks if mask.seq in new]
+    # pinned means verbatim
     unmasked = [mask for mask in record.masks if mask.seq not in pins]
     return replace(
         record,

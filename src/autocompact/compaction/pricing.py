@@ -65,6 +65,7 @@ def per_request(step: Step, pace: Pace) -> float:
     requests = (pace.threshold - step.after) / pace.growth
     if requests <= 0:
         return math.inf
+    # with a cold cache everything is written again in any case, so the step costs nothing extra
     again = 0.0 if pace.cold else (pace.rates.write - pace.rates.read) * step.rewritten
     return pace.rates.read * (step.after + pace.threshold) / 2 + again / requests
 
@@ -93,6 +94,7 @@ def masks_pay(
         pace: the requests that follow.
     """
     fixed, folded = overhead + sum(tokens[:prompt]), sum(tokens[prompt:cut])
+    # a cache with marks serves up to the last mark only, which stands behind what a mask changes
     intact = 0 if pace.rates.marked else sum(tokens[prompt:changed])
     masked = Step(after=after, kept=fixed + intact)
     summarised = Step(after=fixed + min(summary, folded) + sum(tokens[cut:]), kept=fixed)
@@ -105,6 +107,7 @@ def growth_that_pays(step: Step, rates: CacheRates, *, growth: int = GROWTH) -> 
     The requests until the context is as large again read less by what the step freed; that must be worth more than
     what it writes again: ``read * freed * freed / growth >= (write - read) * rewritten``.
     """
+    # cached tokens are free: then a smaller context saves nothing
     if not rates.read:
         return 0
     return math.ceil(math.sqrt((rates.write - rates.read) * step.rewritten * growth / rates.read))

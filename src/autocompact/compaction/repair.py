@@ -73,6 +73,7 @@ class Repairer:
 
     def push(self, message: Message) -> int:
         """Add one; returns the index of the first message of ``messages`` that is new or different."""
+        # lowered by whatever revises something earlier; the caller weighs anew from there on
         self._first = len(self.messages)
         for regular in _regular(message):
             if regular.role == "assistant":
@@ -100,8 +101,10 @@ class Repairer:
             self._thoughts.clear()
             return
         if only_thinks(message):
+            # APIs refuse reasoning that leads to nothing; whether this does is known with the next message
             self._thoughts.append(message)
             return
+        # the first result ended the run of assistant messages: this one begins the next step
         if self._steps.answering:
             self._close_step()
         self.messages += (*self._thoughts, self._register(message))
@@ -116,12 +119,14 @@ class Repairer:
                 shown = self._free_id(part.id, message)
                 early = self._steps.early(part.id)
                 self._steps.call(part.id, _Call(shown=shown, early=early), source=message, early=early)
+                # a renamed call is written anew, so it cannot keep the bytes that it came as
                 parts.append(part if shown == part.id else replace(part, id=shown, raw=None))
             else:
                 parts.append(part)
         return _carry(message, enumerate(parts))
 
     def _free_id(self, wanted: str, message: Message) -> str:
+        # servers of the OpenAI dialects send the same id again in later steps and expect it back
         taken = self._in_step if keeps_ids(message) else self._shown
         shown = wanted
         while shown in taken:
@@ -133,6 +138,8 @@ class Repairer:
 
     def _say(self, message: Message) -> None:
         self._close_step()
+        # the person spoke before the thought led anywhere: sealed
+        # reasoning in front of their words would be refused
         if message.role == "user":
             self._thoughts.clear()
         self.messages.append(message)
@@ -140,8 +147,10 @@ class Repairer:
     def _answer(self, message: Message) -> None:
         answers = self._match(message)
         words = _words(message)
+        # nothing was taken out, so blank parts between results stay, and with them the message's own bytes
         if not words and len(answers) == len(message.results):
             answers = _with_blanks(message, answers)
+        # words beside results are legal only when the step needs no more results; else they come after it
         if answers and words and self._steps.is_complete:
             answers, words = [*answers, *words], []
         if answers:
@@ -158,6 +167,7 @@ class Repairer:
                 continue
             if (call := self._steps.answer(result.call_id)) is not None:
                 answers.append((index, _renamed(result, call)))
+            # its place is taken by a stand-in, which it replaces
             elif (call := self._steps.answer_late(result.call_id)) is not None:
                 late[call.place] = _carry(message, ((index, _renamed(result, call)),))
             else:
@@ -168,11 +178,13 @@ class Repairer:
 
     def _revise(self, late: dict[int, Message]) -> None:
         self._first = min(self._first, *late)
+        # a new list: contexts handed out earlier keep the old one
         self.messages = list(self.messages)
         for place, message in late.items():
             self.messages[place] = message
 
     def _close_step(self) -> None:
+        # every call gets its result before anything else is said, or each later request is a 400
         for call in self._steps.close():
             call.place = len(self.messages)
             self.messages.append(_stand_in(call))
@@ -200,6 +212,7 @@ def repair(messages: Iterable[Message], *, closed: bool = False) -> list[Message
 def _regular(message: Message) -> Iterator[Message]:
     """The message in the form its role allows: only the model calls, and neither it nor the system answers."""
     foreign = _FOREIGN[message.role]
+    # no copy for what is legal as it came
     if not any(isinstance(part, foreign) for part in message.parts):  # nearly every message
         if not all(map(is_blank, message.parts)) and (message.role != "tool" or message.results):
             yield message
@@ -236,6 +249,7 @@ def _with_blanks(message: Message, answers: list[_Placed]) -> list[_Placed]:
 def _carry(message: Message, placed: Iterable[_Placed]) -> Message:
     """``message`` with these parts; the same object if it has them."""
     indices, parts = tuple(zip(*placed, strict=True)) or ((), ())
+    # identity: who gets the very object back may send its original bytes
     if len(parts) == len(message.parts) and all(a is b for a, b in zip(parts, message.parts, strict=True)):
         return message
     return replace(message.with_parts(parts), places=tuple(message.place_of(index) for index in indices))

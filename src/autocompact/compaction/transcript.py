@@ -63,7 +63,9 @@ class Transcript:
         self._hashes = bytearray()
         self._before = prefix
         self._prompt = sorted(prompt)
+        # shared with snapshots: tells a copy of this log from one of another log with the same numbers
         self._origin = object()
+        # the system prompt ends with the first other message; a log that begins in the middle has it behind it
         self._begun = None if first == 1 or self._prompt[-1:] == [first - 1] else 0
         self.extend(messages)
 
@@ -119,6 +121,7 @@ class Transcript:
         self._prompt = [seq for seq in self._prompt if seq < first]
         if self._begun is not None and self._begun >= first:
             self._begun = None
+        # a hash covers all before it, so only those from the replaced message on are void
         del self._hashes[(first - self.first) * _HASH :]
 
     @property
@@ -144,6 +147,7 @@ class Transcript:
         if seq < self.first:
             return message_cost(self[seq], self.counter)
         cost = self._costs[seq - self.first]
+        # measured at first use: a log that is only exported is never counted
         if cost is None:
             cost = self._costs[seq - self.first] = message_cost(self[seq], self.counter)
         return cost
@@ -155,11 +159,13 @@ class Transcript:
         """
         if through_seq < self.first:
             return self._before
+        # continues where the last call ended, so a growing log costs O(new)
         known = self.first + len(self._hashes) // _HASH
         before = self._hash(known - 1)
         for seq in range(known, through_seq + 1):
             if seq not in self._replaced:
                 before = _chain(before, self[seq])
+            # nothing but replaced messages so far: zeros stand for the hash that the log began with
             self._hashes += bytes(_HASH) if before == self._before else bytes.fromhex(before)
         return self._hash(through_seq)
 
@@ -175,6 +181,8 @@ class Transcript:
         """True if the log still begins with what ``compaction`` was made from."""
         if compaction.through_seq > len(self):
             return False
+        # older records have no hash, and what lies before this log's part
+        # cannot be hashed here: the store checked it
         if not compaction.prefix or compaction.through_seq < self.first - 1:
             return True
         return self.prefix(compaction.through_seq) == compaction.prefix
@@ -188,6 +196,7 @@ class Transcript:
         """
         if copy._origin is not self._origin:
             return
+        # the copy was read by a thread for seconds; what it worked out need not be worked out again on the loop
         if copy.replacements == self.replacements and len(copy._hashes) > len(self._hashes):
             self._hashes = bytearray(copy._hashes)
         self._costs[: len(copy._costs)] = copy._costs
@@ -207,6 +216,7 @@ class Transcript:
         copy._origin, copy.secrets = self._origin, self.secrets
         copy.replacements, copy._begun = self.replacements, self._begun
         copy._prompt, copy._earlier = list(self._prompt), dict(self._earlier)
+        # shallow: messages are frozen
         copy._messages, copy._costs = list(self._messages), list(self._costs)
         copy._replaced, copy._hashes = set(self._replaced), bytearray(self._hashes)
         return copy
@@ -216,6 +226,7 @@ class Transcript:
         first = compaction.through_seq + 1
         if first <= self.first:
             return self
+        # what the context still shows of the folded part
         needed = (seq for seq in sorted({*self._prompt, *compaction.needed}) if seq < first)
         rest = Transcript(
             counter=self.counter,
@@ -241,6 +252,7 @@ def _chain(before: str, message: Message) -> str:
 
 
 def _same(one: Message, other: Message) -> bool:
+    # identity first: a reloaded cache hands out the same objects
     if one is other or one.raw != other.raw:
         return one is other
     return one.raw is not None or (one.role, one.parts) == (other.role, other.parts)
@@ -258,6 +270,7 @@ class Messages(Sequence[Message]):
 
     def __init__(self, settled: list[Message], *, tail: tuple[Message, ...] = ()) -> None:
         self._settled = settled
+        # the list may be appended to later; this run ends where it ended when it was made
         self._length = len(settled)
         self._tail = tail
 
@@ -331,6 +344,7 @@ class View:
         self._catch_up()
         if closed:
             return self._context(self._repairer.closing())
+        # asked several times a turn, built once per message
         if self._current is None:
             self._current = self._context(self._repairer.pending())
         return self._current
@@ -340,6 +354,7 @@ class View:
         for message in tail:
             cost = cost + message_cost(message, self.transcript.counter)
         settled = self._repairer.messages
+        # a made result at the end means that the last message of the log is not the last one sent
         at_end = bool(settled) and not tail and settled[-1].seq == len(self.transcript)
         return Context(
             messages=Messages(settled, tail=tail),
@@ -367,6 +382,7 @@ class View:
             self._next = self._compaction.through_seq + 1
 
     def _catch_up(self) -> None:
+        # a replaced message cannot be taken out of a history that was repaired since: fold anew
         if self._replacements != self.transcript.replacements:
             self._start()
         for message in self.transcript.live(self._next):
@@ -375,6 +391,7 @@ class View:
 
     def _push(self, message: Message) -> None:
         self._current = None
+        # a message shown in part (instructions that stay) has other part numbers than the masks name
         is_whole = message.seq > 0 and message is self.transcript[message.seq]
         masks = self._masks.get(message.seq) if is_whole else None  # what is shown in part was masked before
         if message.unknown_role:
@@ -382,6 +399,7 @@ class View:
         first = self._repairer.push(
             masked(message, masks, lookup=self.transcript.lookup) if masks else message
         )
+        # repair revised from here on: what was added for it comes off again
         for cost in self._costs[first:]:
             self._cost = self._cost - cost
         del self._costs[first:], self._standing[first:]
@@ -416,6 +434,7 @@ def masked(message: Message, masks: Iterable[Mask], *, lookup: Lookup = WITH_TOO
     }
     parts: list[Part] = []
     for index, part in enumerate(message.parts):
+        # without `raw` the part is rendered anew: its old bytes would bring the content back
         if index in stubs and isinstance(part, ToolResult):
             parts.append(replace(part, text=stubs[index], media=(), raw=None))
         elif index in stubs and isinstance(part, Text):
@@ -436,6 +455,7 @@ def located_masks(log: Transcript, active: Compaction | None) -> Compaction | No
 def _head(log: Transcript, compaction: Compaction) -> Iterator[Message]:
     """Yield what the context shows of the covered messages: system prompt, instructions, summary, and what was kept verbatim."""
     system = [message for message in log.prompt if message.seq <= compaction.through_seq]
+    # a kept message that is part of the prompt is shown once, as the prompt
     prompt = {message.seq for message in system}
     kept = [log[seq] for seq in compaction.keep if seq not in prompt and not log.is_replaced(seq)]
     standing = {one.seq: one for one in compaction.standing if not log.is_replaced(one.seq)}
@@ -444,6 +464,7 @@ def _head(log: Transcript, compaction: Compaction) -> Iterator[Message]:
     else:
         yield from system
     yield from filter(None, (one.shown(log[one.seq]) for one in standing.values()))
+    # several APIs refuse a history that begins with the model
     if compaction.summary and compaction.placement == "assistant":
         yield _made("user", frame("", placement="assistant"))
     if compaction.summary and compaction.placement != "system":
@@ -459,6 +480,7 @@ def _head(log: Transcript, compaction: Compaction) -> Iterator[Message]:
 
 def _with_section(system: Sequence[Message], section: str) -> Iterator[Message]:
     """The system prompt with a section at the end of its last words; items without words stay as they are."""
+    # appended at the end: the prompt before it stays byte-equal, and the cache serves it
     last = max((index for index, message in enumerate(system) if message.text), default=-1)
     for index, message in enumerate(system):
         added = (Text(text=section),) if index == last else ()
