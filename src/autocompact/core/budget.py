@@ -173,11 +173,14 @@ class Policy:
                 tokens that the user named a quarter, to stay near it.
         """
         least = math.floor(LOWEST_RATIO * budget.limit)
+        # a large reserve in a small window would push the threshold to nothing: endless compaction
         asked = self.tokens or max(math.floor(self.threshold_ratio * budget.window) - budget.reserve, least)
+        # a figure that the user named goes before our default for large windows
         if self.enough and not self.tokens:
             asked = min(asked, max(fixed + self.enough, least))
         most = math.floor(HIGHEST_RATIO * budget.limit)
         left = min(asked, most) // (4 if self.tokens else 2)
+        # with much fixed there must be tokens left for a conversation, else every turn compacts
         return max(1, min(max(asked, fixed + left), most))
 
     def prepare_tokens(self, budget: Budget, *, fixed: int = 0) -> int:
@@ -260,6 +263,7 @@ class Breaker:
 
     def succeeded(self, *, before: int, after: int) -> Breaker:
         """After a compaction from ``before`` to ``after`` tokens; one that freed next to nothing is a failure."""
+        # else a compaction that frees a little would be repeated on each turn
         if before - after < self.useful * before:
             return self.failed(f"freed only {before - after:,} of {before:,} tokens", tokens=after)
         return replace(self, failures=0, reason="", tokens=0, fixed=0)
@@ -267,6 +271,7 @@ class Breaker:
     def allows(self, tokens: int) -> bool:
         """True if a compaction may be attempted at a context of that many tokens."""
         grown = self.growth * (self.tokens - self.fixed)
+        # real growth, not one more message: the plus one keeps a context of no growth shut
         return not self.is_open or tokens >= math.ceil(self.tokens + grown) + 1
 
 

@@ -121,6 +121,8 @@ class Calibration:
 
     def learned(self, model: str, *, reported: float, estimated: int) -> Calibration:
         """With one more observation, weighted by its size (`LEARNING_TOKENS`) and bounded."""
+        # one odd report (a cached figure, another tokenizer) moves the
+        # factor a little, and never out of its bounds
         ratio = min(HIGHEST_FACTOR, max(LOWEST_FACTOR, reported / estimated))
         rate = estimated / (estimated + LEARNING_TOKENS)
         factor = self.factor(model)
@@ -151,10 +153,14 @@ class Gauge:
         factor = self.calibration.factor(load.model)
         anchor = self._anchor(load)
         if anchor is None:
+            # nothing reported for this context: all is estimate, with the
+            # margin and what the provider adds by itself
             return Reading(
                 reported=0, estimated=math.ceil(load.tokens * factor * MARGIN) + (self.unseen or 0)
             )
+        # only what came since is estimated, so the error does not grow with the history
         new = (load.tokens - anchor.covered) * factor
+        # margin on growth only: where something left the context, adding it would count it too high
         return Reading(reported=anchor.tokens, estimated=math.ceil(new * MARGIN if new > 0 else new))
 
     def rebased(self, context: str) -> Gauge:
@@ -173,12 +179,15 @@ class Gauge:
             reply: plain estimate of the reply's message; None if that is not (yet) part of the log.
             window: of the model, in tokens; 0 if unknown.
         """
+        # reports may come after a compaction or out of order, as after a stream that was read late
         if sent.context != self.context or self._is_late(sent):
             return self
         reason = self._doubt(usage, sent, window=window)
+        # a second report that fits the first one is no mistake: the client added tools that nobody told us of
         if reason and not (reason == "unexplained jump" and self._confirms(usage, sent)):
             return replace(self, rejected=Rejected(sent=sent, usage=usage, reason=reason))
         calibration = self.calibration if reason else self._calibrated(usage, sent)
+        # what the estimate does not explain is carried by every request, as tools are
         beyond = max(0, usage.prompt - round(sent.tokens * calibration.factor(sent.model)))
         return replace(
             self,
@@ -189,6 +198,7 @@ class Gauge:
                 tokens=usage.prompt + (0 if reply is None else usage.completion),
                 covered=sent.tokens + (reply or 0),
             ),
+            # the least of all reports: a single high one may be our own count that was too low
             unseen=beyond if self.unseen is None or reason else min(self.unseen, beyond),
             rejected=None,
         )
@@ -208,9 +218,11 @@ class Gauge:
         """The reason to reject a report of usage; "" if it is plausible."""
         if usage.prompt <= 0 or usage.completion < 0:
             return "empty"
+        # such a request would have been refused, so the figure cannot be its own
         if 0 < window < usage.prompt + usage.completion:
             return "above the window"
         expected = sent.tokens * self.calibration.factor(sent.model)
+        # some servers report the uncached part only
         if usage.prompt < _LEAST_SHARE * expected - _SLACK_TOKENS:
             return "too low"
         return "unexplained jump" if usage.prompt > self._most(sent) else ""
@@ -233,6 +245,7 @@ class Gauge:
             return False
         grown = (sent.tokens - before.sent.tokens) * self.calibration.factor(sent.model)
         surplus = usage.prompt - before.usage.prompt - grown
+        # half of the growth for another tokenizer, and two per cent for what clients change at the end
         return abs(surplus) <= 0.5 * grown + 0.02 * before.usage.prompt
 
     def _calibrated(self, usage: Usage, sent: Load) -> Calibration:
@@ -242,6 +255,7 @@ class Gauge:
             grown, estimated = usage.prompt - anchor.prompt, sent.tokens - anchor.sent.tokens
         else:
             grown, estimated = usage.prompt, sent.tokens
+            # the surplus may be unseen tools as well as a low factor: of a first report only "less" teaches
             if grown >= estimated * self.calibration.factor(sent.model):
                 return self.calibration
         if grown <= 0 or estimated <= 0:

@@ -78,6 +78,8 @@ class WriteBehind:
         self._most_bytes = most_bytes
         self._unwritten: dict[Key, _Unwritten] = {}
         self._queue: dict[Key, None] = {}
+        # digests of messages that could not be stored: a record made from one of them must not be committed over
+        # somebody else's message of that number
         self._lost: dict[Key, dict[int, bytes]] = {}
         self._bytes = 0
         self._writer: asyncio.Task[None] | None = None
@@ -92,6 +94,7 @@ class WriteBehind:
             Conflict: they do not follow what waits to be written; where nothing waits, ``failed`` is told later.
         """
         check_numbers(messages, after=after)
+        # nothing to write, so the compaction in force is told now
         if not messages and key not in self._unwritten:
             return await self.store.append(key, messages, after=after)
         await self.room(key)
@@ -100,8 +103,10 @@ class WriteBehind:
 
     async def room(self, key: Key) -> None:
         """Wait until more of a conversation may wait to be written; what others brought makes it wait only late."""
+        # looked up anew each time: the writer removes an entry that is stored
         while (own := self._unwritten.get(key)) is not None and own.bytes > self._most_bytes:
             await self._stored(own)
+        # the oldest first, since dictionaries keep their order
         while self._unwritten and self._bytes > MOST_IN_ALL * self._most_bytes:
             await self._stored(next(iter(self._unwritten.values())))
 
@@ -114,6 +119,7 @@ class WriteBehind:
     def _take(self, key: Key, messages: Sequence[Message], *, after: int) -> None:
         unwritten = self._unwritten.get(key)
         if unwritten is None:
+            # what the store's end is nobody asked: if ``after`` is wrong, the store says so when it is written
             unwritten = self._unwritten[key] = _Unwritten(end=after)
         check_end(key, last_seq=unwritten.end, after=after)
         unwritten.messages.extend(messages)
@@ -122,12 +128,14 @@ class WriteBehind:
         unwritten.bytes += weight
         self._bytes += weight
         self._queue.setdefault(key)
+        # the first message of a conversation is written at once, so that it is in every list
         if not (after and self._gather_seconds):
             self._hurry.set()
         if self._writer is None:
             self._writer = asyncio.create_task(self._write())
 
     async def _write(self) -> None:
+        # the task ends when nothing waits, so an idle store holds no task
         while self._queue:
             await self._gathered()
             for key in tuple(self._queue):
@@ -145,17 +153,21 @@ class WriteBehind:
         """Store what waits of one conversation."""
         self._queue.pop(key, None)
         unwritten = self._unwritten[key]
+        # exchanged before the await: what comes meanwhile is the next transaction
         batch, unwritten.messages = unwritten.messages, []
+        # somebody waits now, so gathering more would only delay them
         try:
             active = await self._append(key, batch, after=unwritten.end - len(batch))
         except Exception as error:  # noqa: BLE001 - whatever it is, nobody waits for this append to hear of it
             lost = self._lost.setdefault(key, {})
+            # those that follow a lost message would stand on another log, so they are lost with it
             lost.update((message.seq, _digest(message)) for message in (*batch, *unwritten.messages))
             self._drop_weight(unwritten, unwritten.messages)
             unwritten.messages = []
             self._queue.pop(key, None)
             self._failed(key, error)
         else:
+            # stored after all, at a later try of the caller
             if (lost := self._lost.get(key)) is not None:
                 for message in batch:
                     lost.pop(message.seq, None)
@@ -178,6 +190,8 @@ class WriteBehind:
             except Conflict:
                 stored = await self.store.read(key, from_seq=after + 1, through_seq=after + len(messages))
                 ours = messages[: len(stored)]
+                # another program's own messages: a real conflict. The same
+                # messages are two clients of one history.
                 if not stored or list(map(_digest, stored)) != list(map(_digest, ours)):
                     raise
                 messages, after = messages[len(stored) :], after + len(stored)
@@ -206,6 +220,7 @@ class WriteBehind:
     async def load(self, key: Key, *, after: int = 0) -> Snapshot:
         """See `Store.load`. Whoever loads sees what is stored: what of it was lost before does not count any more."""
         await self.settled(key)
+        # whoever loads must see what was appended here before
         snapshot = await self.store.load(key, after=after)
         lost = self._lost.get(key, {})
         for seq in [seq for seq in lost if seq > after]:
@@ -237,6 +252,7 @@ class WriteBehind:
         """
         await self.settled(key)
         if key in self._lost:
+            # in the usual case nothing was lost, and a commit costs no extra read
             await self._check_stored(key, records)
         await self.store.commit(
             key, records=records, active=active, expected=expected, fence=fence, state=state
@@ -245,6 +261,7 @@ class WriteBehind:
     async def _check_stored(self, key: Key, records: Sequence[Compaction]) -> None:
         """Check that the log holds what ``records`` were made from; `Compaction.prefix` does not reach their masks."""
         lost = self._lost[key]
+        # a mask shows a message that the hash of the record does not cover
         masked = {mask.seq for record in records for mask in record.masks if mask.seq > record.through_seq}
         for seq in sorted({record.through_seq for record in records if record.through_seq} | masked):
             stored = await self.store.read(key, from_seq=seq, through_seq=seq)
@@ -264,6 +281,7 @@ class WriteBehind:
         snapshot = await self.store.load(key)
         active, messages = snapshot.active, snapshot.messages
         log = Transcript(
+            # nothing is counted here, only hashed
             counter=Estimator(),
             first=active.through_seq + 1 if active else 1,
             prefix=active.prefix if active else "",

@@ -48,6 +48,7 @@ class Lane:
         busy_seconds: float,
         clock: Clock,
     ) -> None:
+        # one thread: SQLite serialises writers anyway, and order is the order asked for
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=name)
         self._path = path
         self._connect = connect
@@ -68,6 +69,7 @@ class Lane:
         try:
             found = self._path.stat()
         except OSError:
+            # removed, or its folder cannot be read: either way not the file that was opened
             return None
         return found.st_dev, found.st_ino
 
@@ -78,16 +80,20 @@ class Lane:
             StoreUnavailable: the lane was closed.
         """
         if self._closed:
+            # an executor that was shut down would say so in words of its own
             raise StoreUnavailable("the store was closed: open it again")
+        # before the queue: patience counts from when the caller began to wait
         asked = self._clock.monotonic()
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._do, work, asked)
 
     def _do(self, work: Callable[[Connection], T], asked: float) -> T:
         with self._errors():
             connection = self._connection
+            # a `stat` for each piece of work takes microseconds; writing into a removed file loses everything
             if connection is None or not self.is_open:
                 connection = self._opened_anew()
             left = self._busy_seconds - (self._clock.monotonic() - asked)
+            # never zero: a lock that is free in a moment should not fail work only because it queued
             patience = max(left, min(self._busy_seconds, _LEAST_SECONDS))
             connection.set_busy_timeout(round(patience * 1000))
             return work(connection)
@@ -95,6 +101,7 @@ class Lane:
     def _opened_anew(self) -> Connection:
         self._drop()
         connection = self._connection = self._connect()
+        # after connecting, which creates the file
         self._opened = self._file()
         return connection
 

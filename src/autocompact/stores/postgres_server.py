@@ -108,6 +108,7 @@ class Server:
 
         Raises as `connection` does; the first connection is made without the pool, which would try again and not say why.
         """
+        # with the server's own words where it refuses: wrong password, no such database
         with self._errors(), psycopg.connect(self.url.url, **_HOW) as connection:
             _migrate(PostgresConnection(connection), name=str(self.url))
         self._pool.open()
@@ -173,6 +174,7 @@ def begin(connection: PostgresConnection, *, reads: bool = False) -> Generator[N
     """Run the block as one transaction; ``reads`` as in `Server.transaction`."""
     with connection.transaction():
         if reads:
+            # several statements must see one state, else a snapshot mixes two
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         yield
 
@@ -184,9 +186,11 @@ def _migrate(connection: PostgresConnection, *, name: str) -> None:
         StoreTooNew: a newer program made the tables.
     """
     scripts = migrations(DIALECT)
+    # the usual case takes no lock, and needs no right to change tables
     if _version(connection, name=name) == len(scripts):
         return
     with begin(connection):
+        # released with the transaction, also when the process dies
         connection.execute(f"SELECT pg_advisory_xact_lock({_MIGRATING})")
         version = _version(connection, name=name)
         if version == 0:

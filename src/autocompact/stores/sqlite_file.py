@@ -47,13 +47,16 @@ def open_writer(path: Path, *, busy_seconds: float) -> Connection:
     """
     import apsw
 
+    # before SQLite opens it for writing, which would already make files beside it
     check_file(path)
     _make_private(path)
     connection = cast("Connection", apsw.Connection(str(path)))
     try:
+        # SQLite falls back to read-only without an error
         if connection.readonly("main"):
             raise StoreUnavailable(f"{str(path)!r} is read-only: make it writable, or choose another file")
         connection.set_busy_timeout(round(busy_seconds * 1000))
+        # before WAL: see the head of this module
         _migrate(connection, path)
         _use_wal(connection)
         for pragma in _PRAGMAS:
@@ -84,6 +87,7 @@ def rewrite(path: Path, connection: Connection) -> None:
     Raises:
         StoreUnavailable: others use the file without a pause.
     """
+    # without the checkpoint the old pages stay in the write-ahead log
     connection.execute("VACUUM")
     busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").get
     if busy:
@@ -94,6 +98,7 @@ def open_reader(path: Path, *, busy_seconds: float) -> Connection:
     """A connection that only reads a file that a writer has open."""
     import apsw
 
+    # opened for writing all the same: a reader of a WAL file has to write into its index
     connection = cast("Connection", apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE))
     connection.set_busy_timeout(round(busy_seconds * 1000))
     connection.execute("PRAGMA query_only = ON")
@@ -110,6 +115,7 @@ def transaction(
         yield
         connection.execute("COMMIT")
     except BaseException:
+        # some errors (a full disk) have rolled back already, and a second ROLLBACK fails
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
@@ -174,12 +180,14 @@ def check_file(path: Path, *, pause: Callable[[float], object] = time.sleep) -> 
         raise StoreUnavailable(f"there is no folder {str(path.parent)!r}: make it, or choose another file")
     if path.exists() and not path.is_file():
         raise StoreUnavailable(f"{str(path)!r} is not a file: choose another path")
+    # an empty file is what a killed process leaves that was just creating one
     if not (path.exists() and path.stat().st_size):
         return
     for look in range(1, _LOOKS + 1):
         try:
             _look(path)
         except apsw.CorruptError:
+            # damage stays, a write in progress does not
             if look == _LOOKS:
                 raise
             pause(_LOOK_AGAIN_SECONDS)
@@ -194,6 +202,7 @@ def _look(path: Path) -> None:
     try:
         if path.stat().st_size < _HEADER_BYTES:
             raise apsw.NotADBError("it is too short")
+        # as a URI, so that names with ? and # stay names
         uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         connection = cast("Connection", apsw.Connection(uri, flags=flags))
@@ -225,10 +234,12 @@ def _migrate(connection: Connection, path: Path) -> None:
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     scripts = migrations("sqlite")
     if _check_version(connection, path) < len(scripts):
+        # two programs may find the old version at once: the second looks again inside the lock
         with transaction(connection, "EXCLUSIVE"):
             version = _check_version(connection, path)
             for script in scripts[version:]:
                 connection.execute(script)
+            # with the tables in one transaction: a file is ours or empty, never half
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {len(scripts)}")
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)

@@ -124,6 +124,7 @@ class TableStore(ABC, Generic[C]):
         for conversation, done, last in tables.to_index():
             # A damaged conversation keeps nobody from the others: it is reported when it is read.
             with suppress(StoreCorrupt):
+                # in short transactions: others may write between them, and a crash loses one batch of work
                 for seq in range(done, last, _INDEX_BATCH):
                     through = min(seq + _INDEX_BATCH, last)
                     with begin():
@@ -149,13 +150,16 @@ class TableStore(ABC, Generic[C]):
         row = tables.find(key)
         check_end(key, last_seq=row.last_seq if row else 0, after=after)
         if not messages:
+            # an empty append asks for the compaction in force, and makes no conversation
             return row.active if row else None
         now = self._clock.now()
         row = row or tables.add(key, now=now)
+        # older versions did not count them
         edits = len(tables.edits(row)) if row.edits is None else row.edits
         tables.extend(row, messages=messages, bodies=[encode_message(message) for message in messages])
         last, indexed = after + len(messages), row.indexed_seq
         if self._indexer is not None:
+            # an older program appended without indexing: its messages are caught up in the same transaction
             missed = indexed < after
             new = tables.messages(row.id, from_seq=indexed + 1, through_seq=last) if missed else messages
             self._indexer.index(connection, new, conversation=row.id)
@@ -176,6 +180,7 @@ class TableStore(ABC, Generic[C]):
             if row is None:
                 return Snapshot(key=key)
             active = tables.active(row)
+            # covered messages are not read, so opening costs what the context holds and not what was ever said
             covered = max(after, active.through_seq if active else 0)
             earlier, prompt = tables.earlier(row, active) if active else ((), ())
             return Snapshot(
@@ -223,11 +228,13 @@ class TableStore(ABC, Generic[C]):
         def commit(connection: C) -> None:
             tables = self._tables(connection)
             row, now = tables.find(key), self._clock.now()
+            # of all leases that were ever given: a smaller fence is of somebody who was too slow
             newest, _ = tables.lease(key)
             in_force = row.active if row else None
             check_commit(key, in_force=in_force, expected=expected, newest=newest, fence=fence)
             row = row or tables.add(key, now=now)
             tables.put_records(row.id, records)
+            # read back: a restore names a record that this commit does not bring
             record = tables.record(row.id, active) if active is not None else None
             if active is not None and record is None:
                 raise unknown_record(key, active)
@@ -236,6 +243,7 @@ class TableStore(ABC, Generic[C]):
                 tables.put_state(row.id, state)
             tables.seal(row.id)
 
+        # the key's lock is held from the first read to the last write: check and change are one
         await self._change(commit, name="commit", key=key)
 
     async def compactions(self, key: Key) -> tuple[Compaction, ...]:
@@ -262,7 +270,9 @@ class TableStore(ABC, Generic[C]):
 
     def _delete(self, connection: C, key: Key) -> bool:
         tables = self._tables(connection)
+        # also of a conversation that does not exist: a lease may be all there is of it
         tables.delete_lease(key)
+        # a damaged conversation must be deletable, so its checksum is not looked at
         row = tables.find(key, check=False)
         if row is None:
             return False
@@ -294,6 +304,7 @@ class TableStore(ABC, Generic[C]):
         def put(connection: C) -> bool:
             tables = self._tables(connection)
             if tables.find(key) is not None:
+                # never over an existing conversation: moving twice is safe
                 return False
             row = tables.add(key, now=whole.row.created)
             tables.extend(row, messages=messages, bodies=map(encode_message, messages))
@@ -325,6 +336,7 @@ class TableStore(ABC, Generic[C]):
 
         def expire(connection: C) -> bool:
             now = milliseconds(self._clock)
+            # asked again in the transaction that deletes: it may have been used since the list was made
             is_idle = self._tables(connection).is_idle(key, before=before, now=now)
             return is_idle and self._delete(connection, key)
 
@@ -334,6 +346,7 @@ class TableStore(ABC, Generic[C]):
 
     async def acquire(self, key: Key, *, holder: str, seconds: float) -> Lease | None:
         """See `Leases.acquire`."""
+        # a lease that could not be released would block its conversation until it expires
         owed = tuple(self._owed)
 
         def acquire(connection: C) -> Lease | None:
@@ -361,6 +374,7 @@ class TableStore(ABC, Generic[C]):
 
     async def release(self, lease: Lease) -> None:
         """See `Leases.release`. One that could not be given back goes when the next one is asked for."""
+        # before the attempt: if it fails, the next acquire ends it
         self._owed.add(lease.fence)
 
         def release(connection: C) -> None:

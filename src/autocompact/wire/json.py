@@ -52,7 +52,9 @@ def decode(raw: bytes | Raw, decoder: msgspec.json.Decoder[T], *, path: str) -> 
     except msgspec.ValidationError as exc:
         raise _invalid(exc, path) from exc
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:
+        # only after a failure: the fast path never scans for half surrogates
         mended = mend(raw)
+        # nothing to mend, so it really is invalid; else mending ends the recursion
         if mended == bytes(raw):
             raise _invalid(exc, path) from exc
         return decode(mended, decoder, path=path)
@@ -62,6 +64,7 @@ def _invalid(exc: Exception, path: str) -> InvalidRequest:
     problem = str(exc)
     at = _AT.search(problem)
     if at is not None:
+        # the decoder's path is relative to the value that it was given
         path, problem = path + at[1], problem[: at.start()]
     return InvalidRequest(f"{path.lstrip('.') or 'the body'}: {problem}")
 
@@ -120,6 +123,7 @@ def plain(raw: bytes | Raw) -> object:
 def _walked(raw: bytes) -> object:
     """`plain`, one token after the other."""
     top: list[object] = []
+    # a stack of our own instead of recursion: nesting may exceed Python's limit
     holder: list[object] | dict[str, object] = top
     above: list[list[object] | dict[str, object]] = []
     key: str | None = None
@@ -148,6 +152,7 @@ def _scalar(token: bytes) -> object:
     except msgspec.ValidationError:  # a number out of range
         try:
             return int(token)
+        # more digits than Python converts (4,300), or a fraction
         except ValueError:
             bound = sys.float_info.max
             return max(-bound, min(bound, float(token)))
@@ -158,6 +163,7 @@ def encode(value: object) -> bytes:
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
+        # half a surrogate pair from Python code: the walk is paid for by those texts alone
         return msgspec.json.encode(_valid(value))
 
 
@@ -176,6 +182,7 @@ def check(raw: bytes, *, path: str) -> None:
         InvalidRequest: they are not.
     """
     try:
+        # the JSON decoder does not look at bytes inside of values that it hands out raw
         raw.decode()
     except UnicodeDecodeError as exc:
         raise _invalid(exc, path) from exc
@@ -230,6 +237,7 @@ def spans(body: bytes, known: Mapping[str, Raw]) -> dict[str, Span]:
             value is scanned, which takes about ten times as long as decoding.
     """
     found: dict[str, Span] = {}
+    # the body was decoded before, so the grammar is known to hold, and only places are sought
     at = space(body, space(body, 0) + 1)
     while body[at : at + 1] != b"}":
         key_end = _end_of(body, at, pattern=_STRING)
@@ -267,10 +275,12 @@ def _end(body: bytes, start: int, *, expected: Raw | None = None) -> int:
     first = body[start : start + 1]
     if first not in b'[{"':
         return _end_of(body, start, pattern=_SCALAR)
+    # jumping over a known value: the walk costs the number of members, not of bytes
     if expected is not None and body.startswith(whole := bytes(expected), start):
         return start + len(whole)  # no list, object or string begins another one
     if first == b'"':
         return _end_of(body, start, pattern=_STRING)
+    # strings are single tokens, so brackets within them do not count
     depth, end = 1, start + 1
     while depth:
         token = _found(_TOKEN.search(body, end))

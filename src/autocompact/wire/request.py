@@ -71,6 +71,7 @@ class Parsed(Sequence[Message]):
 
     def are_more_than(self, most: int) -> bool:
         """True if there are more than so many; they are not counted where the list is too short for that."""
+        # a list this short in bytes cannot hold so many messages, so it need not be taken apart
         is_short = isinstance(self._listed, memoryview) and len(self._listed) <= most * _LEAST_BYTES
         return not is_short and len(self) > most
 
@@ -87,6 +88,7 @@ class Parsed(Sequence[Message]):
         count = len(self)
         done = self._done[index]
         if done is None:
+            # negative indices share the cache of the positive ones
             place = index % count
             done = self._done[place] = self._parse(place)
         return done
@@ -103,6 +105,7 @@ class Parsed(Sequence[Message]):
         raw, role = self.raws[place], "user"
         path = f"{self._codec.list_field}[{place - int(self.has_system)}]"
         if self.has_system and not place:
+            # so that an error names the member that the client sent
             path, role = self._codec.system_field, "system"
         return self._codec.parse(raw, seq=place + 1, role=role, path=path)
 
@@ -155,6 +158,7 @@ def parse_request(body: bytes, *, dialect: Dialect, earlier: Iterable[EarlierReq
     """
     codec = CODECS[dialect]
     spans, listed = _continued(body, earlier, codec=codec) or _opened(body, codec=codec)
+    # without the list, which is nearly all of the body: slicing it would copy it
     members = {name: body[start:end] for name, (start, end) in spans.items() if name != codec.list_field}
     system = members.pop(codec.system_field, None) if codec.system_field else None
     has_system = system is not None and bool(json.contents(system, path=codec.system_field))
@@ -198,6 +202,7 @@ def _listed(value: memoryview, *, codec: Codec) -> _Listed:
         if codec.list_required:
             raise InvalidRequest(f"{path}: a request must have a list of messages")
         return ()
+    # the Responses API takes a bare string as one message of the user
     if not codec.list_required and json.is_string(value):
         return (bytes(value),)
     raise InvalidRequest(f"{path}: expected a list of messages")
@@ -208,6 +213,7 @@ def _items(listed: _Listed, *, codec: Codec) -> tuple[bytes, ...]:
         return listed
     raws = tuple(json.raw_items(listed))
     firsts = bytes(map(itemgetter(0), raws))
+    # one pass in C over first bytes instead of a test for each item
     if firsts.strip(b"{"):
         index = next(place for place, first in enumerate(firsts) if first not in b"{")
         raise InvalidRequest(f"{codec.list_field}[{index}]: expected an object")
@@ -235,9 +241,13 @@ class EarlierRequest:
         is_list = self._body[start : start + 1] == b"["
         self._raws = request.raws[request.messages.listed.start :] if is_list else ()
         self._start = start + 1
+        # clients move cache marks and drop reminders at the end, so the
+        # common part may end a few messages earlier
         self._ends = [*islice(self._ends_back(end - 1), _MOST_CHANGED + 1)]
         oldest = self._ends[-1] if self._ends else 0
         self._anchor_at = max(0, oldest - _ANCHOR)
+        # a few bytes just before the part that may differ: compared first,
+        # they turn away other conversations at once
         self._anchor = self._body[self._anchor_at : oldest]
 
     def _ends_back(self, close: int) -> Iterator[int]:
@@ -258,6 +268,7 @@ class EarlierRequest:
         for back, end in enumerate(self._ends):
             count = len(self._raws) - back
             last = self._raws[count - 1]
+            # the last item first: it differs most often, and comparing it is cheap
             if body.startswith(last, end - len(last)) and body.startswith(self._body[:end]):
                 return count, self._start, end
         return 0, 0, 0
@@ -279,13 +290,16 @@ def _continued(body: bytes, earlier: Iterable[EarlierRequest], *, codec: Codec) 
         rest = json.space(body, end)
         if body[rest : rest + 1] == b",":
             rest = json.space(body, rest + 1)
+            # what was cut out leaves a list that begins with the next item, so there must be one
             if body[rest : rest + 1] != b"{":
                 return None
         try:
+            # the rest is parsed as a body of its own: no second parser for continued requests
             spans, listed = _opened(body[:start] + body[rest:], codec=codec)
             new = _items(listed, codec=codec)
         except InvalidRequest:
             return None  # the path of what is wrong would be another one
+        # a repeated member: the last one counts, and it is not the list that was compared
         if spans[codec.list_field][0] + 1 != start:
             return None
         cut = rest - start
