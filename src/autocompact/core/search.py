@@ -137,6 +137,7 @@ def parse_query(query: str) -> Query:
     words = [tuple(terms(word)) for word in query.split()]
     distinct = tuple(dict.fromkeys(term for word in words for term in word))
     if len(distinct) > MOST_WORDS:
+        # long words are rare ones, as far as that can be told without an index
         longest = frozenset(heapq.nlargest(MOST_WORDS, distinct, key=len))
         distinct = tuple(term for term in distinct if term in longest)
     return _query(distinct, words)
@@ -177,6 +178,7 @@ def part_text(part: Part) -> str:
 
 def _values(arguments: str) -> list[str]:
     """Every string and number inside the JSON of a call's arguments, in order; none if it is not an object."""
+    # a stack: arguments may be nested deeper than Python recurses
     waiting: list[object] = [decoded(arguments)]
     values: list[str] = []
     while waiting:
@@ -185,6 +187,7 @@ def _values(arguments: str) -> list[str]:
             waiting += reversed(cast("dict[str, object]", value).values())
         elif isinstance(value, list):
             waiting += reversed(cast("list[object]", value))
+        # true, false and null stand everywhere, so they find nothing
         elif value is not None and not isinstance(value, bool):
             values.append(str(value))
     return values
@@ -230,6 +233,7 @@ def spans(text: str) -> Iterator[tuple[int, int]]:
     while len(text) - start > PASSAGE:
         end = start + PASSAGE
         for mark in ("\n", " "):
+            # in the second half only, so that pieces do not become small
             cut = text.rfind(mark, start + PASSAGE // 2, end)
             if cut > 0:
                 end = cut + 1
@@ -285,6 +289,8 @@ def search(
         admit: whether message ``seq`` of a conversation may be found.
         kinds: passages of other kinds are passed over; None for all.
     """
+    # without a filter the best of the shortlist are the best of all;
+    # with one, it may take several rounds to fill it
     is_open = admit is None and kinds is None
     numbers = shortlist(postings, total=total, limit=SHORTLIST if is_open else None)
     chosen: dict[int, Passage] = {}
@@ -312,12 +318,14 @@ def rank(
     said = dict(zip(query.terms, weights, strict=True))
     scores = _bm25(passages, postings=postings, weights=weights)
     stand = [(term, posting.places) for term, posting in enumerate(postings) if posting.places]
+    # closeness looks at every place of every term, so only the likeliest are looked at so closely
     for number in heapq.nlargest(FINALISTS, scores, key=lambda number: (scores[number], number)):
         places = {term: here for term, numbers in stand if (here := numbers.get(number))}
         scores[number] += CLOSE * _closeness(places, weights)
         scores[number] += EXACT * _exactness(query, places, weights=weights)
     found: dict[tuple[int, int], list[tuple[float, Passage]]] = {}
     for number, passage in passages.items():
+        # a model's own guesses repeat the words of the question more often than the answer does
         score = scores[number] * (REASONING if passage.kind == "reasoning" else 1.0)
         found.setdefault((log_of(number), passage.seq), []).append((score, passage))
     own: dict[tuple[int, int], float] = {}
@@ -328,12 +336,14 @@ def rank(
         Ranked(
             log=log,
             seq=seq,
+            # a question and its answer, a call and its output stand side by side and share the terms
             score=own[log, seq] + NEIGHBOUR * (own.get((log, seq - 1), 0.0) + own.get((log, seq + 1), 0.0)),
             passages=tuple(passage for _, passage in scored),
             weights=said,
         )
         for (log, seq), scored in found.items()
     ]
+    # rounded, so that the order of additions does not decide between equals
     return sorted(ranked, key=lambda one: (-round(one.score, 6), -one.log, -one.seq))
 
 

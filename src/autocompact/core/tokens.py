@@ -88,6 +88,7 @@ def message_cost(message: Message, counter: Counter) -> Cost:
         elif isinstance(part, ToolResult):
             images += sum(isinstance(media, Image) for media in part.media)
     if texts:
+        # one call: a tokenizer costs more per call than per byte of a short text
         tokens += counter.count(texts[0] if len(texts) == 1 else "\n".join(texts))
     return Cost(tokens=tokens, bytes=_message_bytes(message), images=images)
 
@@ -129,6 +130,7 @@ def breakdown(
     names = {"system": "system prompt", "user": "user", "assistant": "assistant", "tool": "tool results"}
     parts = {"tools": tools}
     for message in messages:
+        # summaries stand in no log
         made = message.seq == 0 and message.synthetic
         name = "summary" if made else names[message.role]
         parts[name] = parts.get(name, 0) + getattr(message_cost(message, counter), unit)
@@ -162,6 +164,7 @@ def _fixed_tokens(part: Part, texts: list[str]) -> int:
 
 def _reasoning(part: Reasoning, texts: list[str]) -> int:
     sealed = sealed_tokens(part.raw) if part.raw is not None else 0
+    # the readable text of sealed reasoning is a digest of it, and the provider counts what is sealed
     if 4 * sealed > len(part.text):
         return sealed
     texts.append(part.text)
@@ -169,6 +172,7 @@ def _reasoning(part: Reasoning, texts: list[str]) -> int:
 
 
 def _message_bytes(message: Message) -> int:
+    # the very bytes that are sent
     if message.raw is not None and not message.changed:
         return len(message.raw)
     return _MESSAGE_BYTES + sum(map(_part_bytes, message.parts))
@@ -196,6 +200,7 @@ def json_bytes(text: str) -> int:
     escaped = data.translate(None, _PLAIN)
     if not escaped:
         return len(data)
+    # these take one byte more, all other control characters five
     short = sum(map(escaped.count, b'"\\\n\r\t\b\f'))
     return len(data) + short + 5 * (len(escaped) - short)
 
@@ -214,6 +219,7 @@ class Estimator:
 
     def count(self, text: str) -> int:
         """Tokens of ``text``, rounded up. A long one is estimated in strides, so that no call holds the interpreter long."""
+        # `translate` and `count` hold the interpreter's lock for the whole text
         if len(text) <= STRIDE:
             return math.ceil(self._estimate(text))
         return math.ceil(sum(map(self._estimate, strides(text))))

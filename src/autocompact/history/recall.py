@@ -321,9 +321,13 @@ class Recall:
 
     async def _candidate(self, hit: Hit) -> Candidate:
         log = await self._store.read(
-            hit.key, from_seq=max(1, hit.seq - _CALL_BEFORE), through_seq=hit.seq + 1
+            # with what stands before and after it: a result is shown with its call, a call with its output
+            hit.key,
+            from_seq=max(1, hit.seq - _CALL_BEFORE),
+            through_seq=hit.seq + 1,
         )
         at = next((index for index, message in enumerate(log) if message.seq == hit.seq), None)
+        # index and log are written in one transaction, so this is damage and no race
         if at is None or hit.passages[0].part >= len(log[at].parts):
             raise StoreCorrupt(
                 f"the search index names a part of message {hit.seq} of {hit.key.conversation!r} that is not there: "
@@ -396,6 +400,7 @@ class Recall:
         self, query: str, wanted: Mapping[str, float], *, scope: Scope, k: int
     ) -> tuple[list[Found], list[Found]]:
         """Search memory files and archive; they are read from the disk and indexed, which is too slow for the loop."""
+        # no memory files here: no thread for nothing
         if self._documents is _none:
             return [], []
         return await off_loop(
@@ -411,6 +416,7 @@ class Recall:
             (name, number, text)
             for name, whole in self._documents()
             for number, text in enumerate(_sections(whole), start=1)
+            # entries of the archive are searched apart, by the rules of their conversation
             if archived_in(name, text) is None
         ]
         key = Key(conversation=_MEMORY)
@@ -419,6 +425,7 @@ class Recall:
         found: list[Found] = []
         for hit in index.find(key.namespace, query, k=k):
             name, number, text = sections[hit.seq - 1]
+            # files are small: with fewer terms nearly every section would be found
             if 2 * len(wanted.keys() & terms(text)) >= len(wanted):
                 source = f"memory file {name}"
                 shown = self._excerpt(self._clean(text), wanted)
@@ -432,6 +439,7 @@ class Recall:
         entries = [
             (number, entry, words)
             for number, entry, words in self._archive()
+            # another conversation's summary may be shown only where its messages may
             if not entry.is_example and (self._is_own(entry) or (scope == "all" and self._may_open(entry)))
         ]
         index = MemoryIndex()
@@ -482,6 +490,7 @@ class Recall:
             InvalidInput: there is no such thing; the message says what there is.
         """
         bare = ref.strip()
+        # models copy the brackets of the result along; two of them are part of a name
         bare = bare.removeprefix("[").removesuffix("]") if bare.count("[") == 1 else bare
         if "#" in bare:
             text = self._clean(await self._section(bare))
@@ -502,12 +511,15 @@ class Recall:
     async def _messages(self, ref: str, *, around: int) -> str:
         conversation, _, name = ref.rpartition(":")
         key = Key(conversation=conversation, namespace=self.key.namespace) if conversation else self.key
+        # before anything is read: whether the other conversation exists is not told either
         if key != self.key and not self._across:
             raise InvalidInput(_SWITCHED_OFF.format(repr(ref)))
         first, last = parse_range(name)
         around = min(max(around, 0), MOST_AROUND)
+        # a range of thousands would load them all for one page
         last = min(last, first + MOST_OPENED - 1)
         messages = await self._store.read(key, from_seq=max(1, first - around), through_seq=last + around)
+        # the neighbours alone are no answer
         if all(message.seq != first for message in messages):
             raise await self._unknown(key, first)
         return "\n\n".join([_original(await self._shown(message)) for message in messages])
@@ -563,6 +575,7 @@ class Recall:
             if name == "memory_expand":
                 return await self._answer_expand(_converted(arguments, ExpandArguments))
         except InvalidInput as error:
+            # an exception would end the turn; as an answer the model can correct its call
             return f"Error: {error}"
         return f"Error: there is no tool {name!r}. There are memory_search and memory_expand."
 
@@ -582,6 +595,7 @@ class Recall:
                 f"Nothing found for {asked.query!r}{less}. Try fewer, other or rarer words, or a name.{wider}"
             )
         wanted = parse_query(asked.query).terms
+        # marks in an original would not be its words any more; summaries are no original
         shown = [one.render(wanted if one.is_archived else ()) for one in found]
         return "\n\n".join([_head(asked.query, found), *shown])
 
@@ -664,6 +678,7 @@ def tool_schemas(dialect: Dialect = "openai_chat", *, across: bool = False) -> l
     """
     tools = [_tool(SearchArguments), _tool(ExpandArguments)]
     if not across:
+        # what is switched off is not offered, else models try it
         tools[0]["parameters"]["properties"]["scope"]["enum"].remove("all")
     if dialect == "openai_chat":
         return [{"type": "function", "function": tool} for tool in tools]
@@ -693,6 +708,7 @@ def _tool(kind: type[SearchArguments | ExpandArguments]) -> dict[str, Any]:
 def _converted(arguments: str | Mapping[str, object], kind: type[_T]) -> _T:
     try:
         if isinstance(arguments, str):
+            # models send numbers as strings
             return msgspec.json.decode(arguments or "{}", type=kind, strict=False)
         return msgspec.convert(arguments, kind, strict=False)
     except (msgspec.ValidationError, msgspec.DecodeError) as error:
@@ -723,6 +739,7 @@ def _replaced(snapshot: Snapshot) -> set[int]:
 
 def _merged(found: Sequence[Found], files: Sequence[Found], *, k: int) -> list[Found]:
     """Both lists in turn, the conversation's first: their scores come from different texts and do not compare."""
+    # in turn, since scores of a small index are no measure for those of a large one
     merged = [one for pair in zip_longest(found, files) for one in pair if one is not None]
     return merged[:k]
 
@@ -739,6 +756,7 @@ def _place(message: Message, *, shown: Message, passage: Passage) -> tuple[int, 
     if shown is message:
         return passage.start, passage.end
     text = part_text(message.parts[passage.part])
+    # a secret becomes longer or shorter when it is named, so places behind it move
     return len(redact(text[: passage.start])), len(redact(text[: passage.end]))
 
 

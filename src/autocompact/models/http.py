@@ -112,6 +112,7 @@ class Transport:
         most_bytes: int = MOST_BYTES,
         clock: Clock | None = None,
     ) -> None:
+        # a line break in a header would be refused by the client with a message that shows the key
         if not (secret.reveal().isascii() and secret.reveal().isprintable()):
             raise InvalidInput("the API key holds characters that no key has: was more copied than the key?")
         self.base_url = checked_url(base_url)
@@ -133,6 +134,7 @@ class Transport:
         """
 
         async def attempt() -> Reply | Failure:
+            # anew for each attempt: half an answer of the first must not be part of the second
             sink = ReplySink(dialect)
             return await self._send(path, body, sink=sink) or self._read(sink)
 
@@ -174,6 +176,7 @@ class Transport:
                 with trial:
                     outcome = await attempt()
                     if isinstance(outcome, Failure):
+                        # failures are values; only the retry loop needs an exception
                         raise _Failed(outcome)
         if isinstance(outcome, Failure):
             raise outcome.error
@@ -181,6 +184,7 @@ class Transport:
 
     def _again(self, exc: Exception) -> bool | float:
         again = exc.failure.again if isinstance(exc, _Failed) else False
+        # a server may ask for hours: then the caller decides, not a sleeping task
         return again if isinstance(again, bool) or again <= self._retries.longest_wait else False
 
     async def _send(self, path: str, body: bytes, *, sink: _Sink) -> Failure | None:
@@ -190,14 +194,17 @@ class Transport:
         taken = 0
         try:
             async with (
+                # of silence, not of the whole: a model may think for minutes and stream for more
                 asyncio.timeout(self._patience.first_byte) as limit,
                 self._opened().post(
                     self.base_url + path,
+                    # bytes are written in one call that blocks the loop for large bodies; a file goes in pieces
                     data=io.BytesIO(body),
                     headers=self._all_headers(),
                     allow_redirects=False,  # the key is for this server alone
                 ) as response,
             ):
+                # a redirect is refused here too, with its status
                 if response.status != _OK:
                     return await self._refusal(response)
                 async for chunk in response.content.iter_any():
@@ -211,6 +218,7 @@ class Transport:
         except aiohttp.ConnectionTimeoutError as exc:
             return Failure(error=ModelUnavailable(self._said("cannot be reached", exc)), again=True)
         except TimeoutError:
+            # not tried again: the request may be running at the provider, and it would be paid for twice
             seconds = self._patience.between if taken else self._patience.first_byte
             message = f"{self._who} has been silent for {seconds:g} s: the request was given up"
             return Failure(error=ModelUnavailable(message))
@@ -225,6 +233,7 @@ class Transport:
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._patience.connect),
+                # nothing of one request may reach another
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
         return self._session
@@ -238,8 +247,10 @@ class Transport:
         body = b""
         async for chunk in response.content.iter_any():
             body += chunk
+            # an error page of any size says what it says in its beginning
             if len(body) > _MOST_ERROR_BYTES:
                 break
+        # Retry-After may be a date
         wait = asked_wait(response.headers, now=self._clock.now())
         return failure(response.status, body, who=self._who, wait=wait, clean=self._secret.hidden_in)
 
@@ -255,6 +266,7 @@ class Transport:
         return Failure(error=ModelError(message))
 
     def _read(self, sink: ReplySink) -> Reply | Failure:
+        # some servers answer 200 and put the error into the stream
         told = sink.error()
         if told is not None:
             return self._told(told)

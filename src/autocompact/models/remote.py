@@ -97,6 +97,7 @@ class RemoteModel:
         self._api = api
         self._transport = transport
         self._extra = dict(extra or {})
+        # learned for the life of this object: one wasted request, not one for each summary
         self._refused: set[str] = set()
         self._counts = True
 
@@ -112,11 +113,15 @@ class RemoteModel:
             ModelError: and its kinds, saying what the provider said.
         """
         call = self._call(messages, tools=tools)
+        # forbidding calls keeps the tools in the request, and with them the cached prefix; where it would change
+        # the prefix, it is tried without first
         call = replace(call, max_tokens=max_tokens, no_calls=call.tools is not None and self._api.free_choice)
         reply = await self._ask(call)
         usage = reply.usage
+        # the model called a tool instead of summarising: once more, and now forbidden
         if call.tools and not call.no_calls and not reply.text.strip() and _calls(reply):
             reply = await self._ask(replace(call, no_calls=True))
+            # both were paid for
             usage = _sum(usage, reply.usage)
         return ModelReply(
             text=reply.text, usage=usage, stop_reason=reply.stop_reason, model=reply.model or self.name
@@ -129,6 +134,7 @@ class RemoteModel:
             ModelError: the provider did not answer, or did not say.
         """
         call = self._call(messages, tools=tools)
+        # after a first "no such endpoint" it is not asked again
         tokens = await self._counted(call) if self._counts else None
         if tokens is not None:
             return tokens
@@ -171,6 +177,7 @@ class RemoteModel:
             )
         for name in self._refused:
             members.pop(name, None)
+        # the user's own members go before everything that we learned
         members |= self._extra
         if members.get("stream") is not True:
             members.pop("stream_options", None)
@@ -181,6 +188,7 @@ class RemoteModel:
         said = str(refusal)
         if refusal.status not in _BAD_REQUEST or not _UNSUPPORTED.search(said):
             return False
+        # the last name of the cap is never dropped: without any, an answer would be as long as the model likes
         left = [name for name in self._api.limits if name not in self._refused]
         droppable = (*_OPTIONAL, *left[: len(left) - 1])
         named = (name for name in droppable if name in members and name not in self._extra)
@@ -194,6 +202,7 @@ class RemoteModel:
         try:
             body = await self._transport.fetch(self._api.count_path, json.encode(self._api.counting(call)))
         except ModelRefused as refusal:
+            # a wrong key is no missing endpoint
             if refusal.status in _NO_ACCESS:
                 raise
             self._counts = refusal.status not in _NOT_THERE

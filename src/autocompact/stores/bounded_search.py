@@ -107,6 +107,7 @@ def find(
     """
     try:
         return _found(held, parse_query(query), k=k, admit=admit, kinds=kinds)
+    # a damaged index gives numbers that make no sense anywhere in the ranking
     except (TypeError, ValueError, LookupError, ArithmeticError) as error:
         raise StoreCorrupt(f"the search index cannot be read: {error!r}") from error
 
@@ -143,11 +144,13 @@ def _counts(held: Passages, terms: Sequence[str]) -> list[int]:
     """
     counts = dict.fromkeys(terms, 0)
     pending = list(counts)
+    # in rounds: a long question is decided by its rare words, which the first rounds find
     for most in _COUNTED if len(counts) > _FEW else _COUNTED[-1:]:
         counts |= dict(zip(pending, held.count(pending, most=most), strict=True))
         pending = [term for term in pending if counts[term] >= most]
         if sum(counts.values()) - most * len(pending) >= _ENOUGH:
             break
+    # common enough: how common does not matter any more
     counts |= dict.fromkeys(pending, BUDGET + 1)
     return [counts[term] for term in terms]
 
@@ -159,10 +162,14 @@ def _postings(held: Passages, terms: Sequence[str], *, counts: Sequence[int]) ->
         index: Posting(places=held.places(Asked(term=terms[index])), found=counts[index]) for index in rare
     }
     if rare:
+        # common terms alone would be read to the end of the archive; beside
+        # rare ones they only order what those found
         anchors = len({id for posting in found.values() for id in posting.places})
         either = [terms[index] for index in rare]
         for index in common:
             places = held.places(Asked(term=terms[index], beside=either))
+            # its frequency among the anchors, taken for that of the whole:
+            # exact counting would read all its places
             share = held.total * len(places) // anchors
             found[index] = Posting(places=places, found=max(counts[index], share))
     elif common:
@@ -177,6 +184,7 @@ def _newest(held: Passages, terms: Mapping[int, str]) -> dict[int, Posting]:
         index: held.places(Asked(term=term, every=every, newest=True, most=most))
         for index, term in terms.items()
     }
+    # no passage has all of them among the newest
     if not any(places.values()):
         places = {
             index: held.places(Asked(term=term, newest=True, most=most)) for index, term in terms.items()
@@ -189,6 +197,7 @@ def _rare(counts: Sequence[int]) -> list[int]:
     chosen: list[int] = []
     left = BUDGET
     for index in sorted(range(len(counts)), key=counts.__getitem__):
+        # the budget is of places in all, so one very common term leaves nothing for others
         if 0 < counts[index] <= left:
             chosen.append(index)
             left -= counts[index]
@@ -215,6 +224,7 @@ def passage_of(row: tuple[int, ...]) -> Passage:
         ValueError, IndexError: no passage has such columns.
     """
     _, seq, part, start, length, kind, terms = row
+    # a negative index would silently read from the end
     if min(seq, part, start, length, kind, terms) < 0:
         raise ValueError(f"passage {row[0]} has a number below zero")
     return Passage(seq=seq, part=part, start=start, end=start + length, kind=KINDS[kind], length=terms)

@@ -88,7 +88,9 @@ def locked(folder: Path, *, patience: float = PATIENCE) -> Generator[None]:
     from filelock import FileLock, Timeout
 
     with _told(folder):
+        # before the lock, whose file is in it
         make_folder(folder)
+        # whoever makes the folder, journal and lock must not end up in somebody's repository
         if not (folder / IGNORE).exists():
             replace_file(folder / IGNORE, _IGNORED.encode())
         lock = FileLock(folder / LOCK, timeout=patience, mode=PRIVATE_FILE)
@@ -128,6 +130,7 @@ def read_files(folder: Path, names: Collection[str]) -> dict[str, bytes]:
     with _told(folder):
         for name in names:
             with suppress(FileNotFoundError):
+                # asking first whether it exists would leave a gap in which it goes
                 found[name] = (folder / name).read_bytes()
     return found
 
@@ -150,9 +153,11 @@ def write(folder: Path, change: Change, *, failpoint: Failpoint = lambda _: None
         ]
         # Where entries come from is written last, see above.
         files.sort(key=lambda file: file.is_source)
+        # an editor has saved meanwhile: the plan is of another text, so it is made anew
         if any(_state(folder, file) != "before" for file in files):
             return None
         for file in files:
+            # before anything is staged: refused whole or done whole
             _check_writable(folder / file.name)
         plan = _Plan(backup=change.backup and _free(folder / BACKUPS, change.backup), files=files)
         with _cleared_away(folder, plan):
@@ -182,6 +187,7 @@ def _cleared_away(folder: Path, plan: _Plan) -> Generator[None]:
         yield
     except OSError:
         with suppress(OSError):
+            # without a plan nothing was replaced yet
             if not (folder / JOURNAL / _PLAN).exists():
                 shutil.rmtree(folder / JOURNAL)
             elif any(_state(folder, file) != "after" for file in plan.files):
@@ -197,6 +203,7 @@ def recover(folder: Path) -> Literal["finished", "undone"] | None:
     try:
         plan = msgspec.json.decode((journal / _PLAN).read_bytes(), type=_Plan)
     except FileNotFoundError:
+        # died while staging: no file was touched
         shutil.rmtree(journal)
         return "undone"
     return _settle(folder, plan, failpoint=lambda _: None)
@@ -212,6 +219,7 @@ def _stage(journal: Path, plan: _Plan, *, change: Change, failpoint: Failpoint) 
                 failpoint(f"staged {part} {file.name}")
         _sync(journal / part)
     _sync(journal)
+    # the plan last, after everything it names is durable: from here on the change counts
     replace_file(journal / _PLAN, msgspec.json.encode(plan))
     _sync(journal)
     _sync(journal.parent)
@@ -223,6 +231,8 @@ def _settle(folder: Path, plan: _Plan, *, failpoint: Failpoint) -> Literal["fini
     journal = folder / JOURNAL
     for file in plan.files:
         state = _state(folder, file)
+        # edited by a person in the middle of a crash. While no source has lost its entries, taking everything
+        # back loses nothing; afterwards going on does.
         if state == "other" and all(
             _state(folder, each) == "before" for each in plan.files if each.is_source
         ):
@@ -236,6 +246,7 @@ def _settle(folder: Path, plan: _Plan, *, failpoint: Failpoint) -> Literal["fini
     _sync(folder)
     if plan.backup and (journal / _OLD).is_dir():
         make_folder(folder / BACKUPS)
+        # renamed, not copied: the backup is whole or not there
         (journal / _OLD).rename(folder / BACKUPS / plan.backup)
         _sync(folder / BACKUPS)
         failpoint("backed up")
@@ -290,6 +301,7 @@ def _sync(folder: Path) -> None:
     """Make the names in ``folder`` durable; Windows knows no such thing for folders."""
     if os.name == "nt" or not folder.is_dir():
         return
+    # a renamed file is durable only once its folder is
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -95,6 +95,7 @@ class Schedule:
         """End it; a job that runs is finished first, so that nothing is left half done."""
         if self._running is not None:
             self._running.cancel()
+            # `_run` lets the job end before it does
             await asyncio.wait([self._running])
 
     async def look(self) -> tuple[Job, ...]:
@@ -110,6 +111,7 @@ class Schedule:
 
         if not self._folder.is_dir():
             return ()
+        # no waiting: who holds it does the very same work
         lock = FileLock(self._folder / LOCK, timeout=0, mode=PRIVATE_FILE)
         try:
             lock.acquire()
@@ -122,6 +124,7 @@ class Schedule:
 
     async def _due(self) -> tuple[Job, ...]:
         state, today = self._read(), local_day(self._clock.now(), zone=self._zone)
+        # a first start: nothing was missed, so nothing is caught up
         if state is None:
             days = {job: last_due(job, today) for job in JOBS}
             self._write(_State(**days, sessions=await self._sessions(0)))
@@ -132,8 +135,10 @@ class Schedule:
                 if not await _could(self._jobs[job], day, job=job):
                     continue
                 ran.append(job)
+            # noted after it succeeded: a failed job stays due
             setattr(state, job, day)
             if job == "monthly":
+                # a monthly run has looked at all of them
                 state.sessions = await self._sessions(state.sessions)
             self._write(state)
         await self._after_sessions(state, today)
@@ -171,6 +176,7 @@ class Schedule:
         while True:
             looking = asyncio.ensure_future(self._quietly())
             try:
+                # a job in the middle of its files is not to be cut off by a server that stops
                 await asyncio.shield(looking)
             except asyncio.CancelledError:
                 await looking
