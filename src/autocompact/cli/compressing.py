@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from autocompact.cli import memory
 from autocompact.cli.defaults import loaded
@@ -13,11 +13,14 @@ from autocompact.cli.models import chosen_model
 from autocompact.cli.running import run
 from autocompact.errors import InvalidInput, ModelError
 from autocompact.history.paths import database_path
+from autocompact.memory.documents.observations import Verdicts
+from autocompact.memory.documents.rules import Pair
 from autocompact.memory.judging import judge
 from autocompact.memory.paths import project_of
 from autocompact.memory.report import Month, write_report
 from autocompact.memory.sessions import Places, SessionPolicy, SessionRun, compact_session_now, newest_session
-from autocompact.memory.upkeep import LAYERS, run_upkeep
+from autocompact.memory.upkeep import LAYERS, FileChange, Layer, run_upkeep
+from autocompact.ports import Model
 from autocompact.settings import (
     Settings,
     databases_of,
@@ -27,12 +30,6 @@ from autocompact.settings import (
 )
 from autocompact.stores.naming import store_place
 from autocompact.ui.terminal.output import progress, tell
-
-if TYPE_CHECKING:
-    from autocompact.memory.documents.observations import Verdicts
-    from autocompact.memory.documents.rules import Pair
-    from autocompact.memory.upkeep import FileChange, Layer
-    from autocompact.ports import Model
 
 LAST_MONTH = "last"
 NEWEST = ""
