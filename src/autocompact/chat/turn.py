@@ -54,6 +54,7 @@ class Turn:
         self._calls: list[RunningCall] = []
         self._questions: dict[str, tuple[Question, asyncio.Future[bool]]] = {}
         self._why: Cut = "cancelled"
+        # half an answer that only the journal has: then it must not be dropped
         self._unstored = False
 
     def view(self) -> RunningTurn:
@@ -73,16 +74,20 @@ class Turn:
         """Work until the model calls no more tools. Never raises: failures and cancellations are noted and returned."""
         id = self._context.id
         try:
+            # before the first event: what is shown can be found again after a crash
             await self._journal.begin(lease)
             self._context.emit(events.TurnStarted(conversation_id=id))
             await self._work()
             ended = events.TurnEnded(conversation_id=id, outcome="finished")
+        # a stop by the person, or the end of the program: noted, and not
+        # raised, since the turn is over either way
         except asyncio.CancelledError:
             await self._keep_half(self._why)
             ended = events.TurnEnded(conversation_id=id, outcome="cancelled")
         except AutocompactError as error:
             ended = await self._failed(str(error))
         except Exception as error:
+            # the edge of the turn: the page must be told, whatever it was
             log.exception("a turn failed", extra={"conversation": id})
             ended = await self._failed(f"unexpected {type(error).__name__}: the log has the details")
         return ended
@@ -99,6 +104,7 @@ class Turn:
     async def _keep_half(self, why: Cut, *, failure: str = "") -> None:
         """Append half an answer to the log; if that fails, the journal still has it."""
         try:
+            # a second cancellation must not cut this off too
             await finished(self._cut_short(why, failure=failure))
         except AutocompactError:
             self._unstored = True
@@ -108,6 +114,7 @@ class Turn:
         steps = self._context.steps
         for _ in range(steps):
             message = await self._answer()
+            # the person's turn
             if not message.calls:
                 return
             await self._use(message.calls)
@@ -119,11 +126,14 @@ class Turn:
 
     async def _answer(self) -> Message:
         """Ask the model; returns its answer as stored."""
+        # the engine may call twice: once more after a request that was refused as too large
         replies: list[tuple[Reply, str]] = []
         conversation = self._context.conversation
 
         async def call(sent: Context) -> ModelReply:
             active_id = conversation.internals.replica.active_id
+            # remembered before the request, since a background compaction
+            # may take effect while the answer streams
             reply = await self._stream(sent)
             replies.append((reply, active_id))
             return ModelReply(text=reply.message.text)
@@ -138,6 +148,7 @@ class Turn:
 
     async def _stream(self, sent: Context) -> Reply:
         self._discard()
+        # a second attempt begins the answer anew, and the page has shown the first
         context = self._context
         self._journal.answer(after=len(context.conversation))
         request = ModelRequest(
@@ -161,9 +172,11 @@ class Turn:
         """Take in a delta: stored before it is shown, so that nothing shown is lost if the program is killed."""
         self._journal.add(kind, text)
         try:
+            # now and then, not for each delta: a flush is a transaction
             if self._journal.is_due:
                 await finished(self._journal.flush())
         finally:
+            # shown also if the journal cannot be written: the log has the answer in the end
             self._show(kind, text)
 
     def _show(self, kind: Literal["text", "reasoning"], text: str) -> None:
@@ -181,6 +194,7 @@ class Turn:
 
     async def _keep(self, reply: Reply) -> Message:
         self._calls = []
+        # kept, with a note: half an answer is better than none, and the person sees why it ends
         half = reply.stopped == "length"
         stored = await self._context.log.append(
             reply.message, note=(lambda seq: CutShort(seq=seq, why="length")) if half else None
@@ -204,6 +218,7 @@ class Turn:
                     before = [kept[at] for at in range(index) if calls[at].id == call.id]
                     group.create_task(self._use_one(call, index, before=before, kept=kept[index]))
         except ExceptionGroup as failures:
+            # the callers know single errors
             raise failures.exceptions[0] from failures
 
     async def _use_one(
@@ -227,6 +242,7 @@ class Turn:
         self._calls[index] = replace(self._calls[index], result=result.text, is_error=result.is_error)
         for earlier in before:
             await earlier.wait()
+        # a result that was worked for is stored, also if the turn is stopped now
         await finished(self._keep_result(result, index, seconds=seconds))
         kept.set()
 
@@ -273,6 +289,7 @@ class Turn:
             InvalidInput: it is not open any more.
         """
         found = self._questions.get(question_id)
+        # two windows of the same page may answer the same question
         if found is None or found[1].done():
             raise InvalidInput("this question is closed: it was answered, or its turn ended")
         found[1].set_result(allow)
@@ -290,6 +307,7 @@ class Turn:
             if call.result
             else unanswered(call.id)
             for call in self._calls
+            # those that have seconds are in the log already
             if call.seconds is None
         ]
         self._text = self._reasoning = ""

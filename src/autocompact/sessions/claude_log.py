@@ -95,6 +95,8 @@ class _Assembly:
         self._held: list[Record] = []
         self._groups: dict[str, list[Record]] = {}
         for event in events:
+            # an answer is written in several lines, with other lines between
+            # them: all are needed when the first one comes
             if isinstance(event, Record) and event.key:
                 self._groups.setdefault(event.key, []).append(event)
         for event in events:
@@ -116,9 +118,12 @@ class _Assembly:
     def _record(self, record: Record) -> None:
         if record.key in self._index:
             self._locate(record, self._index[record.key])
+        # typed while a tool ran: the API wants the results first, and that
+        # is also the order in which the model saw them
         elif record.queued and self._unanswered:
             self._held.append(record)
         else:
+            # something else came: results that are missing now will not come any more
             if record.role != "tool":
                 self._release()
             self._append(record)
@@ -153,9 +158,11 @@ class _Assembly:
 
     def _boundary(self, boundary: Boundary) -> None:
         last = self._in_force()
+        # what an earlier compaction masked stays masked where the message is kept
         through, keep = len(self.log.messages), self._kept(boundary)
         masks = tuple(mask for mask in (last.masks if last else ()) if mask.seq in keep)
         if boundary.through_seq is not None:
+            # a boundary of ours says exactly what it covers; others cover everything before them
             through, masks = min(boundary.through_seq, through), boundary.masks
         self.log.compactions.append(
             Compaction(
@@ -174,6 +181,7 @@ class _Assembly:
         )
 
     def _micro(self, micro: Micro) -> None:
+        # calls of a branch that was left, or of a session that was forked
         known = micro.call_ids & self._results.keys()
         if not known:
             return
@@ -246,6 +254,7 @@ def _message(seq: int, group: list[Record]) -> Message:
         id=first.key or first.uuid,
         time=first.time,
         model=first.model,
+        # each line repeats the usage as it was then; the last one is complete, and has the largest
         usage=max(usages, key=lambda usage: usage.completion) if usages else None,
     )
 
@@ -257,6 +266,7 @@ def _parts(group: list[Record]) -> tuple[Part, ...]:
     calls: set[str] = set()
     for part in (part for record in group for part in record.parts):
         if isinstance(part, ToolCall):
+            # a line that was written twice, as after a resume
             if part.id in calls:
                 continue
             calls.add(part.id)

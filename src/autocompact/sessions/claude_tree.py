@@ -25,6 +25,7 @@ class Tree:
     def link(self, uuid: str, parent: str | None) -> None:
         """Every line with a uuid, after `context` where it is one of the context."""
         self._parents[uuid] = parent
+        # a progress line is no place to continue from, but leads to one
         if uuid not in self._anchors and parent is not None:
             self._anchors[uuid] = self._anchors.get(parent)
 
@@ -39,6 +40,7 @@ class Tree:
         """
         self._last = uuid
         origin = self._anchors.get(parent) if parent is not None else None
+        # two requests with the same origin are a fork: the person went back and asked anew
         if request and origin is not None:
             self._requests.setdefault(origin, []).append(uuid)
         if anchor:
@@ -49,11 +51,13 @@ class Tree:
         forks = [requests for requests in self._requests.values() if len(requests) > 1]
         if not forks:
             return frozenset()
+        # the last line is where the conversation stands now
         active = self._ancestors(self._last)
         left: set[str] = set()
         for requests in forks:
             chosen = next((uuid for uuid in requests if uuid in active), requests[-1])
             left.update(uuid for uuid in requests if uuid != chosen)
+        # file order: a parent stands before its children, so one pass follows whole branches
         for uuid, parent in self._parents.items():
             if parent in left and uuid not in active:
                 left.add(uuid)
@@ -62,6 +66,7 @@ class Tree:
     def _ancestors(self, uuid: str) -> set[str]:
         found: set[str] = set()
         step: str | None = uuid
+        # damaged files have circles
         while step is not None and step not in found:
             found.add(step)
             step = self._parents.get(step)

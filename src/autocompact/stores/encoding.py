@@ -93,6 +93,7 @@ def encode_message(message: Message) -> bytes:
         plain.pop(name, None)
     if message.usage is not None:
         plain["usage"] = [message.usage.prompt, message.usage.completion]
+    # a message that came as JSON is stored once; checked here, since a newer parser may read it differently
     if _derivable(message):
         plain.pop("parts", None)
     else:
@@ -117,6 +118,7 @@ def decode_message(body: bytes, *, seq: int, role: Role, replaces: int | None) -
             parts = tuple(_part(*each) for each in packed)
         reported = None if usage is None else Usage(prompt=usage[0], completion=usage[1])
         message = Message(seq=seq, role=role, parts=parts, replaces=replaces, usage=reported, **known)
+        # one whose parts were derived has just been parsed, so its JSON is known to be usable
         return mended(message) if packed is None else _usable(mended(message))
     except (*_UNREADABLE, InvalidRequest) as error:
         raise StoreCorrupt(f"message {seq} cannot be read: {error}") from error
@@ -156,6 +158,7 @@ def decode_record(data: bytes) -> Compaction:
     """
     try:
         envelope = msgspec.json.decode(_inflated(data), type=_Envelope)
+        # by way of plain values: the old form does not fit the type
         if envelope.version < _RECORD_VERSION:
             plain = _with_newer_words(_with_newer_kinds(msgspec.json.decode(envelope.record)))
             return redacted_record(msgspec.convert(plain, type=Compaction))
@@ -222,7 +225,10 @@ def _part_fields(part: Part) -> list[object]:
 def _part(name: str, plain: _Plain) -> Part:
     kind = _KINDS[name]
     known: _Plain = {
-        field: plain.get(field) for field, default in _DEFAULTS[kind] if field in plain or default is None
+        # a field without a default must be there, or the constructor says that it is missing
+        field: plain.get(field)
+        for field, default in _DEFAULTS[kind]
+        if field in plain or default is None
     }
     if "media" in known:
         known["media"] = tuple(_part(*item) for item in known["media"])
@@ -235,6 +241,7 @@ def _pack(plain: _Plain) -> bytes:
     try:
         data = msgspec.msgpack.encode(plain)
     except UnicodeEncodeError:
+        # rare, so the walk over all texts is made only then
         data = msgspec.msgpack.encode(_each_text(plain, _as_extension))
     return _deflated(data)
 
@@ -282,6 +289,7 @@ def _deflated(data: bytes) -> bytes:
     if len(data) >= _WORTH_DEFLATING:
         deflate = zlib.compressobj(_LEVEL, wbits=-zlib.MAX_WBITS)
         shorter = deflate.compress(data) + deflate.flush()
+        # base64 and small texts grow
         if len(shorter) < len(data):
             return _DEFLATED + shorter
     return _PLAIN + data

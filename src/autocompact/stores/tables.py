@@ -101,6 +101,8 @@ class Tables:
         """
         row = self._run("conversation", namespace=key.namespace, name=key.conversation).get
         if row is None:
+            # a damaged index also answers "there is none", and the caller would
+            # then begin a second conversation of that name
             if check:
                 self._check_names()
             return None
@@ -108,6 +110,7 @@ class Tables:
 
     def _checked(self, columns: tuple[Any, ...]) -> Row:
         row = _row(columns)
+        # rows of older versions have no checksum until they are written again
         if columns[-1] is not None and columns[-1] != row.checksum:
             raise StoreCorrupt(
                 f"the entry of conversation {row.name!r} is damaged: its checksum is another "
@@ -126,6 +129,7 @@ class Tables:
         listed: list[int] = []
         before = ("", "")
         for id, namespace, name in self._run("indexed_names"):
+            # out of order means that a search in the index may miss a name that is in it
             listed.append(row_checksum(id, namespace, name) if before <= (namespace, name) else -1)
             before = (namespace, name)
         if sorted(there) != sorted(listed):
@@ -166,6 +170,7 @@ class Tables:
     ) -> tuple[ConversationInfo, ...]:
         """The last updated first."""
         self._check_names()
+        # a page goes on from the last entry, not from a number: entries move to the top while somebody reads
         page: dict[str, Value] = {
             "limit": -1 if limit is None else limit,
             "updated": after.updated if after else None,
@@ -253,6 +258,7 @@ class Tables:
                 found.append(decode_message(body, seq=seq, role=role, replaces=replaces))
             except StoreCorrupt as error:
                 raise self._damaged(conversation, str(error)) from error
+        # the loop ends quietly where the last messages are missing
         if first + len(found) <= last:
             raise self._damaged(conversation, f"message {place(first + len(found))[1]} is missing")
         return tuple(found)
@@ -260,6 +266,7 @@ class Tables:
     def _check_message(self, row: tuple[Any, ...], *, expected: int) -> None:
         id, role, replaces, body, checksum = row
         conversation, seq = place(expected)
+        # ids are without gaps, so a gap is a message that was lost
         if id != expected:
             raise self._damaged(conversation, f"message {seq} is missing")
         if checksum is not None and checksum != message_checksum(id, body, role=role, replaces=replaces):
@@ -277,6 +284,7 @@ class Tables:
         """``(seq, replaces)`` of every message that replaces others."""
         first, last = row_range(row.id, through_seq=row.last_seq)
         found = [self._message(id) for (id,) in self._run("edits", first=first, last=last)]
+        # counted in the row too: an index that lost an entry would show replaced messages again
         if row.edits not in (None, len(found)) or any(replaces is None for _, _, replaces, _, _ in found):
             raise self._damaged(row.id, f"{row.edits} messages replace others, the index has {len(found)}")
         return [(place(id)[1], replaces) for id, _, replaces, _, _ in found]
@@ -321,6 +329,7 @@ class Tables:
     def records(self, row: Row) -> tuple[Compaction, ...]:
         """Oldest first."""
         found = tuple(self._record(record) for record in self._run("compactions", conversation=row.id))
+        # the same for records: one that is missing looks like a compaction that never was
         if row.records not in (None, len(found)):
             raise self._damaged(row.id, f"it has {row.records} compactions, {len(found)} are found")
         return found
@@ -342,6 +351,7 @@ class Tables:
                 self._run("drop_prepared", conversation=conversation, id=record.id)
             columns = (conversation, record.id, record.status, encode_record(record))
             named = dict(zip(("conversation", "id", "status", "record"), columns, strict=True))
+            # the number is given by the database, so the checksum over it can only follow
             number = self._run("put_record", **named).get
             self._run("seal_record", number=number, checksum=row_checksum(number, *columns))
         self._run("count_records", conversation=conversation)
@@ -353,6 +363,7 @@ class Tables:
         """
         active = record.id if record else None
         summary = without_nul(record.summary) if record else None
+        # the same compaction with other pins: not a new one, so its stamp stays
         if active == row.active:
             self._run("put_summary", conversation=row.id, summary=summary)
         else:
@@ -372,6 +383,7 @@ class Tables:
     def give_lease(self, key: Key, *, holder: str, expires: int) -> int:
         """A new lease in place of the old one; its fence."""
         self.delete_lease(key)
+        # a new row each time: its id is the fence, which only grows
         return self._run(
             "give_lease", namespace=key.namespace, name=key.conversation, holder=holder, expires=expires
         ).get

@@ -163,6 +163,7 @@ class _Run:
     async def step(self, contexts: Contexts, request: Request, *, said: Sequence[Message]) -> None:
         """A request and its reply."""
         course, self._number = self._course, self._number + 1
+        # an agent would have given up: replaying on would count the same failure for the rest of the session
         if self._in_a_row >= OVER:
             self._fail(request)
             return
@@ -171,6 +172,7 @@ class _Run:
             ready = await contexts.ready(request, said=said)
         except IncompressibleContext:
             self._fail(request)
+            # the log goes on as recorded, though this request was not sent
             await contexts.answered(reply, prompt=0, output=0)
             return
         self._in_a_row = 0
@@ -187,6 +189,7 @@ class _Run:
         """Enter a request that fits; returns its tokens."""
         context, course, outcome = ready.context, self._course, self.outcome
         prompt = course.usage.fixed + course.tokens(context.cost.tokens)
+        # by identity: each compaction is a new record
         if context.compaction is not self._record:
             self._compacted(ready, request, prompt=prompt)
         else:
@@ -208,6 +211,7 @@ class _Run:
         if (
             context.compaction is self._record
             and length <= len(now)
+            # between compactions contexts only grow, so the last message stands for all before it
             and (not length or now[length - 1] is before[-1])
         ):
             return self._total
@@ -231,12 +235,14 @@ class _Run:
         gone, last = Gone(context.compaction), request.index
         left = max(0, gone.count(last) - self._gone.count(last))
         outcome.compactions += 1
+        # a cold cache would have been written anew anyway
         outcome.breaks += not self._cache.is_cold(request.at)
         if ready.seconds is None or outcome.seconds is None:
             outcome.seconds = None
         else:
             outcome.seconds += ready.seconds
         if ready.summary:
+            # the summary's own request repeats the context before, so the cache serves it
             read = min(before, self._cache.serve(self._total, at=request.at))
             outcome.bill.pay(before, read=read, output=ready.summary)
             outcome.requests += 1
@@ -316,6 +322,7 @@ def _layers(context: Context, *, course: Course, prompt: int) -> Layers:
         sums[kind] = sums.get(kind, 0) + message_cost(message, course.counter).tokens
     tokens = {kind: course.tokens(own) for kind, own in sums.items()}
     fixed = course.usage.fixed + tokens.pop("fixed", 0)
+    # what is left, so that the layers add up to the figure that is paid
     kept = prompt - fixed - tokens.get("summary", 0) - tokens.get("masked", 0)
     return Layers(
         fixed=fixed, summary=tokens.get("summary", 0), masked=tokens.get("masked", 0), kept=max(0, kept)

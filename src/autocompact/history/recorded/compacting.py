@@ -93,6 +93,7 @@ class Options:
     @property
     def asks_for_summary(self) -> bool:
         """True if masking old tool outputs would not be what was asked for, even if it were enough."""
+        # who names one of these wants a summary, though masks might do
         sized = (self.summary_tokens, self.tail_tokens, self.summary) != (None, None, None)
         return self.to is None or sized or bool(self.focus) or any(_number(pin) is None for pin in self.pins)
 
@@ -133,6 +134,7 @@ class Compacted:
 
     def leaving(self, most: int) -> tuple[Piece, ...]:
         """The largest parts of messages that are no longer in the context, or only as a stub."""
+        # a stub does not count as staying
         stay = {message.seq for message in self.after.messages if not message.changed}
         parts = weighed(self.before.messages, self.log.counter)
         return largest(parts, cwd=self.session.cwd, most=most, without=stay)
@@ -203,7 +205,9 @@ def plan_session(session: Session, options: Options, *, counter: Counter, clock:
     options = _within_window(options, budget, model=session.model)
     goal = _goal(options, before, log=then.log, budget=budget)
     planned, ending = None, 0
+    # nothing to do for a session that fits already
     if options.asks_for_summary or before.cost.tokens > goal.target:
+        # the export may not end on a tool result; the word that ends it must fit too
         ending = before.cost.tokens - view(then.log, then.active).cost.tokens
         planned = _planned(goal, then, before=before, ending=ending)
     return Plan(
@@ -272,6 +276,7 @@ def _within_window(options: Options, budget: Budget, *, model: str) -> Options:
             )
     if options.to is None or options.to <= budget.limit:
         return options
+    # the window is our own guess, so it gives way; a known one does not
     if options.window is None and window_for(model) is None:
         return replace(options, to=budget.limit)
     raise InvalidInput(
@@ -300,6 +305,7 @@ def _goal(options: Options, before: Context, *, log: Transcript, budget: Budget)
         request_tokens=cut,
         max_bytes=budget.max_bytes,
         max_images=budget.max_images,
+        # a number pins a message, any other text goes into the summary
         pins=frozenset(numbers),
         notes=tuple(_note(pin, log) for pin in options.pins if _number(pin) is None),
         focus=redact(options.focus),
@@ -318,6 +324,7 @@ def _last_request(options: Options, before: Context, *, log: Transcript, budget:
     if message is None:
         return 0, 0
     tokens = message_cost(message, log.counter).tokens
+    # a small summary below a huge request would make no smaller context
     if options.summary_tokens is not None and tokens > options.summary_tokens:
         return tokens, max(LEAST_REQUEST, options.summary_tokens // 2)
     room = (options.to or budget.limit) - (_fixed(options, before, log=log) - tokens) - SMALLEST_LEDGER
@@ -337,6 +344,7 @@ def _sizes(options: Options, before: Context, *, log: Transcript, window: int, s
     if summary is None:
         share = int(room * TARGET_SUMMARY) if tail is None else room - tail
         summary = max(SMALLEST_LEDGER, min(SUMMARY_MOST, share))
+    # a tail that was asked for goes before the size of the summary
     left = max(0, room - (summary if tail is None else SMALLEST_LEDGER))
     return left if tail is None else min(tail, left), summary
 
@@ -360,6 +368,7 @@ def _planned(goal: Goal, then: Moment, *, before: Context, ending: int) -> Compa
     if goal.first_rung == "mask":
         # masks alone are tried with a tail of the usual size: without a target the newest outputs stay, too
         newest = min(TAIL_TOKENS, before.cost.tokens // TAIL_PART, goal.tail_tokens)
+        # if that needs a summary after all, it is planned once more with the tail that was asked for
         masked = plan(then.log, replace(smaller, tail_tokens=newest), active=then.active)
         if isinstance(masked, Compaction):
             return masked
@@ -384,6 +393,7 @@ def _number(pin: str) -> int | None:
 def _note(pin: str, log: Transcript) -> Redacted:
     """The text of a pin, with the message where it stands: a request of the user if one holds it."""
     holders = [message for message in log.live() if any(pin in text for text in _words(message))]
+    # the person's own words are the better source
     asked = [message for message in holders if message.is_request] or holders
     return filled("{} [m{}]", redact(pin), asked[-1].seq) if asked else redact(pin)
 
