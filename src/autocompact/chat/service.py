@@ -144,6 +144,7 @@ class ChatService:
         session = self.sessions.get(id)
         if session is not None:
             await self._catch_up(session)
+        # catching up may have forgotten it: another program deleted it
         if self.sessions.get(id) is None and id not in self._opening:
             first_words = await self._check(id)
         return await self._opened(id, first_words=first_words)
@@ -166,8 +167,10 @@ class ChatService:
             return session
         task = self._opening.get(id)
         if task is None:
+            # two tabs that open at once get one session, not two that each hold a log
             task = self._opening[id] = asyncio.create_task(self._load(id, first_words=first_words))
             task.add_done_callback(lambda _: self._opening.pop(id, None))
+        # a tab that is closed while it waits does not take the loading away from the others
         return await asyncio.shield(task)
 
     async def _load(self, id: str, *, first_words: str) -> ChatSession:
@@ -253,6 +256,7 @@ class ChatService:
                 session.reopen()
             raise
         self._forget(id)
+        # clearing writes the whole file anew: once for several deletions in a row
         if self._clearing is None or self._clearing.done():
             self._clearing = asyncio.create_task(self._clear())
 
@@ -324,6 +328,7 @@ class ChatService:
 
         Entries about it that older versions archived are removed from the memory folder.
         """
+        # before the check for a first start: older versions archived their example
         await self._clean_archive()
         if not await self._titles.is_first_start():
             return None
@@ -400,6 +405,7 @@ class ChatService:
             self._watching.cancel()
             await asyncio.wait([self._watching])
         if self._clearing is not None:
+            # stopped half-way it would leave traces of what the person deleted
             await asyncio.wait([self._clearing])
         for session in self.sessions.known:
             await session.aclose()

@@ -138,6 +138,7 @@ class ChatSession:
             StoreError: the conversation cannot be read.
         """
         notes = await Notes.load(shared.store, notes_key(key))
+        # a model that cannot be used any more (its key is gone) must not keep the conversation from being read
         engine = shared.engines.get_or_offline(notes.model)
         session = cls(
             shared,
@@ -149,6 +150,7 @@ class ChatSession:
             on_used=on_used,
             on_change=on_change,
         )
+        # before anybody sees the session: the half answer of a dead program becomes part of the log
         await session._runner.recover(session._context)
         return session
 
@@ -247,6 +249,7 @@ class ChatSession:
         and reaches nobody else.
         """
         self._listeners.append(listener)
+        # a session with a listener is not evicted
         self._on_used(self)
 
         def stop() -> None:
@@ -277,6 +280,7 @@ class ChatSession:
         match event:
             case events.ContextChanged():
                 if self._listeners:
+                    # nobody looks, so nothing is measured
                     self._notify(events.MeterChanged(conversation_id=self.id, meter=self.meter()))
                 return
             case events.RunningChanged():
@@ -295,6 +299,7 @@ class ChatSession:
                 self.set_title(title_of([message]))
 
     def _notify(self, event: events.ChatEvent) -> None:
+        # a copy: a listener may end itself while it is called
         for listener in tuple(self._listeners):
             try:
                 listener(event)
@@ -354,6 +359,7 @@ class ChatSession:
             StoreError: it could not be stored.
         """
         request = _request(text)
+        # order of the requests: what came first is answered first
         if not self.running and not self.pending:
             await self._start(request)
             return None
@@ -401,6 +407,7 @@ class ChatSession:
         """
         history = await self.conversation.history(from_seq=max(1, len(self.conversation)))
         last = history[-1] if history else None
+        # nothing was answered: the turn goes on, and nothing is replaced
         if last is not None and (last.role == "tool" or last.is_request):
             await self._start(None)
             return
@@ -408,6 +415,7 @@ class ChatSession:
         if not request:
             raise InvalidInput("there is nothing to answer yet: send a message first")
         (asked,) = await self.conversation.history(from_seq=request, through_seq=request)
+        # the same words once more; replacing them takes the old answer out of the context
         again = replace(asked, seq=0, usage=None, time="")
         await self._start(again, replaces=request)
 
@@ -454,9 +462,11 @@ class ChatSession:
         self._check_idle()
         engine = self._shared.engines.get(name)
         await self.conversation.internals.background.wait_idle()
+        # a preparation belongs to the engine that began it
         conversation = await engine.open(self.id)
         self._check_idle()  # a turn may have begun meanwhile; it keeps the model it began with
         self._use(conversation, engine)
+        # after it is in use: a note that cannot be stored does not keep the model from answering
         await self.notes.add(Chosen(model=engine.choice.name))
         self._prefix.refresh(conversation)
         self._notify(
@@ -561,6 +571,7 @@ class ChatSession:
     async def aclose(self) -> None:
         """End a running turn, whose half answer is marked as interrupted, and refuse new ones."""
         self._runner.closed = True
+        # first: no new turn may begin while this one ends
         await self._runner.cancel("interrupted")
         await self.conversation.internals.background.wait_idle()
 

@@ -102,6 +102,7 @@ class RedactedMessage:
 def redacted(message: Message) -> RedactedMessage:
     """``message`` without secrets, also those that go over several of its parts of one kind."""
     parts: list[RedactedPart] = []
+    # a secret may be split over two parts of one kind, as streams cut them
     runs = ((type(message.parts[0]), message.parts),) if len(message.parts) == 1 else _runs(message.parts)
     for kind, same in runs:
         if kind is ToolCall:
@@ -134,6 +135,7 @@ def without_secrets(message: Message, *, redactor: Redactor | None = None) -> Me
     pairs = zip(message.parts, read.parts, strict=True)
     parts = tuple(_shown(part, clean) for part, clean in pairs)
     raws = (message.raw, *(part.raw for part in message.parts))
+    # the JSON may hold what the parts do not: unknown members are looked at as well
     if parts == _bare(message) and all(raw is None or _redacted_bytes(raw) == raw for raw in raws):
         return message
     return replace(message, parts=parts, raw=None)
@@ -145,6 +147,7 @@ def all_without_secrets(
     """`without_secrets` of each: what one of them gives away is hidden in all, like the ``known`` ones."""
     messages = tuple(messages)
     redactor = Redactor(known)
+    # all of them first: a later message may name as a secret what an earlier one only quotes
     redactor.learn(messages)
     return tuple(without_secrets(message, redactor=redactor) for message in messages)
 
@@ -220,9 +223,11 @@ class Redactor:
         read = self._reading(message)
         if not self.known:
             return read
+        # a secret that was learned since may stand in what was cleaned before
         if self._version is not self.known.version:
             self._hidden.clear()
             self._version = self.known.version
+        # by identity: hashing a message would read all of it
         hidden = self._hidden.get(id(message))
         if hidden is None:
             hidden = self._hidden[id(message)] = _hidden(read, self.known)
@@ -233,6 +238,7 @@ class Redactor:
         known = self._read.get(id(message))
         if known is None:
             known = self._read[id(message)] = message, redacted(message)
+            # only messages in which something was found are searched for its value
             if any(_MARK in text for part in known[1].parts for text in _texts_of(part)):
                 for text in _texts(message):
                     self.known.learn(text, find_secrets(text), seq=message.seq)
@@ -301,6 +307,7 @@ _known_name = lru_cache(maxsize=4_096)(redact)
 
 def _name(text: str) -> Redacted:
     """`redact`, where the same short text is likely to come again."""
+    # short texts are names that come thousands of times; long ones would fill the cache
     return _known_name(text) if len(text) <= _NAME else redact(text)
 
 
@@ -341,6 +348,7 @@ def redacted_call(call: ToolCall) -> RedactedCall:
     values = decoded(arguments) or decoded(call.arguments)
     clean = _redacted_values(values)
     if clean != values:
+        # written anew as JSON, so that what the mark stands in still parses
         arguments = Redacted(json.dumps(clean, ensure_ascii=False))
     return RedactedCall(name=_name(call.name), arguments=arguments, values=clean)
 

@@ -101,6 +101,7 @@ def parse_summary(reply: str) -> ParsedSummary:
         words = "".join(answer[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True))
         return ParsedSummary(text=words.strip(), tagged=False, complete=True)
     blocks, odd = blocks_of(answer, tags)
+    # models repeat the earlier summary, draft, or quote the tags
     block = chosen(blocks)
     return ParsedSummary(
         text=_without_thinking_tags(block.text),
@@ -130,6 +131,7 @@ def _answer(reply: str) -> str:
     Thinking that is not closed ends where the summary opens. A closing tag alone ends thinking that began with the
     reply.
     """
+    # a code fence around the whole answer is not part of it
     if wrapped := _WRAPPED.match(reply):
         reply = wrapped[2]
     pieces: list[str] = []
@@ -144,6 +146,8 @@ def _answer(reply: str) -> str:
         elif thinking:
             position, thinking = (end, "") if tag == f"/{thinking}" else (position, thinking)
         else:
+            # a closing tag at the very beginning: the prompt ended with the
+            # opening one, so all before it is thinking
             if begun or not tag.startswith("/"):
                 pieces.append(reply[position:start])
             position, thinking = end, "" if tag.startswith("/") else tag
@@ -157,11 +161,13 @@ def _tags(text: str) -> Iterator[tuple[int, int, str]]:
     fence = next(fences, None)
     html = 0
     for match in _TAG.finditer(text):
+        # both run forward once, so long replies cost O(n)
         while fence is not None and fence[1] <= match.start():
             fence = next(fences, None)
         if fence is not None and fence[0] <= match.start():
             continue
         name = f"{match['close'] or ''}{match['name'].lower()}"
+        # HTML has a summary element of its own, within details
         if name == "summary" and match["html"]:
             html += 1
         elif name == "/summary" and html:
@@ -176,6 +182,7 @@ def _fenced(text: str) -> Iterator[tuple[int, int]]:
     for line in _FENCE.finditer(text):
         if opened is None:
             opened = line
+        # a longer fence closes a shorter one, not the other way
         elif line[1].startswith(opened[1]):
             yield opened.start(), line.end()
             opened = None
@@ -207,6 +214,7 @@ def check_reply(
     """
     parsed = parse_summary(reply)
     cut = stop_reason.lower() in _CUT and not (parsed.tagged and parsed.complete)
+    # cut off at the cap: all but the last sentence is good, and asking again would be cut off again
     if cut and asked_tokens and 2 * counter.count(parsed.text) >= asked_tokens:
         parsed = replace(parsed, text=_finished(parsed.text), complete=True, odd=False)
         stop_reason = ""
@@ -215,6 +223,7 @@ def check_reply(
     if problem := _problem(parsed, stop_reason.lower()) or _wrong_language(parsed.text, language):
         return problem
     tokens = counter.count(parsed.text)
+    # invariant 4, before anything is folded
     if tokens >= replaced_tokens:
         few = " (there is too little to summarise yet)" if replaced_tokens < FEW else ""
         message = f"it has {tokens:,} tokens, no less than the {replaced_tokens:,} it would replace{few}"
@@ -258,6 +267,7 @@ def _problem(parsed: ParsedSummary, stop_reason: str) -> Problem | None:
         return Problem(kind="truncated", message=f"the reply was cut off ({stop_reason})")
     if not parsed.text:
         return Problem(kind="empty", message="the model's reply was empty")
+    # a model that ended by itself has only forgotten the tag
     if not parsed.complete and stop_reason not in _ENDED:
         return Problem(
             kind="truncated", message="the reply ends within the summary: its closing tag is missing"
@@ -270,6 +280,7 @@ def _problem(parsed: ParsedSummary, stop_reason: str) -> Problem | None:
 
 
 def _is_refusal(text: str) -> bool:
+    # a long text that begins with "I cannot" is a summary of somebody who could not
     return len(text) < _REFUSAL_LENGTH and bool(_REFUSAL.match(text)) and not _HEADING.search(text)
 
 

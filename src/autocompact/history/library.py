@@ -169,6 +169,7 @@ class Library:
             return await self._newest(), None
         before, _, last = name.rpartition(":")
         known = {info.key.conversation for info in await self.conversations()}
+        # a conversation may be called like a reference
         if name in known or not before:
             return await self.find(name), None
         try:
@@ -234,10 +235,12 @@ class Library:
         if not name.strip():
             raise InvalidInput("a conversation needs a name: give one with --name")
         key = Key(conversation=name, namespace=self._namespace)
+        # compared message by message: the same session imported again adds what is new
         held = await self._store.read(key)
         _check_same(held, incoming.messages, name=name)
         new = incoming.messages[len(held) :]
         for message in new:
+            # all before the first is stored: an import is whole or nothing
             check_raw(message)
         await self._store.append(key, new, after=len(held))
         known = await self._store.compactions(key)
@@ -259,6 +262,7 @@ class Library:
             return 0
         in_force = snapshot.active.id if snapshot.active else None
         covered = snapshot.active.through_seq if snapshot.active else 0
+        # a file from before our own compaction must not take it back
         comes = [record for record in new if record.id == incoming.active and record.through_seq >= covered]
         active = comes[0].id if comes else in_force
         await self._store.commit(key, records=new, active=active, expected=in_force, fence=0, state=state)
@@ -328,6 +332,7 @@ class Library:
             AutocompactError: it failed, and nothing has changed.
         """
         key = (await self.find(name)).key
+        # its window is that of the model that it was held with
         wrote = next((each.model for each in reversed(await self._store.read(key)) if each.model), "")
         compactor = Compactor(
             self._store, counter=counter, window=window or window_for(wrote), summary_model=model
@@ -408,6 +413,7 @@ class Library:
     async def _undone(self, conversation: Conversation) -> str:
         """The newest compaction that was made upon the one in force, and taken back."""
         for record in reversed(await conversation.records.all()):
+            # one made upon another compaction would bring that back as well
             if record.status == "undone" and record.parent == conversation.internals.replica.active_id:
                 return record.id
         raise InvalidInput(
@@ -428,6 +434,7 @@ class Library:
         """
         key = Key(conversation=name, namespace=self._namespace)
         found = await find_traces(self._store, key, folders=folders)
+        # gone from the store, but maybe not from a memory folder: then it can still be deleted by its whole name
         if not found.exists:
             info = await self.find(name)
             if info.key.conversation != name:

@@ -117,12 +117,14 @@ def align(
     original, the first is the first. Originals that no part asks for are dropped.
     """
     pool: dict[Part, list[Piece]] = {}
+    # reversed, so that `pop` takes the first of equal parts first
     for piece in reversed(originals):
         pool.setdefault(piece.part, []).append(piece)
     kin = _kin(parts, originals)
     for part in parts:
         if pool.get(part):
             yield pool[part].pop()
+        # patched, so that members which we do not know stay
         elif isinstance(part, ToolCall | ToolResult) and (source := kin.get(_identity(part))) is not None:
             yield patch(source, part)
         else:
@@ -139,6 +141,7 @@ def _kin(parts: Sequence[Part], originals: Sequence[Piece]) -> dict[tuple[bool, 
     for kind in (ToolCall, ToolResult):
         now = [part for part in parts if isinstance(part, kind)]
         were = [(piece, piece.part) for piece in originals if isinstance(piece.part, kind)]
+        # as many as before: then order tells which is which, though the ids changed
         if len(now) == len(were):
             kin |= {
                 _identity(part): piece
@@ -222,9 +225,11 @@ class Calls:
 
     def send(self, call: ToolCall) -> str:
         """The id for a call that is written anew."""
+        # sent as the bytes it came as, so its id is given
         if id(call) in self._identities:
             return call.id
         usable = sent = _usable_id(call.id)
+        # servers that count from zero in each turn would make two calls one
         while sent in self._used or sent in self.native:
             times = self._times[usable] = self._times.get(usable, 1) + 1
             sent = _usable_id(f"{usable}_{times}")
@@ -234,6 +239,7 @@ class Calls:
 
     def answer(self, call_id: str) -> str:
         """The id by which a result that is written anew names its call."""
+        # first in, first out: of two calls with one id the first result belongs to the first
         if waiting := self._unanswered.get(call_id):
             self._last[call_id] = waiting.popleft()
             return self._last[call_id]
@@ -245,6 +251,7 @@ class Calls:
 def _usable_id(value: str) -> str:
     if _ID.fullmatch(value):
         return value
+    # hashed, so that the same id always becomes the same one, and the prefix stays byte-stable
     return f"call_{blake2b(value.encode(errors='replace'), digest_size=12).hexdigest()}"
 
 

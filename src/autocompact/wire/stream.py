@@ -80,6 +80,7 @@ class StreamReader:
 
     def close(self) -> list[StreamEvent]:
         """The stream has ended: what its last event said, if no blank line followed it."""
+        # some servers close without the blank line that ends an event
         return self.feed(b"\n\n")
 
     def take(self, data: bytes) -> list[StreamEvent]:
@@ -88,6 +89,7 @@ class StreamReader:
         try:
             events.extend(self._assembler.take(data))
         except (InvalidRequest, RecursionError) as exc:
+            # one bad event does not lose the rest of an answer that was paid for
             events.append(Problem(message=f"an event of the stream cannot be read: {exc}"))
         self.problems += [event for event in events if isinstance(event, Problem)]
         return events
@@ -116,6 +118,8 @@ class StreamUsage:
     def feed(self, chunk: bytes) -> None:
         """The next bytes; they may begin and end anywhere."""
         for data in self._payloads.feed(chunk):
+            # a gateway that passes the stream on needs nothing else, and parsing
+            # each delta would cost more than sending it
             if _REPORT.search(data):
                 self._reader.take(data)
 
@@ -156,6 +160,7 @@ class ChatAssembler:
             yield Problem(message=_error_text(chunk.error))
         self._id, self._model = chunk.id or self._id, chunk.model or self._model
         for choice in chunk.choices or ():
+            # several choices are several answers; the conversation goes on with the first
             if choice.index == 0:
                 yield from self._choice(choice)
         if chunk.usage is not None and chunk.usage.given():
@@ -175,6 +180,7 @@ class ChatAssembler:
         """The answer as far as it came."""
         message = cast(Growing, settle(self._message))
         if "tool_calls" in message:
+            # a call that was cut off has half its arguments, which no API takes back
             calls = [call for call in objects(message["tool_calls"]) if self._complete or _is_whole(call)]
             message["tool_calls"] = [{key: call[key] for key in call if key != "index"} for call in calls]
             if not calls:
@@ -205,6 +211,7 @@ def _call_delta(call: Growing, place: int) -> CallDelta:
     told = call.get("function") or call.get("custom")
     function = cast(Growing, told) if isinstance(told, dict) else Growing()
     return CallDelta(
+        # compatible servers leave the index out
         index=index if isinstance(index, int) else place,
         id=text_of(call.get("id")),
         name=text_of(function.get("name")),
@@ -278,6 +285,7 @@ class AnthropicAssembler:
 
     def _count(self, figures: Figures | None) -> Iterator[StreamEvent]:
         if figures is not None:
+            # the start reports the prompt, the end the completion
             self.figures = self.figures.updated(figures) if self.figures else figures
             yield UsageReport(usage=self.figures.usage())
 
@@ -289,8 +297,10 @@ class AnthropicAssembler:
             yield CallDelta(index=event.index, id=text_of(begun.get("id")), name=text_of(begun.get("name")))
 
     def _grow(self, index: int, delta: Growing) -> Iterator[StreamEvent]:
+        # servers that skip the event which begins a block
         block = self._blocks.setdefault(index, {})
         delta.pop("type", None)
+        # one at a time in the stream, a list in the message
         if "citation" in delta:
             delta["citations"] = [delta.pop("citation")]
         grow(block, delta)
@@ -321,6 +331,7 @@ class AnthropicAssembler:
         block = cast(Growing, settle(self._blocks[index]))
         if block.get("type") == "text":
             return json.encode(block) if block.get("text") else b""
+        # half a call or half a thought cannot be sent back; half a text can
         if index not in self._ended:
             return b""
         given = text_of(block.pop("partial_json", None)).encode(errors="replace")
@@ -415,6 +426,7 @@ class ResponsesAssembler:
         if bytes(response.error) != b"null":
             yield Problem(message=_error_text(response.error))
         if kind in ("response.completed", "response.incomplete", "response.failed"):
+            # the last event has all items whole, in the order that counts
             if response.output:
                 self._items = {index: bytes(item) for index, item in enumerate(response.output)}
             details = response.incomplete_details
@@ -425,6 +437,7 @@ class ResponsesAssembler:
     def reply(self) -> Reply:
         """The answer as far as it came; half a text is a text."""
         items = dict(self._items)
+        # broken off: the items that never came whole are rebuilt from their deltas
         for index, texts in self._texts.items() if not self._complete else ():
             block = {"type": "output_text", "text": "".join(texts)}
             items.setdefault(index, json.encode({"type": "message", "role": "assistant", "content": [block]}))

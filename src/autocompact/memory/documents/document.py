@@ -56,9 +56,11 @@ class Document:
         """
         out = bytearray(self.bom)
         at = 0
+        # stable: edits at one place stay in the order given
         for edit in sorted(edits, key=lambda each: (each.start, each.end)):
             out += b"".join(self.raw[at : edit.start])
             old = self.raw[edit.start : edit.end]
+            # line for line: each keeps its own end and encoding, also in a file that mixes them
             if len(old) == len(edit.lines):
                 for line, text in zip(old, edit.lines, strict=True):
                     out += _encoded(text, is_windows=_text(line)[1]) + _end(line)
@@ -87,6 +89,7 @@ def read_document(content: bytes, *, name: str) -> Document:
     Raises:
         InvalidInput: it is no text: it holds NUL bytes, as binary files and UTF-16 do.
     """
+    # writing into a binary file or UTF-16 would destroy it
     if b"\0" in content:
         raise InvalidInput(
             f"{name} holds NUL bytes: it is no text in UTF-8 or Windows-1252. Save it as UTF-8"
@@ -94,6 +97,7 @@ def read_document(content: bytes, *, name: str) -> Document:
     bom = BOM if content.startswith(BOM) else b""
     content = content[len(bom) :]
     raw = tuple(content.splitlines(keepends=True))
+    # decoding all at once is many times faster than line by line, which only mixed files need
     texts = _texts(content, raw)
     return Document(
         bom=bom,
@@ -110,6 +114,7 @@ def _texts(content: bytes, raw: Sequence[bytes]) -> tuple[str, ...] | None:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
         return None
+    # `str.splitlines` also cuts at characters that are no line end in a file
     return tuple(text.replace("\r\n", "\n").replace("\r", "\n").split("\n")[: len(raw)])
 
 
@@ -117,6 +122,7 @@ def _newline(content: bytes) -> bytes:
     """The line end that is used most, in doubt the shorter."""
     both = content.count(b"\r\n")
     counts = {b"\n": content.count(b"\n") - both, b"\r": content.count(b"\r") - both, b"\r\n": both}
+    # the first of equals, which is the line feed
     return max(counts, key=lambda end: counts[end])
 
 

@@ -178,12 +178,14 @@ class _Same:
         for (one, other), verdict in judged.items():
             # Whatever a model says: another figure or a negation is another observation.
             if verdict == "same" and not difference(one, other):
+                # sorted, so that two verdicts never point at each other
                 first, second = sorted((self.key(one), self.key(other)))
                 self._first[second] = first
 
     def key(self, text: str) -> str:
         """Equal for texts that say the same."""
         key = key_of(text)
+        # a chain: a is b, b is c
         while (first := self._first.get(key, key)) != key:
             key = first
         return key
@@ -196,6 +198,7 @@ class _Same:
             keys = {self.key(words) for words in note.wordings}
             known = sorted({by_key[key] for key in keys if key in by_key})
             group = known[0] if known else place
+            # a note with several wordings may join groups that were apart
             joined = [(place, note), *(each for other in known[1:] for each in found.pop(other))]
             found.setdefault(group, []).extend(joined)
             for _, member in joined:
@@ -240,6 +243,7 @@ def _sort(
     for first, *others in same.groups(notes):
         found.merged += [other.text for other in others]
         whole = merged(first, others)
+        # what is a rule already does not become a second one; it confirms that
         if rule := next(filter(None, (known.get(same.key(words)) for words in whole.wordings)), None):
             found.known.append((rule, whole))
             found.merged.append(first.text)
@@ -247,6 +251,7 @@ def _sort(
             found.escalate.append(in_order(whole))
         elif (
             whole.last
+            # a figure that could not be read may be a high count: then nothing is archived
             and not any(note.unread for note in (first, *others))
             and (today - whole.last).days > policy.archive_after_days
         ):
@@ -299,6 +304,7 @@ def _counted(first: Note, others: Sequence[Note]) -> tuple[int, list[date]]:
     known: set[date | None] = {first.date, *first.confirmed}
     count, dates = 0, list[date]()
     for other in others:
+        # confirmations without a day cannot be told apart, so each counts
         count += max(0, other.confirmations - len(other.confirmed)) + (other.date is None)
         for day in (*other.confirmed, other.date):
             if day is not None and day not in known:
@@ -365,10 +371,12 @@ def _adding(archive: Page, parts: Sequence[tuple[str, Sequence[tuple[str, ...]]]
         name = title.split()[0].lower()
         there = next((each for each in sections if each.title.lower().startswith(name)), None)
         if lines and there is not None:
+            # a list goes on without a blank line, a paragraph needs one
             lead = [] if there.items and there.items[-1].stop == there.end else [""]
             edits.append(Edit(start=there.end, end=there.end, lines=(*lead, *lines)))
         elif lines:
             later = (each.start for each in sections if each.title.startswith(LEGACY.split()[0]))
+            # the part of escalated ones stands before that of legacy ones
             at = min(later, default=archive.outline.end)
             edits.append(block_at(archive.document, at, lines=[f"## {title}", "", *lines]))
     return _apart(edits)
@@ -413,12 +421,14 @@ def plan_observe(
         InvalidInput: nothing known says ``same_as``, the text is empty or longer than `LONGEST`, or a file is no text.
     """
     text, why = _checked(text, what="an observation"), _checked(why, what="the reason", needed=False)
+    # in this order: a rule counts most, the archive is looked at last
     for name, action in ((RULES, "rule"), (OBSERVATIONS, "confirmed"), (OBSERVATION_ARCHIVE, "revived")):
         page = pages[name]
         note = _find(page, same_as or text)
         if note is None:
             continue
         new = new_note(text, why=why, today=today)
+        # seen again, so it was archived too early
         if action == "revived":
             return _revive(pages, page, note=note, whole=merged(note, [new]))
         edits, count = _merging(page, note, others=[new]), _counted(note, [new])[0]
