@@ -25,13 +25,13 @@ from autocompact.core.redaction import redact
 from autocompact.engine.deletion import Traces, delete_conversation, find_traces
 from autocompact.errors import AutocompactError, InvalidInput, StoreError, log_data
 from autocompact.events import Event
-from autocompact.history.archive import Archive
+from autocompact.history.archive import whole_archive
 from autocompact.history.outgoing import ExportFormat, render
 from autocompact.history.paths import database_path
 from autocompact.history.recall import RESULTS, Found, Recall
 from autocompact.memory.documents.erasing import Subject
 from autocompact.memory.files.erasing import erase_entries
-from autocompact.ports import NO_MESSAGES, Clock, ConversationInfo, ConversationStore, Index, Key, SystemClock
+from autocompact.ports import Clock, ConversationInfo, ConversationStore, Index, Key, SystemClock
 from autocompact.runtime.files import make_folder
 from autocompact.stores.companions import companions, hidden_names
 from autocompact.stores.naming import StorePlace
@@ -295,16 +295,7 @@ class ChatService:
             InvalidInput: there is none of that id.
         """
         await self._check(id)
-        key = self._key(id)
-        snapshot = await self.store.load(key, after=NO_MESSAGES)
-        archive = Archive(
-            name=id,
-            messages=await self.store.read(key),
-            compactions=await self.store.compactions(key),
-            active=snapshot.active.id if snapshot.active else None,
-            state=snapshot.state,
-        )
-        return b"".join(render(archive, format))
+        return b"".join(render(await whole_archive(self.store, self._key(id)), format))
 
     async def search(self, query: str, *, k: int = RESULTS) -> tuple[Found, ...]:
         """Search all conversations and the memory files; references in the results name the conversation.

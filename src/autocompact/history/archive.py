@@ -23,6 +23,7 @@ from autocompact.core import messages as core
 from autocompact.core.plurals import plural
 from autocompact.engine.state import EngineState
 from autocompact.errors import StoreCorrupt, UnreadableSession
+from autocompact.ports import NO_MESSAGES, Key, Store
 from autocompact.sessions.jsonl import BOM
 
 FORMAT = "autocompact"
@@ -142,6 +143,18 @@ class Archive:
     compactions: tuple[Compaction, ...] = ()
     active: str | None = None
     state: bytes = b""
+
+
+async def whole_archive(store: Store, key: Key) -> Archive:
+    """Read a conversation as an archive, from which nothing is missing."""
+    snapshot = await store.load(key, after=NO_MESSAGES)
+    return Archive(
+        name=key.conversation,
+        messages=await store.read(key),
+        compactions=await store.compactions(key),
+        active=snapshot.active.id if snapshot.active else None,
+        state=snapshot.state,
+    )
 
 
 def is_archive(beginning: bytes) -> bool:

@@ -20,7 +20,7 @@ from autocompact.core.windows import window_for
 from autocompact.engine import Compactor, Conversation
 from autocompact.engine.deletion import Traces, delete_conversation, find_traces
 from autocompact.errors import InvalidInput, StoreUnavailable
-from autocompact.history.archive import Archive
+from autocompact.history.archive import Archive, whole_archive
 from autocompact.history.incoming import Incoming, read_incoming
 from autocompact.history.paths import database_path
 from autocompact.history.recall import RESULTS, Found, Recall
@@ -215,15 +215,7 @@ class Library:
         Raises:
             InvalidInput: see `find`.
         """
-        key = (await self.find(name)).key
-        snapshot = await self._store.load(key, after=NO_MESSAGES)
-        return Archive(
-            name=key.conversation,
-            messages=await self._store.read(key),
-            compactions=await self._store.compactions(key),
-            active=snapshot.active.id if snapshot.active else None,
-            state=snapshot.state,
-        )
+        return await whole_archive(self._store, (await self.find(name)).key)
 
     async def take_in(self, incoming: Incoming, *, name: str) -> TakenIn:
         """Store a conversation; one that is there already gets what is new, and nothing twice.
