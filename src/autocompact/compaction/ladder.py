@@ -142,12 +142,10 @@ def plan(
         IncompressibleContext: even the floor is larger than the limit.
     """
     attempt = _Attempt(log, goal, active=active, context=context)
-    # the cheapest rung first: stubs lose nothing that a reference cannot bring back
     best = attempt.mask_only() if goal.first_rung == "mask" and attempt.masks_may_do() else None
     # masks change bytes in the midst of the prefix, so on a cached provider a summary may be the cheaper one
     if best is not None and attempt.fits(best, tokens=attempt.target) and attempt.masks_pay(best):
         return best
-    # nothing to fold, so no model is asked
     if attempt.rests():
         return attempt.request_cut_only()
     # every rung shares one summary request: whichever is taken, the model is asked once
@@ -172,7 +170,6 @@ def finish(needed: SummaryNeeded, reply: SummaryReply | None) -> Compaction | No
     for rung, head, summary_tokens in attempt.tries():
         candidate = attempt.summarised(rung, head, reply=reply, tokens=summary_tokens)
         best = attempt.smaller(candidate, best)
-        # only if it is also smaller than all before it: a rung may not undo what an earlier one gained
         if best is candidate and attempt.fits(candidate, tokens=attempt.target):
             return candidate
     return attempt.floor(reply, best)
@@ -191,7 +188,6 @@ def climb_offline(log: Transcript, goal: Goal, *, active: Compaction | None = No
 def _steps(goal: Goal) -> Iterator[tuple[Rung, int, int]]:
     """The rungs with a summary: each with the tokens of its tail and of the summary."""
     yield "summarise", goal.tail_tokens, goal.summary_tokens
-    # halving: few steps, and the first that fits keeps at least half of what would have fitted
     for share in (2, 4, 8):
         yield "tighten", goal.tail_tokens // share, max(SMALLEST_LEDGER, goal.summary_tokens // share)
     if goal.tail_tokens:
@@ -215,14 +211,10 @@ class _Attempt:
     ) -> None:
         self.log, self.goal = log, goal
         self.redactor = Redactor(log.secrets)
-        # records of older versions name a result by its call's id, which another message may reuse
         located = located_masks(log, active)
-        # folding a long log takes a second, and the caller usually has the result
         self.context = context if context is not None and located == active else view(log, located)
         self.active = self.context.compaction
         self.before = self.context.cost + goal.overhead
-        # the goal may carry one that an earlier summary message swallowed;
-        # the later of the two is the last request
         shown = next((m for m in reversed(self.context.messages) if m.is_request), None)
         self.last_request = max(filter(None, (shown, goal.request)), key=lambda m: m.seq, default=None)
         self._cut_request = self._cut_last_request()
@@ -264,10 +256,8 @@ class _Attempt:
 
     def _tokens(self, message: Message) -> int:
         cut = self._cut_request
-        # weighed as it will be shown, not as it stands in the log
         if cut is not None and cut.masks and message.seq == cut.message.seq and message.is_request:
             return message_cost(cut.message, self.log.counter).tokens
-        # the log has weighed its own messages; what repair made or changed is weighed here
         whole = message.seq and not message.changed
         return (self.log.cost(message.seq) if whole else message_cost(message, self.log.counter)).tokens
 
@@ -313,7 +303,6 @@ class _Attempt:
         if index == len(messages) and messages and messages[-1].is_request:
             index -= 1
         folded = tuple(messages[min(self.prompt, index) : index])
-        # a head whose only new message stays verbatim anyway would gain nothing
         stays = None if self._quotes else self.last_request
         if not any(message.seq > self._covered for message in folded if message is not stays):
             return None
@@ -342,7 +331,6 @@ class _Attempt:
 
     def ledger(self, through_seq: int) -> Ledger:
         """Everything worth keeping through ``through_seq``, earlier ledgers merged in."""
-        # extraction is the slow part: once per cut, not once per rung
         if through_seq not in self._ledgers:
             # the tail is evidence (what was done, settled, or stays verbatim), though it has no entries
             ledger = self._read.ledger(through_seq)
@@ -370,7 +358,6 @@ class _Attempt:
             STRETCH_TOKENS, 4 * self.goal.tail_tokens
         )  # every head that is tried ends within the last one
         *before, last = stretches(new, tokens=lambda message: self.log.cost(message.seq).tokens, least=least)
-        # a long log is read piece by piece, so that what one piece needs can leave memory before the next
         for left, stretch in zip(range(len(before), 0, -1), before, strict=True):
             redactor = Redactor(self.log.secrets)  # one of its own: what it read is let go
             found = scan(stretch, redactor=redactor, with_names=left == 1)
@@ -388,7 +375,6 @@ class _Attempt:
 
     def mask_only(self, masks: tuple[Mask, ...] | None = None) -> Compaction | None:
         """Old tool outputs as stubs, or ``masks``, and nothing summarised; None if that makes nothing smaller."""
-        # of all results, not of the head's alone: this rung has no cut
         masks = self._masks(0, protect_tokens=self.goal.tail_tokens) if masks is None else masks
         if not masks:
             return None
@@ -407,7 +393,6 @@ class _Attempt:
         return masks_pay(
             self.tokens,
             after=record.receipt.tokens_after,
-            # the cache serves the prefix up to the first byte that differs
             changed=next((index for index, message in enumerate(shown) if message.seq in new), len(shown)),
             prompt=self.prompt,
             cut=head.index,
@@ -430,9 +415,7 @@ class _Attempt:
         stated = self._stated_in_summary(ledger)
         notes: tuple[Redacted, ...] = ()
         if reply is not None and reply.text:
-            # a model may repeat a secret that it saw in the context
             text, notes = self._usable(hide(reply.text, self.log.secrets), stated)
-            # what the model left out is put back verbatim, within the tokens that are left
             checked = verify(text, stated)
             repaired = repair_summary(
                 text, stated, verification=checked, budget=room, counter=self.log.counter
@@ -445,7 +428,6 @@ class _Attempt:
             )
             # an extract longer than half of what it replaces is not worth the loss of the original order
             text = self._offline(stated, tokens=min(room, max(SMALLEST_LEDGER, replaced // 2)))
-        # after the repair, so that nothing is measured against words that are always there
         text = self._with_fixed_words(text, head, rules=rules)
         masks = merged_masks(self._tail_masks(rung, head), cut)
         record = self._record(
@@ -461,7 +443,6 @@ class _Attempt:
         last = self._cut_request.message if self._cut_request else None
         entries: list[Entry] = []
         for entry in ledger.entries:
-            # rules have a section of their own that is never cut with the rest
             if entry.kind == "rule":
                 continue
             if last is None or entry.seq != last.seq:
@@ -482,7 +463,6 @@ class _Attempt:
             listed = joined(", ", (filled("m{}", seq) for seq in wrong))
             notes.append(filled("references to messages that do not exist: {}", listed))
         cap, tokens = self.goal.cap_tokens, self.log.counter.count(text)
-        # asked for in the prompt, and enforced here: models exceed it
         if cap and tokens > cap:
             text = shortened_text(text, cap, counter=self.log.counter, ledger=ledger).text
             note = "the summary had {:,} tokens where {:,} were asked for: it was shortened"
@@ -515,7 +495,6 @@ class _Attempt:
         for rung, tail_tokens, tokens in _steps(self.goal):
             if (rung, tail_tokens) not in self._heads:
                 head = self.head(tail_tokens)
-                # with no tail at all there is no later rung, so it is always tried
                 does = head is not None and (not tail_tokens or self._may_reach(rung, head))
                 self._heads[rung, tail_tokens] = head if does else None
             if (found := self._heads[rung, tail_tokens]) is not None:
@@ -524,7 +503,6 @@ class _Attempt:
     def _may_reach(self, rung: Rung, head: _Head) -> bool:
         """True if what this step leaves verbatim is below the target: the cheap question before the summary."""
         masks = self._tail_masks(rung, head)
-        # with an empty summary: if even that is above the target, writing one is wasted
         bare = self._shape(rung, through_seq=head.through_seq, summary=EMPTY, ledger=Ledger(), masks=masks)
         return _within(view(self.log, bare).cost + self.goal.overhead, self.goal, tokens=self.target)
 
@@ -543,7 +521,6 @@ class _Attempt:
         budget = max(RULES_LEAST, int(tokens * RULES_SHARE))
         heading = WORDS[language_of(ledger.entries)]["rules"]
         last = self._cut_request
-        # a request that is shown cut may have lost the rule
         whole = last.message.seq if last is not None and not last.masks else 0  # it stands verbatim anyway
         rules = (
             entry
@@ -590,7 +567,6 @@ class _Attempt:
     def _with_shorter_request(self, head: _Head | None) -> _Attempt | None:
         """The same attempt with the last request cut, if the model has seen it and it is what does not fit."""
         last, messages = self.last_request, self.context.messages
-        # a request that the model has not read yet must reach it whole
         answered = any(m.role == "assistant" and last is not None and m.seq > last.seq for m in messages)
         if last is None or self.goal.request_tokens or not answered:
             return None
@@ -598,7 +574,6 @@ class _Attempt:
         room = self.goal.limit - sum(fixed.values()) + fixed["last request"]
         if room < 2 * LEAST_REQUEST:
             return None
-        # half: summary and work need the other half
         goal = replace(self.goal, request_tokens=room // 2)
         return _Attempt(self.log, goal, active=self.active, context=self.context)
 
@@ -608,7 +583,6 @@ class _Attempt:
         room = self.goal.limit - fixed
         if head is None or room < 0:
             return None
-        # the smallest ledger is part of `fixed` already
         wanted = min(self.goal.summary_tokens, self.target - fixed + SMALLEST_LEDGER)
         tokens = min(SMALLEST_LEDGER + room, max(SMALLEST_LEDGER, wanted))
         return self.summarised("floor", head, reply=reply, tokens=tokens)
@@ -637,7 +611,6 @@ class _Attempt:
     def _fixed(self, head: _Head | None) -> dict[str, int]:
         """Tokens by what the floor cannot give up."""
         index = head.index if head else self.prompt
-        # by message, since the last request or a pin may also stand in the tail and must count once
         kept = {seq: self._kept_tokens(seq) for seq in self._keep(head.through_seq if head else 0)}
         for message, tokens in zip(self.context.messages[index:], self.tokens[index:], strict=True):
             kept[message.seq] = kept.get(message.seq, 0) + tokens
@@ -701,7 +674,6 @@ class _Attempt:
         Under the same summary also the request that was the last one then: that summary does not state it.
         """
         seqs = {seq for seq in self._pinned.seqs if seq <= through_seq}
-        # only masks changed: the summary is the old one, and it was written with that request outside of it
         if self.active is not None and through_seq == self.active.through_seq:
             seqs.update(seq for seq in self.active.keep if self.log[seq].is_request)
         last = self.last_request
@@ -782,7 +754,6 @@ class _Attempt:
             through_seq=through_seq,
             summary=summary,
             ledger=ledger,
-            # a mask on a folded message would have nothing to show
             masks=tuple(mask for mask in masks if mask.seq > through_seq or mask.seq in keep),
             keep=keep,
             standing=self._standing(through_seq),

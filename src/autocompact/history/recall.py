@@ -321,7 +321,6 @@ class Recall:
 
     async def _candidate(self, hit: Hit) -> Candidate:
         log = await self._store.read(
-            # with what stands before and after it: a result is shown with its call, a call with its output
             hit.key,
             from_seq=max(1, hit.seq - _CALL_BEFORE),
             through_seq=hit.seq + 1,
@@ -400,7 +399,6 @@ class Recall:
         self, query: str, wanted: Mapping[str, float], *, scope: Scope, k: int
     ) -> tuple[list[Found], list[Found]]:
         """Search memory files and archive; they are read from the disk and indexed, which is too slow for the loop."""
-        # no memory files here: no thread for nothing
         if self._documents is _none:
             return [], []
         return await off_loop(
@@ -416,7 +414,6 @@ class Recall:
             (name, number, text)
             for name, whole in self._documents()
             for number, text in enumerate(_sections(whole), start=1)
-            # entries of the archive are searched apart, by the rules of their conversation
             if archived_in(name, text) is None
         ]
         key = Key(conversation=_MEMORY)
@@ -425,7 +422,6 @@ class Recall:
         found: list[Found] = []
         for hit in index.find(key.namespace, query, k=k):
             name, number, text = sections[hit.seq - 1]
-            # files are small: with fewer terms nearly every section would be found
             if 2 * len(wanted.keys() & terms(text)) >= len(wanted):
                 source = f"memory file {name}"
                 shown = self._excerpt(self._clean(text), wanted)
@@ -490,7 +486,6 @@ class Recall:
             InvalidInput: there is no such thing; the message says what there is.
         """
         bare = ref.strip()
-        # models copy the brackets of the result along; two of them are part of a name
         bare = bare.removeprefix("[").removesuffix("]") if bare.count("[") == 1 else bare
         if "#" in bare:
             text = self._clean(await self._section(bare))
@@ -516,10 +511,8 @@ class Recall:
             raise InvalidInput(_SWITCHED_OFF.format(repr(ref)))
         first, last = parse_range(name)
         around = min(max(around, 0), MOST_AROUND)
-        # a range of thousands would load them all for one page
         last = min(last, first + MOST_OPENED - 1)
         messages = await self._store.read(key, from_seq=max(1, first - around), through_seq=last + around)
-        # the neighbours alone are no answer
         if all(message.seq != first for message in messages):
             raise await self._unknown(key, first)
         return "\n\n".join([_original(await self._shown(message)) for message in messages])
@@ -678,7 +671,6 @@ def tool_schemas(dialect: Dialect = "openai_chat", *, across: bool = False) -> l
     """
     tools = [_tool(SearchArguments), _tool(ExpandArguments)]
     if not across:
-        # what is switched off is not offered, else models try it
         tools[0]["parameters"]["properties"]["scope"]["enum"].remove("all")
     if dialect == "openai_chat":
         return [{"type": "function", "function": tool} for tool in tools]
@@ -708,7 +700,6 @@ def _tool(kind: type[SearchArguments | ExpandArguments]) -> dict[str, Any]:
 def _converted(arguments: str | Mapping[str, object], kind: type[_T]) -> _T:
     try:
         if isinstance(arguments, str):
-            # models send numbers as strings
             return msgspec.json.decode(arguments or "{}", type=kind, strict=False)
         return msgspec.convert(arguments, kind, strict=False)
     except (msgspec.ValidationError, msgspec.DecodeError) as error:
@@ -756,7 +747,6 @@ def _place(message: Message, *, shown: Message, passage: Passage) -> tuple[int, 
     if shown is message:
         return passage.start, passage.end
     text = part_text(message.parts[passage.part])
-    # a secret becomes longer or shorter when it is named, so places behind it move
     return len(redact(text[: passage.start])), len(redact(text[: passage.end]))
 
 

@@ -111,11 +111,9 @@ def run_upkeep(
         raise InvalidInput(f"there is no memory folder {str(folder)!r}: {_MAKE}")
     policy, clock = policy or UpkeepPolicy(), clock or SystemClock()
     if dry_run:
-        # without the lock, whose file would be a change
         files = {**read_files(folder, NAMES), **(ahead or {})}
         return _planned(folder, files, layers=layers, policy=policy, clock=clock, verdicts=verdicts)
     with locked(folder):
-        # people edit these files in an editor that knows nothing of our lock
         for _ in range(TRIES):
             files = read_files(folder, NAMES)
             report = _planned(folder, files, layers=layers, policy=policy, clock=clock, verdicts=verdicts)
@@ -124,11 +122,7 @@ def run_upkeep(
             after = {change.name: change.after for change in report.changes}
             stamp = clock.now()[:19].replace(":", "-")
             change = Change(
-                # sources are written last: a crash may leave an entry in two places, never in none
-                before=files,
-                after=after,
-                sources=(OBSERVATIONS, DONE, CONTEXT_ARCHIVE),
-                backup=stamp,
+                before=files, after=after, sources=(OBSERVATIONS, DONE, CONTEXT_ARCHIVE), backup=stamp
             )
             if written := write(folder, change, failpoint=failpoint):
                 return replace(report, backup=written.backup)
