@@ -72,13 +72,6 @@ class _Program(click.Group):
         options = click.Command.shell_complete(self, ctx, incomplete)
         return [*(CompletionItem(name, help=COMMANDS[name][1]) for name in names), *options]
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's
-        """Write the list of commands as click does, from `_COMMANDS` instead of the commands."""
-        limit = formatter.width - 6 - max(map(len, _COMMANDS))
-        stubs = [click.Command(name, help=_COMMANDS[name][1]) for name in sorted(_COMMANDS)]
-        with formatter.section("Commands"):
-            formatter.write_dl([(stub.name or "", stub.get_short_help_str(limit)) for stub in stubs])
-
 
 @click.group(cls=_Program, context_settings={"help_option_names": ["-h", "--help"]}, epilog=_BEGIN)
 @click.version_option(package_name="autocompact", message="%(prog)s %(version)s")

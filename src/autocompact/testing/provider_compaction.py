@@ -35,7 +35,7 @@ def compacting(asked: Received) -> Compacting:
 
 
 def _ends_with_trigger(asked: Received) -> bool:
-    """Whether the last item of ``input`` asks for a compaction, as Codex does from 0.169 on."""
+    """True if the last item of ``input`` asks for a compaction, as Codex does from 0.169 on."""
     return bool(asked.messages) and asked.messages[-1].get("type") == "compaction_trigger"
 
 

@@ -34,12 +34,12 @@ _EMPTY = (
 
 
 def is_task(request: str) -> bool:
-    """Whether a request of a user says what is to be done."""
+    """True if a request of a user says what is to be done."""
     return says_something(request)
 
 
 def says_something(text: str, *, besides: str = "") -> bool:
-    """Whether the beginning of ``text`` has two words that say something; those of ``besides`` say nothing either."""
+    """True if the beginning of ``text`` has two words that say something; those of ``besides`` say nothing either."""
     opening = text[:_OPENING]
     named = {name.lower() for name in _NAMED.findall(opening)}
     empty = _saying_nothing() | _forms(besides)
