@@ -19,16 +19,16 @@ NAMES = (
 
 
 @pytest.mark.parametrize("value", CHOSEN)
-def test_words_with_a_number_amid_are_chosen(value: str) -> None:
-    assert is_chosen(value)
+def test_words_with_a_number_are_chosen(value: str) -> None:
+    assert is_chosen(value, beside=True)
 
 
 @pytest.mark.parametrize("value", NAMES)
 def test_names_in_code_addresses_and_dates_are_not(value: str) -> None:
-    assert not is_chosen(value)
+    assert not is_chosen(value, beside=True)
 
 
-def test_a_word_with_a_number_is_chosen_only_next_to_the_word_for_it() -> None:
+def test_words_with_a_number_are_chosen_only_where_something_leads_to_them() -> None:
     assert is_chosen("schnurzpiepegal7", beside=True)
     assert not is_chosen("schnurzpiepegal7")
 

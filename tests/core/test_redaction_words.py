@@ -400,6 +400,6 @@ def test_what_is_said_of_passwords_is_none(text: str) -> None:
     assert found(text) == []
 
 
-@pytest.mark.parametrize("word", ["moon", "a" * 41, "moon light", "MOONLIGHT", "moonLight", "postgresql"])
+@pytest.mark.parametrize("word", ["moon", "a" * 41, "moon light", "MOONLIGHT", "moonUserLight", "postgresql"])
 def test_what_is_no_word_or_stands_in_examples_is_none(word: str) -> None:
     assert not is_word(word)

@@ -24,6 +24,7 @@ from autocompact.core.redaction.known import KnownSecrets
 from autocompact.core.redaction.kubernetes import SECRETS, find_kubernetes
 from autocompact.core.redaction.name_table import NAMES
 from autocompact.core.redaction.names import find_named
+from autocompact.core.redaction.nearby import NEARBY, find_nearby
 from autocompact.core.redaction.private_keys import PRIVATE_KEYS, find_private_keys
 from autocompact.core.redaction.rules import Form, Name, Token
 from autocompact.core.redaction.sections import SECTIONS, find_sections
@@ -42,6 +43,7 @@ RULES: tuple[Token | Form | Name, ...] = (
     *SECTIONS,
     *COLUMNS,
     *NAMES,
+    *NEARBY,
     *PRIVATE_KEYS,
 )
 """All rules, with examples of what they find and of what must stay."""
@@ -174,6 +176,7 @@ def _spans(text: str) -> tuple[Span, ...]:
         *find_sections(source),
         *find_columns(source),
         *find_named(source),
+        *find_nearby(source),
     ]
     return merged(_between(found, markers) if markers else found) if found else ()
 

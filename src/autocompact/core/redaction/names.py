@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
 from operator import itemgetter
 
 from autocompact.core.redaction.anchors import is_searched
@@ -19,6 +18,7 @@ from autocompact.core.redaction.name_table import NAMES
 from autocompact.core.redaction.rules import Name
 from autocompact.core.redaction.spans import Source, Span
 from autocompact.core.redaction.values import (
+    PROSE_END,
     Trust,
     has_symbol,
     is_chosen,
@@ -30,6 +30,7 @@ from autocompact.core.redaction.values import (
     mixed,
     random_looking,
     stripped,
+    without_end,
 )
 from autocompact.core.redaction.words import is_passphrase, is_word
 
@@ -62,7 +63,7 @@ _BETWEEN = re.compile(
     re.IGNORECASE,
 )
 _SUBJECT = re.compile(
-    r"(?P<words>(?:[ ](?![-/$&|])[^\s:;=!?,<>(){}\"']{0,40}[^\s.:;=!?,<>(){}\"']){1,10})(?:[ ]\((?=[^\s()]{6,80}\))|(?:[ ]\([^()\n]{1,120}\))?[ ]?[:：]"
+    r"(?P<words>(?:[ ]'[^'\n]{1,120}'|[ ]\"[^\"\n]{1,120}\"|[ ](?![-/$&|])[^\s:;=!?,<>(){}\"']{0,40}[^\s.:;=!?,<>(){}\"']){1,10})(?:[ ]\((?=[^\s()]{6,80}\))|(?:[ ]\([^()\n]{1,120}\))?[ ]?[:：]"
     r"(?:[ \t]{1,8}|[ \t]{0,3}(?:\r?\n[ \t>]{0,8}){1,2}))"
 )
 """What a password is for, up to the colon or a bracket: ``password is generated for root@localhost: …``."""
@@ -109,6 +110,7 @@ _BARE = r"\x00-\x20\"'`\\<>,;&|(){}\[\]"
 _SHORT = re.compile(rf"(?P<value>[^{_BARE}:=]+={{0,2}})")
 _REST = re.compile(rf"[^{_BARE}]*")
 _TO_END = re.compile(r"(?P<value>[^\x00-\x20\"'`\\]+?)[,;]?[ \t]{0,8}(?=\r?\n|$)")
+_PHRASE_LINE = re.compile(r"(?P<value>\w{3,20}(?:[ ]\w{2,20}){2,7}[!?]?)[ \t]{0,8}(?=\r?\n|$)")
 _FIELDS = re.compile(r"[&;][ ]?[\w.-]+=")
 _ENCODED = re.compile(
     r"(?P<value>(?:[A-Za-z0-9._~+/!*-]|%(?!26|3B|22|20|27|7D|2C|0A|0D)[0-9A-Fa-f]{2})+)", re.IGNORECASE
@@ -124,7 +126,6 @@ _LINE_START = re.compile(
 _OF_USER = re.compile(r"[A-Za-z][\w.@+-]{0,40}[:/][^/]")
 _GIVEN_TO = ("pass", "key", "token", "secret", "cred", "creds", "credential", "credentials", "pat")
 _LEAST_OF_OPTION = 10
-_PROSE_END = ".,;:!?)*_"
 _CLAUSE_END = re.compile(r"[\"'`”»*]{0,3}[ \t]{0,4}(?:[.!,;)|]|\r?\n|\\[nr]|$|[^\x00-\x7f])")
 _FIELD_START = re.compile(
     r"(?:^|[\n?&;]|\w=[^\s;&]{0,40}[ ]|[ ]--[\w-]{1,30}=|[ ](?:-e|--env|--extra-vars|--build-arg|--set)[ ][\"']?)[\w.-]{0,40}$"
@@ -151,18 +152,6 @@ _PROPERTY = re.compile(
 """The beginning of a line of properties: ``keystore.``, and then the name."""
 _SET_TO = re.compile(r"(?:set|changed|reset|updated)[ ]to[ ]?$", re.IGNORECASE)
 _SETS = re.compile(r"(?:set|changed?|reset|updated?)[ ](?:[\w']{1,16}[ ]){0,3}$", re.IGNORECASE)
-
-
-_AROUND = (" ", ",", "\t")
-_ENGLISH = ("pass", "password", "passwords")
-_SENTENCE = re.compile(r"(?:[^\n.?!;]|[.?!;](?!\s))+[!?]?")
-_TOKEN = re.compile(r"(?<![^\s(\"'`„“«])(?P<value>[^\s(),;\"'`„“”«»]+)")
-_OF = frozenset(
-    "for of from at in by with on user server host account für von vom am im an auf in bei mit de du des d pour sur dans avec del della"
-    " di da do dos das para en con por van voor op met bij dla od w z til av af i på hos för для от на в из с к benutzer nutzer konto utente"
-    " usuario utilisateur gebruiker serveur servidor".split()
-) - {"na"}
-"""Words before the name of what a password belongs to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,8 +215,6 @@ def _accepted(text: str, name: Name, *, place: Place) -> Iterator[_Value]:
             fits = _fits(text, value, place=place, least=least)
         if fits:
             yield value
-    if name.kind == "password" and not least and name.accept is None:
-        yield from _near(text, place)
 
 
 def _fits(text: str, value: _Value, *, place: Place, least: int) -> bool:
@@ -242,7 +229,8 @@ def _is_secret(text: str, value: _Value, *, least: int) -> bool:
     if is_tangle(text):
         return True
     if least:
-        return is_key(text, value.trust, least=least)
+        is_phrase = least < 12 and value.trust is Trust.ENVIRONMENT and is_password(text, value.trust)
+        return is_phrase or is_key(text, value.trust, least=least)
     return is_password(text, value.trust) or (value.word and is_word_password(text))
 
 
@@ -321,6 +309,9 @@ def _apart(text: str, place: Place) -> Iterator[_Value]:
 
 def _told(text: str, at: int) -> Iterator[_Value]:
     """What stands behind the colon of a sentence that goes on: made up, or words in quotes that make no sentence."""
+    phrase = _PHRASE_LINE.match(text, at)
+    if phrase is not None and is_passphrase(phrase["value"]):
+        yield _Value(*phrase.span("value"), Trust.STATED, phrase=True)
     for value in _said(text, at, trust=Trust.STATED, word=False):
         said = text[value.start : value.end]
         if " " in said:
@@ -339,21 +330,6 @@ def _it_is(text: str, place: Place) -> Iterator[_Value]:
             yield _Value(*said.span("value"), Trust.STATED, phrase=" " in value)
         elif mixed(value) and (has_symbol(value) or random_looking(value) or value.count("-") > 1):
             yield _Value(*said.span("value"), Trust.STATED)
-
-
-def _near(text: str, place: Place) -> Iterator[_Value]:
-    """What somebody made up, in the same sentence as the word for it: in many languages the grammar between differs."""
-    said = text[place.start : place.end]
-    if text[place.end : place.end + 1] not in _AROUND or said.lower() in _ENGLISH:
-        return
-    sentence = _SENTENCE.match(text, place.end, place.end + 120)
-    before = said
-    for index, token in enumerate(islice(_TOKEN.finditer(sentence[0]) if sentence else (), 7)):
-        value = _without_end(token["value"])
-        if before.lower() not in _OF and is_chosen(value, beside=index < 2):
-            start = place.end + token.start("value")
-            yield _Value(start, start + len(value), Trust.STATED)
-        before = token["value"]
 
 
 def _made_up(values: Iterator[_Value], text: str) -> Iterator[_Value]:
@@ -436,6 +412,8 @@ def _assigned(text: str, place: Place, *, at: int, sign: str) -> Iterator[_Value
         if _LINE_START.search(text, max(0, place.start - 40), place.start):
             whole = _TO_END.match(text, at)
             yield from _matched(whole if whole is None or not _FIELDS.search(whole["value"]) else None, trust)
+            if sign == "=" and (phrase := _PHRASE_LINE.match(text, at)) is not None:
+                yield _Value(*phrase.span("value"), trust, phrase=True)
         yield from _bare(text, at, trust=trust)
         # a query has no variables, and neither has a line of properties
         if text[place.start - 1] in "?&" or (
@@ -519,13 +497,7 @@ def _said(text: str, at: int, *, trust: Trust, word: bool = True) -> Iterator[_V
         start, end = match.span("value")
         value = stripped(match["value"])
         ascii_only = next((i for i, char in enumerate(value) if ord(char) > 0x2E7F), len(value))
-        yield _Value(start, start + len(_without_end(value[:ascii_only])), trust)
-
-
-def _without_end(value: str) -> str:
-    """A value without the signs of the sentence; an exclamation mark after a digit is its own."""
-    own = value.rstrip(_PROSE_END)
-    return f"{own}!" if value[len(own) :].startswith("!") and own[-1:].isdigit() else own
+        yield _Value(start, start + len(without_end(value[:ascii_only])), trust)
 
 
 def _alone(text: str, at: int) -> Iterator[_Value]:
@@ -560,11 +532,11 @@ def _spaced(text: str, place: Place, *, at: int) -> Iterator[_Value]:
             yield from (value for value in _alone(text, at) if mixed(text[value.start : value.end]))
         match = _PLAIN.match(text, at)
         if match is not None:
-            value = stripped(match["value"]).rstrip(_PROSE_END)
+            value = stripped(match["value"]).rstrip(PROSE_END)
             if (
                 not _BRACE.search(value)
                 and len(value) >= 8
                 and mixed(value)
-                and (random_looking(value) or has_symbol(value))
+                and (random_looking(value) or has_symbol(value) or is_chosen(value, beside=True))
             ):
                 yield _Value(at, at + len(value), Trust.CODE)

@@ -131,30 +131,6 @@ _PAIRS = (
             "--basic",
         )
     ),
-    *(
-        form(
-            "password",
-            anchor,
-            pattern=rf"{re.escape(anchor)}(?:[\w.]{{1,20}}[ ]?[=:][ ]?)?[\"'][\w.@+ -]{{1,60}}[\"'],[ ]{{0,2}}(?:[\w.]{{1,20}}[ ]?[=:][ ]?)?(?P<q>[\"'])(?P<s>(?:(?!(?P=q))[^\s]){{6,100}})(?P=q)",
-            examples=(f'{anchor}"bob", "«<a10>!x»")',),
-            others=(
-                f'{anchor}"user", "password")',
-                f'{anchor}"a b", "the/path/of2.txt")',
-                f"{anchor}user, password)",
-            ),
-            accept=_of_user,
-        )
-        for anchor in (
-            "login(",
-            "signin(",
-            "sign_in(",
-            "log_in(",
-            "authenticate(",
-            "credentials(",
-            "credential(",
-            "setcredentials(",
-        )
-    ),
     program("openssl", " -k ", option="[ ]-k[ ]", examples=("openssl enc -aes-256-cbc -k «<a12>» -in f",)),
     form(
         "password",
@@ -166,21 +142,6 @@ _PAIRS = (
         ),
         others=('expect "password:"\nsend "$pass\\r"',),
         accept=given,
-    ),
-    *(
-        form(
-            "password",
-            f"{changed} from ",
-            pattern=rf"{changed} from [\"'`“]?(?P<s>[^\s\"'`”]{{6,80}})[\"'`”]? to[ ]",
-            line=r"(?i:(?<![\w-])(?:password|passphrase|passwd|secret|token|pw|pin|kennwort|passwort)(?: \w{1,20}){0,4} (?:was |is |has been )?)$",
-            examples=(f"Password of bob was {changed} from «<a10>!x» to something else",),
-            others=(
-                f"token type {changed} from oauth2-jwt to basic",
-                f"password {changed} from bcrypt2 to argon2",
-            ),
-            accept=_of_user,
-        )
-        for changed in ("changed", "rotated", "switched")
     ),
     *(
         form(

@@ -45,11 +45,6 @@ def _joined(value: str) -> bool:
     )
 
 
-def _beside_user(value: str) -> bool:
-    """True for what stands after a user, where a word may stand as well."""
-    return is_chosen(value, beside=True)
-
-
 def _answer(value: str) -> bool:
     """True for what is made up and stands for itself."""
     return given(value) and (is_chosen(value, beside=True) or (stated(value) and random_looking(value)))
@@ -87,76 +82,12 @@ SPOKEN: tuple[Form, ...] = (
         form(
             "password",
             anchor,
-            pattern=rf"{anchor}[ ](?:du[ ]|de[ ]la[ ]|del[ ]|de[ ]|da[ ]|do[ ])?wi-?fi(?:[ ](?!is |ist |est )[^\s.:;=!?,]{{1,20}}){{0,4}}?{_IS}{_TICK}{_SECRET}{_STOP}",
-            examples=(f"{anchor} wifi : «<l6>-<l5>-77»", f"{anchor} du wifi est «<a12>»"),
-            others=(f"{anchor} wifi: required",),
-            accept=_of_network,
-        )
-        for anchor in ("code", "clave", "chiave", "chave", "clé")
-    ),
-    form(
-        "password",
-        " key is ",
-        pattern=rf" key is {_TICK}{_SECRET}{_STOP}",
-        line=r"(?i:(?<!\w)(?:wi-?fi|wlan|ssid|hotspot|network)(?!\w)[^.\n]{0,80})$",
-        examples=(
-            "the wifi is called Moosehead and the key is «maple-syrup-1867»",
-            "SSID is Guest, the key is «<a12>»",
-        ),
-        others=("the wifi works and the key is missing", "the network key is required"),
-        accept=_of_network,
-    ),
-    *(
-        form(
-            "password",
-            anchor,
             pattern=rf"{anchor}[ .]{{0,12}}:[ ]{{1,4}}(?P<s>\S[^\r\n]{{7,62}})(?=[ \t]*(?:\r?\n|$))",
             examples=(f"    {anchor}        : «Sp4tzenNest22»", f"{anchor} : «drei bunte Hunde»"),
             others=(f"{anchor}: nein", f"{anchor} : $KEY_OF_WIFI"),
             accept=given,
         )
         for anchor in ("schlüsselinhalt", "contenu de la clé", "contenido de la clave", "contenuto chiave")
-    ),
-    *(
-        form(
-            "password",
-            anchor,
-            pattern=rf"{anchor}(?:[ ]\w{{1,20}}){{0,3}}?[ ](?:mit|met|avec|con|com|via|als|som|med)[ ](?:\w{{1,12}}[ ]|l['’]){{0,2}}?{_TICK}{_USER}{_TICK}(?:[ ](?:und|and|et|y|e|en|och|og|i)[ ]|[ ]?/[ ]?){_TICK}{_SECRET}{_STOP}",
-            examples=(
-                f"{anchor} {joint} bob@acme.dev {and_} «Hefezopf.88» bitte",
-                f"{anchor} {joint} bob / «Lantern.Harbor27»",
-            ),
-            others=(f"{anchor} {joint} google {and_} facebook", f"{anchor} {joint} bob {and_} alice_2"),
-            accept=_beside_user,
-        )
-        for anchor, joint, and_ in (
-            ("melde dich", "mit", "und"),
-            ("anmelden", "mit", "und"),
-            ("einloggen", "mit", "und"),
-            ("connecte-toi", "avec", "et"),
-            ("connectez-vous", "avec", "et"),
-            ("accedi", "con", "e"),
-            ("inicia sesión", "con", "y"),
-            ("inloggen", "met", "en"),
-        )
-    ),
-    *(
-        form(
-            "password",
-            anchor,
-            pattern=rf"{anchor}(?:[ ][^\s.:;=!?,]{{1,20}}){{0,5}}?[ ](?:sono|sont|son|são|sind|lauten|zijn|są|are)[ ]{_TICK}{_USER}{_TICK}[ ]?[/:][ ]?{_TICK}{_SECRET}{_STOP}",
-            examples=(f"{anchor} {verb} bob.r / «Quadrif0glio»", f"{anchor} {verb} admin:«<a12>»"),
-            others=(f"{anchor} {verb} user / password", f"{anchor} {verb} bob / alice"),
-            accept=lambda value: is_chosen(value, beside=True) or (stated(value) and mixed(value)),
-        )
-        for anchor, verb in (
-            ("credenziali", "sono"),
-            ("identifiants", "sont"),
-            ("credenciales", "son"),
-            ("credenciais", "são"),
-            ("zugangsdaten", "sind"),
-            ("logins", "are"),
-        )
     ),
     *(
         form(
@@ -227,6 +158,13 @@ SPOKEN: tuple[Form, ...] = (
         ),
         others=("a1 LOGIN failed", "a1 OK LOGIN completed"),
         accept=given,
+    ),
+    form(
+        "password",
+        "334 ugfzc3dvcmq6",
+        pattern=r"334 UGFzc3dvcmQ6\r?\n[-<>CS: ]{0,6}(?P<s>[A-Za-z0-9+/]{4,400}={0,2})(?=[ \t]*(?:\r?\n|$))",
+        examples=("AUTH LOGIN\n334 UGFzc3dvcmQ6\n«<b24>==»\n235 ok",),
+        others=("334 UGFzc3dvcmQ6\n535 5.7.8 failed",),
     ),
     form(
         "password",

@@ -52,8 +52,8 @@ def _answers(value: str) -> bool:
     return stated(value) and (has_symbol(value) or random_looking(value)) and "://" not in value
 
 
-_ASKED = r"(?<!\w)(?:\w{0,20}[-_ ])?(?:pass(?:word|phrase|code|wort)?|pwd?|kennwort|login|credentials|zugangsdaten|mdp|mot de passe|contrase(?:ñ|n)a|clave|senha|wachtwoord|has[łl]o|пароль)(?!\w)"
-_REPLY = r"(?:(?:yes|yep|yeah|sure|ja|klar|oui|s[íi]|tak|hai|it['’]s|es ist|c['’]est|es|è),?[ ])?(?:[\w.@+-]{1,40} / )?[\"'`„«]?(?P<s>[^\s\"'`„“«»]{8,80})[\"'`“»]?[ \t]*(?:\r?\n|$)"
+_ASKED = r"(?<!\w)(?:\w{0,20}[-_ ])?(?:pass(?:word|phrase|code|wort)?|pwd?|kennwort|login|credentials|zugangsdaten|mdp|mot de passe|contrase(?:ñ|n)a|clave|senha|wachtwoord|has[łl]o|пароль|token|secret|api[ -]?key)(?!\w)"
+_REPLY = r"[<>-]?[ ]?(?:(?:yes|yep|yeah|sure|ja|klar|oui|s[íi]|tak|hai|it['’]s|es ist|c['’]est|es|è),?[ ])?(?:[\w.@+-]{1,40} / )?[\"'`„«]?(?P<s>[^\s\"'`„“«»]{8,80})[\"'`“»]?[ \t]*(?:\r?\n|$)"
 
 _COMMANDS = (
     form(
@@ -72,14 +72,6 @@ _COMMANDS = (
         line=r"(?m:^)[ \t]*$",
         examples=('network={\n    psk="«drei bunte vogel»"\n}', '\tpsk="«sommercolor»"'),
         others=('psk="$PSK_OF_WIFI"', 'psk="<your key>"'),
-        accept=given,
-    ),
-    form(
-        "password",
-        "credentials(",
-        pattern=r"credentials\((?:[ \n]*\"[^\"\n]{0,120}\",){2}[ \n]*\"[^\"\n]{1,80}\",[ \n]*\"(?P<s>[^\"\n]{5,200})\"",
-        examples=('credentials += Credentials("Realm", "repo.acme.dev", "ci", "«<a15>»")',),
-        others=('Credentials("a", "b")', 'Credentials("Realm", "host", "user", "$PASSWORD")'),
         accept=given,
     ),
     form(
@@ -536,29 +528,6 @@ _SENTENCES = (
         )
         for anchor in ("log in", "login", "sign in")
     ),
-    form(
-        "password",
-        "pass",
-        pattern=rf"(?:(?<=my )|(?<=our )|(?<=his )|(?<=her ))pass(?:word|phrase|wd) {_TICK}{_SECRET}{_STOP}",
-        examples=("use my password «<l6>-<l4>7» for the VPN",),
-        others=("my password page2", "our password manager is good", "my password expired"),
-        accept=_pass_of_user,
-    ),
-    *(
-        form(
-            "password",
-            anchor,
-            pattern=rf"{anchor}{tail} (?:provisoire|temporaire|actuel|initial|par défaut|temporal|actual|inicial|por defecto|provvisoria|temporanea|attuale|iniziale|predefinita|temporária|atual|padrão)[ ]?[:：=] ?{_TICK}{_SECRET}{_STOP}",
-            examples=(f"{said}: «<l8>-<l4>»",),
-            others=(f"{said}: required",),
-            accept=_pass_of_user,
-        )
-        for anchor, tail, said in (
-            ("pass", r"(?:word|e)", "mot de passe provisoire"),
-            ("contrase", r"ñ?n?a", "contraseña temporal"),
-            ("senha", "", "senha inicial"),
-        )
-    ),
     *(
         form(
             "password",
@@ -574,17 +543,6 @@ _SENTENCES = (
             ("senha", "", "senha do banco"),
             ("kennwort", "", "Kennwort der Anlage"),
         )
-    ),
-    *(
-        form(
-            "password",
-            anchor,
-            pattern=rf"{anchor}(?: \w{{1,20}}){{0,3}}?[ ]?[:：][ ]?{_TICK}{_USER}[\"'`]?[ ]?(?:/|:|,)[ ]?{_TICK}{_SECRET}{_STOP}",
-            examples=(f"{anchor}: admin / «<a12>»",),
-            others=(f"{anchor}: admin / user", f"{anchor}: see vault"),
-            accept=_pass_of_user,
-        )
-        for anchor in ("identifiants", "credenciales", "zugangsdaten", "credenziali", "credenciais")
     ),
     form(
         "password",
@@ -630,55 +588,6 @@ _SENTENCES = (
         examples=("co = cohere.Client('«<a40>')".replace("')", "»')"),),
         others=("Client('continuous-integration-of-2024-builds')", f"Client('{'0a' * 20}')"),
         accept=lambda value: _login(value) and not _HEX.fullmatch(value),
-    ),
-    *(
-        form(
-            "password",
-            anchor,
-            pattern=rf"{anchor}{tail} {_TICK}{_SECRET}{_STOP}",
-            line=r"(?i:(?<!\w)(?:with|us(?:e|ing|a|ar|are)|mit|avec|con|com|met|utili[sz]ez?|utilizz?a|nimm|nimmt?|verwende)(?: (?:the|das|dem|le|la|a|o|het))?(?: mot de)? )$",
-            examples=tuple(f"{lead} {name} «<l8>-<l4>», please" for lead in leads),
-            others=(f"{leads[0]} {name} auth2", f"{leads[0]} {name} sha256"),
-            accept=_pass_of_user,
-        )
-        for anchor, tail, name, leads in (
-            ("pass", r"(?:word|wort|wd|phrase|code|e)", "password", ("log in with", "using the", "con la")),
-            ("pass", r"wort", "Passwort", ("mit", "anmelden mit dem")),
-            ("pass", r"e", "passe", ("avec le mot de", "utilise le mot de")),
-            ("contrase", r"ñ?n?a", "contraseña", ("con la", "usa la")),
-            ("senha", "", "senha", ("com a",)),
-            ("wachtwoord", "", "wachtwoord", ("met het",)),
-            ("kennwort", "", "Kennwort", ("mit dem",)),
-        )
-    ),
-    form(
-        "password",
-        "clave",
-        pattern=rf"clave(?: del?(?: la)? \w{{1,20}}){{0,2}}(?: es| será|:) {_TICK}{_SECRET}{_STOP}",
-        examples=("La clave del servidor es «<a10>»", "clave: «<l6>-<l5>-9»"),
-        others=(
-            "La clave del problema es rendimiento",
-            "la clave primaria es id_usuario",
-            "la clave es obligatoria",
-        ),
-        accept=_pass_of_user,
-    ),
-    *(
-        form(
-            "password",
-            anchor,
-            pattern=rf"{anchor}{tail}(?![\w=:])[ ]?{_TICK}{_SECRET}{_STOP}",
-            line=r"(?i:(?:user(?:name)?|login(?=[ :=])|benutzer(?:name)?|utilisateur|usuari[oa]|usuário|utente|gebruiker|wi-?fi|wlan|ssid|network|netzwerk|account|konto|server|host)[ ]?[:=]?[ ]?[\w.@-]{1,40}[,;]?[ ]?(?:(?:and|und|et|y|e|en|mit|with)[ ])?(?:(?:le|la)[ ])?(?:mot[ ]de[ ])?)$",
-            examples=(f"{user}{name} «<a10>»",),
-            others=(f"{user}{name} required",),
-            accept=_pass_of_user,
-        )
-        for anchor, tail, user, name in (
-            ("pass", r"(?:word|wort|wd|e(?=[ :]))?", "user bob, ", "password"),
-            ("contrase", r"ñ?n?a", "usuario bob, ", "contraseña"),
-            ("senha", "", "usuário bob e ", "senha"),
-            ("pw", r"d?", "wifi: Guest, ", "pw"),
-        )
     ),
     form(
         "password",

@@ -30,8 +30,8 @@ class Trust(IntEnum):
 _ELLIPSIS = re.compile(r"(?:…|\.{3,})+$")
 _PLACEHOLDER = re.compile(
     r"(?:^|[^A-Za-z])(?:your|change[_-]?(?:me|it|this)|example|placeholder|redacted|masked|hidden|removed|omitted"
-    r"|replace[_-]?(?:me|with|this)?|insert|todo|fixme|tbd|none|null|nil|undefined|true|false|env|getenv|secretref)(?:$|[^A-Za-z])"
-    r"|your[_-]|[_-]here$|goes[_-]here|x{4}|X{4}|EXAMPLE|\*{3}|•{2}|\.{3}|…"
+    r"|replace[_-]?(?:me|with|this)?|insert|todo|fixme|tbd|none|null|nil|undefined|true|false|env|getenv|secretref)(?:\d{0,3}$|[^A-Za-z0-9])"
+    r"|your[_-]|[_-]here$|(?:[a-z][_-]|abc)123$|goes[_-]here|x{4}|X{4}|EXAMPLE|\*{3}|•{2}|\.{3}|…"
     r"|^!\w+$|^__\w+__$|^%\w+%$|^(?:[A-Z]+_)*(?:PASS(?:WORD|WD)?|PWD|SECRET|TOKEN|KEY)(?:_[A-Z0-9]+)*$"
     r"|^\$+[A-Za-z_({]|\$\{|\$\(|\{\{|^[{<\[]|^%[sdv({A-Z]|%\(|^@[A-Za-z]|://|\[secret|^#[0-9A-Fa-f]{3,8}$|^0+$|^-+$|^\.+$",
     re.IGNORECASE,
@@ -58,7 +58,7 @@ _TECHNICAL = re.compile(
 )
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]|(?:~|\.{1,2})/|[\w.-]+(?:/[\w.-]+)*/[\w-]+\.[A-Za-z]{1,5}$")
 _FINGERPRINT = re.compile(
-    r"(?:SHA-?\d{1,3}|MD5):|(?:0x)?(?:[0-9A-F]{16}|[0-9A-F]{40})$|(?:[0-9A-Fa-f]{2}:){15,}"
+    r"(?:(?i:sha)-?\d{1,3}|MD5)[:-]|(?:0x)?(?:[0-9A-F]{16}|[0-9A-F]{40})$|(?:[0-9A-Fa-f]{2}:){15,}"
 )
 """The name of a public key: OpenSSH's digest, GnuPG's capitals, bytes with colons."""
 _RECORD = re.compile(
@@ -87,7 +87,7 @@ _CONVENTION = re.compile(
 )
 """How people write names: all small, all capitals, or each word with a capital; letters and digits that follow none are made up."""
 _RULES = re.compile(r"[a-z_]{3,}(?:\|[a-z_]{3,}(?::[\w,]{1,20})?)+$")
-_PHRASE = re.compile(r"[A-Za-z]{3,}(?:[-_. ][A-Za-z]{3,}\d{0,4}){3,}[!?.]?$")
+_PHRASE = re.compile(r"[A-Za-z]{3,}(?:[-_. ](?:[A-Za-z]{2,}\d{0,4}|\d{1,4})){3,}[!?.]?$")
 _STRONG_SYMBOL = re.compile(r"[!#$%^&*+=?~@|;§€£]")
 _DATE = re.compile(
     r"\d{4}-\d\d-\d\d(?:[T ].*)?$|\d{1,3}(?:\.\d{1,3}){2,3}$|v?\d+(?:\.\d+)+$|[\d.,]+(?:ms|s|m|h|d|kb|mb|gb|k|px|%)?$",
@@ -121,6 +121,16 @@ def is_common(value: str) -> bool:
 def stripped(value: str) -> str:
     """The value without the dots of whoever shortened it: what is left may still be a secret."""
     return _ELLIPSIS.sub("", value)
+
+
+PROSE_END = ".,;:!?)*_"
+"""The signs of a sentence behind a value."""
+
+
+def without_end(value: str) -> str:
+    """The value without the signs of the sentence; an exclamation mark after a digit is its own."""
+    own = value.rstrip(PROSE_END)
+    return f"{own}!" if value[len(own) :].startswith("!") and own[-1:].isdigit() else own
 
 
 def entropy(value: str) -> float:
@@ -243,6 +253,19 @@ def _is_stated(value: str, trust: Trust) -> bool:
     return has_symbol(value) or not ("/" in value or _TALKS_OF.search(value) or _TECHNICAL.match(value))
 
 
+def _is_assigned(value: str, trust: Trust) -> bool:
+    """True for what people make up, where a password is assigned: ``DB_PASS: admin.Lagerhaus3``."""
+    if trust is Trust.ENVIRONMENT and _is_of_words(value) and _is_folded(value):
+        return not is_placeholder(value)
+    if (
+        trust < Trust.LINE
+        or (trust < Trust.LITERAL and is_name_like(value) and value.islower())
+        or (trust is Trust.LINE and is_name_like(value))
+    ):
+        return False
+    return is_chosen(value, beside=True)
+
+
 def _is_variable(value: str, trust: Trust) -> bool:
     """True for what code may call a variable: ``password=userinput2``."""
     if trust >= Trust.LITERAL or not _IDENTIFIER.match(value):
@@ -272,7 +295,7 @@ def is_password(value: str, trust: Trust) -> bool:
         return False
     if trust >= Trust.LITERAL and _PHRASE.match(value) and not _SOFT.search(value):
         return not is_placeholder(value)
-    if _is_stated(value, trust) or _begins_a_path(value, trust):
+    if _is_stated(value, trust) or _is_assigned(value, trust) or _begins_a_path(value, trust):
         return True
     if is_ordinary(value) and not (value.isdecimal() and trust >= Trust.LINE and len(value) >= 6):
         return False
@@ -317,16 +340,22 @@ def is_word_password(value: str) -> bool:
 
 
 _TECHNICAL_PART = re.compile(
-    r"(?:utf|base|sha|md|o?auth|log|u?int|float|http|ipv|ec|vec|mat|str|bit|arm|win|mysql|postgres|pg|python|java|node|php)\d|(?<![^\W\d_])(?:x|s|k|e|p|b|h|v|i|l|es|mp)\d|(?<!\d)(?:8|16|32|64|128|256|512)(?!\d)",
+    r"(?-i:(?<![A-Za-z])|(?=[A-Z]))(?:utf|base|sha|md|o?auth|log|u?int|float|http|ipv|ec|vec|mat|str|bit|arm|win|mysql|postgres|pg|python|java|node|php|socks|argon|pbkdf|bcrypt|rfc|gpt)[-_]?\d"
+    r"|(?<![^\W_])(?:x|s|k|e|p|b|h|v|i|l|es|mp)\d|(?<!\d)(?:16|32|64|128|256|512)(?!\d)|auth|2fa|(?<![a-z])(?:pw|db|srv|host|node|cluster|chars)(?![a-z])",
     re.IGNORECASE,
 )
-_PASSWORD_SIGN = re.compile(r"[A-Za-z0-9À-ÿ][!#$^*+§€£]|[!#^*§€£][A-Za-z0-9À-ÿ]")
-_LEET = re.compile(r"[a-zà-ÿ]\d{1,2}[A-Za-zÀ-ÿ]{2,}")
-_WORDS_AND_NUMBER = re.compile(
-    r"(?:[A-ZÀ-Þ][a-zà-ÿ]{2,}|[a-zà-ÿ]{3,}[A-ZÀ-Þ][a-zà-ÿ]{2,})(?:[._-]?[A-ZÀ-Þ]?[a-zà-ÿ]{2,}){0,3}(?:[._]\d{1,4}[a-z]{0,5}|[._][A-ZÀ-Þ][a-zà-ÿ]+\d{1,4})[!?]?$"
+_OF_PROGRAMS = re.compile(
+    r"v?\d+\.\d|[A-Z]{2,}[v#-]?\d|[a-z_]\w*(?:\.[a-z_]\w*)*\.[A-Z][a-z]+$|.*(?:\.[a-z]{2,5}$|\d\.\d|\d{4}-\d\d-\d\d|@v?\d)|[0-9a-fA-F]{6,}(?:-[0-9a-fA-F]{4,})*$|[a-z]+(?:[A-Z][a-z]+)+\d$|[a-z]{0,3}\d{1,4}[a-zà-ÿ]+$|[A-Z]+(?:-[A-Z]+)*-\d+$"
 )
-_JOINED_AND_NUMBER = re.compile(r"[A-Za-zà-ÿ][a-zà-ÿ]+(?:[A-ZÀ-Þ][a-zà-ÿ]+)+\d{2,4}$")
-_ONE_AND_NUMBER = re.compile(r"[A-Za-zà-ÿ][a-zà-ÿ]{2,}(?:[A-ZÀ-Þ]?[a-zà-ÿ]{4,})+\d{1,4}$")
+"""A version, an acronym with a number, a class in its module, a file, a date, the version of a package, a digest, a name in code."""
+_PASSWORD_SIGN = re.compile(
+    r"[A-Za-z0-9À-ÿ][!#$&%^*~§€£]|[A-Za-z0-9]@[A-Z0-9]|[!#^*§€£][A-Za-z0-9À-ÿ]|[A-Za-z]{2}\+[A-Za-z]{2}"
+)
+_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}|^%")
+_SIGN_AMID = re.compile(r"[A-Za-z]{3,}[!$&][A-Za-z]{3,}$")
+_LEET = re.compile(r"[A-Za-zà-ÿ]\d{1,2}[A-Za-zÀ-ÿ]{2,}|[A-Za-zà-ÿ]{2,}\d{1,2}[A-Za-zÀ-ÿ]")
+_OF_WORDS = re.compile(r"(?:[._-]?(?:[^\W\d_]{2,}|(?<!\d)\d{1,4}(?!\d)[a-z]{0,2}))+[!?]?$")
+_WORD_PIECE = re.compile(r"[^\W\d_](?:(?![A-ZÀ-Þ])[^\W\d_])+")
 
 
 def is_chosen(value: str, *, beside: bool = False) -> bool:
@@ -334,13 +363,15 @@ def is_chosen(value: str, *, beside: bool = False) -> bool:
 
     Args:
         value: one token of a sentence about a password.
-        beside: it stands next to the word for it, so that a word with a number will do.
+        beside: something leads to it, so that words with a number will do.
     """
-    if not 8 <= len(value) <= 64 or not mixed(value) or is_placeholder(value):
+    if not 7 <= len(value) <= 64 or is_placeholder(value):
         return False
-    if value[0] == "-" or any(sign in value for sign in "/=%"):
+    if not mixed(value):
+        return bool(_SIGN_AMID.match(value)) and _is_folded(value)
+    if value[0] in "-$@%&+" or any(sign in value for sign in "/=") or _ESCAPE.search(value):
         return False
-    if _ADDRESS.match(value) or _DATE.match(value) or _DRIVE.match(value) or _CALL.match(value):
+    if any(form.match(value) for form in (_ADDRESS, _DATE, _DRIVE, _CALL, _OF_PROGRAMS)):
         return False
     if _PASSWORD_SIGN.search(value):
         return True
@@ -348,11 +379,24 @@ def is_chosen(value: str, *, beside: bool = False) -> bool:
         return False
     if _LEET.search(value) and value not in (value.lower(), value.upper()):
         return True
-    return bool(
-        _WORDS_AND_NUMBER.match(value)
-        or _JOINED_AND_NUMBER.match(value)
-        or (beside and _ONE_AND_NUMBER.match(value))
-    )
+    return beside and (_is_of_words(value) or (random_looking(value) and not value.isupper()))
+
+
+def _is_folded(value: str) -> bool:
+    """True for capitals and small letters, beyond a capital at the beginning."""
+    return value[1:] not in (value[1:].lower(), value[1:].upper())
+
+
+def _is_of_words(value: str) -> bool:
+    """True for words and a number, in no form that programs have: ``lemon-Tractor-88``, ``Kaffeemaschine2024``."""
+    if not _OF_WORDS.match(value):
+        return False
+    words = [len(word) for word in _WORD_PIECE.findall(value)]
+    digits = sum(map(str.isdigit, value))
+    if len(words) > 1:
+        long = len(words) > 2 and sum(words) >= 12
+        return sum(words) >= 7 and (long or digits > 1 or value != value.lower())
+    return sum(words) >= (6 if digits > 1 else 12)
 
 
 _CODE = re.compile(r"(?:[A-Z]-)?\d{4,8}[#*]?$|\d{2,4}(?:[ -]\d{2,4}){1,3}$")

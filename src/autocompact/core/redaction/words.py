@@ -22,6 +22,8 @@ _NAMES = re.compile(
 )
 """Parts of names in code and of words about passwords."""
 _CAMEL = re.compile(r"[a-z][A-Z]|[A-Z]{2}")
+_FOLDED = re.compile(r"[A-Za-z][a-z]{2,}(?:[A-Z][a-z]{3,}){1,2}")
+_INNER = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _TYPE = re.compile(
     r"(?:var|n?var|long|tiny|medium)?(?:char|binary|blob)(?:array|seq|sequence|field)?s?$|(?:byte|char|long|bool|float|int|json)\w*$"
     r"|\w*(?:type|buffer|optional|nullable|object|struct|enum|list|dict|array|tuple|option|record|schema|model|class|function)s?$",
@@ -67,6 +69,7 @@ _OTHERS = frozenset(
 )
 """What else documents, forms and code write after "password", in the languages whose words for it are known."""
 _BETWEEN = re.compile(r"[-_. ]")
+_HYPHENED = re.compile(r"[a-z]{4,}-[a-z]{4,}")
 
 
 def is_word(value: str) -> bool:
@@ -77,8 +80,10 @@ def is_word(value: str) -> bool:
     if len(word) < LEAST or not word.isalpha() or len(word) > 40:
         return False
     lower = word.lower()
-    if word.isupper() or lower in _OTHERS or is_common(word) or is_placeholder(word) or _CAMEL.search(word):
+    if word.isupper() or lower in _OTHERS or is_common(word) or is_placeholder(word):
         return False
+    if _CAMEL.search(word):
+        return bool(_FOLDED.fullmatch(word)) and _are_words(_INNER.sub("-", word))
     return not (_NAMES.search(word) or _TYPE.match(word) or _SAID.fullmatch(word))
 
 
@@ -100,7 +105,11 @@ def _are_words(value: str) -> bool:
         or not all(w.isalpha() or (w.isdecimal() and len(w) < 5) for w in said)
     ):
         return False
-    if (len(words) < 3 and (len(said) < 2 or value == value.lower())) or is_placeholder(value):
+    if (
+        not words
+        or (len(said) < 3 and value == value.lower() and not _HYPHENED.fullmatch(value))
+        or is_placeholder(value)
+    ):
         return False
     if any((word.isupper() and len(word) > 1) or word.lower() in _JOINING for word in words):
         return False
