@@ -33,12 +33,14 @@ _NOT = re.compile(
 )
 _NEGATED = {"ca": "can", "wo": "will"}
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
-_ELISION = re.compile(r"l'(?=\w)", re.IGNORECASE)
 _VOWEL = re.compile(r"[aeiouy]")
-_NO_PLURALS = frozenset("always perhaps nichts links rechts alles".split())
+_NO_PLURALS = frozenset("always perhaps means glasses nichts links rechts alles".split())
 _SHORTEST_PLURAL = 5
-# German articles say who does what to whom ("der Frau hilft die Ärztin"), so they stay.
-_LIGHT = frozenset("the a an please bitte le la les el los las".split())
+# Articles of other languages than English stay: in German they say who does what to whom ("der Frau hilft die Ärztin"), in
+# French and Spanish they are pronouns as well ("el job las borra").
+_LIGHT = frozenset("the a an please bitte".split())
+_POLITE = frozenset("Sie Ihr Ihre Ihrem Ihren Ihrer Ihres Ihnen".split())
+"""German words that mean somebody else in small letters: "das müssen Sie prüfen", "das müssen sie prüfen"."""
 _BEFORE_AMOUNTS = frozenset("few little lot".split())
 NEGATIONS = frozenset(
     "not no never none nor neither cannot without nicht nie niemals kein keine keinen keiner ohne pas jamais rien aucun"
@@ -60,19 +62,24 @@ def key_of(text: str) -> str:
 def _words(text: str) -> Iterator[str]:
     """The normal forms of the words. A pause stays where it is a question, or beside a negation, which it may end."""
     tokens = [each for token in _SPLIT.findall(text) for each in _expanded(token)]
+    begins = True
     for place, token in enumerate(tokens):
         if token[0] in _PAUSES and not any(map(str.isalnum, token)):
             near = (*tokens[max(0, place - 1) : place], *tokens[place + 1 : place + 2])
             is_inner = place + 1 < len(tokens)
             if "?" in token or (is_inner and any(_is_negation(each.lower()) for each in near)):
                 yield token
+            begins = begins or token[0] not in ",;，、；"
             continue
         before, after = tokens[place - 1 : place], tokens[place + 1 : place + 2]
         is_amount = bool(after) and after[0].lower() in _BEFORE_AMOUNTS
         # A capital letter alone is a name: "copy A to B".
         if token.lower() in _LIGHT and token != "A" and not is_amount:
             continue
-        yield _normal(token, is_unit=bool(before) and before[0][-1:].isdigit())
+        # A capital within a sentence makes a name of a word ("use Go", "ask May"), one at its beginning says nothing.
+        is_name = token[0].isupper() and token[1:].islower() and (not begins or token in _POLITE)
+        yield _normal(token, as_it_is=is_name or (bool(before) and before[0][-1:].isdigit()))
+        begins = False
 
 
 def _is_negation(word: str) -> bool:
@@ -89,7 +96,6 @@ def _expanded(token: str) -> Iterator[str]:
             token = token.removeprefix(opening)
         if opening not in token:
             token = token.removesuffix(closing)
-    token = _ELISION.sub("", token)
     if match := _NOT.fullmatch(token):
         yield _NEGATED.get(match[1].lower(), match[1])
         token = "not"
@@ -102,13 +108,13 @@ def _expanded(token: str) -> Iterator[str]:
         yield pause
 
 
-def _normal(token: str, *, is_unit: bool) -> str:
+def _normal(token: str, *, as_it_is: bool) -> str:
     if _THOUSANDS.fullmatch(token):
         return token.replace(",", "")
     # The capitals of units ("Mb", "MB"), options, identifiers, single letters and initials ("US") mean something.
-    if is_unit or len(token) < 2 or not _WORD.fullmatch(token):
+    if as_it_is or len(token) < 2 or not _WORD.fullmatch(token):
         return token
-    if not (token.islower() or token.istitle() or (token.isupper() and len(token) > 2)):
+    if not (token[1:].islower() or (token.isupper() and len(token) > 2)):
         return token
     return _singular(token.lower())
 
