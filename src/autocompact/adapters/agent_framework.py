@@ -38,15 +38,12 @@ except ImportError as error:
     ) from error
 
 from autocompact.adapters.held import Conversations, Held, Item
-from autocompact.core.lookup import Lookup
 from autocompact.core.messages import Dialect, Usage
 from autocompact.engine import Compactor
 from autocompact.errors import InvalidInput
 
 _LOADED: ContextVar[Sequence[Message] | None] = ContextVar("autocompact_loaded", default=None)
 """The history that the run began with whose messages are being saved."""
-
-_NO_TOOLS = Lookup(tools=False)
 
 _SOURCE = "_attribution"
 """Where the framework notes which provider a message came from."""
@@ -106,7 +103,6 @@ class Autocompact(HistoryProvider):
         if not session_id:
             raise InvalidInput("the session has no id: give the agent's run a session")
         conversation = await self._conversations.get(session_id)
-        conversation.internals.replica.use_lookup(_NO_TOOLS)
         return Held(conversation, bridge=BRIDGE)
 
 

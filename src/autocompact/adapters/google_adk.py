@@ -37,11 +37,8 @@ except ImportError as error:
     ) from error
 
 from autocompact.adapters.held import Conversations, Held, Item
-from autocompact.core.lookup import Lookup
 from autocompact.core.messages import Dialect, Usage
 from autocompact.engine import Compactor
-
-_NO_TOOLS = Lookup(tools=False)
 
 MADE_UP = "adk-"
 """What the ids begin with that ADK gives to calls of models that give none."""
@@ -128,7 +125,6 @@ class Autocompact(BasePlugin):
 
     async def _held(self, session: Session, agent: str) -> Held[types.Content]:
         conversation = await self._conversations.get(self._name_of(session, agent))
-        conversation.internals.replica.use_lookup(_NO_TOOLS)
         return Held(conversation, bridge=BRIDGE)
 
 

@@ -14,6 +14,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from autocompact.adapters.remainder import remainder, restored
+from autocompact.core.lookup import Lookup
 from autocompact.core.messages import Dialect, Message, Usage
 from autocompact.engine import Compactor, Conversation
 from autocompact.errors import IncompressibleContext
@@ -23,6 +24,9 @@ from autocompact.wire.json import plain
 
 T = TypeVar("T")
 Item: TypeAlias = dict[str, Any]
+
+_NO_TOOLS = Lookup(tools=False)
+"""A framework's agent does not have the memory tools."""
 
 
 class Bridge(Protocol[T]):
@@ -99,13 +103,7 @@ class Held(Generic[T]):
 
         Then `follow` gives a smaller list for the same messages.
         """
-        if is_overflow(error) is None:
-            return False
-        await self.conversation.internals.background.wait_idle()
-        try:
-            return await self.conversation.internals.fitting.shrink()
-        except IncompressibleContext:  # what the provider said is the better error
-            return False
+        return await has_shrunk(self.conversation, error)
 
     async def restored(self) -> list[T]:
         """The framework's messages, as the log holds them."""
@@ -156,7 +154,19 @@ class Conversations:
         opened = self._opened.setdefault(get_running_loop(), {})
         if name not in opened:
             opened[name] = await self._compactor.open(name, namespace=self._namespace)
+        opened[name].internals.replica.use_lookup(_NO_TOOLS)
         return opened[name]
+
+
+async def has_shrunk(conversation: Conversation, error: BaseException) -> bool:
+    """Compact after a failed model call, if that says that the request was too large; True if something was gained."""
+    if is_overflow(error) is None:
+        return False
+    await conversation.internals.background.wait_idle()
+    try:
+        return await conversation.internals.fitting.shrink()
+    except IncompressibleContext:  # what the provider said is the better error
+        return False
 
 
 def written_as(message: T, *, bridge: Bridge[T]) -> list[Item]:

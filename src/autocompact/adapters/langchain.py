@@ -34,13 +34,10 @@ except ImportError as error:
 
 from autocompact import sync
 from autocompact.adapters.held import Conversations, Held, Item
-from autocompact.core.lookup import Lookup
 from autocompact.core.messages import Dialect, Usage
 from autocompact.engine import Compactor
 from autocompact.errors import InvalidInput
 from autocompact.wire import json
-
-_NO_TOOLS = Lookup(tools=False)
 
 
 class AutocompactMiddleware(AgentMiddleware[Any, Any]):
@@ -112,7 +109,6 @@ class AutocompactMiddleware(AgentMiddleware[Any, Any]):
 
     async def _held(self) -> Held[BaseMessage]:
         conversation = await self._conversations.get(_thread(get_config()) or self._named())
-        conversation.internals.replica.use_lookup(_NO_TOOLS)
         return Held(conversation, bridge=MESSAGES)
 
     def _named(self) -> str:

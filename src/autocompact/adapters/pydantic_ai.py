@@ -46,12 +46,9 @@ except ImportError as error:
     ) from error
 
 from autocompact.adapters.held import Conversations, Held, Item
-from autocompact.core.lookup import Lookup
 from autocompact.core.messages import Dialect, Usage
 from autocompact.engine import Compactor
 from autocompact.errors import InvalidInput
-
-_NO_TOOLS = Lookup(tools=False)
 
 
 class AutocompactCapability(AbstractCapability[Any]):
@@ -121,7 +118,6 @@ class AutocompactCapability(AbstractCapability[Any]):
                 'AutocompactCapability(compactor, conversation="trip")'
             )
         conversation = await self._conversations.get(name)
-        conversation.internals.replica.use_lookup(_NO_TOOLS)
         return Held(conversation, bridge=MESSAGES)
 
     def _tools(self, tools: Sequence[ToolDefinition]) -> list[object]:

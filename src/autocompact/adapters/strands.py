@@ -48,15 +48,12 @@ except ImportError as error:
 
 from autocompact import sync
 from autocompact.adapters.held import Conversations, Held, Item
-from autocompact.core.lookup import Lookup
 from autocompact.core.messages import Dialect, Usage
 from autocompact.engine import Compactor
 from autocompact.errors import InvalidInput
 
 R = TypeVar("R")
 T = TypeVar("T", bound=BaseModel)
-
-_NO_TOOLS = Lookup(tools=False)
 
 _BYTES = "$bytes"
 _DOCUMENTS = {
@@ -153,7 +150,6 @@ class Autocompact(HookProvider):
 
     async def _held(self) -> Held[Message]:
         conversation = await self._conversations.get(self._name)
-        conversation.internals.replica.use_lookup(_NO_TOOLS)
         return Held(conversation, bridge=BRIDGE)
 
     def _check(self, event: AgentInitializedEvent) -> None:
