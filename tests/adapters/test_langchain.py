@@ -67,24 +67,27 @@ class Agent:
             api_key="fake",  # pyright: ignore[reportArgumentType] - LangChain makes a secret of it
             max_retries=0,
         )
-        middleware = [
-            Seen(self._note_before, "before"),
-            AutocompactMiddleware(setting.compactor),
-            Seen(self._note_after, "after"),
-        ]
         self.config: Any = {"configurable": {"thread_id": setting.conversation}}
-        self.graph: Any = create_agent(
+        self.graph = self.made(setting, model, setting.kept.setdefault("saver", InMemorySaver()))
+
+    def made(self, setting: Setting, model: ChatOpenAI, saver: InMemorySaver) -> Any:
+        middleware = [
+            Seen(self.note_before, "before"),
+            AutocompactMiddleware(setting.compactor),
+            Seen(self.note_after, "after"),
+        ]
+        return create_agent(
             model,
             [tool_of(tool) for tool in setting.tools],
             system_prompt=setting.system,
             middleware=middleware,
-            checkpointer=setting.kept.setdefault("saver", InMemorySaver()),
+            checkpointer=saver,
         )
 
-    def _note_before(self, messages: Sequence[object]) -> None:
+    def note_before(self, messages: Sequence[object]) -> None:
         self._before = messages
 
-    def _note_after(self, messages: Sequence[object]) -> None:
+    def note_after(self, messages: Sequence[object]) -> None:
         self.passed.append(Passed(before=self._before, after=messages))
 
     async def turn(self, text: str, *, picture: str = "") -> str:

@@ -15,6 +15,7 @@ from agents import (
     Model,
     ModelProvider,
     ModelResponse,
+    ModelSettings,
     OpenAIChatCompletionsModel,
     OpenAIResponsesModel,
     RunConfig,
@@ -33,7 +34,7 @@ from autocompact import Compactor, MemoryStore, SqliteStore
 from autocompact.adapters.openai_agents import AutocompactSession, CompactingModel
 from autocompact.core.messages import Message
 from autocompact.ports import ConversationStore
-from autocompact.testing.adapters import AdapterConformance, Passed, Setting, ToolFailed, look
+from autocompact.testing.adapters import AdapterConformance, Passed, Setting, ToolFailed, Turn, look
 from autocompact.wire import plain_messages
 from examples.adapters import openai_agents_agent
 from tests.lengths import turns
@@ -101,6 +102,7 @@ class Agent:
         self.config = self.session.run_config(
             RunConfig(
                 tracing_disabled=True,
+                model_settings=ModelSettings(include_usage=True),
                 model_provider=self.provider,
                 call_model_input_filter=self._note_before,
             )
@@ -140,8 +142,6 @@ class Agent:
 
 
 class StreamingAgent(Agent):
-    model = staticmethod(responses)
-
     async def run(self, items: list[Any]) -> str:
         result = Runner.run_streamed(
             self.agent, items, session=self.session, run_config=self.config, max_turns=50
@@ -151,18 +151,43 @@ class StreamingAgent(Agent):
         return result.final_output
 
 
+class ResponsesAgent(StreamingAgent):
+    model = staticmethod(responses)
+
+
 class TestOpenAIAgents(AdapterConformance):
-    examples = turns(15, long=2_000)
+    examples = turns(10, long=2_000)
 
     def make_agent(self, setting: Setting) -> Agent:
         return Agent(setting)
 
 
-class TestOpenAIAgentsStreamingResponses(AdapterConformance):
-    examples = turns(3, long=500)  # OpenAI's SDK takes a fifth of a second to check such a request
+class TestOpenAIAgentsStreaming(AdapterConformance):
+    examples = turns(3, long=500)
 
     def make_agent(self, setting: Setting) -> Agent:
         return StreamingAgent(setting)
+
+
+class WithResponses(AdapterConformance):
+    """Not run as a whole: OpenAI's SDK takes a fifth of a second to check each request of this API."""
+
+    def make_agent(self, setting: Setting) -> Agent:
+        return ResponsesAgent(setting)
+
+
+def test_a_talk_through_the_responses_api() -> None:
+    looked = Turn(steps=(("look", "fail"), ("look",)), reasoning=True)
+    ended = Turn(steps=(("look",),), reasoning=True, fault="stop")
+    talk = [
+        Turn(picture=True, steps=()),
+        looked,
+        ended,
+        looked,
+        Turn(fault="overflow", steps=(("look",),)),
+        Turn(restart=True, steps=(), reasoning=True),
+    ]
+    WithResponses().talk(talk, compacts=True)
 
 
 class Told(Model):

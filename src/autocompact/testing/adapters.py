@@ -210,7 +210,8 @@ class Talk:
         self.restart()
 
     def _compactor(self) -> Compactor:
-        return Compactor(self.store, window=WINDOW, reserve=RESERVE, counter=Estimator())
+        window = self._conformance.window
+        return Compactor(self.store, window=window, reserve=RESERVE, counter=Estimator())
 
     def restart(self) -> None:
         """Go on with new objects on what was kept, as another process does."""
@@ -247,8 +248,7 @@ class Talk:
 
     async def conversation(self) -> Conversation:
         """The conversation, as another process reads it from the store."""
-        compactor = Compactor(self.store, window=WINDOW, reserve=RESERVE, counter=Estimator())
-        return await compactor.open(self.setting.conversation)
+        return await self._compactor().open(self.setting.conversation)
 
     async def check(self, *, ended: bool = False) -> None:
         """Check all that must hold after a turn.
@@ -272,7 +272,7 @@ class Talk:
         for received in requests[-MOST_STEPS:]:
             sent = tuple(parse_request(received.raw, dialect=received.dialect).messages)
             assert problems(sent) == []
-            assert received.tokens <= WINDOW
+            assert received.tokens <= self._conformance.window
             assert {call.id for message in sent for call in message.calls} <= known, (
                 "what was sent is in the log"
             )
@@ -339,9 +339,11 @@ class AdapterConformance(ABC):
 
     Attributes:
         examples: random talks to try; None is what the profile of hypothesis says.
+        window: tokens of the provider's window; larger for a framework whose own tools and prompt go with each request.
     """
 
     examples: int | None = None
+    window: int = WINDOW
 
     @abstractmethod
     def make_agent(self, setting: Setting) -> AgentUnderTest:
@@ -367,7 +369,7 @@ class AdapterConformance(ABC):
             assert planned, f"nothing is planned for {received.last_text!r}"
             return planned.popleft()
 
-        async with FakeProvider(answer, window=WINDOW, output_counts=False) as provider:
+        async with FakeProvider(answer, window=self.window, output_counts=False) as provider:
             talk = Talk(self, provider=provider, planned=planned, store=self.make_store())
             for turn in turns:
                 await talk.take(turn)
@@ -411,9 +413,9 @@ class AdapterConformance(ABC):
         asyncio.run(self._refused())
 
     async def _refused(self) -> None:
-        async with FakeProvider("Never said.", window=WINDOW) as provider:
+        async with FakeProvider("Never said.", window=self.window) as provider:
             provider.fail("overflow", times=5)
-            compactor = Compactor(self.make_store(), window=WINDOW, reserve=RESERVE, counter=Estimator())
+            compactor = Compactor(self.make_store(), window=self.window, reserve=RESERVE, counter=Estimator())
             agent = self.make_agent(Setting(provider=provider, compactor=compactor))
             with pytest.raises(Exception) as raised:
                 await agent.turn("Hello.")
