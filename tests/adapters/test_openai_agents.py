@@ -24,6 +24,7 @@ from agents import (
     Usage,
     function_tool,
     handoff,
+    set_tracing_disabled,
 )
 from agents.extensions.handoff_filters import remove_all_tools
 from agents.run import CallModelData, ModelInputData
@@ -41,7 +42,7 @@ from tests.lengths import turns
 
 pytestmark = [pytest.mark.anyio, pytest.mark.requirement("F3")]
 
-NO_TRACES = RunConfig(tracing_disabled=True)
+set_tracing_disabled(disabled=True)  # it would be sent to OpenAI
 
 
 class Provider(ModelProvider):
@@ -101,7 +102,6 @@ class Agent:
         self.provider = Provider(self.model, base_url=setting.provider.base_url)
         self.config = self.session.run_config(
             RunConfig(
-                tracing_disabled=True,
                 model_settings=ModelSettings(include_usage=True),
                 model_provider=self.provider,
                 call_model_input_filter=self._note_before,
@@ -243,7 +243,7 @@ async def test_an_agent_that_runs_as_a_tool_has_a_conversation_of_its_own() -> N
         model=CompactingModel(outer),
         tools=[guide.as_tool(tool_name="ask", tool_description="Ask.")],
     )
-    config = session.run_config(NO_TRACES)
+    config = session.run_config()
     await Runner.run(agent, "Where do we change?", session=session, run_config=config)
     assert words(inner.sent[0]) == ["Where do they change?"]
     assert words(await session.get_items()) == [
@@ -266,7 +266,7 @@ async def test_what_a_handoff_hides_from_the_next_agent_stays_in_the_session() -
         tools=[tool_of(look)],
         handoffs=[handoff(SdkAgent(name="second", model=second), input_filter=remove_all_tools)],
     )
-    config = session.run_config(NO_TRACES)
+    config = session.run_config()
     result = await Runner.run(agent, "When?", session=session, run_config=config)
     assert words(second.sent[0]) == ["When?"]
     await Runner.run(result.last_agent, "And then?", session=session, run_config=config)
@@ -284,7 +284,7 @@ async def test_a_call_that_was_never_answered_stays_and_is_answered_for_the_mode
         SdkAgent(name="trip", model=model),
         "Stop it.",
         session=session,
-        run_config=session.run_config(NO_TRACES),
+        run_config=session.run_config(),
     )
     assert [item.get("type") for item in model.sent[0]] == [
         None,
@@ -325,9 +325,7 @@ async def test_what_another_process_added_is_there_with_the_next_run() -> None:
     await one.add_items([{"role": "user", "content": "One."}])
     assert words(await other.get_items()) == ["One."]
     await other.add_items([{"role": "assistant", "content": "Two."}])
-    await Runner.run(
-        SdkAgent(name="trip", model=model), "Three?", session=one, run_config=one.run_config(NO_TRACES)
-    )
+    await Runner.run(SdkAgent(name="trip", model=model), "Three?", session=one, run_config=one.run_config())
     assert words(model.sent[0]) == ["One.", "Two.", "Three?"]
     assert words(await other.get_items()) == ["One.", "Two.", "Three?", "Yes."]
 
@@ -346,7 +344,7 @@ def test_it_works_from_synchronous_code(tmp_path: Path) -> None:
     session = AutocompactSession(
         Compactor(SqliteStore(tmp_path / "chats.db"), window=128_000), conversation="trip"
     )
-    config = session.run_config(NO_TRACES)
+    config = session.run_config()
     for words_said in ("Hello.", "Where?"):
         Runner.run_sync(SdkAgent(name="trip", model=model), words_said, session=session, run_config=config)
     assert words(model.sent[1]) == ["Hello.", "Hello!", "Where?"]
