@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -92,6 +92,70 @@ async def test_without_a_name_the_session_of_this_folder_is_meant(home: Path) ->
         assert "kilopascal" in found["results"][0]["excerpt"]
         opened = await called(client, "memory_expand", ref=found["results"][0]["reference"])
         assert "because the sensor reports kilopascal" in opened["text"]
+
+
+def _lines(*records: Mapping[str, object]) -> str:
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+def _qwen(work: Path) -> dict[str, str]:
+    said = {"role": "user", "parts": [{"text": OTHER}]}
+    line = _lines(
+        {
+            "uuid": "u1",
+            "parentUuid": None,
+            "sessionId": "s1",
+            "type": "user",
+            "cwd": str(work),
+            "message": said,
+        }
+    )
+    return {".qwen/projects/-work/chats/s1.jsonl": line}
+
+
+def _gemini(work: Path) -> dict[str, str]:
+    head = {"sessionId": "s1", "projectHash": "9c56", "startTime": "2026-11-24T20:18:54.202Z", "kind": "main"}
+    call: dict[str, object] = {"id": "c1", "name": "run", "args": {"cwd": "/elsewhere"}, "result": []}
+    log = _lines(
+        head,
+        {"id": "m1", "type": "user", "content": [{"text": OTHER}]},
+        {"id": "m2", "type": "gemini", "content": "I look.", "toolCalls": [call]},
+    )
+    return {".gemini/tmp/work/.project_root": str(work), ".gemini/tmp/work/chats/session-s1.jsonl": log}
+
+
+def _copilot(work: Path) -> dict[str, str]:
+    log = _lines(
+        {"type": "session.start", "data": {"sessionId": "s1", "context": {"cwd": str(work)}}, "id": "e1"},
+        {"type": "user.message", "data": {"content": OTHER}, "id": "e2"},
+    )
+    return {".copilot/session-state/s1/events.jsonl": log}
+
+
+def _cline(work: Path) -> dict[str, str]:
+    typed = {"type": "text", "text": f'<user_input mode="act">{OTHER}</user_input>'}
+    document = {"sessionId": "s1", "messages": [{"id": "m1", "role": "user", "content": [typed]}]}
+    return {
+        ".cline/data/sessions/s1/s1.json": json.dumps({"session_id": "s1", "cwd": str(work)}),
+        ".cline/data/sessions/s1/s1.messages.json": json.dumps(document),
+    }
+
+
+@pytest.mark.parametrize(
+    "agent, files", [("qwen", _qwen), ("gemini", _gemini), ("copilot", _copilot), ("cline", _cline)]
+)
+async def test_the_session_of_this_folder_is_found_whichever_agent_recorded_it(
+    tmp_path: Path, agent: str, files: Callable[[Path], dict[str, str]]
+) -> None:
+    for name, content in files(tmp_path / "work").items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    async with connected(tmp_path) as client:
+        found = await called(client, "timeline")
+        assert (found["agent"], found["conversation"].removeprefix("session-")) == (agent, "s1")
+        assert OTHER in str(found)
+        assert await called(client, "timeline", conversation=found["conversation"]) == found
 
 
 async def test_a_search_takes_no_more_tokens_than_asked_for(home: Path) -> None:
@@ -293,9 +357,10 @@ async def test_where_nothing_was_recorded_the_folders_are_named(tmp_path: Path) 
 async def test_a_file_elsewhere_is_read_only_where_that_is_allowed(home: Path) -> None:
     elsewhere = home / "elsewhere.jsonl"
     elsewhere.write_bytes(pump(home).bytes())
+    program = str(Path(__file__).with_name("conftest.py"))
     async with connected(home) as client:
         assert (await called(client, "timeline", conversation=str(elsewhere)))["agent"] == "claude_code"
-        assert "is not JSON" in await refused(client, "timeline", conversation=__file__)
+        assert "is not JSON" in await refused(client, "timeline", conversation=program)
     async with connected(home, files=False) as client:
         assert "cannot be named here" in await refused(client, "timeline", conversation=str(elsewhere))
 

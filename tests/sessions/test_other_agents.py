@@ -132,6 +132,68 @@ def test_a_gemini_document_of_another_shape_is_an_error() -> None:
         gemini_cli.read([b'{"sessionId": 4, "messages": []}'])
 
 
+def gemini_lines(*records: object) -> Session:
+    head = {"sessionId": "s", "projectHash": "9c56", "startTime": "2026-11-24T20:18:54.202Z", "kind": "main"}
+    return gemini_cli.read_lines(json.dumps(record).encode() + b"\n" for record in (head, *records))
+
+
+def typed(id: str, text: str, type: str = "user") -> dict[str, object]:
+    return {"id": id, "type": type, "content": [{"text": text}]}
+
+
+def test_the_json_lines_of_gemini_cli_hold_messages_as_they_are_in_the_end() -> None:
+    """As 0.61 writes them: the first message comes in a change, a message comes again when its call was answered."""
+    begun = {"id": "c1", "name": "ls", "args": {"path": "."}}
+    answered = {**begun, "result": [{"functionResponse": {"response": {"output": "a.py"}}}]}
+    session = gemini_lines(
+        {"$set": {"messages": [typed("m0", "<session_context>\nToday is Tuesday.")], "lastUpdated": "t"}},
+        typed("m1", "Fix the pump."),
+        {"id": "m2", "type": "gemini", "content": "I look.", "model": "gemini-x", "toolCalls": [begun]},
+        {"$set": {"lastUpdated": "t"}},
+        {"id": "m2", "type": "gemini", "content": "I look.", "model": "gemini-x", "toolCalls": [answered]},
+        {"id": "m3", "type": "info", "content": "updated"},
+    )
+    assert [m.role for m in session.messages] == ["user", "user", "assistant", "tool"]
+    assert [m.is_request for m in session.messages] == [False, True, False, False]
+    assert (session.model, session.lines) == ("gemini-x", (2, 3, 4, 4))
+    assert session.messages[3].results[0].text == "a.py"
+
+
+def test_what_gemini_cli_compressed_stays_and_what_it_rewound_goes() -> None:
+    session = gemini_lines(
+        typed("m1", "Fix the pump. Never push."),
+        typed("m2", "Done.", "gemini"),
+        {
+            "$set": {
+                "messages": [typed("m3", "<state_snapshot>The pump is fixed."), typed("m4", "Now the wall.")]
+            }
+        },
+        typed("m5", "Paint it red."),
+        {"$rewindTo": "m5"},
+        typed("m6", "Paint it blue."),
+    )
+    said = [
+        "Fix the pump. Never push.",
+        "Done.",
+        "<state_snapshot>The pump is fixed.",
+        "Now the wall.",
+        "Paint it blue.",
+    ]
+    assert [m.text for m in session.messages] == said
+    assert not gemini_lines(typed("m1", "One."), {"$rewindTo": "gone"}).messages
+
+
+def test_a_line_of_gemini_cli_that_is_broken_is_told_and_the_rest_is_read() -> None:
+    session = gemini_lines(
+        typed("m1", "One."),
+        {"$set": 4},
+        {"id": "m2", "type": "gemini", "toolCalls": "none"},
+        typed("m3", "Two."),
+    )
+    assert [m.text for m in session.messages] == ["One.", "Two."]
+    assert sorted(skipped.line for skipped in session.skipped) == [3, 4]
+
+
 def entry(type: str, **fields: object) -> bytes:
     return jsonl([{"type": type, "timestamp": "2026-03-01T10:00:00Z", **fields}])
 

@@ -16,6 +16,10 @@ pytestmark = pytest.mark.requirement("E8")
 STAMP = "2026-03-01T10:00:00Z"
 MESSAGES: list[Line | bytes] = [{"role": "user", "content": "go"}, {"role": "assistant", "content": "done"}]
 GEMINI = {"sessionId": "s", "messages": [{"type": "user", "content": "go"}]}
+GEMINI_LINES = (
+    b'{"sessionId":"s","projectHash":"9c56","startTime":"2026-11-24T20:18:54.202Z","kind":"main"}\n'
+    b'{"id":"m1","type":"user","content":[{"text":"go"}]}\n'
+)
 SESSIONS: list[tuple[Format, bytes]] = [
     (
         "claude_code",
@@ -75,6 +79,7 @@ SESSIONS: list[tuple[Format, bytes]] = [
     ),
     ("gemini_cli", json.dumps(GEMINI).encode()),
     ("gemini_cli", json.dumps(GEMINI, indent=2).encode()),
+    ("gemini_cli", GEMINI_LINES),
     ("openai", json.dumps(MESSAGES).encode()),
     ("openai", b"\xef\xbb\xbf\n" + json.dumps(MESSAGES, indent=1).encode()),
     ("openai", json.dumps({"messages": MESSAGES}).encode()),

@@ -11,11 +11,31 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from autocompact.errors import InvalidInput
-from autocompact.sessions.places import claude_code_folder, codex_folder, pi_folder, ran_in
+from autocompact.sessions.places import (
+    claude_code_folder,
+    cline_folder,
+    codex_folder,
+    copilot_folder,
+    gemini_folder,
+    pi_folder,
+    qwen_folder,
+    ran_in,
+)
 
-Agent: TypeAlias = Literal["claude-code", "codex", "pi"]
+Agent: TypeAlias = Literal["claude-code", "codex", "pi", "qwen", "gemini", "copilot", "cline"]
 CURRENT = "current"
 """Stands for the session of the current folder that went on last."""
+
+_FILES: Mapping[Agent, str] = {
+    "claude-code": "*/*.jsonl",
+    "codex": "**/rollout-*.jsonl",
+    "pi": "*/*.jsonl",
+    "qwen": "*/chats/*.jsonl",
+    "gemini": "*/chats/session-*.json*",
+    "copilot": "*/events.jsonl",
+    "cline": "*/*.messages.json",
+}
+"""The sessions in the folder of each agent."""
 
 _SUBAGENT = "agent-"
 _NEAR = 3
@@ -37,8 +57,8 @@ class Transcript:
 
     @property
     def name(self) -> str:
-        """The name of its file, which agents make of the session's id."""
-        return self.path.stem
+        """The name of its file or folder, which agents make of the session's id."""
+        return self.path.parent.name if self.agent in ("copilot", "cline") else self.path.stem
 
 
 def _environment() -> Mapping[str, str]:
@@ -52,7 +72,8 @@ class Transcripts:
     Attributes:
         project: the folder whose sessions `current` chooses from.
         home: the user's home folder.
-        environment: for CLAUDE_CONFIG_DIR, CODEX_HOME and PI_CODING_AGENT_DIR.
+        environment: for CLAUDE_CONFIG_DIR, CODEX_HOME, PI_CODING_AGENT_DIR, QWEN_HOME, GEMINI_CLI_HOME, CLINE_DIR
+            and CLINE_DATA_DIR.
     """
 
     project: Path
@@ -65,6 +86,10 @@ class Transcripts:
             "claude-code": claude_code_folder(self.environment, home=self.home),
             "codex": codex_folder(self.environment, home=self.home),
             "pi": pi_folder(self.environment, home=self.home),
+            "qwen": qwen_folder(self.environment, home=self.home),
+            "gemini": gemini_folder(self.environment, home=self.home),
+            "copilot": copilot_folder(home=self.home),
+            "cline": cline_folder(self.environment, home=self.home),
         }
 
     def all(self) -> list[Transcript]:
@@ -81,9 +106,9 @@ class Transcripts:
         found = self.all()
         asked = Path(name).expanduser().absolute() if os.sep in name else None
         exact = [each for each in found if each.name == name or each.path == asked]
-        begun = exact or [
-            each for each in found if name and name in (each.name[: len(name)], _id(each)[: len(name)])
-        ]
+        if exact:  # Gemini CLI goes on with a session of an older release in another file of the same name
+            return exact[0]
+        begun = [each for each in found if name and name in (each.name[: len(name)], _id(each)[: len(name)])]
         if len(begun) > 1:
             listed = ", ".join(repr(each.name) for each in begun[:_NEAR])
             raise InvalidInput(f"{name!r} begins several sessions: {listed}. Give more of the one you mean.")
@@ -111,8 +136,7 @@ class Transcripts:
 
 
 def _listed(agent: Agent, folder: Path) -> Iterator[Transcript]:
-    pattern = "**/rollout-*.jsonl" if agent == "codex" else "*/*.jsonl"
-    for path in folder.glob(pattern):
+    for path in folder.glob(_FILES[agent]):
         try:
             changed = path.stat().st_mtime
         except OSError:

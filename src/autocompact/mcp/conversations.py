@@ -105,22 +105,20 @@ class Conversations:
         async with self._lock:
             found = await off_loop(lambda: self._recorded(name))
             if found is not None:
-                path, agent = found
+                path, name, agent = found
                 session = await off_loop(self._follow(path).read)
-                return await self._indexed(
-                    path.stem if agent else str(path), session, agent=agent or session.format, path=path
-                )
+                return await self._indexed(name, session, agent=agent or session.format, path=path)
             known, session = await self._own(name)
             return await self._indexed(known, session, agent="autocompact", path=None)
 
-    def _recorded(self, name: str) -> tuple[Path, str] | None:
-        """File and agent of the recorded session of that name; None if there is none."""
+    def _recorded(self, name: str) -> tuple[Path, str, str] | None:
+        """File, name and agent of the recorded session of that name; None if there is none."""
         asked = name in ("", CURRENT)
         found = self.transcripts.current() if asked else self.transcripts.find(name)
         if found is not None:
-            return found.path, found.agent
+            return found.path, found.name, found.agent
         path = Path(name).expanduser().absolute()
-        return (path, "") if self._files and path.is_file() else None
+        return (path, str(path), "") if self._files and path.is_file() else None
 
     def _follow(self, path: Path) -> Followed:
         followed = self._followed.setdefault(path, Followed(path))

@@ -93,6 +93,7 @@ LINES: tuple[Reader, ...] = (
     Reader(pi.matches, pi.read),
     Reader(openhands.matches, openhands.read),
     Reader(goose.matches, goose.read),
+    Reader(gemini_cli.matches_line, gemini_cli.read_lines),
 )
 """JSON lines, the first that matches a line."""
 

@@ -1,4 +1,8 @@
-"""Gemini CLI sessions: one JSON document, a call and its result in one object."""
+"""Gemini CLI sessions: JSON lines, in older releases one JSON document, a call and its result in one object.
+
+A line is the session's head, a message, or a change: ``$set`` gives all messages anew, as after a compression, and
+``$rewindTo`` takes back a message and what follows it. A message that comes again has the same id, and what it says now.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ import msgspec
 
 from autocompact.core.messages import Part, Reasoning, Text, ToolCall, ToolResult, Usage
 from autocompact.sessions.building import Log, as_text, string
+from autocompact.sessions.jsonl import Lines
 from autocompact.sessions.session import Session, Skipped
 from autocompact.sessions.speakers import gemini_speaker
 
@@ -65,6 +70,24 @@ class _Document(msgspec.Struct, rename="camel"):
     messages: list[msgspec.Raw]
 
 
+class _Change(msgspec.Struct):
+    messages: list[msgspec.Raw] | None = None
+
+
+class _Line(msgspec.Struct, rename={"set": "$set", "rewind": "$rewindTo"}):
+    id: str | None = None
+    type: str | None = None
+    messages: list[msgspec.Raw] | None = None
+    set: _Change | None = None
+    rewind: str | None = None
+
+
+class _Named(msgspec.Struct):
+    id: str = ""
+
+
+_line = msgspec.json.Decoder(_Line).decode
+_named = msgspec.json.Decoder(_Named).decode
 _document = msgspec.json.Decoder(_Document).decode
 _objects = msgspec.json.Decoder(list[dict[str, msgspec.Raw]]).decode
 _message = msgspec.json.Decoder(_Message).decode
@@ -83,6 +106,50 @@ def matches(fields: Mapping[str, msgspec.Raw]) -> bool:
     return not any("role" in message or "data" in message for message in messages)
 
 
+def matches_line(fields: Mapping[str, msgspec.Raw]) -> bool:
+    """Whether a line with these fields is the head of a session in JSON lines."""
+    return fields.keys() >= {"sessionId", "projectHash", "startTime"} and "messages" not in fields
+
+
+def read_lines(lines: Iterable[bytes]) -> Session:
+    """Read a session from JSON lines; a compression of Gemini CLI's own leaves what was said before in the log."""
+    source = Lines(lines, msgspec.Raw)
+    said: dict[str, tuple[int, msgspec.Raw]] = {}
+    for number, raw in source:
+        try:
+            _take(said, raw, number=number)
+        except msgspec.DecodeError as error:
+            source.skip(number, f"unexpected content: {error}")
+    log = Log()
+    for number, raw in said.values():
+        try:
+            _add(log, _message(raw), line=number)
+        except msgspec.DecodeError as error:
+            source.skip(number, f"unexpected content: {error}")
+    return Session(
+        format="gemini_cli",
+        messages=tuple(log.messages),
+        skipped=tuple(source.skipped),
+        lines=tuple(log.lines),
+        model=log.model,
+    )
+
+
+def _take(said: dict[str, tuple[int, msgspec.Raw]], raw: msgspec.Raw, *, number: int) -> None:
+    """Carry out what a line says on the messages so far, which are by their ids, each with its line."""
+    line = _line(raw)
+    if line.rewind is not None:
+        ids = list(said)
+        for id in ids[ids.index(line.rewind) if line.rewind in said else 0 :]:
+            del said[id]
+    given = line.set.messages if line.set is not None else line.messages
+    if line.id and line.type:
+        given = [raw]
+    for each in given or ():
+        id = _named(each).id
+        said[id] = (said[id][0] if id in said else number, each)
+
+
 def read(lines: Iterable[bytes]) -> Session:
     """Read a session from the lines of its one document.
 
@@ -93,7 +160,7 @@ def read(lines: Iterable[bytes]) -> Session:
     skipped: list[Skipped] = []
     for index, raw in enumerate(_document(b"".join(lines)).messages):
         try:
-            _add(log, _message(raw))
+            _add(log, _message(raw), line=1)
         except msgspec.DecodeError as error:
             skipped.append(Skipped(line=0, reason=f"message {index} has unexpected content: {error}"))
     return Session(
@@ -105,20 +172,20 @@ def read(lines: Iterable[bytes]) -> Session:
     )
 
 
-def _add(log: Log, message: _Message) -> None:
+def _add(log: Log, message: _Message, *, line: int) -> None:
     """Info, warning and error entries are for the screen, not context."""
     time, id = message.timestamp or "", message.id or ""
     text = _text(message.content)
     if message.type == "user" and text:
         note = gemini_speaker(text) != "person"
-        log.add("user", (Text(text=text),), line=1, synthetic=note, id=id, time=time)
+        log.add("user", (Text(text=text),), line=line, synthetic=note, id=id, time=time)
     elif message.type == "gemini":
         calls = message.tool_calls or []
         model, usage = message.model or "", _usage(message.tokens)
-        log.add("assistant", _reply(message, text), line=1, id=id, time=time, model=model, usage=usage)
+        log.add("assistant", _reply(message, text), line=line, id=id, time=time, model=model, usage=usage)
         for call in calls:
             if call.result is not None:
-                log.add("tool", (_result(call, call.result),), line=1, time=time)
+                log.add("tool", (_result(call, call.result),), line=line, time=time)
 
 
 def _told(thought: _Thought) -> str:

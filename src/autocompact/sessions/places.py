@@ -49,12 +49,45 @@ def qwen_home(environment: Mapping[str, str], *, home: Path) -> Path:
     return Path(environment.get("QWEN_HOME") or home / ".qwen")
 
 
+def qwen_folder(environment: Mapping[str, str], *, home: Path) -> Path:
+    """The folder in which Qwen Code keeps a folder for each project."""
+    return qwen_home(environment, home=home) / "projects"
+
+
+def gemini_folder(environment: Mapping[str, str], *, home: Path) -> Path:
+    """The folder in which Gemini CLI keeps a folder for each project."""
+    return Path(environment.get("GEMINI_CLI_HOME") or home) / ".gemini" / "tmp"
+
+
+def copilot_folder(*, home: Path) -> Path:
+    """The folder in which Copilot CLI keeps a folder for each session."""
+    return home / ".copilot" / "session-state"
+
+
+def cline_folder(environment: Mapping[str, str], *, home: Path) -> Path:
+    """The folder in which Cline keeps a folder for each session."""
+    own = Path(environment.get("CLINE_DIR") or home / ".cline")
+    return Path(environment.get("CLINE_DATA_DIR") or own / "data") / "sessions"
+
+
 def ran_in(path: Path, project: Path) -> bool:
     """True if the session in a file began in ``project``, which is resolved, or below."""
     try:
-        with path.open("rb") as file:
-            match = _CWD.search(file.read(BEGINNING))
-        cwd = msgspec.json.decode(match[1], type=str) if match else ""
-    except (OSError, msgspec.DecodeError):
+        cwd = _cwd(path)
+    except (OSError, UnicodeDecodeError, msgspec.DecodeError):
         return False
     return bool(cwd) and Path(cwd).resolve().is_relative_to(project)
+
+
+def _cwd(path: Path) -> str:
+    """The working directory of a session; "" if nothing says it.
+
+    What stands beside a session goes first: the sessions of Gemini CLI and Cline do not say it, but calls in them may.
+    """
+    marker = path.parent.parent / ".project_root"  # of Gemini CLI
+    if path.parent.name == "chats" and marker.is_file():
+        return marker.read_text(encoding="utf-8").strip()
+    about = path.with_name(path.name.replace(".messages.json", ".json"))  # of Cline
+    with about.open("rb") as file:
+        match = _CWD.search(file.read(BEGINNING))
+    return msgspec.json.decode(match[1], type=str) if match else ""
