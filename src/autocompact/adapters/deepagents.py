@@ -7,7 +7,15 @@ deepagents puts a middleware in the place of the one of its own that has the sam
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 from autocompact.adapters import langchain
+from autocompact.runtime.extras import install_command
+
+if find_spec("deepagents") is None:
+    raise ImportError(
+        f"the adapter for deepagents needs deepagents: {install_command('deepagents')}", name="deepagents"
+    )
 
 
 class AutocompactMiddleware(langchain.AutocompactMiddleware):
