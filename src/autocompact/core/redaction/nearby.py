@@ -72,7 +72,7 @@ NEARBY: tuple[Form, ...] = tuple(
 
 _PATTERNS = (
     *((name.anchor, name.word.pattern) for name in NAMES if name.kind == "password" and name.accept is None),
-    *((row.anchor, row.pattern.pattern) for row in NEARBY),
+    *((row.anchor, row.pattern.source) for row in NEARBY),
 )
 _WORDS = {
     anchor: re.compile("|".join(f"(?:{word})" for own, word in _PATTERNS if own == anchor), re.IGNORECASE)
