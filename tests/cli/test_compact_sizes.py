@@ -59,6 +59,19 @@ def test_a_large_last_message_is_cut_where_there_is_nothing_else_to_compact(
     assert texts_of(document["messages"], role="user")[0] == "Hello"
 
 
+@pytest.mark.requirement("E1")
+@pytest.mark.parametrize("letter", ["a", "é"])
+def test_a_request_of_one_letter_takes_no_more_time_than_its_length(
+    program: Program, tmp_path: Path, letter: str
+) -> None:
+    """The check of the summary took minutes: it looked for a capital from each of the letters on."""
+    path = tmp_path / "chat.json"
+    said = [("user" if n % 2 else "assistant", f"Part {n}: " + "word " * 400) for n in range(40)]
+    messages = [{"role": role, "content": text} for role, text in (*said, ("user", letter * 300_000))]
+    path.write_text(json.dumps(messages))
+    assert compacted(program, path, "--window", 800_000, "--to", 500_000, "--summary-tokens", 400_000)
+
+
 @pytest.mark.requirement("E5")
 @pytest.mark.parametrize("options", [("--to", 4_000, "--summary-tokens", 500), ("--to", 4_000)])
 def test_a_large_message_that_is_the_only_one_is_cut(

@@ -61,6 +61,19 @@ async def test_a_mode_by_name_is_told_where_modes_are(mode: object) -> None:
     assert all(name in said for name in MODES)
 
 
+async def test_a_memory_folder_is_a_path() -> None:
+    assert refused(memory_folder=5) == "memory_folder is 5: give the path of a folder"
+
+
+async def test_messages_of_a_dialect_that_there_is_not_are_refused() -> None:
+    async with Compactor(MemoryStore()) as compactor:
+        conversation = await compactor.open("c")
+        await conversation.say("Hello")
+        dialect: Any = "openai"
+        with pytest.raises(InvalidInput, match="dialect is 'openai': choose one of openai_chat"):
+            conversation.messages(dialect=dialect)
+
+
 @pytest.mark.parametrize("name", ["model", "summary_model"])
 @pytest.mark.parametrize(
     "model, said",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from collections.abc import Coroutine
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import FrameType
 from typing import TypeVar
 
 import pytest
@@ -84,3 +86,26 @@ async def test_what_fills_a_context_that_is_refused_is_counted_beside_the_event_
             await beside(counter, conversation.ready())
         assert refused.value.breakdown
     assert counter.held_up == 0
+
+
+async def test_the_ledger_does_not_read_a_large_request_in_the_event_loop(tmp_path: Path) -> None:
+    """Whether a request of 10 MB can stand inside a summary took the loop 0.4 seconds, at each try."""
+    on_loop = set[str]()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and "/autocompact/ledger/" in frame.f_code.co_filename:
+            on_loop.add(frame.f_code.co_qualname)
+
+    async with Compactor(SqliteStore(tmp_path / "c.db"), window=4_000, counter=Estimator()) as compactor:
+        conversation = await compactor.open("c")
+        for turn in range(4):
+            await conversation.say(f"{turn}: {LARGE[:4_000]}")
+            await conversation.say("Done.", role="assistant")
+        await conversation.say(LARGE)
+        sys.setprofile(note)
+        try:
+            with pytest.raises(IncompressibleContext):
+                await conversation.ready()
+        finally:
+            sys.setprofile(None)
+    assert on_loop == set()

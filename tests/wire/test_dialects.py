@@ -21,6 +21,7 @@ from autocompact.core.messages import (
     ToolCall,
     ToolResult,
 )
+from autocompact.errors import InvalidInput
 from autocompact.wire import export_messages, parse_message, parse_request, render_message
 from tests.wire import samples
 from tests.wire.samples import PDF, PNG
@@ -338,3 +339,11 @@ def test_each_turn_of_the_user_ends_with_one_system_message_at_most() -> None:
     assert exported == (raws[2], both, *raws[3:])
     alone = export_messages([messages[2], messages[0], messages[4]], dialect="anthropic").messages
     assert alone == (raws[2], raws[4], raws[0])
+
+
+def test_a_dialect_that_there_is_not_is_told_which_there_are() -> None:
+    dialect: Any = "gemini"
+    with pytest.raises(
+        InvalidInput, match="dialect is 'gemini': choose one of openai_chat, openai_responses"
+    ):
+        export_messages([], dialect=dialect)

@@ -261,11 +261,17 @@ class _Attempt:
         whole = message.seq and not message.changed
         return (self.log.cost(message.seq) if whole else message_cost(message, self.log.counter)).tokens
 
-    @property
+    @cached_property
     def _quotes(self) -> bool:
         """True if the last request stands inside the summary message once it is folded."""
         last = self.last_request
-        return last is not None and (self.goal.inline_request or not self.log.holds(last.seq))
+        if last is None or not self.log.holds(last.seq):
+            return last is not None
+        return (
+            self.goal.inline_request
+            and self.log.cost(last.seq).tokens <= self.goal.limit
+            and _can_be_quoted(last)
+        )
 
     @property
     def _covered(self) -> int:
@@ -774,6 +780,12 @@ def _condensing(repaired: Repaired) -> tuple[Redacted, ...]:
 
 def _without_request(summary: str) -> str:
     return summary.split(f"\n\n{LAST_REQUEST}", 1)[0]
+
+
+def _can_be_quoted(message: Message) -> bool:
+    """True if the message is text only and survives `frame` unchanged."""
+    quoted = f"{LAST_REQUEST}{message.text.strip()}"
+    return all(isinstance(part, Text) for part in message.parts) and quoted in frame(quoted, placement="user")
 
 
 def _spoken(part: Part) -> str:

@@ -87,6 +87,17 @@ def checked_clock(clock: Clock | None) -> Clock | None:
     return clock
 
 
+def checked_folder(folder: str | Path | None) -> Path | None:
+    """The memory folder.
+
+    Raises:
+        InvalidInput: it is no path.
+    """
+    if folder is None or isinstance(folder, str | Path):
+        return None if folder is None else Path(folder)
+    raise InvalidInput(f"memory_folder is {_named(folder)}: give the path of a folder")
+
+
 def check_name(name: object, *, of: str) -> None:
     """Check the name of a conversation or a namespace.
 

@@ -14,9 +14,8 @@ from dataclasses import replace
 from functools import partial
 
 from autocompact.compaction.goal import Goal
-from autocompact.compaction.ladder import LAST_REQUEST
 from autocompact.compaction.record import Compaction, Trigger
-from autocompact.core.messages import Message, Text, Usage
+from autocompact.core.messages import Usage
 from autocompact.core.tokens import message_cost, size
 from autocompact.engine.archiving import archive
 from autocompact.engine.background import Background
@@ -31,7 +30,6 @@ from autocompact.errors import (
     log_data,
 )
 from autocompact.events import CompactionCompleted, CompactionStarted, Event
-from autocompact.ledger.summary import frame
 from autocompact.memory.documents.context_archive import ArchiveEntry
 from autocompact.memory.documents.reached import tasks_of
 from autocompact.ports import Lease
@@ -185,14 +183,13 @@ class Execution:
         last = next((m for m in reversed(context.messages) if m.is_request), None)
         # where an earlier compaction put the last request inside its summary, the last one shown may be a pinned one
         hidden = state.request if last is None or state.request > last.seq else 0
-        quotable = hidden > 0 or last is None or _can_be_quoted(last)
         meter = state.meter
         return Work(
             # a copy that shares the messages, so that the ladder can read it in a thread while turns go on
             log=replica.transcript.snapshot(),
             active=replica.active,
             context=context,
-            goal=replace(goal, inline_request=goal.inline_request and quotable),
+            goal=goal,
             request=hidden,
             summariser=None if model_free else shared.summariser(meter.tools, system=meter.system),
             must_fit=must_fit,
@@ -258,10 +255,3 @@ class Execution:
         # listeners saw it begin, so they see it end, whatever the reason
         cancelled = isinstance(error, asyncio.CancelledError)
         self._emit_end("it was cancelled" if cancelled else str(error) or type(error).__name__)
-
-
-def _can_be_quoted(message: Message) -> bool:
-    """True if the message is text only and survives `frame` unchanged."""
-    # framing may neutralise words that look like our marks: then the request would not be verbatim
-    quoted = f"{LAST_REQUEST}{message.text.strip()}"
-    return all(isinstance(part, Text) for part in message.parts) and quoted in frame(quoted, placement="user")

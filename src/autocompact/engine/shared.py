@@ -24,6 +24,7 @@ from autocompact.core.windows import DEFAULT_WINDOW, budget_for, window_for
 from autocompact.engine.accepted import (
     checked_clock,
     checked_counter,
+    checked_folder,
     checked_mode,
     checked_model,
     checked_store,
@@ -83,7 +84,7 @@ class Shared:
         own = _window_of(self.model, windows) if window is None else window
         self.budget = budget_for(name, window=own, reserve=reserve, overrides=windows)
         self.counter = checked_counter(counter) or default_counter(name)
-        self.memory_folder = None if memory_folder is None else Path(memory_folder)
+        self.memory_folder = checked_folder(memory_folder)
         self.keep_metrics = keep_metrics
         self.clock = checked_clock(clock) or SystemClock()
         self.subscribers = Subscribers()

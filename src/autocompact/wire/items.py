@@ -13,7 +13,7 @@ from autocompact.core.validity import DIALECTS
 from autocompact.errors import InvalidInput, InvalidRequest
 from autocompact.wire import json
 from autocompact.wire.canonical import without_marks
-from autocompact.wire.dialects import CODECS
+from autocompact.wire.dialects import codec_for
 from autocompact.wire.mapping import encoded, of_an_sdk
 from autocompact.wire.rendering import Renderer
 from autocompact.wire.reply import parse_usage
@@ -50,7 +50,7 @@ class Items:
         self.dialect: Dialect = dialect
         self._given = tuple(messages)
         self.raws = _raws(self._given, path="messages")
-        self._parsed = Parsed(self.raws, system=None, codec=CODECS[dialect])
+        self._parsed = Parsed(self.raws, system=None, codec=codec_for(dialect))
 
     def __len__(self) -> int:
         return len(self.raws)
@@ -61,7 +61,7 @@ class Items:
         Raises:
             InvalidRequest: one of them is not what the API describes.
         """
-        codec = CODECS[self.dialect]
+        codec = codec_for(self.dialect)
         found: list[Message] = []
         for place, raw in enumerate(self.raws[start:], start):
             path = f"messages[{place}]"
@@ -111,7 +111,7 @@ class Items:
     def _own_prompt(self, message: Message) -> Message:
         """A message that was made here; where the system prompt stands outside of the list, that is the caller's."""
         is_made = message.role == "system" and message.seq <= 0
-        return replace(message, role="user") if is_made and CODECS[self.dialect].system_field else message
+        return replace(message, role="user") if is_made and codec_for(self.dialect).system_field else message
 
 
 def tools_json(tools: Sequence[object] | bytes | None) -> bytes | None:
@@ -138,7 +138,7 @@ def system_text(system: object, *, dialect: Dialect) -> str:
     if not isinstance(system, Sequence) or isinstance(system, bytes):
         raise InvalidInput(f"system is of type {type(system).__name__}: give a text, or a list of blocks")
     raw = json.array(_raws(cast("Sequence[object]", system), path="system"))
-    return CODECS[dialect].parse(raw, seq=0, role="system", path="system").text
+    return codec_for(dialect).parse(raw, seq=0, role="system", path="system").text
 
 
 def reported_usage(reply: object) -> Usage | None:

@@ -12,7 +12,7 @@ from itertools import islice
 
 from autocompact.core.messages import Dialect, Message
 from autocompact.wire import json
-from autocompact.wire.dialects import CODECS
+from autocompact.wire.dialects import codec_for
 from autocompact.wire.pieces import Exported, intact
 from autocompact.wire.request import Parsed, Request
 
@@ -39,7 +39,7 @@ class Renderer:
     """
 
     def __init__(self, dialect: Dialect) -> None:
-        self._codec = CODECS[dialect]
+        self._codec = codec_for(dialect)
         self._last: tuple[tuple[Message, ...], Exported] | None = None
         self._apart = (0, 0)
 
@@ -158,7 +158,7 @@ def with_members(request: Request, values: Mapping[str, bytes]) -> bytes:
 
 def _list(request: Request, messages: list[bytes]) -> bytes:
     """The array of messages, with the white space that the old one had before, between and after its items."""
-    body, name = request.raw, CODECS[request.dialect].list_field
+    body, name = request.raw, codec_for(request.dialect).list_field
     raws = request.raws[request.messages.listed.start :]
     if len(raws) < 2 or not messages:
         return json.array(messages)

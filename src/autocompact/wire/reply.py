@@ -12,7 +12,7 @@ from msgspec import Raw
 from autocompact.core.messages import Dialect, Message, Usage
 from autocompact.errors import InvalidInput, InvalidRequest
 from autocompact.wire import json
-from autocompact.wire.dialects import CODECS
+from autocompact.wire.dialects import codec_for
 
 _NULL = Raw(b"null")
 
@@ -184,7 +184,7 @@ def assembled(
     Raises:
         InvalidRequest: one of them is not a message of this API.
     """
-    codec = CODECS[dialect]
+    codec = codec_for(dialect)
     messages = [codec.parse(raw, seq=0, role="assistant", path="message") for raw in raws]
     usage = figures.usage() if figures is not None and figures.given() else None
     if messages:

@@ -22,7 +22,7 @@ import msgspec
 from autocompact.core.messages import Dialect, Message, Role
 from autocompact.errors import InvalidRequest
 from autocompact.wire import json
-from autocompact.wire.dialects import CODECS
+from autocompact.wire.dialects import codec_for
 from autocompact.wire.pieces import Codec, Exported, intact
 
 _NAME = msgspec.json.Decoder(str | None)
@@ -156,7 +156,7 @@ def parse_request(body: bytes, *, dialect: Dialect, earlier: Iterable[EarlierReq
         InvalidRequest: the body is not a JSON object, or the messages are not where they belong. Problems inside of the
             list show when it is looked at.
     """
-    codec = CODECS[dialect]
+    codec = codec_for(dialect)
     spans, listed = _continued(body, earlier, codec=codec) or _opened(body, codec=codec)
     # without the list, which is nearly all of the body: slicing it would copy it
     members = {name: body[start:end] for name, (start, end) in spans.items() if name != codec.list_field}
@@ -237,7 +237,7 @@ class EarlierRequest:
     def __init__(self, request: Request) -> None:
         self._dialect = request.dialect
         self._body = request.raw
-        start, end = request.spans.get(CODECS[request.dialect].list_field, (0, 0))
+        start, end = request.spans.get(codec_for(request.dialect).list_field, (0, 0))
         is_list = self._body[start : start + 1] == b"["
         self._raws = request.raws[request.messages.listed.start :] if is_list else ()
         self._start = start + 1
@@ -323,7 +323,7 @@ def parse_message(raw: bytes, *, seq: int, dialect: Dialect, role: Role = "user"
     Raises:
         InvalidRequest: it is not what the API describes; the message names the path, from ``message`` on.
     """
-    return CODECS[dialect].parse(raw, seq=seq, role=role, path="message")
+    return codec_for(dialect).parse(raw, seq=seq, role=role, path="message")
 
 
 def check_raw(message: Message) -> None:
@@ -354,7 +354,7 @@ def render_message(message: Message, *, dialect: Dialect) -> bytes:
     """
     if message.raw is not None and intact(message, dialect):
         return message.raw
-    bodies = CODECS[dialect].render(message)
+    bodies = codec_for(dialect).render(message)
     if len(bodies) != 1:
         raise ValueError(
             f"{dialect} takes {len(bodies)} messages to say message {message.seq}: export_messages"
@@ -369,4 +369,4 @@ def export_messages(messages: Iterable[Message], *, dialect: Dialect) -> Exporte
         messages: a valid context: each call answered right after it, no orphans (see ``core.repair``).
         dialect: the API.
     """
-    return CODECS[dialect].export(messages)
+    return codec_for(dialect).export(messages)
