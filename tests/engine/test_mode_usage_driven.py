@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from autocompact.compaction.ladder import LAST_REQUEST
+from autocompact.compaction.last_request import LAST_REQUEST
 from autocompact.compaction.modes import USAGE_DRIVEN, Mode
 from autocompact.core.messages import Usage
 from autocompact.core.reply import strip_summary_tags

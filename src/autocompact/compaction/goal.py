@@ -63,3 +63,11 @@ class Goal:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "target", min(self.target, self.limit))
+
+    def allows(self, cost: Cost, *, tokens: int) -> bool:
+        """True if ``cost`` has at most ``tokens``, and as many bytes and images as the request may have."""
+        return (
+            cost.tokens <= tokens
+            and (not self.max_bytes or cost.bytes <= self.max_bytes)
+            and (not self.max_images or cost.images <= self.max_images)
+        )

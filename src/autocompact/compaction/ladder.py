@@ -20,12 +20,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Final
 
 from autocompact.compaction.cuts import DEFAULT, LogOrder, Rule, Unseen, legal_cuts, tail_cut
 from autocompact.compaction.goal import Goal
 from autocompact.compaction.instructions import Instructions, find_instructions
-from autocompact.compaction.long_request import LEAST_REQUEST, CutRequest, cut_request
+from autocompact.compaction.last_request import (
+    LAST_REQUEST,
+    LEAST_REQUEST,
+    CutRequest,
+    can_be_quoted,
+    cut_request,
+    without_request,
+)
 from autocompact.compaction.masking import cut_results, mask_old_results, merged_masks
 from autocompact.compaction.pins import Kept, kept_steps
 from autocompact.compaction.pricing import masks_pay
@@ -68,9 +74,6 @@ STANDING_SHARE = 4
 
 FRAMING = 12
 """Tokens of the message around a summary, and what its text takes more than its parts do."""
-
-LAST_REQUEST: Final = "Last request from user was: "
-"""Goes before the request that stands inside the summary message (requirement D4)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,7 +273,7 @@ class _Attempt:
         return (
             self.goal.inline_request
             and self.log.cost(last.seq).tokens <= self.goal.limit
-            and _can_be_quoted(last)
+            and can_be_quoted(last)
         )
 
     @property
@@ -280,17 +283,17 @@ class _Attempt:
     @property
     def _previous(self) -> Redacted:
         """The earlier summary, without the request that was the last one then."""
-        return edited(self.active.summary, _without_request) if self.active else EMPTY
+        return edited(self.active.summary, without_request) if self.active else EMPTY
 
     def fits(self, record: Compaction, *, tokens: int) -> bool:
         """True if the request under ``record`` keeps to so many tokens, and to the limits on bytes and images."""
         goal, receipt = self.goal, record.receipt
         after = Cost(tokens=receipt.tokens_after, bytes=receipt.bytes_after, images=receipt.images_after)
-        return _within(after, goal, tokens=tokens)
+        return goal.allows(after, tokens=tokens)
 
     def rests(self) -> bool:
         """True if the tail that is asked for holds everything, and nothing presses for less."""
-        enough = _within(self.before, self.goal, tokens=self.target)
+        enough = self.goal.allows(self.before, tokens=self.target)
         return enough and self.head(self.goal.tail_tokens) is None
 
     def smaller(self, candidate: Compaction | None, best: Compaction | None) -> Compaction | None:
@@ -510,7 +513,7 @@ class _Attempt:
         """True if what this step leaves verbatim is below the target: the cheap question before the summary."""
         masks = self._tail_masks(rung, head)
         bare = self._shape(rung, through_seq=head.through_seq, summary=EMPTY, ledger=Ledger(), masks=masks)
-        return _within(view(self.log, bare).cost + self.goal.overhead, self.goal, tokens=self.target)
+        return self.goal.allows(view(self.log, bare).cost + self.goal.overhead, tokens=self.target)
 
     def _tail_masks(self, rung: Rung, head: _Head) -> tuple[Mask, ...]:
         return (
@@ -564,7 +567,7 @@ class _Attempt:
             if best is not None and self.fits(best, tokens=self.goal.limit):
                 return best
             # not needed to make the request fit: then unseen results are not cut for the target's sake
-            if _within(self.before, self.goal, tokens=self.goal.limit):
+            if self.goal.allows(self.before, tokens=self.goal.limit):
                 return None
         if (shorter := self._with_shorter_request(everything)) is not None:
             return shorter.floor(reply, best)
@@ -778,16 +781,6 @@ def _condensing(repaired: Repaired) -> tuple[Redacted, ...]:
     return (filled(note, repaired.left_out, repaired.passages),)
 
 
-def _without_request(summary: str) -> str:
-    return summary.split(f"\n\n{LAST_REQUEST}", 1)[0]
-
-
-def _can_be_quoted(message: Message) -> bool:
-    """True if the message is text only and survives `frame` unchanged."""
-    quoted = f"{LAST_REQUEST}{message.text.strip()}"
-    return all(isinstance(part, Text) for part in message.parts) and quoted in frame(quoted, placement="user")
-
-
 def _spoken(part: Part) -> str:
     """Text of a part."""
     match part:
@@ -801,11 +794,3 @@ def _spoken(part: Part) -> str:
 
 def _without(ledger: Ledger, gone: frozenset[Entry]) -> Ledger:
     return Ledger(entries=tuple(entry for entry in ledger.entries if entry not in gone)) if gone else ledger
-
-
-def _within(cost: Cost, goal: Goal, *, tokens: int) -> bool:
-    return (
-        cost.tokens <= tokens
-        and (not goal.max_bytes or cost.bytes <= goal.max_bytes)
-        and (not goal.max_images or cost.images <= goal.max_images)
-    )

@@ -87,7 +87,7 @@ def checked_clock(clock: Clock | None) -> Clock | None:
     return clock
 
 
-def checked_folder(folder: str | Path | None) -> Path | None:
+def checked_folder(folder: object) -> Path | None:
     """The memory folder.
 
     Raises:

@@ -25,6 +25,7 @@ from autocompact.core.redacted import (
     Redactor,
     edited,
     filled,
+    pieces,
 )
 from autocompact.core.redaction import Redacted
 from autocompact.core.spoken import REMINDER, is_example, standing_words, untagged
@@ -247,10 +248,11 @@ def _close_turn(found: Scan) -> None:
 def _notices(found: Scan, text: Redacted, *, seq: int) -> bool:
     """Take in what the client says of tasks in the background; False if it says nothing of them."""
     notices = task_notices(text)
-    for notice in notices:
+    reports = pieces(text, lambda text: (notice.report for notice in task_notices(text)))
+    for notice, report in zip(notices, reports, strict=True):
         if notice.status != "running":
             found.ended.add(notice.task)
-        if notice.task in found.agents and (report := Redacted(notice.report)):
+        if report and notice.task in found.agents:
             _speak(found, report, seq=seq, voice="report")
             found.sightings.add(Piece(seq=seq, source="result", text=report))
     return bool(notices)

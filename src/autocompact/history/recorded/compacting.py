@@ -21,7 +21,7 @@ from autocompact.compaction.ladder import (
     answer,
     plan,
 )
-from autocompact.compaction.long_request import LEAST_REQUEST
+from autocompact.compaction.last_request import LEAST_REQUEST
 from autocompact.compaction.record import Compaction, Receipt
 from autocompact.compaction.transcript import Context, Transcript, view
 from autocompact.core.budget import Budget

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from autocompact.compaction.goal import Goal
-from autocompact.compaction.ladder import LAST_REQUEST, SummaryReply, answer, climb_offline, plan
-from autocompact.compaction.long_request import LEAST_REQUEST, cut_request
+from autocompact.compaction.ladder import SummaryReply, answer, climb_offline, plan
+from autocompact.compaction.last_request import LAST_REQUEST, LEAST_REQUEST, cut_request
 from autocompact.compaction.record import Compaction
 from autocompact.compaction.transcript import view
 from autocompact.core.messages import Image, Message

@@ -1,4 +1,7 @@
-"""A last request that is larger than what there is room for: its beginning and end stay, and the way to all of it."""
+"""The last request: how it stands inside the summary message, and what is left of one that is larger than its room.
+
+Of a request that is too large its beginning and end stay, and the way to all of it.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +24,12 @@ from autocompact.core.redacted import (
 )
 from autocompact.core.redaction import Redacted
 from autocompact.core.tokens import Counter, ends, message_cost
+from autocompact.ledger.summary import frame
 
 _MARKER: Final = "\n[… {:,} " + CUT + OPENS_ALL + "\n"
+
+LAST_REQUEST: Final = "Last request from user was: "
+"""Goes before the request that stands inside the summary message (requirement D4)."""
 
 LEAST_REQUEST = 64
 """Tokens to which a request is cut at least: less says nothing."""
@@ -83,3 +90,15 @@ def _shortened(text: Redacted, tokens: int, *, seq: int, counter: Counter) -> Re
     head, tail = ends(text, room, counter=counter)
     marker = filled(_MARKER, len(text) - len(head) - len(tail), seq)
     return joined("", (cut(text, end=len(head)), marker, cut(text, len(text) - len(tail))))
+
+
+def can_be_quoted(message: Message) -> bool:
+    """True if the message is text only and survives `frame` unchanged."""
+    # framing may neutralise words that look like our marks: then the request would not be verbatim
+    quoted = f"{LAST_REQUEST}{message.text.strip()}"
+    return all(isinstance(part, Text) for part in message.parts) and quoted in frame(quoted, placement="user")
+
+
+def without_request(summary: str) -> str:
+    """``summary`` without the last request that stands at its end."""
+    return summary.split(f"\n\n{LAST_REQUEST}", 1)[0]
