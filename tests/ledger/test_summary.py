@@ -110,7 +110,7 @@ def test_the_offline_summary_reads_like_this() -> None:
 
 ## Commands
 - `pytest -q tests/test_uploader.py` — ok: 2 passed in 0.10s (m7)
-- `pytest -q tests/test_log.py` — failed (1): E AttributeError: no attribute 'log_retry' (m13)
+- `pytest -q tests/test_log.py` — failed (1) (m13)
 
 ## Open errors
 - pytest -q tests/test_log.py: E AttributeError: no attribute 'log_retry' (m14)\
