@@ -37,7 +37,7 @@ from autocompact.core.messages import (
     Usage,
 )
 from autocompact.core.validity import ROLES, mended
-from autocompact.errors import InvalidRequest, StoreCorrupt, StoreTooNew
+from autocompact.errors import InvalidInput, InvalidRequest, StoreCorrupt, StoreTooNew
 from autocompact.wire.request import is_intact, parse_message
 
 _PLAIN, _DEFLATED = b"\x00", b"\x01"
@@ -120,7 +120,7 @@ def decode_message(body: bytes, *, seq: int, role: Role, replaces: int | None) -
         message = Message(seq=seq, role=role, parts=parts, replaces=replaces, usage=reported, **known)
         # one whose parts were derived has just been parsed, so its JSON is known to be usable
         return mended(message) if packed is None else _usable(mended(message))
-    except (*_UNREADABLE, InvalidRequest) as error:
+    except (*_UNREADABLE, InvalidInput, InvalidRequest) as error:
         raise StoreCorrupt(f"message {seq} cannot be read: {error}") from error
 
 
