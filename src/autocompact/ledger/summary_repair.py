@@ -226,15 +226,15 @@ def _with_files(
 def _missing(summary: str, *, ledger: Ledger, verification: Verification) -> Ledger:
     """What to put back, without the sentences that the summary has in other words."""
     unstated = {id(entry) for entry in (*verification.referenced, *verification.missing)}
-    items = [entry for entry in ledger.entries if entry.kind == "todo"]
-    plan = any(id(entry) in unstated for entry in items) and any(entry.state != "done" for entry in items)
-    entries = [entry for entry in ledger.entries if id(entry) in unstated or (plan and entry.kind == "todo")]
+    left = [entry for entry in ledger.entries if entry.kind == "todo" and entry.state != "done"]
+    whole = any(id(entry) in unstated for entry in left)  # what is left tells little without what is done
+    entries = [entry for entry in ledger.entries if id(entry) in unstated or (whole and entry.kind == "todo")]
     checked = Checked(summary, Ledger(entries=tuple(entries)))
     said = exact(summary)
-    kept = [_unsaid(entry, checked, plan=plan, said=said) for entry in entries]
-    left = [*_last_calls(entry for entry in kept if entry is not None)]
-    left = _weighed(left, ledger=ledger, statements=checked.statements)
-    return Ledger(entries=tuple(sorted(left, key=lambda entry: -entry.need)))
+    kept = [_unsaid(entry, checked, plan=bool(left), said=said) for entry in entries]
+    put_back = [*_last_calls(entry for entry in kept if entry is not None)]
+    put_back = _weighed(put_back, ledger=ledger, statements=checked.statements)
+    return Ledger(entries=tuple(sorted(put_back, key=lambda entry: -entry.need)))
 
 
 def _weighed(left: Sequence[Entry], *, ledger: Ledger, statements: Statements) -> list[Entry]:
