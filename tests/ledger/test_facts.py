@@ -14,6 +14,7 @@ from autocompact.ledger.extraction import extract
 from autocompact.ledger.facts import find_facts
 from autocompact.ledger.scan import Said, Speaker
 from tests.core.strategies import LengthCounter
+from tests.core.talk import Talk
 
 
 def _found(*texts: str, by: Speaker = "user", time: str = "") -> list[Entry]:
@@ -34,6 +35,14 @@ def test_a_statement_with_a_name_or_a_number_is_worth_more_than_pleasantries() -
         "My sister Ana turned 31 last week.",
     )
     assert set(found[:2]) == {"live in Seattle and work as designer", "sister Ana turned 31 last week"}
+
+
+@pytest.mark.parametrize("piece", ["(", "(a", "a("])
+def test_brackets_that_nothing_closes_take_no_more_than_time_in_their_length(piece: str) -> None:
+    """Each looked for its end in all that follows: minutes for 300,000 of them."""
+    assert _facts(f"I live in Seattle. {piece * 200_000}", "I work as a designer in Portland.")
+    talk = Talk().user(f"I live in Seattle. {piece * 100_000}").agent(piece * 100_000).user("Go on")
+    assert [entry.seq for entry in talk.entries("request")][-1] == 3
 
 
 def test_questions_state_nothing() -> None:

@@ -32,7 +32,7 @@ from autocompact.ledger.when import dated
 _CLAUSE = re.compile(
     r"(?<=[,;:])\s+(?=(?:and|but|so|which|because|since|where|who|although|though|while|plus|especially|then|or|after|before|when|if"
     r"|i|we|he|she|they|it|my|our|there|not|including|like|und|aber|weil|denn|wobei|et|mais|parce|y|pero|porque)\b)"
-    r"|\s+[—–-]+\s+|(?<=\w)—(?=\w)|(?<=[;])\s+|(?<=[，、；])|\s*\((?=[^)]{40,}\))"
+    r"|\s+[—–-]+\s+|(?<=\w)—(?=\w)|(?<=[;])\s+|(?<=[，、；])|\s*\((?=[^)]{40,400}\))"
     r"|\s+(?=(?:because|although|though|whereas|so that|which|and (?:i|we|he|she|they|it|my|our)|but (?:i|we|he|she|they|it)|weil|parce que|porque)\b)",
     re.IGNORECASE,
 )

@@ -25,7 +25,7 @@ _PROSE = LazyPattern(
 _NUMBERED = re.compile(r"\s*\d+\s*[:|→]")
 _CODE = LazyPattern(
     r"[{};]\s*$|^\s*(?:[<{}()\[\]|*/#]|//|\+|-{2,}|import |from |return |if |for |const |let |var |func |def |class |type )"
-    r"|^The file \S+ has been|^File (?:created|updated|written)|=>|:=|\)\s*\{|\"\s*:\s*|</?\w+[ >]|\\n|\w\(\)?[^ ]*\);?$|\x1b"
+    r"|^The file \S+ has been|^File (?:created|updated|written)|=>|:=|\)\s*\{|\"\s*:\s*|</?\w+[ >]|\\n|\w\([^ ]{0,400}\);?$|\x1b"
     r"|&&|\|\||\$\(|2>&1|^\s*(?:[-+*]\s+)?(?://|#!)|[\"']\s*,\s*$|^Successfully (?:replaced|wrote|overwrote|created|updated)"
     r"|^[\s\W]*[A-Za-z_][\w.]*\((?:[\"'`\w]|$)|\.\w+\([\"'`]|^\s*[A-Za-z_]\w* (?:\*?[a-z]\w*|\[\]\w+|[A-Z]\w+)\s*(?://|=)|^\S+:\d+:"
 )
