@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -339,6 +340,17 @@ async def test_the_example(tmp_path: Path) -> None:
     assert words(model.sent[1]) == ["Hello.", "Hello!", "Where do we change?"]
 
 
+@pytest.fixture
+def default_loop() -> Iterator[None]:
+    """The thread's default event loop, which `Runner.run_sync` uses and never closes."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield
+    asyncio.set_event_loop(None)
+    loop.close()
+
+
+@pytest.mark.usefixtures("default_loop")
 def test_it_works_from_synchronous_code(tmp_path: Path) -> None:
     model = Told("Hello!", "At Mainz.")
     session = AutocompactSession(
