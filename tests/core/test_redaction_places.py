@@ -14,6 +14,19 @@ from autocompact.core.redaction.outputs import is_basic
 from autocompact.core.redaction.words import is_passphrase
 
 SECRETS = [
+    ("password: quiet.river7\n", "quiet.river7"),
+    ("password = 'admin.Sommer3'", "admin.Sommer3"),
+    ("client_secret: 'harbor.Lantern4'", "harbor.Lantern4"),
+    ('ConvertTo-SecureString "Winter.Fjord6" -AsPlainText', "Winter.Fjord6"),
+    ("[mail]\npassword = stapler-quartz-banjo\nport = 25\n", "stapler-quartz-banjo"),
+    ("vault kv put secret/db password=amber-turnip-lagoon", "amber-turnip-lagoon"),
+    (
+        'requests.get(url, headers={"key": "9096007022ed4eb7d3abe6a97cebaf88"})',
+        "9096007022ed4eb7d3abe6a97cebaf88",
+    ),
+    ("[geo]\nkey = kT9wLf2L23XD6tiGLYEuzxoG\n", "kT9wLf2L23XD6tiGLYEuzxoG"),
+    ("the mapbee key is kT9wLf2L23XD6tiGLYEuzxoG", "kT9wLf2L23XD6tiGLYEuzxoG"),
+    ("sign in w/ bob@acme.dev + Coral.Reef91", "Coral.Reef91"),
     ("login   password\nbob   kT9xvL2qWz8\n\nmoon   light9\n", "kT9xvL2qWz8"),
     ("login   password\nbob   kT9xvL2qWz8\nalone\nx   y   z   9\neve   Lq83#vbNw2x\n", "Lq83#vbNw2x"),
     ('What is the password of the server? It is "moon light 9 pq"', "moon light 9 pq"),
@@ -95,6 +108,24 @@ SECRETS = [
 ]
 
 LOOKALIKES = [
+    "password: forms.login.title2",
+    '"password": "forms.login.Title2"',
+    "password=request.Form2",
+    "PASSWORD = auth.Validators2",
+    "secret = 'conf.Value2'",
+    "PASSWORD=to-be-provided",
+    "password = not-yet-set",
+    "SECRET_BACKEND=hashicorp-vault-2",
+    "Der Schlüssel ist user_id_2024",
+    "clave de partición: fecha_2024_11",
+    "chiave di cache: 9096007022ed4eb7d3abe6a97cebaf88",
+    "key: 9096007022ed4eb7d3abe6a97cebaf88  # cache of the api",
+    '{"key": "9096007022ed4eb7d3abe6a97cebaf88"}',
+    "the cache key is kT9wLf2L23XD6tiGLYEuzxoG",
+    "oauth: enabled-for-all-2024",
+    "err := login(ctx, 10*time.Second)",
+    r"{\"login\":\"bob\",\"labels\":[{\"id\":\"LA_kwDOQRbenM8AAAACchKRTw\"}]}",
+    'SessionID: "def-5678-session", // sign in',
     "field   password\nlabel   moonlight\n",
     "if password = moonlight then",
     "DB_PASSWORD: ${DB_PASSWORD:?error}",

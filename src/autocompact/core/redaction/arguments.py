@@ -6,7 +6,14 @@ import re
 
 from autocompact.core.redaction.building import form, given
 from autocompact.core.redaction.rules import Form
-from autocompact.core.redaction.values import Trust, is_common, is_password, is_reference, is_strong
+from autocompact.core.redaction.values import (
+    Trust,
+    is_common,
+    is_dotted_password,
+    is_password,
+    is_reference,
+    is_strong,
+)
 from autocompact.core.redaction.words import is_word
 
 _TEXT = r"(?:\"[^\"\n]{0,200}\"|'[^'\n]{0,200}')"
@@ -17,7 +24,9 @@ _NEXT = r"[ ]?,[ \n]{0,20}"
 
 def _argument(value: str) -> bool:
     """True for a literal that is no default, no placeholder and no word about passwords."""
-    if not given(value) or is_common(value) or is_reference(value) or " " in value:
+    if not given(value) or is_common(value) or " " in value:
+        return False
+    if is_reference(value) and not is_dotted_password(value):
         return False
     return is_password(value, Trust.LITERAL) or is_word(value)
 

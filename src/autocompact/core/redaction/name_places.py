@@ -16,14 +16,15 @@ OTHER_TAILS = frozenset(
     " size count counts limit limits total max min expiry expires expiration expire expired ttl age timeout lifetime policy policies rule rules strength"
     " field fields input inputs box column form page screen view dialog modal prompt hint help placeholder title text? message messages error errors msg"
     " reset change changed update updated created rotation rotated algorithm alg algo encoder encoding decoder format header headers prefix suffix version"
-    " provider providers store storage manager service ref refs reference arn index idx usage used cost budget window required enabled disabled valid validity"
+    " provider providers backend backends driver engine store storage manager service ref refs reference arn index idx usage used cost budget window required enabled disabled valid validity"
     " validator validation invalid verified verification verify env var vars variable generator factory class endpoint description desc icon toggle visible"
     " status state mode scope scopes issuer audience metadata meta info config settings options option schema model request response handler callback listener"
     " event events map list array set items pair pairs ring chain pattern regex re mask masked redacted test tests spec example examples docs stdin command cmd"
     " data at by for from in is to of on bits iterations rounds salt salts attempts tries retries manager pool bucket buckets per rate stream streams ized izer"
     " press up down code codes board word words frame frames stroke map pad point points bindings binding space".split()
 ) - {"text?", "code", "test", "store"}
-_THE = re.compile(r"(?<![a-z])(?:the|my|your|our|this|that|new)[ ]$", re.IGNORECASE)
+_OWNER = re.compile(r"(?<![\w.-])([A-Za-z][\w.-]{1,30})[ ]$")
+"""What a key is of: ``mapbee key``, ``my key``."""
 _SECRET_HEAD = re.compile(r"secret|priv(?:ate|$)|encrypt|signing|auth(?!or)")
 PREPOSITIONS = frozenset("at by for from in is of on to".split())
 _OTHER_KEYS = tuple(
@@ -152,7 +153,10 @@ def _ends(before: str, *, words: tuple[str, ...]) -> bool:
 def _is_other_key(before: str, *, word: str, text: str, at: int) -> bool:
     """True for a key of something that no table knows (``routing_key``), or of nothing (``the key is …``)."""
     if word.lower() == "key" and not before:
-        return text[at + 3 : at + 4] in ("=", ":", '"', "'") or bool(_THE.search(text, max(0, at - 12), at))
+        if text[at + 3 : at + 4] in ("=", ":", '"', "'") or text[at + 3 : at + 5] == " =":
+            return True
+        owner = _OWNER.search(text, max(0, at - 32), at)
+        return owner is not None and owner[1].lower() not in _OTHER_KEYS
     if word.lower() != "key" or not (before[-1:] in ("_", "-") or (word[0] == "K" and before[-1:].islower())):
         return False
     return not before.lower().rstrip("_-").endswith((*_OTHER_KEYS, *_PUBLIC))

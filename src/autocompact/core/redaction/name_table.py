@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from autocompact.core.redaction.rules import Name
-from autocompact.core.redaction.values import is_code, is_licence, is_session, is_uuid
+from autocompact.core.redaction.values import is_code, is_licence, is_made_up_key, is_session, is_uuid
 
 
 def _name(
@@ -50,6 +50,12 @@ KEY_HEADS = tuple(
     " kms sas jws jwk maxmind infura alchemy etherscan tmdb omdb".split()
 )
 """What stands before "key" in the name of a secret."""
+
+_OTHER_KEYS = (
+    "cache|hash|búsqueda|ricerca|busca|recherche|suche|orden|ordinamento|ordenación|tri|sortier|partición|partizione|partição|partition|prim|extern|estern"
+    "|foreign|foránea|étrangère|fremd|públic|pubblic|public|öffentlich|configura|lettura|lectura|leitura|voûte|volta"
+)
+"""What a key is of that is none of a lock, in the Romance languages and German."""
 
 NAMES: tuple[Name, ...] = (
     _name(
@@ -472,6 +478,38 @@ NAMES: tuple[Name, ...] = (
         accept=is_session,
         examples=('{"name":"sessionid","value":"«<l32>»","domain":"x"}', '"sessionid": "«<a32>»"'),
         others=('"sessionId": "123e4567-e89b-12d3-a456-426614174000"', "sessionid: the_name_of_2_sessions"),
+    ),
+    *(
+        _name(
+            "session id",
+            anchor,
+            word=r"sid",
+            head=r"(?:^|[^A-Za-z0-9]|connect\.|session_?)$",
+            accept=is_session,
+            examples=(f"{said}«<a28>»", f"{said}«<h32>»"),
+            others=(f"{said}SM<h32>", f"{said}AC<h32>", f"{said}ORCL19C", f"{said}the_name_of_2_sessions"),
+        )
+        for anchor, said in (('sid"', '{"sid": "'), ("sid'", "{'sid': '"), ("sid:", "session:\n  sid: "))
+    ),
+    *(
+        _name(
+            "API key",
+            anchor,
+            word=rf"{word}(?! (?:d[eiu'’] ?|del |della |des |da |do |für )?(?:{_OTHER_KEYS}))",
+            accept=is_made_up_key,
+            examples=tuple(f"{said}{made}" for said in names for made in ("«<a32>»", "«<h32>»")),
+            others=tuple(
+                f"{said}{value}" for said in names for value in ("data_di_oggi_2", "app.server.port2")
+            ),
+        )
+        for anchor, word, names in (
+            ("chiave", "chiave", ("chiave di OpenWeather: ", "la chiave di backup è ")),
+            ("clave", "clave", ("clave de OpenWeather: ", "la clave de Mapbee es ")),
+            ("llave", "llave", ("llave de OpenWeather: ", "la llave de Mapbee es ")),
+            ("chave", "chave", ("chave do OpenWeather: ", "a chave do Mapbee é ")),
+            ("clé", r"(?<![A-Za-z])clé", ("clé de OpenWeather : ", "la clé de Mapbee est ")),
+            ("schl", "schlüssel", ("Schlüssel für OpenWeather: ", "der Schlüssel von Mapbee ist ")),
+        )
     ),
     _name(
         "secret value",

@@ -22,6 +22,7 @@ from autocompact.core.redaction.values import (
     Trust,
     has_symbol,
     is_chosen,
+    is_dotted_password,
     is_key,
     is_password,
     is_strong,
@@ -67,7 +68,7 @@ _SUBJECT = re.compile(
     r"(?:[ \t]{1,8}|[ \t]{0,3}(?:\r?\n[ \t>]{0,8}){1,2}))"
 )
 """What a password is for, up to the colon or a bracket: ``password is generated for root@localhost: …``."""
-_OTHERS = OTHER_TAILS - PREPOSITIONS
+_OTHERS = OTHER_TAILS - PREPOSITIONS - {"per"}
 _PROMPT = re.compile(
     r"[ \t]{0,8}(?:\([\w.-]{1,30}\)[ ])?(?:[\w.-]{1,40}@[\w.-]{1,40}[: ]?[^\s$#%]{0,60}[ ]?|PS[ ][^>\n]{1,80})?[$#%>❯➜][ ]"
 )
@@ -140,6 +141,16 @@ _PUTS = re.compile(
     r"(?m:^)[$#>%❯]?[ \t]*[a-z][\w.-]*[ ](?:[^\n]*[ ])?(?:set|put|add|create|update|write|user|auth)(?![a-z])[^\n]*$|(?m:^)[$#>%❯][ ][a-z][\w.-]*[ ]$"
 )
 _HEX = re.compile(r"[0-9a-fA-F]{32,128}")
+_SERVICE = re.compile(
+    r"params|headers?|auth|api|client|sdk|service|provider|endpoint|https?://|curl|fetch|axios|secret|credential|new [A-Z]\w{0,40}\(|geo|weather|maps?(?![a-z])|translat|payment|sms|mail|webhook",
+    re.IGNORECASE,
+)
+"""Words of a request to a service, or of its settings."""
+_STORED = re.compile(
+    r"cache|hash|etag|digest|sha\d|md5|checksum|index|object|bucket|path|file|size|commit|git|blob|row|partition|primary|sort|lookup|redis|memo|lock|artifact|image|\bid\b|public",
+    re.IGNORECASE,
+)
+"""Words of what a key finds or a digest names."""
 _LINE_END = re.compile(r"[ \t]*\r?(?:\n|$)")
 _NEXT_FIELD = re.compile(r"[ ][\w.-]{1,30}=[^\s=]")
 _COMMAND = re.compile(r"[ ](?!(?:and|or|if|else|for|is|in|when|with)[ ])[a-z][\w./-]{1,40}(?:[ ]|\r?\n|$)")
@@ -220,16 +231,26 @@ def _accepted(text: str, name: Name, *, place: Place) -> Iterator[_Value]:
 def _fits(text: str, value: _Value, *, place: Place, least: int) -> bool:
     """True if the value can be a password, or a key of ``least`` characters."""
     said = text[value.start : value.end]
-    if place.doubtful and not (is_strong(said) or (value.paired and _HEX.fullmatch(said))):
-        return False
+    if place.doubtful and not is_strong(said):
+        is_hex = _HEX.fullmatch(said) and (value.paired or _is_of_service(text, place, end=value.end))
+        return bool(is_hex)
     return _is_secret(said, value, least=least) or (not least and _is_stated_word(text, value, place=place))
+
+
+def _is_of_service(text: str, place: Place, *, end: int) -> bool:
+    """True for the "key" of a request or a service, near which nothing is hashed or stored."""
+    before = text[max(0, place.start - 160) : place.start]
+    return bool(_SERVICE.search(before)) and not _STORED.search(before + text[end : end + 80])
 
 
 def _is_secret(text: str, value: _Value, *, least: int) -> bool:
     if is_tangle(text):
         return True
     if least:
-        is_phrase = least < 12 and value.trust is Trust.ENVIRONMENT and is_password(text, value.trust)
+        is_phrase = least < 12 and (
+            (value.trust is Trust.ENVIRONMENT and is_password(text, value.trust))
+            or (value.trust >= Trust.STATED and is_dotted_password(text))
+        )
         return is_phrase or is_key(text, value.trust, least=least)
     return is_password(text, value.trust) or (value.word and is_word_password(text))
 
@@ -246,9 +267,19 @@ def _is_stated_word(text: str, value: _Value, *, place: Place) -> bool:
     is_field = text[value.start - 1 : value.start] == "=" and _FIELD_START.search(
         text, max(0, place.start - 60), place.start
     )
+    is_field = is_field or _is_hyphened_setting(text, value, place=place)
     if not is_field and text[place.start - 1 : place.start] in ("", "\n"):
         is_field = _OF_SECTION.search(text, max(0, place.start - 600), place.start)
     return bool(is_field and _FIELD_END.match(text, value.end)) or _is_setting(text, value, place=place)
+
+
+def _is_hyphened_setting(text: str, value: _Value, *, place: Place) -> bool:
+    """True for ``password = amber-turnip``: names in code have no hyphens."""
+    if "-" not in text[value.start : value.end] or text[place.end : value.start].strip(" \t") != "=":
+        return False
+    return text[place.start - 1 : place.start] == " " or bool(
+        _LINE_START.search(text, max(0, place.start - 40), place.start)
+    )
 
 
 def _is_setting(text: str, value: _Value, *, place: Place) -> bool:

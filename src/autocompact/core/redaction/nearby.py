@@ -28,7 +28,11 @@ _LOGINS = (
     ),
     ("sign", r"sign(?:ed|ing)?[ _-]?in\(?", ("sign in with bob / «Wint3r-Palace»",)),
     ("connect(", r"connect\(", ('pymysql.connect(host, "root", "«Pyth0nSnake»", "shop")',)),
-    ("clave", r"clave", ("La clave de acceso al panel quedó en «TortugaVerde55»",)),
+    (
+        "clave",
+        r"clave(?! (?:de )?(?:partición|búsqueda|ordenación|orden|primaria|for[aá]nea|caché|configuración|idioma))",
+        ("La clave de acceso al panel quedó en «TortugaVerde55»",),
+    ),
     ("zugang", r"zugang(?:sdaten)?", ("Zugang zum Backup: svc / «Hefe!Zopf88»",)),
     (
         "meld",
@@ -53,7 +57,7 @@ _LOGINS = (
     ),
     (
         "auth",
-        r"auth[ ]?=[ ]?\(|authenticate\(|(?:basic )?auth(?!ors?\b)",
+        r"auth[ ]?=[ ]?\(|authenticate\(|(?:basic )?(?<![oO])auth(?!ors?\b)",
         (
             'session.auth = ("robot", "«tinC4n-99»")',
             "use basic auth (metrics:«Gauge!Needle8»)",
@@ -62,6 +66,10 @@ _LOGINS = (
     ("unlock", r"unlock(?:ed|s)?", ("unlock the vault with «Crystal.Harbor7»",)),
     ("wifi", r"wifi", ("WiFi: Lobby / «BlueHeron2022»",)),
     ("wlan", r"wlan", ("WLAN Gast, «Hefe!Zopf88»",)),
+    ("ログイン", r"ログイン", ("ログイン: admin / «Sakura!Neko7»",)),
+    ("登录", r"登录", ("登录 admin / «Panda!Zhuzi6»",)),
+    ("登錄", r"登錄", ("登錄 admin / «Panda!Zhuzi6»",)),
+    ("로그인", r"로그인", ("로그인: admin / «Hanguk!Bom7»",)),
     ("ssid", r"ssid", ("SSID: CorpGuest  Key: «welcome-2-corp-77»",)),
 )
 NEARBY: tuple[Form, ...] = tuple(
@@ -85,14 +93,14 @@ _TOKEN = re.compile(
 )
 _USER = re.compile(r"[A-Za-z][\w.+-]{0,40}(?::|/{1,2})(?=[^/:])")
 _LEADS = re.compile(
-    r"(?:[:：=→>/\"'`„“«「『(]|[^\x00-\x7f]|(?<!\w)(?:is|to|and|und|as|with|using|type|use|uses|enter|try|takes|was|be|now|ist|auf|mit|als|lautet|ab|est|sera|avec|es|en|con|usa|com|é|è|e|på|är|er|na|jest|to|met|is|nu|in|jetzt|heute|ora|ahora|agora|maintenant|password|passwort|pass|pw|passphrase))[ \t]{0,4}[\"'`„“«(「]?$",
+    r"(?:[:：=→>/\"'`„“«「『(]|(?<=\S[ ])[+&]|[^\x00-\x7f]|(?<!\w)(?:is|to|and|und|as|with|using|type|use|uses|enter|try|takes|was|be|now|ist|auf|mit|als|lautet|ab|est|sera|avec|es|en|con|usa|com|é|è|e|på|är|er|na|jest|to|met|is|nu|in|jetzt|heute|ora|ahora|agora|maintenant|password|passwort|pass|pw|passphrase))[ \t]{0,4}[\"'`„“«(「]?$",
     re.IGNORECASE,
 )
 """What leads from the word to its value: a sign, a quotation mark, or a short word."""
 _ENGLISH = re.compile(r"pass|pwd?$|log|sign|cred|auth|unlock|wi|wlan|ssid|psk", re.IGNORECASE)
 _TRAILS = re.compile(r"[\"'`”»)]{0,2}[ ](?:as|als|comme|como|come|is|ist|est|es|è|é|\()[ ]?")
 _LABEL = re.compile(
-    r"(?:[\"'][\w.-]{1,30}(?<!pass)(?<!word)(?<!secret)[\"']\s{0,2}:\s{0,2}|(?<![?&])\w\w(?<!pw)(?<!wd)(?<!rd)(?<!ss)=)[\"']?$",
+    r"(?:\\{0,3}[\"'][\w.-]{1,30}(?<!pass)(?<!word)(?<!secret)\\{0,3}[\"']\s{0,2}:\s{0,2}|(?<![?&])\w\w(?<!pw)(?<!wd)(?<!rd)(?<!ss)=|(?-i:ID|Id|_id|[hH]ash|[vV]ersion):\s{1,8})\\{0,3}[\"']?$",
     re.IGNORECASE,
 )
 """Another name that has the value: ``"sha": "…"``."""

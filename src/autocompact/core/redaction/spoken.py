@@ -81,6 +81,21 @@ SPOKEN: tuple[Form, ...] = (
     *(
         form(
             "password",
+            network,
+            pattern=rf"{network}(?::|,?[ ](?:is|ist|lautet|est|c['’]est|es|è|é)(?![a-z]))[ ]?{_TICK}{_SECRET}{_STOP}",
+            line=r"(?i:(?<!\w)(?:password|passwort|kennwort|schlüssel|mot de passe|mdp|clé|code|contraseña|clave|senha|chave|chiave|wachtwoord|hasło)(?: (?:d[eiou]l?|della|do|da|van|für|fürs|vom|of|for)(?: (?:das|the|het|la|il|le))?)? )$",
+            examples=(
+                f"password {network}: «trattoria-olmo-vespa»",
+                f"mot de passe du {network}: «<l6>-<l5>-77»",
+            ),
+            others=(f"password {network}: obbligatoria", f"password {network}: $KEY"),
+            accept=_of_network,
+        )
+        for network in ("wifi", "wi-fi", "wlan")
+    ),
+    *(
+        form(
+            "password",
             anchor,
             pattern=rf"{anchor}[ .]{{0,12}}:[ ]{{1,4}}(?P<s>\S[^\r\n]{{7,62}})(?=[ \t]*(?:\r?\n|$))",
             examples=(f"    {anchor}        : «Sp4tzenNest22»", f"{anchor} : «drei bunte Hunde»"),

@@ -10,6 +10,7 @@ from autocompact.core.redaction.values import (
     Trust,
     has_symbol,
     is_password,
+    is_session,
     is_strong,
     mixed,
     random_looking,
@@ -50,6 +51,10 @@ def _phrase(value: str) -> bool:
 def _answers(value: str) -> bool:
     """True for what is made up and stands for itself as an answer."""
     return stated(value) and (has_symbol(value) or random_looking(value)) and "://" not in value
+
+
+def _written(value: str) -> bool:
+    return given(value) and (is_password(value, Trust.LITERAL) or (" " not in value and is_word(value)))
 
 
 _ASKED = r"(?<!\w)(?:\w{0,20}[-_ ])?(?:pass(?:word|phrase|code|wort)?|pwd?|kennwort|login|credentials|zugangsdaten|mdp|mot de passe|contrase(?:ñ|n)a|clave|senha|wachtwoord|has[łl]o|пароль|token|secret|api[ -]?key)(?!\w)"
@@ -167,6 +172,7 @@ _COMMANDS = (
             "key:generate",
             "rails secret",
             "getnetworkcredential()",
+            "initial-password",
         )
     ),
     *(
@@ -361,6 +367,89 @@ _COMMANDS = (
             'variable "secret_name" {\n  default = "prod-db-2024"\n}',
             'variable "db_password" {\n  default = "changeme"\n}',
         ),
+        accept=given,
+    ),
+    form(
+        "API key",
+        "key",
+        pattern=r"params[\"']?[ ]?[=:][ ]?\{[^{}]{0,200}?(?<![\w.])[\"']?key[\"']?[ ]?:[ ]?[\"'](?P<s>[0-9a-f]{32,64})[\"']",
+        back=240,
+        ahead=120,
+        examples=(
+            'requests.get(url, params={"q": city, "key": "«<h32>»"})',
+            "params: { key: '<h32>' }".replace("<h32>", "«<h32>»"),
+        ),
+        others=('{"q": city, "key": "<h32>"}', 'params={"key": "name_of_2_things"}'),
+    ),
+    form(
+        "token",
+        "oauth:",
+        pattern=r"(?<![\w-])oauth:(?P<s>[a-z0-9]{30})(?![\w-])",
+        examples=("PASS oauth:«<l30>»", "pass oauth:«<l30>»"),
+        others=("oauth:enabledforalltheusersofthisapp", "oauth:github:acme-app-2024"),
+        accept=mixed,
+    ),
+    form(
+        "session id",
+        "sid=",
+        pattern=r"(?<![\w-])sid=(?P<s>\w{20,200})(?![\w-])",
+        examples=('curl -b "sid=«<h32>»" https://app.acme.dev/', "sid=«<a40>»"),
+        others=("sid=SM<h32>", "sid=ORCL19C", "sid=the_name_of_2_sessions"),
+        accept=is_session,
+    ),
+    form(
+        "token",
+        "snyk auth ",
+        pattern=r"snyk auth (?P<s>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![\w-])",
+        examples=("npx snyk auth «<h8>-<h4>-4<h3>-a<h3>-<h12>»",),
+        others=("snyk auth --help",),
+    ),
+    form(
+        "session id",
+        "s%3a",
+        pattern=r"s%3A(?P<s>[\w-]{20,}\.[A-Za-z0-9+/%]{20,})",
+        examples=("connect.sid=s%3A«<a32>.<a43>»",),
+        others=("s%3Athe-name-of-some-2-things",),
+    ),
+    form(
+        "token",
+        "codecov",
+        pattern=r"codecov[^\n|;&]{0,120}?[ ](?:-t|--token)[ =][\"']?(?P<s>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![\w-])",
+        examples=(
+            "bash <(curl -s https://codecov.io/bash) -t «<h8>-<h4>-4<h3>-a<h3>-<h12>»",
+            "./codecov upload-process -t «<h8>-<h4>-4<h3>-a<h3>-<h12>» -F unit",
+        ),
+        others=("codecov -t unit", "docker run -t 123e4567-e89b-12d3-a456-426614174000"),
+    ),
+    *(
+        form(
+            "password",
+            anchor,
+            pattern=rf"{anchor}(?:-\w+ ){{0,2}}(?:[\"']%s(?:\\n)?[\"'] )?(?:[\"'](?P<s>[^\"'\n$]{{4,200}})[\"']|(?P<t>[^\s\"'$|&;<>-][^\s\"'$|&;<>]{{3,200}}))[ ]?>>?[ ]?[\"']?[^\s|;&\"']{{0,120}}?(?:pass(?:word|wd|phrase)?|_pw|secret|token|api[-_]?key)(?:\.(?:txt|key|conf))?(?=[\"']?(?:[\s;&|]|$))",
+            examples=(
+                f"{anchor}'«mellow-Tundra-8»' > .vault_pass",
+                f"{anchor}«<a14>» > /run/secrets/db_password",
+            ),
+            others=(
+                f'{anchor}"$PASS" > .vault_pass',
+                f"{anchor}'see the vault' > secret.txt",
+                f"{anchor}done > log.txt",
+            ),
+            accept=_written,
+        )
+        for anchor in ("echo ", "printf ")
+    ),
+    form(
+        "password",
+        "secret",
+        pattern=r"(?<![\w.])(?:client|home_server|realm)[ ][^\s{}]{1,80}[ ]?\{[^{}]{0,200}?(?<!\w)secret[ \t]{0,8}=[ \t]{0,8}[\"']?(?P<s>[^\s\"'{}#;]{4,100})",
+        back=300,
+        ahead=120,
+        examples=(
+            "client 10.0.0.0/8 { secret = «pebble.Hornet5» }",
+            "client ap {\n  ipaddr = 10.0.0.4\n  secret = «moonlight9»\n}",
+        ),
+        others=("client ap { secret = ${RADIUS_SECRET} }", "{ secret = conf.secret2 }"),
         accept=given,
     ),
     form(

@@ -7,6 +7,7 @@ import re
 from autocompact.core.redaction.building import dense, form, given, stated
 from autocompact.core.redaction.rules import Form
 from autocompact.core.redaction.values import has_digit, is_placeholder, mixed, random_looking
+from autocompact.core.redaction.words import is_word
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$", re.IGNORECASE)
 _IS = r"(?:=|%3D)"
@@ -135,6 +136,13 @@ _URLS = (
         pattern=r"(?P<s>sha256~[\w-]{43})(?![\w-])",
         examples=("sha256~<w43>",),
     ),
+    form(
+        "authorization code",
+        "4/0a",
+        pattern=r"(?<![\w/:.-])(?-i:(?P<s>4/0A[\w-]{40,}))",
+        examples=("code=«4/0A<w66>»&scope=email",),
+        others=("https://h/4/0abc", "4/0A"),
+    ),
     form("Google token", "1//0", pattern=r"(?<![\w/:])(?P<s>1//0[\w-]{40,})", examples=("1//0<w60>",)),
 )
 
@@ -211,7 +219,7 @@ _PARAMETERS = (
         line=r"[?&]u(?:ser(?:name)?)?=[^\s&]{1,60}&$",
         examples=("GET /rest/ping.view?u=bob&p=«<l6>-<l4>»&v=1.16",),
         others=("GET /list?p=2&u=bob", "?u=bob&p=profile&v=1"),
-        accept=stated,
+        accept=lambda value: stated(value) or ("-" in value and is_word(value)),
     ),
     form(
         "token",

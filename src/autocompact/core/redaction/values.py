@@ -31,7 +31,7 @@ _ELLIPSIS = re.compile(r"(?:…|\.{3,})+$")
 _PLACEHOLDER = re.compile(
     r"(?:^|[^A-Za-z])(?:your|change[_-]?(?:me|it|this)|example|placeholder|redacted|masked|hidden|removed|omitted"
     r"|replace[_-]?(?:me|with|this)?|insert|todo|fixme|tbd|none|null|nil|undefined|true|false|env|getenv|secretref)(?:\d{0,3}$|[^A-Za-z0-9])"
-    r"|your[_-]|[_-]here$|(?:[a-z][_-]|abc)123$|goes[_-]here|x{4}|X{4}|EXAMPLE|\*{3}|•{2}|\.{3}|…"
+    r"|your[_-]|[_-]here$|(?:[a-z][_-]|abc)123$|goes[_-]here|^(?:to-be|not-(?:yet-)?(?:set|given|known|used)|set-(?:in|by|at|via|this)|provided-(?:by|via|at|in)|see|ask|same-as|as-(?:in|for))(?:-|$)|x{4}|X{4}|EXAMPLE|\*{3}|•{2}|\.{3}|…"
     r"|^!\w+$|^__\w+__$|^%\w+%$|^(?:[A-Z]+_)*(?:PASS(?:WORD|WD)?|PWD|SECRET|TOKEN|KEY)(?:_[A-Z0-9]+)*$"
     r"|^\$+[A-Za-z_({]|\$\{|\$\(|\{\{|^[{<\[]|^%[sdv({A-Z]|%\(|^@[A-Za-z]|://|\[secret|^#[0-9A-Fa-f]{3,8}$|^0+$|^-+$|^\.+$",
     re.IGNORECASE,
@@ -71,9 +71,26 @@ _ADDRESS = re.compile(
 )
 _DOTTED = re.compile(
     r"(?=[a-z._]*[A-Z])[A-Za-z]{3,}(?:[._][A-Za-z]{3,}){0,3}[._]?\d{1,4}[!?]?$"
-    r"|[A-Z][a-z]*\d[a-z]{2,}[._][A-Z][a-z]{2,}$"
+    r"|[A-Z][a-z]*\d[a-z]{2,}[._][A-Z][a-z]{2,}$|[a-z]{4,}\.[a-z]{4,}\d{1,4}[!?]?$"
 )
-"""Words and a number, as people make passwords and programs names: ``Sunflower.Bicycle19``."""
+"""Words and a number, as people make passwords and programs names: ``Sunflower.Bicycle19``, ``quiet.river7``."""
+_CODE_WORDS = frozenset(
+    "account accounts alert alerts api app args argument arguments auth auths bean body buffer button buttons callback card class classes client"
+    " code codes column common component components conf config configs configuration configurations const constant constants context control"
+    " controller controllers cookie cookies core credential credentials ctx data database decorator decorators dialog dict dto element elements"
+    " entities entity enum enums env environ environment error errors event events exception exceptions feature features field fields file files"
+    " filter filters fixture fixtures flag flags footer form forms formatter func function functions getter global globals handler handlers header"
+    " headers heading helper helpers hint home hook hooks html i18n icon import imports index info init input inputs instance interface interfaces"
+    " intl item items json key keys label labels lang layout lib line link list locale locales log logger login logout main manager map menu message"
+    " messages meta method methods middleware mixin mock mocks modal model models module modules name names node notification object obj option"
+    " optional options package page pages panel param parameter parameters params parser parsers pass passphrase passwd password passwords path payload placeholder plugin plugins process"
+    " profile program property props prop provider providers public query reducer register registration renderer req request requests res resource"
+    " resources response result results root route router routes row rules schema schemas scope screen secret secrets section self serializer serializers server"
+    " service services session settings setting signin signup src state status store string strings style styles subtitle system tab table task text"
+    " this title titles token tokens tooltip translation translations type types typing util utils validation validator validators valid value values"
+    " variable variables vars var view viewmodel views vm widget widgets window wizard".split()
+)
+"""What parts of dotted names in code and of keys of translations are called, and what no one makes a password of."""
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _VOWEL = re.compile(r"[aeiouAEIOU]")
 _CLUSTER = re.compile(r"[b-df-hj-np-tv-xzB-DF-HJ-NP-TV-XZ]{5}")
@@ -81,6 +98,8 @@ _CHANGE = re.compile(r"[A-Za-z](?=\d)|\d(?=[A-Za-z])")
 _WORDS = re.compile(
     r"(?:[A-Za-z]{2,}\d{0,2}|[A-Za-z]|v?\d{1,4})(?:[_ .:/-](?:[A-Za-z]+\d{0,2}|v?\d{1,4}))+[!?.]*$"
 )
+_NUMBERS = re.compile(r"(?:[_-]\d{1,4})+$")
+"""The numbers behind a name: ``user_id_2024``."""
 _CONVENTION = re.compile(
     r"[a-z0-9]+(?:[_.:/-][a-z0-9]+)*[!?.]*$|[A-Z][A-Z0-9]*(?:[_.-][A-Z0-9]+)*$|[A-Z][a-z]*\d*(?:-[A-Z][a-z0-9]*)*$"
     r"|_{0,2}[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*|[A-Z]{2,5}(?=[A-Z]|$))*$|(?:[A-Z][a-z0-9]*)+$|\$?[a-z_][a-z0-9_]*$"
@@ -106,6 +125,19 @@ _COMMON = frozenset(
 _DEFAULTS = _COMMON | set(
     "pass pw pwd user port x pass1 mypassword x-oauth-basic sa password1 foobared yourpassword".split()
 )
+
+
+def is_code_name(value: str) -> bool:
+    """True for a dotted name one part of which is a word of programs: ``forms.login.title2``, ``settings.Password2``."""
+    parts = [part.rstrip("0123456789!?_") for part in value.split(".")]
+    if len(parts) < 2 or not all(map(str.isidentifier, filter(None, parts))):
+        return False
+    return any(word.lower() in _CODE_WORDS for part in parts for word in _PIECE.findall(part))
+
+
+def is_dotted_password(value: str) -> bool:
+    """True for words and a number with dots, no part of which is a word of programs: ``harbor.Lantern4``."""
+    return "." in value and bool(_DOTTED.match(value)) and not is_code_name(value)
 
 
 def is_default(value: str) -> bool:
@@ -237,7 +269,11 @@ def is_ordinary(value: str) -> bool:
     """True for a placeholder, a reference, or words joined by hyphens."""
     if is_placeholder(value) or is_reference(value):
         return True
-    if _WORDS.match(value) and wordlike(value) >= 0.5 and (" " in value or is_name_like(value)):
+    if (
+        _WORDS.match(value)
+        and wordlike(_NUMBERS.sub("", value)) >= 0.5
+        and (" " in value or is_name_like(value))
+    ):
         return True
     return bool(_SOFT.search(value)) and wordlike(value) >= 0.5 and not _STRONG_SYMBOL.search(value)
 
@@ -248,15 +284,17 @@ def _is_stated(value: str, trust: Trust) -> bool:
         return False
     if len(value) < 8 or not mixed(value) or is_placeholder(value):
         return False
-    if is_reference(value) and not _DOTTED.match(value):
+    if is_reference(value) and (not _DOTTED.match(value) or is_code_name(value)):
         return False
-    return has_symbol(value) or not ("/" in value or _TALKS_OF.search(value) or _TECHNICAL.match(value))
+    if has_symbol(value) or (trust >= Trust.LITERAL and is_dotted_password(value)):
+        return True
+    return not ("/" in value or _TALKS_OF.search(value) or _TECHNICAL.match(value))
 
 
 def _is_assigned(value: str, trust: Trust) -> bool:
     """True for what people make up, where a password is assigned: ``DB_PASS: admin.Lagerhaus3``."""
     if trust is Trust.ENVIRONMENT and _is_of_words(value) and _is_folded(value):
-        return not is_placeholder(value)
+        return not (is_placeholder(value) or is_code_name(value))
     if (
         trust < Trust.LINE
         or (trust < Trust.LITERAL and is_name_like(value) and value.islower())
@@ -345,7 +383,7 @@ _TECHNICAL_PART = re.compile(
     re.IGNORECASE,
 )
 _OF_PROGRAMS = re.compile(
-    r"v?\d+\.\d|[A-Z]{2,}[v#-]?\d|[a-z_]\w*(?:\.[a-z_]\w*)*\.[A-Z][a-z]+$|.*(?:\.[a-z]{2,5}$|\d\.\d|\d{4}-\d\d-\d\d|@v?\d)|[0-9a-fA-F]{6,}(?:-[0-9a-fA-F]{4,})*$|[a-z]+(?:[A-Z][a-z]+)+\d$|[a-z]{0,3}\d{1,4}[a-zà-ÿ]+$|[A-Z]+(?:-[A-Z]+)*-\d+$"
+    r"v?\d+\.\d|\d+\*[a-z]|[A-Z]{2,}[v#-]?\d|[a-z_]\w*(?:\.[a-z_]\w*)*\.[A-Z][a-z]+$|.*(?:\.[a-z]{2,5}$|\d\.\d|\d{4}-\d\d-\d\d|@v?\d)|[0-9a-fA-F]{6,}(?:-[0-9a-fA-F]{4,})*$|[a-z]+(?:[A-Z][a-z]+)+\d$|[a-z]{0,3}\d{1,4}[a-zà-ÿ]+$|[A-Z]+(?:-[A-Z]+)*-\d+$"
 )
 """A version, an acronym with a number, a class in its module, a file, a date, the version of a package, a digest, a name in code."""
 _PASSWORD_SIGN = re.compile(
@@ -371,7 +409,9 @@ def is_chosen(value: str, *, beside: bool = False) -> bool:
         return bool(_SIGN_AMID.match(value)) and _is_folded(value)
     if value[0] in "-$@%&+" or any(sign in value for sign in "/=") or _ESCAPE.search(value):
         return False
-    if any(form.match(value) for form in (_ADDRESS, _DATE, _DRIVE, _CALL, _OF_PROGRAMS)):
+    if any(form.match(value) for form in (_ADDRESS, _DATE, _DRIVE, _CALL, _OF_PROGRAMS)) or is_code_name(
+        value
+    ):
         return False
     if _PASSWORD_SIGN.search(value):
         return True
@@ -432,6 +472,19 @@ def is_uuid(value: str) -> bool:
     return bool(_UUID.match(value))
 
 
+_RECORD_SID = re.compile(r"[A-Z]{2}[0-9a-f]{32}$")
+
+
 def is_session(value: str) -> bool:
     """True for what names a session to whoever has it; a UUID, also behind a date, is its number in a log."""
+    if _RECORD_SID.match(value):  # Twilio's number of an account, a message, a call
+        return False
     return len(value) >= 20 and mixed(value) and random_looking(value) and "-" not in value
+
+
+_HEX_KEY = re.compile(r"(?=[a-f]{0,31}\d)(?=\d{0,31}[a-f])[0-9a-f]{32,64}$")
+
+
+def is_made_up_key(value: str) -> bool:
+    """True for what is made up beyond doubt, and for 32 to 64 hexadecimal digits."""
+    return is_strong(value) or bool(_HEX_KEY.match(value))
