@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from autocompact.chat import ChatConfig, run_command
-from autocompact.chat.model_choices import access, choice_of, offered, probed
-from autocompact.errors import InvalidInput
+from autocompact.chat.model_choices import Kept, access, choice_of, offered, probed
+from autocompact.chat.model_lists import Api, model_names, try_model
+from autocompact.errors import InvalidInput, ModelRefused, ModelUnavailable
 from autocompact.testing import Answer, FakeProvider
 from autocompact.testing.provider import Received
 from tests.chat.chatting import ANTHROPIC, APIS, CHAT, RESPONSES, asked, call, chatting
@@ -16,6 +17,7 @@ from tests.chat.chatting import ANTHROPIC, APIS, CHAT, RESPONSES, asked, call, c
 pytestmark = pytest.mark.anyio
 
 HERE = "http://127.0.0.1:9"  # nobody answers there
+NOBODY = {f"{name}_HOST": HERE for name in ("OLLAMA", "LMSTUDIO", "LLAMACPP", "VLLM")}
 
 
 @pytest.mark.parametrize(
@@ -57,12 +59,15 @@ async def test_servers_on_this_machine_are_asked_for_their_models() -> None:
     async with (
         FakeProvider(models=["qwen3:8b", "llama3"]) as ollama,
         FakeProvider(models=["gemma"]) as llamacpp,
+        FakeProvider(models=["llama-4"]) as vllm,
         FakeProvider(models=["mine"], api_key="k") as own,
     ):
         found = await probed(
             {
                 "OLLAMA_HOST": ollama.url.removeprefix("http://"),
                 "LLAMACPP_HOST": llamacpp.url.removeprefix("http://"),
+                "LMSTUDIO_HOST": HERE,
+                "VLLM_HOST": vllm.url,
                 "OPENAI_BASE_URL": f"{own.url}/v1",
                 "OPENAI_API_KEY": "k",
             }
@@ -71,12 +76,45 @@ async def test_servers_on_this_machine_are_asked_for_their_models() -> None:
     assert [choice.name for choice in found] == [
         *("ollama:qwen3:8b", "ollama:llama3"),
         "llamacpp:gemma",
+        "vllm:llama-4",
         "compatible:mine",
     ]
 
 
 async def test_servers_that_do_not_answer_offer_nothing() -> None:
-    assert await probed({"OLLAMA_HOST": HERE, "LLAMACPP_HOST": HERE, "OPENAI_BASE_URL": HERE}) == ()
+    assert await probed({**NOBODY, "OPENAI_BASE_URL": HERE}) == ()
+
+
+def test_a_kept_key_goes_to_the_address_that_it_was_entered_for_and_nowhere_else() -> None:
+    kept = Kept(
+        keys={"https://api.anthropic.com": "a", "https://own.example/v1": "o"}, base_url="https://own.example"
+    )
+    assert [choice.name for choice in offered({}, kept=kept)] == [ANTHROPIC, "offline"]
+    assert access(choice_of(ANTHROPIC), environ={}, kept=kept).api_key == "a"
+    found = access(choice_of("compatible:x"), environ={"OPENAI_API_KEY": "env"}, kept=kept)
+    assert (found.base_url, found.api_key) == ("https://own.example/v1", "o")
+    with pytest.raises(InvalidInput, match="ANTHROPIC_API_KEY"):
+        access(choice_of(ANTHROPIC), environ={"ANTHROPIC_BASE_URL": "https://else.example"}, kept=kept)
+    other = Kept(keys=kept.keys, base_url="https://else.example")
+    assert access(choice_of("compatible:x"), environ={"OPENAI_API_KEY": "env"}, kept=other).api_key == ""
+    assert "own.example" not in repr(kept)
+
+
+async def test_the_models_of_a_provider_are_a_test_of_its_key() -> None:
+    async with FakeProvider(models=["large"], api_key="k-0123456789") as provider:
+        apis: dict[Api, str] = {"openai": f"{provider.url}/v1", "anthropic": provider.url}
+        for api, base_url in apis.items():
+            assert await model_names(base_url, key="k-0123456789", seconds=9, api=api) == ("large",)
+            with pytest.raises(ModelRefused) as caught:
+                await model_names(base_url, key="k-wrong-9876543210", seconds=9, api=api)
+            assert "9876543210" not in str(caught.value)
+        with pytest.raises(ModelRefused, match="base URL"):
+            await model_names(f"{provider.url}/v2", key="k-0123456789", seconds=9)
+        await try_model(f"{provider.url}/v1", "large", key="k-0123456789", seconds=9)
+        with pytest.raises(ModelRefused):
+            await try_model(f"{provider.url}/v1", "none", key="k-0123456789", seconds=9)
+    with pytest.raises(ModelUnavailable, match="nobody answers at"):
+        await model_names(HERE, key="", seconds=9)
 
 
 @pytest.mark.parametrize("variable, provider", [("OLLAMA_HOST", "ollama"), ("LLAMACPP_HOST", "llamacpp")])

@@ -52,6 +52,7 @@ class ChatConfig:
     Attributes:
         model: what new conversations talk to, as `ModelChoice.name` has it ("anthropic:claude-haiku-4-5", "offline");
             None is the first that the environment offers, else the offline model.
+        base_url: address of the server behind "compatible" models; None is ``OPENAI_BASE_URL``.
         summary_model: another model for summaries, named likewise; None is the conversation's own.
         mode: when and how to compact.
         window: tokens of the model's window; None goes by the model.
@@ -75,6 +76,7 @@ class ChatConfig:
     """
 
     model: str | None = None
+    base_url: str | None = None
     summary_model: str | None = None
     mode: Mode = DEFAULT
     window: int | None = None

@@ -12,6 +12,7 @@ from autocompact.chat.lazy_responder import LazyResponder
 from autocompact.chat.model_choices import (
     OFFLINE,
     Access,
+    Kept,
     ModelChoice,
     access,
     choice_of,
@@ -45,11 +46,12 @@ class Engine:
         store: where conversations are.
         config: how they are held.
         environ: where keys are found.
+        kept: further keys and addresses.
         clock: what time it is.
         emit: takes the events of compactions.
 
     Raises:
-        InvalidInput: the environment lacks what the model needs.
+        InvalidInput: the model's key or address is missing.
         ImportError: the extra ``chat`` is not installed.
     """
 
@@ -60,14 +62,15 @@ class Engine:
         store: ConversationStore,
         config: ChatConfig,
         environ: Mapping[str, str] | None,
+        kept: Kept,
         clock: Clock,
         emit: Callable[[Event], None],
     ) -> None:
         self.choice = choice
-        found = None if choice.is_offline else access(choice, environ=environ)
+        found = None if choice.is_offline else access(choice, environ=environ, kept=kept)
         self._config = config
         self._model = found and summariser_of(found, window=config.window, silence=config.silence)
-        self._summary_model = _summary_model(config, environ)
+        self._summary_model = _summary_model(config, environ=environ, kept=kept)
         self.responder: Responder = _responder(found, config)
         self._store, self._clock, self._emit = store, clock, emit
         self.compactor = self._compactor(config.memory_folder)
@@ -119,14 +122,18 @@ def _responder(found: Access | None, config: ChatConfig) -> Responder:
     return LazyResponder(found, extra=config.extra, silence=config.silence or ANSWER_SILENCE)
 
 
-def _summary_model(config: ChatConfig, environ: Mapping[str, str] | None) -> Model | None:
+def _summary_model(config: ChatConfig, *, environ: Mapping[str, str] | None, kept: Kept) -> Model | None:
     name = config.summary_model
     if name is None:
         return None
     if name == OFFLINE:
         return OfflineModel()
     if name in FAMILIES:
-        return model_from_environment(name, environ=environ) or OfflineModel()
+        return (
+            model_from_environment(name, environ=environ)
+            or _family(name, environ=environ, kept=kept)
+            or OfflineModel()
+        )
     try:
         choice = choice_of(name)
     except InvalidInput:
@@ -134,7 +141,15 @@ def _summary_model(config: ChatConfig, environ: Mapping[str, str] | None) -> Mod
         if found is None:
             raise
         return found
-    return summariser_of(access(choice, environ=environ), silence=config.silence)
+    return summariser_of(access(choice, environ=environ, kept=kept), silence=config.silence)
+
+
+def _family(name: str, *, environ: Mapping[str, str] | None, kept: Kept) -> Model | None:
+    """A model of the family ``name``, by a kept key of Anthropic."""
+    try:
+        return summariser_of(access(choice_of(FAMILIES[name]), environ=environ, kept=kept))
+    except InvalidInput:
+        return None
 
 
 class Engines:
@@ -144,6 +159,7 @@ class Engines:
         store: where conversations are.
         config: how they are held.
         environ: where models and keys are found; None is the process's environment, read when it is needed.
+        keys: further ones, by base URL.
         clock: the time.
         emit: takes the events of compactions.
     """
@@ -156,7 +172,9 @@ class Engines:
         environ: Mapping[str, str] | None,
         clock: Clock,
         emit: Callable[[Event], None],
+        keys: Mapping[str, str],
     ) -> None:
+        self._kept = Kept(keys=keys, base_url=config.base_url)
         self._store = store
         self._config = config
         self._environ = environ
@@ -167,8 +185,8 @@ class Engines:
     async def choices(self, *, probe: bool) -> tuple[ModelChoice, ...]:
         """The models that can be chosen, see `ChatService.models`."""
         wanted = (choice_of(self._config.model),) if self._config.model else ()
-        *from_environment, offline = offered(self._environ)
-        local = await probed(self._environ) if probe else ()
+        *from_environment, offline = offered(self._environ, kept=self._kept)
+        local = await probed(self._environ, kept=self._kept) if probe else ()
         choices = (*wanted, *from_environment, *local, offline)
         return tuple({choice.name: choice for choice in choices}.values())
 
@@ -186,6 +204,7 @@ class Engines:
                     store=self._store,
                     config=self._config,
                     environ=self._environ,
+                    kept=self._kept,
                     clock=self._clock,
                     emit=self._emit,
                 )
@@ -201,7 +220,7 @@ class Engines:
         Raises:
             InvalidInput: the default model cannot be used.
         """
-        wanted = name or self._config.model or offered(self._environ)[0].name
+        wanted = name or self._config.model or offered(self._environ, kept=self._kept)[0].name
         try:
             return self.get(wanted)
         except InvalidInput as error:

@@ -33,6 +33,7 @@ def chat_setup(settings: Settings, *, folder: Path, namespace: str = "default") 
     workspace = _path(chat.workspace, folder) or folder
     config = ChatConfig(
         model=chat.model,
+        base_url=chat.base_url,
         summary_model=settings.compaction.summary_model,
         mode=mode_of(settings),
         window=settings.models.window,

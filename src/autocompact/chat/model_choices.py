@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
 from urllib.parse import urlsplit
 
-import msgspec
-
-from autocompact.errors import InvalidInput
+from autocompact.chat.model_lists import model_names
+from autocompact.errors import InvalidInput, ModelError
 from autocompact.models.anthropic import ANTHROPIC_URL, Anthropic
 from autocompact.models.environment import DEFAULT_ANTHROPIC, DEFAULT_OPENAI, OF_OPENAI, ollama_url
 from autocompact.models.http import Patience
@@ -19,10 +19,20 @@ from autocompact.models.openai_compatible import OPENAI_URL, OpenAICompatible
 from autocompact.ports import Model
 
 Provider: TypeAlias = Literal[
-    "offline", "anthropic", "openai", "responses", "compatible", "ollama", "llamacpp"
+    "offline", "anthropic", "openai", "responses", "compatible", "ollama", "lmstudio", "llamacpp", "vllm"
 ]
+Local: TypeAlias = Literal["ollama", "lmstudio", "llamacpp", "vllm"]
 
-LLAMACPP_URL = "http://127.0.0.1:8080"
+LOCAL: Mapping[Local, str] = MappingProxyType(
+    {
+        "ollama": "http://127.0.0.1:11434",
+        "lmstudio": "http://127.0.0.1:1234",
+        "llamacpp": "http://127.0.0.1:8080",
+        "vllm": "http://127.0.0.1:8000",
+    }
+)
+"""Servers on this machine by provider: the usual address of each. A variable such as ``VLLM_HOST`` names another."""
+
 OFFLINE = "offline"
 PROBE_SECONDS = 0.5
 """Seconds that a server on this machine has to answer."""
@@ -57,6 +67,22 @@ OFFLINE_CHOICE = ModelChoice(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Kept:
+    """What the person entered instead of variables; has no repr, so that the keys are never shown.
+
+    Attributes:
+        keys: by the base URL that each belongs to, and is sent to only.
+        base_url: of the server behind "compatible"; None is ``OPENAI_BASE_URL``.
+    """
+
+    keys: Mapping[str, str] = field(default_factory=dict[str, str])
+    base_url: str | None = None
+
+
+NOTHING_KEPT = Kept()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Access:
     """Address and key of a model; has no repr, so that the key is never shown."""
 
@@ -79,17 +105,21 @@ def choice_of(name: str) -> ModelChoice:
         name = f"openai:{name}"
     provider, colon, model = name.partition(":")
     match provider:
-        case "anthropic" | "openai" | "responses" | "compatible" | "ollama" | "llamacpp" if colon and model:
+        case (
+            "anthropic" | "openai" | "responses" | "compatible" | "ollama" | "lmstudio" | "llamacpp" | "vllm"
+        ) if colon and model:
             return ModelChoice(name=name, provider=provider, model=model, label=f"{model} ({provider})")
         case _:
             raise InvalidInput(
                 f"{name!r} names no model: write offline, or PROVIDER:MODEL with one of anthropic, openai, "
-                "responses, compatible, ollama, llamacpp"
+                f"responses, compatible, {', '.join(LOCAL)}"
             )
 
 
-def offered(environ: Mapping[str, str] | None = None) -> tuple[ModelChoice, ...]:
-    """The models that the environment offers, the most likely first; the offline model is always last.
+def offered(
+    environ: Mapping[str, str] | None = None, *, kept: Kept = NOTHING_KEPT
+) -> tuple[ModelChoice, ...]:
+    """The models that the environment and kept keys offer, the most likely first; the offline model is always last.
 
     ``AUTOCOMPACT_MODEL`` names the model; without it a small one of the provider is offered.
     """
@@ -101,88 +131,103 @@ def offered(environ: Mapping[str, str] | None = None) -> tuple[ModelChoice, ...]
     claude = wanted.startswith("claude")
     if given.get("OPENAI_BASE_URL") and wanted and not (claude and given.get("ANTHROPIC_API_KEY")):
         names.append(f"compatible:{wanted}")
-    if given.get("ANTHROPIC_API_KEY"):
+    if _key_of("anthropic", environ=given, kept=kept):
         names.append(f"anthropic:{wanted if claude else DEFAULT_ANTHROPIC}")
-    if given.get("OPENAI_API_KEY") and not given.get("OPENAI_BASE_URL"):
+    if _key_of("openai", environ=given, kept=kept) and not given.get("OPENAI_BASE_URL"):
         names.append(f"openai:{DEFAULT_OPENAI if claude else wanted or DEFAULT_OPENAI}")
     if given.get("OLLAMA_HOST") and wanted and not claude:
         names.append(f"ollama:{wanted}")
     return tuple(choice_of(name) for name in dict.fromkeys((*names, OFFLINE)))
 
 
-class _Listed(msgspec.Struct):
-    id: str
-
-
-class _List(msgspec.Struct):
-    data: list[_Listed]
-
-
-async def probed(environ: Mapping[str, str] | None = None) -> tuple[ModelChoice, ...]:
-    """The models of an Ollama (port 11434) and a llama.cpp (port 8080) on this machine, and of ``OPENAI_BASE_URL``.
+async def probed(
+    environ: Mapping[str, str] | None = None, *, kept: Kept = NOTHING_KEPT
+) -> tuple[ModelChoice, ...]:
+    """The models of the servers on this machine (`LOCAL`), and of the server behind "compatible".
 
     A server that does not answer offers none.
     """
     given = os.environ if environ is None else environ
-    asked: list[Provider] = ["ollama", "llamacpp", *(["compatible"] if given.get("OPENAI_BASE_URL") else [])]
-    found = await asyncio.gather(*(_served(provider, given) for provider in asked))
+    own: list[Provider] = ["compatible"] if kept.base_url or given.get("OPENAI_BASE_URL") else []
+    found = await asyncio.gather(
+        *(_served(provider, environ=given, kept=kept) for provider in (*LOCAL, *own))
+    )
     return tuple(choice for choices in found for choice in choices)
 
 
-async def _served(provider: Provider, environ: Mapping[str, str]) -> list[ModelChoice]:
-    import aiohttp
-
-    found = access(choice_of(f"{provider}:any"), environ=environ)
-    headers = {"Authorization": f"Bearer {found.api_key}"} if found.api_key else {}
+async def _served(provider: Provider, *, environ: Mapping[str, str], kept: Kept) -> list[ModelChoice]:
+    found = access(choice_of(f"{provider}:any"), environ=environ, kept=kept)
     try:
-        async with (
-            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=PROBE_SECONDS)) as client,
-            client.get(f"{found.base_url}/models", headers=headers, allow_redirects=False) as response,
-        ):
-            listed = msgspec.json.decode(await response.read(), type=_List)
-    except (aiohttp.ClientError, TimeoutError, ValueError, OSError):
+        names = await model_names(found.base_url, key=found.api_key, seconds=PROBE_SECONDS)
+    except ModelError:
         return []
-    return [choice_of(f"{provider}:{model.id}") for model in listed.data if model.id]
+    return [choice_of(f"{provider}:{name}") for name in names]
 
 
-def _local_url(provider: Literal["ollama", "llamacpp"], environ: Mapping[str, str]) -> str:
+def local_url(provider: Local, environ: Mapping[str, str] | None = None) -> str:
+    """Base URL of a server on this machine, ``/v1`` included."""
+    given = os.environ if environ is None else environ
     if provider == "ollama":
-        return f"{ollama_url(environ.get('OLLAMA_HOST', ''))}/v1"
-    given = environ.get("LLAMACPP_HOST", "").rstrip("/") or LLAMACPP_URL
-    return f"{given if '://' in given else f'http://{given}'}/v1"
+        return f"{ollama_url(given.get('OLLAMA_HOST', ''))}/v1"
+    host = given.get(f"{provider.upper()}_HOST", "").rstrip("/") or LOCAL[provider]
+    return f"{host if '://' in host else f'http://{host}'}/v1"
 
 
-def access(choice: ModelChoice, *, environ: Mapping[str, str] | None = None) -> Access:
-    """Address and key of ``choice``, from the environment.
+def compatible_url(given: str) -> str:
+    """Base URL of a server of OpenAI's API: ``/v1`` is added to one without a path."""
+    plain = given.strip().rstrip("/")
+    return plain if urlsplit(plain).path.strip("/") else f"{plain}/v1"
+
+
+def hosted_url(provider: Literal["anthropic", "openai"], environ: Mapping[str, str] | None = None) -> str:
+    """Base URL of a provider: its own, or the one that the environment names."""
+    given = os.environ if environ is None else environ
+    if provider == "anthropic":
+        return given.get("ANTHROPIC_BASE_URL") or ANTHROPIC_URL
+    return given.get("OPENAI_BASE_URL") or OPENAI_URL
+
+
+def access(
+    choice: ModelChoice, *, environ: Mapping[str, str] | None = None, kept: Kept = NOTHING_KEPT
+) -> Access:
+    """Address and key of ``choice``, from the environment or kept.
 
     Raises:
-        InvalidInput: the environment lacks what it needs.
+        InvalidInput: what it needs is not there.
     """
     given = os.environ if environ is None else environ
     match choice.provider:
-        case "anthropic":
-            return _keyed(
-                choice, given, key="ANTHROPIC_API_KEY", url=given.get("ANTHROPIC_BASE_URL") or ANTHROPIC_URL
-            )
-        case "openai" | "responses":
-            return _keyed(choice, given, key="OPENAI_API_KEY", url=given.get("OPENAI_BASE_URL") or OPENAI_URL)
+        case "anthropic" | "openai" | "responses":
+            return _keyed(choice, environ=given, kept=kept)
         case "compatible":
-            url = given.get("OPENAI_BASE_URL")
+            url = kept.base_url or given.get("OPENAI_BASE_URL")
             if not url:
-                raise InvalidInput(f"{choice.name!r} needs OPENAI_BASE_URL: set it to the server's address")
-            url = url.rstrip("/") if urlsplit(url).path.strip("/") else f"{url.rstrip('/')}/v1"
-            return Access(choice=choice, base_url=url, api_key=given.get("OPENAI_API_KEY", ""))
-        case "ollama" | "llamacpp":
-            return Access(choice=choice, base_url=_local_url(choice.provider, given), api_key="")
+                raise InvalidInput(
+                    f"{choice.name!r} needs the address of its server: set chat.baseUrl, or OPENAI_BASE_URL"
+                )
+            # a key of the environment goes where the environment says, and nowhere else
+            key = "" if kept.base_url else given.get("OPENAI_API_KEY", "")
+            url = compatible_url(url)
+            return Access(choice=choice, base_url=url, api_key=key or kept.keys.get(url, ""))
+        case "ollama" | "lmstudio" | "llamacpp" | "vllm":
+            return Access(choice=choice, base_url=local_url(choice.provider, given), api_key="")
         case "offline":
             raise InvalidInput("the offline model has no address")
 
 
-def _keyed(choice: ModelChoice, environ: Mapping[str, str], *, key: str, url: str) -> Access:
-    value = environ.get(key)
-    if not value:
-        raise InvalidInput(f"{choice.name!r} needs {key}: set it in the environment, or choose another model")
-    return Access(choice=choice, base_url=url, api_key=value)
+def _key_of(provider: Literal["anthropic", "openai"], *, environ: Mapping[str, str], kept: Kept) -> str:
+    return environ.get(f"{provider.upper()}_API_KEY") or kept.keys.get(hosted_url(provider, environ), "")
+
+
+def _keyed(choice: ModelChoice, *, environ: Mapping[str, str], kept: Kept) -> Access:
+    provider: Literal["anthropic", "openai"] = "anthropic" if choice.provider == "anthropic" else "openai"
+    key = _key_of(provider, environ=environ, kept=kept)
+    if not key:
+        raise InvalidInput(
+            f"{choice.name!r} needs {provider.upper()}_API_KEY: set it in the environment, paste a key on the chat page, "
+            "or choose another model"
+        )
+    return Access(choice=choice, base_url=hosted_url(provider, environ), api_key=key)
 
 
 def summariser_of(found: Access, *, window: int | None = None, silence: float | None = None) -> Model:

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Self
 
 from autocompact.chat import events, example
@@ -38,6 +39,7 @@ from autocompact.stores.naming import StorePlace
 from autocompact.stores.opening import open_store
 
 LONGEST_TITLE = 200
+NO_KEYS: Mapping[str, str] = MappingProxyType({})
 
 log = logging.getLogger("autocompact")
 
@@ -50,6 +52,7 @@ class ChatService:
         index: finds messages in it.
         config: how conversations are held.
         environ: where models and keys are found; None is the process's environment, read when it is needed.
+        keys: what the person entered, by base URL; variables go before them.
         clock: the time.
 
     Attributes:
@@ -64,28 +67,78 @@ class ChatService:
         *,
         config: ChatConfig | None = None,
         environ: Mapping[str, str] | None = None,
+        keys: Mapping[str, str] = NO_KEYS,
         clock: Clock | None = None,
     ) -> None:
         config, clock = config or ChatConfig(), clock or SystemClock()
         self.store = store
+        self._index, self._environ = index, environ
         self.sessions = SessionCache(idle=config.idle_sessions)
         self._config = config
         self._clock = clock
-        self._shared = ServiceContext(
-            store=store,
-            index=index,
-            config=config,
-            clock=clock,
-            holder=uuid.uuid4().hex,
-            engines=Engines(store, config=config, environ=environ, clock=clock, emit=self._route),
-            toolkit=Toolkit(config, clock),
-        )
+        self._holder = uuid.uuid4().hex
+        self._shared = self._context(config, keys)
+        self._replaced: list[ServiceContext] = []
         self._unsaid: dict[str, None] = {}
         self._opening: dict[str, asyncio.Task[ChatSession]] = {}
         self._titles = Titles(store, config.namespace)
         self._listeners: list[Callable[[events.ConversationChanged], None]] = []
         self._watching: asyncio.Task[None] | None = None
         self._clearing: asyncio.Task[None] | None = None
+
+    def _context(self, config: ChatConfig, keys: Mapping[str, str]) -> ServiceContext:
+        engines = Engines(
+            self.store,
+            config=config,
+            environ=self._environ,
+            keys=keys,
+            clock=self._clock,
+            emit=self._route,
+        )
+        return ServiceContext(
+            store=self.store,
+            index=self._index,
+            config=config,
+            clock=self._clock,
+            holder=self._holder,
+            engines=engines,
+            toolkit=Toolkit(config, self._clock),
+        )
+
+    @property
+    def config(self) -> ChatConfig:
+        """How conversations are held now."""
+        return self._config
+
+    async def reconfigure(self, config: ChatConfig, *, keys: Mapping[str, str] = NO_KEYS) -> None:
+        """Hold conversations in another way from now on; a running turn ends as it began.
+
+        Args:
+            config: likewise; its namespace and number of idle sessions stay as they were.
+            keys: what the person entered, by base URL; variables go before them.
+
+        Raises:
+            InvalidInput: the model or the summary model cannot be used: everything is as it was.
+        """
+        config = replace(config, namespace=self._config.namespace)
+        shared = self._context(config, keys)
+        try:
+            shared.engines.get_or_offline("")
+        except InvalidInput:
+            await shared.engines.aclose()
+            raise
+        self._replaced.append(self._shared)
+        self._shared, self._config = shared, config
+        for session in self.sessions.kept:
+            await session.reconfigure(shared)
+        await self._close_replaced()
+
+    async def _close_replaced(self) -> None:
+        """Close the engines and servers of earlier configurations that no session uses any more."""
+        used = [session.shared for session in self.sessions.known]
+        for each in [each for each in self._replaced if each not in used]:
+            self._replaced.remove(each)
+            await each.aclose()
 
     # Conversations
 
@@ -346,7 +399,7 @@ class ChatService:
         """The models that can be chosen, the most likely first, the offline model last.
 
         Args:
-            probe: also ask this machine for models of Ollama and llama.cpp.
+            probe: also ask this machine for the models of its servers.
         """
         return await self._shared.engines.choices(probe=probe)
 
@@ -401,8 +454,8 @@ class ChatService:
         for session in self.sessions.known:
             await session.aclose()
         self.sessions.clear()
-        await self._shared.engines.aclose()
-        await self._shared.toolkit.aclose()
+        for each in (*self._replaced, self._shared):
+            await each.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -417,6 +470,7 @@ async def opened(
     *,
     config: ChatConfig | None = None,
     environ: Mapping[str, str] | None = None,
+    keys: Mapping[str, str] = NO_KEYS,
     clock: Clock | None = None,
 ) -> AsyncGenerator[ChatService]:
     """The service over a store file, made if there is none; both are closed at the end.
@@ -425,6 +479,7 @@ async def opened(
         place: the file, or the database on a server; None is `autocompact.history.paths.database_path`.
         config: how conversations are held.
         environ: in place of the process's environment.
+        keys: what the person entered, by base URL; variables go before them.
         clock: what time it is.
 
     Raises:
@@ -434,6 +489,6 @@ async def opened(
         make_folder(database_path().parent)
     async with (
         open_store(place or database_path(), clock=clock) as store,
-        ChatService(store, store.index, config=config, environ=environ, clock=clock) as service,
+        ChatService(store, store.index, config=config, environ=environ, keys=keys, clock=clock) as service,
     ):
         yield service

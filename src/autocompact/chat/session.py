@@ -101,13 +101,14 @@ class ChatSession:
             shared.store,
             shared.index,
             key=self.key,
-            documents=shared.toolkit.documents,
+            documents=lambda: self._shared.toolkit.documents(),
             across=True,
             hidden=hidden,
             compaction=lambda: self.conversation.records.active,
             known=conversation.internals.replica.transcript.secrets,
         )
         self._shared = shared
+        self._next: ServiceContext | None = None
         self._on_used, self._on_change = on_used, on_change
         self._listeners: list[Listener] = []
         self._compacting = False
@@ -115,9 +116,7 @@ class ChatSession:
         self._log = SessionLog(conversation, notes=notes, clock=shared.clock, emit=self._apply)
         self._pending = PendingRequests(self.id, notes=notes, emit=self._apply)
         self._tasks = TaskList(self.id, notes=notes, emit=self._apply)
-        # the example writes nothing outside itself: its engine has no memory folder
-        own_tools = shared.toolkit.tools(memory_folder=conversation.internals.replica.shared.memory_folder)
-        self._prefix = RequestPrefix(shared.toolkit, (*memory_tools(self.recall, self._tasks), *own_tools))
+        self._prefix = self._made_prefix(conversation)
         self._use(conversation, engine)
         self._prefix.refresh(conversation)
 
@@ -154,6 +153,12 @@ class ChatSession:
         await session._runner.recover(session._context)
         return session
 
+    def _made_prefix(self, conversation: Conversation) -> RequestPrefix:
+        toolkit = self._shared.toolkit
+        # the example writes nothing outside itself: its engine has no memory folder
+        own_tools = toolkit.tools(memory_folder=conversation.internals.replica.shared.memory_folder)
+        return RequestPrefix(toolkit, (*memory_tools(self.recall, self._tasks), *own_tools))
+
     def _use(self, conversation: Conversation, engine: Engine) -> None:
         """Hand this conversation and model to the parts from now on."""
         self._log.conversation = conversation
@@ -174,6 +179,43 @@ class ChatSession:
             recall=self.recall,
             emit=self._apply,
         )
+
+    # Configuration
+
+    @property
+    def shared(self) -> ServiceContext:
+        """What the sessions of the service share, as this one uses it."""
+        return self._shared
+
+    async def reconfigure(self, shared: ServiceContext) -> None:
+        """Go on with another configuration: at once, or with the next turn if one is running.
+
+        Raises:
+            InvalidInput: its default model cannot be used.
+        """
+        self._next = shared
+        await self._adopt()
+
+    async def _adopt(self) -> None:
+        """Use the configuration that waits, if there is one and nothing runs."""
+        if self._next is None or self.running or self._compacting:
+            return
+        shared, self._next = self._next, None
+        engine = shared.engines.get_or_offline(self.notes.model)
+        # a preparation belongs to the engine that began it
+        await self.conversation.internals.background.wait_idle()
+        conversation = await engine.open(self.id)
+        if self.running or self._next is not None:  # something began meanwhile
+            self._next = self._next or shared
+            return
+        self._shared = shared
+        self._prefix = self._made_prefix(conversation)
+        self._use(conversation, engine)
+        self._prefix.refresh(conversation)
+        self._notify(
+            events.ConversationChanged(conversation_id=self.id, title=self.title, model=engine.choice.name)
+        )
+        self._apply(events.ContextChanged())
 
     # State
 
@@ -422,6 +464,7 @@ class ChatSession:
     async def _start(
         self, request: Message | None, *, replaces: int | None = None, pending_id: str = ""
     ) -> Message:
+        await self._adopt()
         begun = self._runner.start(self._context, request, replaces=replaces, pending_id=pending_id)
         self._on_used(self)  # after the start: an idle session may be evicted
         # whoever is cancelled while waiting does not take the turn with it

@@ -22,7 +22,7 @@ from autocompact.history.recall import Recall
 from autocompact.ports import Clock, ConversationStore, Index, Key
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ServiceContext:
     """The objects that all sessions of a service share.
 
@@ -43,6 +43,11 @@ class ServiceContext:
     holder: str
     engines: Engines
     toolkit: Toolkit
+
+    async def aclose(self) -> None:
+        """Close the engines and end the MCP servers."""
+        await self.engines.aclose()
+        await self.toolkit.aclose()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -93,13 +93,14 @@ def chat(question: str, *, resume: str | None, **options: Unpack[Options]) -> No
 def _service(**options: Unpack[Options]) -> Generator[tuple[LoopThread, ChatService]]:
     """The service, and where it runs."""
     from autocompact.chat import opened
+    from autocompact.chat.keys import Keys
     from autocompact.chat.loop_thread import LoopThread
 
     place = _place(**options)
     quieted()
     loop = LoopThread()
     try:
-        yield loop, loop.hold(opened(place.db, config=place.config))
+        yield loop, loop.hold(opened(place.db, config=place.config, keys=Keys().load_or_warn().known))
     finally:
         loop.close()
 

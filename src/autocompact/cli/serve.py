@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import click
@@ -38,8 +39,11 @@ def serve(**options: Any) -> None:
     """
     _installed()
     from autocompact.cli.serving import serve_gateway
+    from autocompact.settings import load_settings
 
-    serve_gateway(loaded(options=as_settings(options)).settings)
+    given = as_settings(options)
+    loaded(options=given)  # what is ignored of them is told once
+    serve_gateway(partial(load_settings, options=given))
 
 
 @click.command(context_settings={"allow_interspersed_args": False})

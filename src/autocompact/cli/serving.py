@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from autocompact.ui.terminal.output import tell
 if TYPE_CHECKING:
     from autocompact.gateway import Gateway
     from autocompact.gateway.mounting import Application
-    from autocompact.settings import Settings
+    from autocompact.settings import Loaded, Settings
 
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 _LOGS = ("autocompact", "uvicorn.error")
@@ -80,8 +80,11 @@ def logs_shown() -> Generator[None]:
             log.removeHandler(handler)
 
 
-def serve_gateway(settings: Settings) -> None:
+def serve_gateway(load: Callable[[], Loaded]) -> None:
     """Serve until a signal says to stop. Nothing is said to listen, and nothing is made, before it can.
+
+    Args:
+        load: the settings as they hold; the page asks again when it has changed them.
 
     Raises:
         InvalidInput: the address cannot be had, or the settings name a key, a token or a model that is not there.
@@ -93,6 +96,7 @@ def serve_gateway(settings: Settings) -> None:
     from autocompact.gateway.server import address_of, listening, run, served
     from autocompact.settings import schedule_of
 
+    settings = load().settings
     host, port = settings.gateway.host, settings.gateway.port
     if there := found(host, port):
         raise InvalidInput(
@@ -102,7 +106,7 @@ def serve_gateway(settings: Settings) -> None:
     with listening(host, port) as bound, announced(host, port), logs_shown():
         gateway = open_gateway(settings)
         gateway.run_beside(schedule_of(settings))
-        page = _page(settings, gateway)
+        page = _page(load, gateway)
 
         def say() -> None:
             address = address_of(bound)
@@ -127,8 +131,9 @@ def _key_part(settings: Settings, gateway: Gateway) -> str:
     return f"/?key={key}" if key else ""
 
 
-def _page(settings: Settings, gateway: Gateway) -> Application | None:
+def _page(load: Callable[[], Loaded], gateway: Gateway) -> Application | None:
     """The chat page; None where it is not wanted, not installed, or others than this computer could open it."""
+    settings = load().settings
     if not settings.chat.page:
         return None
     if settings.gateway.host not in _LOCAL:
@@ -141,4 +146,4 @@ def _page(settings: Settings, gateway: Gateway) -> Application | None:
             raise
         tell(f"For the chat page: {install_command('chat')} ({error.name} is missing)")
         return None
-    return page_of(settings, secret=gateway.config.namespace_key)
+    return page_of(load, secret=gateway.config.namespace_key)

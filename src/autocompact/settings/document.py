@@ -52,6 +52,21 @@ def read_document(path: Path) -> dict[str, Given]:
     return dict(_settings(_decoded(text, file=path), file=path, lines=_lines(text)))
 
 
+def check_document(text: str, *, file: Path) -> None:
+    """Read a ``settings.json`` for its errors.
+
+    Args:
+        text: of it.
+        file: named in an error.
+
+    Raises:
+        InvalidInput: see `read_document`.
+    """
+    plain = plain_json(text)
+    for _ in _settings(_decoded(plain, file=file), file=file, lines=_lines(plain)):
+        pass
+
+
 def decode_document(path: Path, kind: type[Document], *, what: str) -> Document:
     """The document of another kind that stands in a file as the settings do: JSON, with comments.
 
@@ -77,7 +92,7 @@ def _text(path: Path) -> str:
     """The JSON in a file, without comments."""
     content = path.read_bytes()
     try:
-        return _plain_json(content.decode("utf-8-sig"))
+        return plain_json(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{path}: is no UTF-8 (byte {error.start})") from error
 
@@ -89,11 +104,21 @@ def _decoded(text: str, *, file: Path) -> object:
         raise InvalidInput(f"{file}{_told(str(error), text)}") from None
 
 
-def _plain_json(text: str) -> str:
-    """``text`` without comments and trailing commas; each line keeps its number."""
-    for pattern in (_COMMENT, _TRAILING_COMMA):
-        text = pattern.sub(lambda match: match[1] or _BLANKED.sub(" ", match[0]), text)
-    return text
+def plain_json(text: str) -> str:
+    """``text`` with spaces in place of comments and trailing commas: each character keeps its place."""
+    return _blanked(_TRAILING_COMMA, without_comments(text))
+
+
+def without_comments(text: str) -> str:
+    """``text`` with spaces in place of comments: each character keeps its place."""
+    return _blanked(_COMMENT, text)
+
+
+def _blanked(pattern: re.Pattern[str], text: str) -> str:
+    def blank(found: re.Match[str]) -> str:
+        return found[1] or _BLANKED.sub(lambda part: " " * len(part[0]), found[0])
+
+    return pattern.sub(blank, text)
 
 
 def _told(message: str, text: str) -> str:

@@ -216,6 +216,14 @@ class Chat(Section, frozen=True):
             extra=MODEL,
         ),
     ] = None
+    base_url: Annotated[
+        Address | None,
+        Meta(
+            description="Address of the server of OpenAI's API behind models called `compatible:NAME`, mostly with `/v1`; null is "
+            "`OPENAI_BASE_URL`. The key of that variable does not go there: paste one on the page.",
+            extra=OWN,
+        ),
+    ] = None
     db: Annotated[
         str | None,
         Meta(

@@ -398,9 +398,13 @@ class FakeProvider:
         return Answer(text=reply) if isinstance(reply, str) else reply
 
     async def _list_models(self, request: web.Request) -> web.StreamResponse:
-        del request
         from aiohttp import web
 
+        given = request.headers.get("Authorization", "").removeprefix("Bearer ").strip()
+        given = request.headers.get("x-api-key") or given
+        if self._api_key is not None and given != self._api_key:
+            anthropic = "anthropic-version" in request.headers
+            return _refused(unauthorised("anthropic" if anthropic else "openai_chat", missing=not given))
         names = self._models or ("fake-model",)
         listed = [
             {"id": name, "object": "model", "created": 1_700_000_000, "owned_by": "fake"} for name in names

@@ -17,6 +17,7 @@ from fastapi.staticfiles import StaticFiles
 from nicegui import Client, core, ui
 
 from autocompact.chat import ChatService, ChatSession
+from autocompact.chat.setup import Setup
 from autocompact.errors import AutocompactError
 from autocompact.history.outgoing import ExportFormat
 from autocompact.ui.web.addresses import disposition
@@ -32,7 +33,14 @@ _FRAME = 4 * 2**20
 Opening = Callable[[], AbstractAsyncContextManager[ChatService]]
 
 
-def page_app(opening: Opening, *, token: str, hosts: frozenset[str] = frozenset(), key: str = "") -> App:
+def page_app(
+    opening: Opening,
+    *,
+    token: str,
+    hosts: frozenset[str] = frozenset(),
+    key: str = "",
+    setup: Setup | None = None,
+) -> App:
     """The page of the conversations that ``opening`` opens when the server starts.
 
     Args:
@@ -40,6 +48,7 @@ def page_app(opening: Opening, *, token: str, hosts: frozenset[str] = frozenset(
         token: what the page's cookie says; keep it over restarts, so that open pages go on.
         hosts: further names of this computer, ``*`` for any.
         key: the page is only opened with it, as ``/?key=…``; "" opens it to whoever can reach it.
+        setup: connects models and changes settings; None offers neither.
     """
     services: list[ChatService] = []
 
@@ -56,7 +65,7 @@ def page_app(opening: Opening, *, token: str, hosts: frozenset[str] = frozenset(
     app.mount("/page", StaticFiles(directory=ASSETS))
     _exports(app, services)
     _messages(app, services)
-    _pages(services)
+    _pages(services, setup)
     ui.run_with(  # pyright: ignore[reportUnknownMemberType] - its root is a function of any kind
         app,
         title="autocompact",
@@ -107,10 +116,11 @@ def _messages(app: FastAPI, services: list[ChatService]) -> None:
         return Response(message.text, media_type="text/plain", headers={"cache-control": "no-store"})
 
 
-def _pages(services: list[ChatService]) -> None:
+def _pages(services: list[ChatService], setup: Setup | None) -> None:
     @ui.page("/", response_timeout=120.0)
     async def first(request: Request, client: Client) -> None:
-        await _shown(client, request, service=services[0], session=await first_conversation(services[0]))
+        session = await first_conversation(services[0])
+        await _shown(request, Tab(services[0], client, setup=setup), session=session)
 
     @ui.page("/c/{id:path}", response_timeout=120.0)
     async def one(request: Request, client: Client, *, id: str) -> Response | None:
@@ -118,15 +128,15 @@ def _pages(services: list[ChatService]) -> None:
             session = await services[0].open(id)
         except AutocompactError:
             return RedirectResponse("/")
-        await _shown(client, request, service=services[0], session=session)
+        await _shown(request, Tab(services[0], client, setup=setup), session=session)
         return None
 
 
-async def _shown(client: Client, request: Request, *, service: ChatService, session: ChatSession) -> None:
-    """Build the page of a conversation."""
+async def _shown(request: Request, tab: Tab, *, session: ChatSession) -> None:
+    """Show a conversation in a new tab."""
     ui.add_head_html(
         '<link rel="stylesheet" href="/page/page.css"><script src="/page/page.js" defer></script>'
     )
     ui.dark_mode({"dark": True, "light": False}.get(request.cookies.get("autocompact_theme", "")))
-    client.content.classes(remove="nicegui-content")
-    await Tab(service, client).open(session)
+    tab.client.content.classes(remove="nicegui-content")
+    await tab.open(session)

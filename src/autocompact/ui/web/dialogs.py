@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from html import escape
 
@@ -17,6 +18,7 @@ from autocompact.engine.records import Comparison
 from autocompact.history.outgoing import ExportFormat
 from autocompact.ledger.entries import Entry
 from autocompact.ui.web.addresses import export_address
+from autocompact.ui.web.icons import icon
 
 Act = Callable[[], Awaitable[None]]
 
@@ -111,10 +113,26 @@ class Dialogs:
             ui.html(html).classes("prose")
             self._buttons("", None)
 
+    @contextmanager
+    def shown(self, title: str, *, wide: bool = False) -> Generator[None]:
+        """A dialog with the elements that are made within the block."""
+        with self._begin(title, wide=wide):
+            yield
+            self._buttons("", None)
+
+    def close(self) -> None:
+        """Close whatever is open."""
+        self._dialog.close()
+
     def models(
-        self, choices: Sequence[ModelChoice], *, current: str, choose: Callable[[str], Awaitable[None]]
+        self,
+        choices: Sequence[ModelChoice],
+        *,
+        current: str,
+        choose: Callable[[str], Awaitable[None]],
+        connect: Act | None,
     ) -> None:
-        """Offer the models."""
+        """Offer the models, and with ``connect`` to connect another one."""
 
         async def chosen(name: str) -> None:
             self._dialog.close()
@@ -126,7 +144,12 @@ class Dialogs:
                     ui.html(f"<b>{escape(choice.label)}</b><span class='note'>{escape(choice.name)}</span>")
                 button.props["aria-pressed"] = "true" if choice.name == current else "false"
                 button.on("click", partial(chosen, choice.name), args=[])
-            ui.html(_KEYS, sanitize=False)
+            if connect is None:
+                ui.html(_KEYS, sanitize=False)
+            else:
+                with ui.element("button").classes("choice").props("type=button id=connect") as button:
+                    ui.html(f"{icon('plus')} Connect another one…", sanitize=False, tag="span")
+                button.on("click", connect, args=[])
             self._buttons("", None)
 
     def compare(

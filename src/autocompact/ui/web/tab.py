@@ -17,6 +17,7 @@ from nicegui.events import GenericEventArguments
 from autocompact import events as engine
 from autocompact.chat import ChatService, ChatSession, events, is_command, run_command
 from autocompact.chat.events import ChatEvent
+from autocompact.chat.setup import Setup
 from autocompact.chat.views import ConversationLine, Divider
 from autocompact.compaction.record import Compaction
 from autocompact.core.references import parse_reference
@@ -25,6 +26,7 @@ from autocompact.ui.web.addresses import page_address
 from autocompact.ui.web.announcer import Announcer
 from autocompact.ui.web.charts import charts_html
 from autocompact.ui.web.composer import Composer
+from autocompact.ui.web.connect import Connect, StartCard
 from autocompact.ui.web.dialogs import Dialogs
 from autocompact.ui.web.divider import DividerPart
 from autocompact.ui.web.head import Head
@@ -48,9 +50,11 @@ class Tab:
     Args:
         service: the conversations.
         client: the browser's.
+        setup: connects models and changes settings; None offers neither.
     """
 
-    def __init__(self, service: ChatService, client: Client) -> None:
+    def __init__(self, service: ChatService, client: Client, *, setup: Setup | None = None) -> None:
+        self.setup = setup
         self.service = service
         self.client = client
         self._session: ChatSession | None = None
@@ -82,6 +86,7 @@ class Tab:
                     self.thread = Thread(show_divider=self._divider)
                     self.live = Live(answer=self._answer, retry=self._retry)
                     self.notices = Notices()
+                    self.start = StartCard(setup, connected=self._connected)
                 self.announcer = Announcer()
                 thread.on("click", self._clicked, js_handler=ACTION)
                 self.composer = Composer(
@@ -124,6 +129,7 @@ class Tab:
         if view.turn is None:
             self.live.fail(await self._failure())
         await self._list()
+        await self.start.show()
         if not self._closed:
             self._work = asyncio.create_task(self._follow(self._queue))
 
@@ -272,6 +278,7 @@ class Tab:
             return
         await self._list()
         self.head.show(self.session.view())
+        await self.start.show()
 
     def say(self, text: str, *, kind: Literal["reply", "error"] = "error", about: str = "") -> None:
         """Show a notice that is no part of the conversation; Markdown."""
@@ -395,10 +402,26 @@ class Tab:
 
     async def _models(self) -> None:
         choices = await self.service.models(probe=True)
-        self.dialogs.models(choices, current=self.session.model, choose=self._choose)
+        connect = None if self.setup is None else self._connect
+        self.dialogs.models(choices, current=self.session.model, choose=self._choose, connect=connect)
 
     async def _choose(self, name: str) -> None:
         await self._attempt(self.session.choose_model(name))
+
+    async def _connect(self) -> None:
+        if self.setup is not None:
+            with self.dialogs.shown("Connect a model"):
+                connect = Connect(self.setup, connected=self._connected)
+            await connect.begin()
+
+    async def _connected(self, name: str, where: str) -> None:
+        """A model was connected: this conversation goes on with it, too."""
+        self.dialogs.close()
+        await self._choose(name)
+        if where:
+            self.say(where, kind="reply")
+        await self.start.show()
+        self.composer.resume(after_dialog=True)
 
     # Conversations
 

@@ -78,6 +78,13 @@ const autocompactPage = (() => {
     if (field && !field.disabled) field.focus();
   }
 
+  function focusIn(id, selector) {
+    requestAnimationFrame(() => {
+      const target = document.querySelector(`#${id} :is(${selector})`);
+      if (target) target.focus();
+    });
+  }
+
   // The field was off for a while, which took the focus from it. It comes back as soon as the field is on again, unless
   // the person went elsewhere meanwhile. After a dialog (forced) it waits until that has given the focus back.
   function resume(forced) {
@@ -186,6 +193,7 @@ const autocompactPage = (() => {
 
   document.addEventListener("keydown", (event) => {
     if (event.target.id === "field") fieldKey(event);
+    else if (event.key === "Enter" && event.target.matches(".connect input, .connect select")) event.target.closest(".connect").querySelector("[data-go]").click();
     if (event.defaultPrevented) return;
     const typing = event.target.closest("input, textarea, [contenteditable]");
     if (event.key === "Escape") escape();
@@ -413,5 +421,5 @@ const autocompactPage = (() => {
     }
   }).observe(document.documentElement, { childList: true, subtree: true });
 
-  return { answered, put, giveBack, focus, resume, visit, reveal };
+  return { answered, put, giveBack, focus, focusIn, resume, visit, reveal };
 })();
