@@ -117,3 +117,14 @@ def test_no_record_and_no_document_holds_a_planted_secret(
     leaks = [row for row in wanted if row in repr(record) or any(row in text for text in told)]
     assert leaks == []
     assert encode_record(record)
+
+
+@pytest.mark.requirement("F8")
+def test_a_title_holds_no_half_of_a_secret() -> None:
+    halves = ("ghp_" + "x8Kd03mZq7Lw2Rt5", "Vb9Nc4Fh6Jp1Ys0A")
+    split = Message(seq=1, role="user", parts=(Text(text=f"Use {halves[0]}"), Text(text=f"{halves[1]} now")))
+    cut = Message(seq=1, role="user", parts=(Text(text=" " * 19_980 + "x" * 6 + " " + "".join(halves)),))
+
+    assert title_of([split]) == "Use [secret: GitHub token] [secret: GitHub token] now"
+    assert title_of([cut]) == "xxxxxx"
+    assert title_of([Message(seq=1, role="user", parts=(Text(text=" " * 30_000), Text(text="late")))]) == ""

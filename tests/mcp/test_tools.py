@@ -412,3 +412,31 @@ async def test_no_answer_holds_a_secret(home: Path) -> None:
         ]
     assert "PRESSURE_LIMIT" in json.dumps(answers)
     assert KEY[:30] not in json.dumps([*answers, *texts])
+
+
+@pytest.mark.requirement("F8")
+async def test_no_tool_shows_a_secret_that_is_split_or_that_another_message_gives_away(
+    tmp_path: Path,
+) -> None:
+    halves = ("ghp_" + KEY[20:38], KEY[40:58])
+    session = Claude()
+    session.user([text(f"Here is the token: {halves[0]}"), text(f"{halves[1]} and clone it")])
+    session.reply(text("I use it."), id="r1")
+    session.user("I tried Kranich-Abend88 for the valve.")
+    session.reply(text("Kranich-Abend88 was refused."), id="r2")
+    session.user("The database password is Kranich-Abend88")
+    session.reply(text("Understood."), id="r3")
+    keep(session, tmp_path, name="pump-1")
+    (tmp_path / "work").mkdir()
+    async with connected(tmp_path) as client:
+        answers: list[object] = [
+            await called(client, "timeline", conversation="pump-1"),
+            await called(client, "memory_search", query="valve refused token", conversation="pump-1"),
+            await called(client, "memory_expand", ref="m1-m6", conversation="pump-1"),
+            await called(client, "ledger", conversation="pump-1"),
+            await called(client, "compact", conversation="pump-1"),
+            await page(client, "autocompact://pump-1/context"),
+            await page(client, "autocompact://pump-1/ledger"),
+        ]
+    for answer in answers:
+        assert not [secret for secret in (*halves, "Kranich-Abend88") if secret in str(answer)]

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Final
 
 from autocompact.core.lookup import Lookup
-from autocompact.core.redacted import EMPTY, edited, filled, joined
-from autocompact.core.redaction import Redacted, redact
+from autocompact.core.redacted import EMPTY, Redactor, edited, filled, joined
+from autocompact.core.redaction import Redacted
 from autocompact.core.tokens import Counter, message_cost
 from autocompact.errors import IncompressibleContext
 from autocompact.history.recorded import Compacted, Options, compact_session
@@ -111,4 +111,4 @@ def account_of(session: Session, wanted: Wanted, *, counter: Counter, clock: Clo
 def _last_request(made: Compacted) -> Redacted:
     """The last request of what leaves the context: the summary points to it, and does not repeat what it says."""
     asked = [message for message in made.after.messages if message.is_request]
-    return filled(_REQUEST, asked[-1].seq, redact(asked[-1].text)) if asked else EMPTY
+    return filled(_REQUEST, asked[-1].seq, Redactor(made.log.secrets)(asked[-1]).text) if asked else EMPTY

@@ -206,7 +206,8 @@ def _show_context(name: str | None, *, reveal: bool, as_json: bool, **where: Unp
 def export(name: str | None, *, format: ExportFormat, out: Path | None, **where: Unpack[Where]) -> None:
     """Write every message of a conversation, whatever was compacted.
 
-    NAME is its name, or the beginning of its name; without one it is the conversation that was last used.
+    NAME is its name, or the beginning of its name; without one it is the conversation that was last used. Secrets are
+    written as they were said: who gets the file gets them.
     """
     from autocompact.history import database_path, render
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from autocompact.agents.transcripts import CURRENT, Transcripts
 from autocompact.compaction.record import Compaction
+from autocompact.core.redacted import Redactor
+from autocompact.core.redaction import KnownSecrets
 from autocompact.core.tokens import Estimator
 from autocompact.errors import InvalidInput
 from autocompact.history.recall import Recall
@@ -67,9 +69,23 @@ class Opened:
         """The ledger of all messages; slow for a long session."""
         return extract(self.session.messages)
 
-    def recall(self) -> Recall:
+    @cached_property
+    def secrets(self) -> KnownSecrets:
+        """The secrets that any message gives away; slow for a long session."""
+        redactor = Redactor()
+        redactor.learn(self.session.messages)
+        return redactor.known
+
+    async def recall(self) -> Recall:
         """Search and expansion in this conversation."""
-        return Recall(self.store, self.index, key=Key(conversation=self.name), compaction=lambda: self.active)
+        known = await off_loop(lambda: self.secrets)
+        return Recall(
+            self.store,
+            self.index,
+            key=Key(conversation=self.name),
+            compaction=lambda: self.active,
+            known=known,
+        )
 
 
 class Conversations:

@@ -239,7 +239,7 @@ def _add_resources(server: MCPServer[Any], tools: Tools) -> None:
     async def context(conversation: str) -> str:
         with _told(ResourceError):
             of = await tools.conversations.open(conversation)
-            return await off_loop(lambda: truncated(redact(context_of(of)), MOST_TOKENS, counter=counter))
+            return await off_loop(lambda: truncated(context_of(of), MOST_TOKENS, counter=counter))
 
     @server.resource(
         "autocompact://{conversation}/ledger",

@@ -11,7 +11,7 @@ from autocompact.compaction.record import Compaction
 from autocompact.compaction.transcript import Transcript, view
 from autocompact.core.actions import interpret
 from autocompact.core.messages import Message
-from autocompact.core.redacted import RedactedCall, redacted
+from autocompact.core.redacted import RedactedCall, Redactor, all_without_secrets
 from autocompact.core.redaction import redact
 from autocompact.core.references import parse_reference, reference
 from autocompact.core.tokens import Counter, Estimator, truncated
@@ -56,7 +56,7 @@ class Tools:
     async def search(self, query: str, *, conversation: str, k: int, max_tokens: int) -> answers.Hits:
         """The likeliest places in a conversation, as many as fit."""
         of = await self.conversations.open(conversation)
-        found = await of.recall().search(query, k, scope="conversation")
+        found = await (await of.recall()).search(query, k, scope="conversation")
         hits = _hits_that_fit(found, max_tokens, counter=self._counter)
         notes = [
             doubt(query, found) if found else "Nothing found. Try fewer, other or rarer words, or a name."
@@ -70,7 +70,7 @@ class Tools:
     ) -> answers.Original:
         """The original that a reference names."""
         of = await self.conversations.open(conversation)
-        shown = await of.recall().expand(ref, around=around, offset=offset, max_tokens=max_tokens)
+        shown = await (await of.recall()).expand(ref, around=around, offset=offset, max_tokens=max_tokens)
         return answers.Original(
             conversation=of.name,
             reference=shown.reference,
@@ -88,9 +88,10 @@ class Tools:
     def _timeline(self, of: Opened, *, before: int | None, max_tokens: int) -> answers.Timeline:
         asked = [turn for turn in _turns(of.session.messages) if before is None or turn[0].seq < before]
         shown: list[answers.Turn] = []
+        redactor = Redactor(of.secrets)
         left = max_tokens
         for turn in reversed(asked):
-            told = _turn(turn, counter=self._counter)
+            told = _turn(turn, counter=self._counter, redactor=redactor)
             left -= self._counter.count(told.model_dump_json()) + 1
             if left < 0 and shown:
                 break
@@ -281,24 +282,24 @@ def _turns(messages: Iterable[Message]) -> Iterator[list[Message]]:
         yield turn
 
 
-def _turn(turn: Sequence[Message], *, counter: Counter) -> answers.Turn:
+def _turn(turn: Sequence[Message], *, counter: Counter, redactor: Redactor) -> answers.Turn:
     calls: Tally[str] = Tally()
     changed: dict[str, None] = {}
     for message in turn[1:]:
-        for part in redacted(message).parts if message.calls else ():
+        for part in redactor(message).parts if message.calls else ():
             if isinstance(part, RedactedCall):
                 action = interpret(part)
                 calls[action.name] += 1
                 changed |= {path: None for path, effect in action.files if effect != "read"}
-    said = next((each.text for each in reversed(turn) if each.role == "assistant" and each.text.strip()), "")
+    said = next((each for each in reversed(turn) if each.role == "assistant" and each.text.strip()), None)
     return answers.Turn(
         reference=reference(turn[0].seq),
         time=turn[0].time,
-        request=truncated(redact(turn[0].text), _REQUEST_TOKENS, counter=counter),
+        request=truncated(redactor(turn[0]).text, _REQUEST_TOKENS, counter=counter),
         messages=len(turn),
         calls=dict(calls),
         changed=list(changed)[:_FILES],
-        said=truncated(redact(said), _SAID_TOKENS, counter=counter),
+        said=truncated(redactor(said).text, _SAID_TOKENS, counter=counter) if said else "",
     )
 
 
@@ -366,7 +367,8 @@ def _standings(found: Verification) -> dict[str, answers.Standing]:
 
 
 def context_of(of: Opened) -> str:
-    """What the model of the conversation sees, as Markdown."""
+    """What the model of the conversation sees, as Markdown, without secrets."""
     log = Transcript(of.session.messages, counter=Estimator())
     shown = view(log, of.active, closed=True)
-    return render_markdown(shown.messages, compaction=shown.compaction, title=of.name)
+    messages = all_without_secrets(shown.messages, known=of.secrets)
+    return render_markdown(messages, compaction=shown.compaction, title=of.name)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from autocompact.core.messages import Message, Role
-from autocompact.core.redaction import redact
+from autocompact.core.messages import Message, Role, Text
+from autocompact.core.redaction import redact_parts
 from autocompact.core.validity import check_message
 from autocompact.errors import Conflict, InvalidInput
 from autocompact.ports import Key
@@ -78,12 +78,23 @@ def unknown_record(key: Key, active: str) -> Conflict:
 def title_of(messages: Iterable[Message]) -> str:
     """The first words of the first request, without secrets; "" if there is none with words."""
     for message in messages:
-        if message.is_request and (
-            words := " ".join(redact(message.text[:_LOOKED_AT]).replace("\0", " ").split())
-        ):
+        if message.is_request and (words := _first_words(message)):
             title = words if len(words) <= TITLE_CHARS else f"{words[: TITLE_CHARS - 1].rstrip()}…"
             return title.encode(errors="replace").decode()
     return ""
+
+
+def _first_words(message: Message) -> str:
+    """The beginning of the message's text, without secrets, also those that go over several of its parts."""
+    texts: list[str] = []
+    left = _LOOKED_AT
+    for part in message.parts:
+        if isinstance(part, Text) and left > 0:
+            texts.append(part.text[:left])
+            left -= len(part.text)
+    words = "\n".join(redact_parts(texts)).replace("\0", " ").split()
+    # what was cut in two there may be half a secret
+    return " ".join(words[:-1] if left < 0 and len(words) <= TITLE_CHARS else words)
 
 
 def prompt_seqs(

@@ -12,7 +12,14 @@ import re
 from collections.abc import Sequence
 
 from autocompact.core.redaction.spans import Span, merged
-from autocompact.core.redaction.values import has_symbol, is_placeholder, is_reference, mixed, random_looking
+from autocompact.core.redaction.values import (
+    has_symbol,
+    is_dotted_password,
+    is_placeholder,
+    is_reference,
+    mixed,
+    random_looking,
+)
 
 LEAST, MOST = 8, 512
 """Characters of a value that is known again."""
@@ -86,6 +93,6 @@ def is_unique(value: str) -> bool:
     """True for a value that is nothing but this secret, wherever it stands: made up, and no word, name, path or number."""
     if not LEAST <= len(value) <= MOST or any(each.isspace() for each in value) or not mixed(value):
         return False
-    if is_placeholder(value) or is_reference(value):
+    if is_placeholder(value) or (is_reference(value) and not is_dotted_password(value)):
         return False
     return random_looking(value) or has_symbol(value) or bool(_CASES.match(value))
