@@ -21,7 +21,7 @@ def known(*texts: str) -> KnownSecrets:
 
 
 @pytest.mark.parametrize(
-    "value", [VALUE, "Sommer2024!x", "tr0ub4dor&3", "3f2b8c1e9d4a4f6b8a7c", "Qw3rTyUi9p"]
+    "value", [VALUE, "Sommer2024!x", "harbor.Lantern4", "tr0ub4dor&3", "3f2b8c1e9d4a4f6b8a7c", "Qw3rTyUi9p"]
 )
 def test_what_looks_made_up_is_known_again(value: str) -> None:
     assert is_unique(value)
