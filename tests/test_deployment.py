@@ -10,6 +10,7 @@ import aiohttp
 import pytest
 import yaml
 
+from autocompact.cli.working import worker
 from autocompact.gateway.endpoints import ENDPOINTS
 from autocompact.gateway.metrics import Metrics
 from autocompact.testing import FakeProvider
@@ -27,16 +28,17 @@ def services() -> dict[str, Any]:
     return yaml.safe_load((DEPLOY / "compose.yaml").read_text("utf-8"))["services"]
 
 
-def kubernetes(kind: str) -> dict[str, Any]:
-    """The object of this kind in `kubernetes.yaml`."""
+def kubernetes(kind: str, *, name: str = "autocompact") -> dict[str, Any]:
+    """The object of this kind in `kubernetes.yaml`; of several, the one of that name."""
     objects = yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text("utf-8"))
-    (found,) = (each for each in objects if each["kind"] == kind)
-    return found
+    found = [each for each in objects if each["kind"] == kind]
+    (chosen,) = found if len(found) == 1 else (each for each in found if each["metadata"]["name"] == name)
+    return chosen
 
 
-def container(kind: str) -> dict[str, Any]:
+def container(kind: str, *, name: str = "autocompact") -> dict[str, Any]:
     """The one of the pods that an object makes."""
-    (found,) = kubernetes(kind)["spec"]["template"]["spec"]["containers"]
+    (found,) = kubernetes(kind, name=name)["spec"]["template"]["spec"]["containers"]
     return found
 
 
@@ -92,6 +94,29 @@ def test_whoever_stops_a_gateway_waits_longer_than_its_streams_may_run() -> None
     pod = kubernetes("Deployment")["spec"]["template"]["spec"]
     (sleep,) = (int(each) for each in container("Deployment")["lifecycle"]["preStop"]["exec"]["command"][1:])
     assert pod["terminationGracePeriodSeconds"] > drained(container("Deployment")["args"]) + sleep
+
+
+@pytest.mark.parametrize("where", ["compose", "kubernetes"])
+def test_a_worker_goes_round_the_pooler_and_has_time_to_end_its_jobs(where: str) -> None:
+    if where == "compose":
+        service = services()["worker"]
+        arguments, patience = service["command"], int(service["stop_grace_period"].removesuffix("s"))
+        assert "@database:" in service["environment"]["AUTOCOMPACT_GATEWAY_DB"]
+    else:
+        arguments = container("Deployment", name="autocompact-worker")["args"]
+        pod = kubernetes("Deployment", name="autocompact-worker")["spec"]["template"]["spec"]
+        patience = pod["terminationGracePeriodSeconds"]
+        (database,) = (
+            each["valueFrom"]["secretKeyRef"]["key"]
+            for each in pod["containers"][0]["env"]
+            if each["name"] == "AUTOCOMPACT_GATEWAY_DB"
+        )
+        assert database == "direct-url"
+    assert arguments[0] == "worker"
+    named = {name for option in worker.params for name in option.opts}
+    given = dict(argument.split("=") for argument in arguments[1:])
+    assert given.keys() <= named
+    assert patience > float(given["--drain-seconds"])
 
 
 def drained(arguments: list[str]) -> int:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, Protocol, runtime_checkable
 
-from autocompact.compaction.record import Compaction
+from autocompact.compaction.record import Compaction, Rung
 from autocompact.core.messages import Message, Usage
 from autocompact.core.search import Kind, Passage
-from autocompact.core.tokens import Counter
+from autocompact.core.tokens import Cost, Counter
 
 TokenCounter = Counter
 
@@ -288,6 +288,52 @@ class Retention(Protocol):
 
 class ConversationStore(Store, Leases, Retention, Protocol):
     """A store that also gives leases and forgets what is old, as all of ours do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """A compaction that a worker is to prepare: figures alone, nothing of what was said.
+
+    Attributes:
+        model: name of the conversation's model.
+        window: tokens of it.
+        reserve: tokens kept for the reply.
+        limit: see `autocompact.compaction.goal.Goal`, as what follows.
+        target: tokens.
+        summary_tokens: of summary and ledger.
+        tail_tokens: that stay verbatim.
+        first_rung: the step to begin with.
+        overhead: what the requests carry besides the messages.
+    """
+
+    model: str
+    window: int
+    reserve: int
+    limit: int
+    target: int
+    summary_tokens: int
+    tail_tokens: int
+    first_rung: Rung
+    overhead: Cost
+
+
+class Workers(Protocol):
+    """Other processes that do what need not be done at once."""
+
+    async def prepare(self, key: Key, order: Order) -> bool:
+        """Have a compaction of a conversation prepared; False if there is nobody who would: then it is the caller's to do.
+
+        It raises nothing: whoever cannot be reached is not there.
+        """
+        ...
+
+    async def there(self) -> bool:
+        """True if a worker is at work on the same store, which then does upkeep and expiry as well; raises nothing."""
+        ...
+
+    async def aclose(self) -> None:
+        """Give back what was opened."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

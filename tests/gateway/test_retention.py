@@ -105,18 +105,7 @@ async def test_an_access_token_may_have_days_of_its_own() -> None:
         AccessToken.of("never", expire_after_days=0),
     )
     keeping = retention(store, clock, days=30, tokens=tokens)
-    spaces = [
-        namespace_of_token(
-            token,
-            config=Config(
-                upstreams={},
-                namespace_key=NAMESPACE_KEY,
-                upstream_keys={"openai": "sk"},
-                access_tokens=tokens,
-            ),
-        )
-        for token in tokens
-    ]
+    spaces = [namespace_of_token(token, namespace_key=NAMESPACE_KEY) for token in tokens]
     assert [keeping.days(space) for space in spaces] == [1, 30, 0]
     for space in spaces:
         await store.append(Key(conversation="talk", namespace=space), talk("user"), after=0)

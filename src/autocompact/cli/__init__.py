@@ -46,6 +46,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "undo": ("store:undo", "Undo the active compaction; what was said since stays."),
     "uninstall": ("agents:uninstall", "Remove the plugin for a coding agent."),
     "what-if": ("what_if:what_if", "Compare what sessions cost and keep under other policies."),
+    "worker": ("working:worker", "Do the jobs of gateways on a PostgreSQL server."),
     "wrap": ("serve:wrap", "Run an agent behind a gateway of its own."),
 }
 """Module and function of each command, and the line that lists it: no command is imported until it is named."""

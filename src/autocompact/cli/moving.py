@@ -12,7 +12,7 @@ from autocompact.core.plurals import plural
 from autocompact.errors import InvalidInput
 from autocompact.stores.moving import Moved
 from autocompact.stores.namespace_key import carry_key
-from autocompact.stores.naming import StorePlace, is_there
+from autocompact.stores.naming import ServerUrl, StorePlace, is_there
 from autocompact.ui.terminal.output import display, progress
 
 _NAMES = 5
@@ -43,17 +43,22 @@ def move(*, source: StorePlace, target: StorePlace) -> None:
 
 @click.command()
 @db_option
-def migrate(*, db: StorePlace | None) -> None:
+@click.option(
+    "--pre",
+    is_flag=True,
+    help="Only what programs of the version before get along with: for the time in which both run.",
+)
+def migrate(*, db: StorePlace | None, pre: bool) -> None:
     """Make the tables of a store, or bring them up to date with this version of autocompact.
 
-    Every command does so when it opens a store. On a server where programs may not make tables, its owner runs this
-    first, and after each update.
+    Every command does so when it opens a store, and every worker with the tables of the jobs. On a server where programs
+    may not make tables, its owner runs this first: with --pre before an update, and without it after.
     """
     from autocompact.history import database_path
 
     place = database(db) or database_path()
     with progress(f"Bringing {place} up to date"):
-        run(_migrated(place))
+        run(_migrated(place, post=not pre))
     display(f"{place} is up to date")
 
 
@@ -65,11 +70,14 @@ async def _moved(source: StorePlace, target: StorePlace) -> Moved:
         return await moving(old, new)
 
 
-async def _migrated(place: StorePlace) -> None:
+async def _migrated(place: StorePlace, *, post: bool) -> None:
     from autocompact.stores.opening import open_store
 
     async with open_store(place):
-        pass
+        if isinstance(place, ServerUrl):
+            from autocompact.jobs.schema import install
+
+            await install(place, post=post)
 
 
 def _told(moved: Moved, *, target: StorePlace) -> str:

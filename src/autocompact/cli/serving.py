@@ -64,13 +64,17 @@ def _data(record: logging.LogRecord) -> str:
 
 
 @contextmanager
-def logs_shown() -> Generator[None]:
-    """Within this block, warnings and errors of the gateway and of its server go to stderr, with their time."""
+def logs_shown(*more: str) -> Generator[None]:
+    """Within this block, warnings and errors of the gateway and of its server go to stderr, with their time.
+
+    Args:
+        more: names of further logs.
+    """
     handler = logging.StreamHandler()
     handler.setFormatter(_Line("%(asctime)s %(levelname)s %(message)s"))
     handler.setLevel(logging.WARNING)
     handler.addFilter(_Seldom())
-    logs = [logging.getLogger(name) for name in _LOGS]
+    logs = [logging.getLogger(name) for name in (*_LOGS, *more)]
     for log in logs:
         log.addHandler(handler)
     try:
@@ -91,6 +95,7 @@ def serve_gateway(load: Callable[[], Loaded]) -> None:
         StoreError: the database cannot be used.
         KeyboardInterrupt: it was SIGINT.
     """
+    from autocompact.cli.queued import workers_of
     from autocompact.gateway.from_settings import database_of, open_gateway
     from autocompact.gateway.running import announced, found
     from autocompact.gateway.server import address_of, listening, run, served
@@ -104,7 +109,7 @@ def serve_gateway(load: Callable[[], Loaded]) -> None:
             f"use {there}, or choose another --port"
         )
     with listening(host, port) as bound, announced(host, port), logs_shown():
-        gateway = open_gateway(settings)
+        gateway = open_gateway(settings, workers=workers_of(settings))
         gateway.run_beside(schedule_of(settings))
         page = _page(load, gateway)
 

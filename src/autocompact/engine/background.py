@@ -10,9 +10,14 @@ log = logging.getLogger("autocompact")
 
 
 class Background:
-    """Runs one task at a time beside those who use the conversation."""
+    """Runs one task at a time beside those who use the conversation.
+
+    Attributes:
+        elsewhere: the context (id of its compaction, "" without one) for which a worker was asked to prepare the next one.
+    """
 
     def __init__(self) -> None:
+        self.elsewhere: str | None = None
         self._task: asyncio.Task[None] | None = None
         self._brief = False
 

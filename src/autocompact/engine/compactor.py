@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from autocompact.compaction.modes import Mode
+from autocompact.core.budget import Budget
 from autocompact.engine.accepted import check_name
 from autocompact.engine.conversation import Conversation, load_conversation
 from autocompact.engine.deletion import delete_conversation
 from autocompact.engine.shared import Shared
-from autocompact.ports import Key
+from autocompact.models.vocabulary import default_counter
+from autocompact.ports import Clock, ConversationStore, Key, Model, Workers
 
 
 class Compactor(Shared):
@@ -63,3 +68,47 @@ class Compactor(Shared):
         existed = await delete_conversation(self.store, key, folders=folders)
         await self.store.purge()
         return existed
+
+
+class NamedCompactor(Compactor):
+    """A compactor of conversations whose model is somebody else's, known by name alone.
+
+    Args:
+        store: see `Compactor`, as for what is not described here.
+        name: of the model.
+        budget: of its requests.
+        mode: when and how to compact.
+        windows: of models by the beginning of their names.
+        summaries: the model that makes summaries; None makes them offline.
+        clock: what time it is.
+        workers: prepare compactions in place of this process; None if nobody does.
+    """
+
+    def __init__(
+        self,
+        store: ConversationStore,
+        *,
+        name: str,
+        budget: Budget,
+        mode: Mode,
+        windows: Mapping[str, int] | None = None,
+        summaries: Model | None = None,
+        clock: Clock | None = None,
+        workers: Workers | None = None,
+    ) -> None:
+        super().__init__(
+            store,
+            clock=clock,
+            summary_model=summaries,
+            mode=mode,
+            windows=windows,
+            counter=default_counter(name),
+        )
+        self.budget = budget
+        self.workers = workers
+        self._name = name
+
+    @property
+    def model_name(self) -> str:
+        """The name that it was given."""
+        return self._name

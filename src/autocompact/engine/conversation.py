@@ -70,7 +70,7 @@ class Internals:
         replica, background = Replica(shared, key), Background()
         execution = Execution(replica, background=background)
         decisions = Decisions(replica, background=background)
-        preparation = Preparation(replica, execution=execution, background=background)
+        preparation = Preparation(replica, decisions=decisions, execution=execution, background=background)
         fitting = Fitting(
             replica,
             decisions=decisions,

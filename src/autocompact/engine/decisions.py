@@ -28,7 +28,9 @@ class Decisions:
     @property
     def busy(self) -> bool:
         """True while a compaction is being prepared, or waits for the threshold."""
-        return self._background.running or self._replica.state.prepared is not None
+        background, replica = self._background, self._replica
+        is_elsewhere = background.elsewhere == replica.active_id
+        return background.running or is_elsewhere or replica.state.prepared is not None
 
     def situation(self) -> Situation:
         """Return the snapshot that decisions are made from. O(new)."""

@@ -496,6 +496,14 @@ class Replica:
         name = self.key.conversation
         self.shared.subscribers.emit(CompactionPrepared(conversation_id=name, compaction_id=record.id))
 
+    async def find_prepared(self) -> None:
+        """Take over the compaction that another program prepared for this context, if there is one."""
+        async with self._lock:
+            snapshot = await self.shared.store.load(self.key, after=NO_MESSAGES)
+            stored = EngineState.decode(snapshot.state)
+            if snapshot.prepared is not None and self.admits(snapshot.prepared):
+                self._state = self.state.with_prepared(snapshot.prepared, made=stored.made)
+
     def discard_prepared(self, record: Compaction) -> None:
         """Forget the compaction that waits; ``record`` is the one that listeners are told of."""
         self._state = self.state.without_prepared()

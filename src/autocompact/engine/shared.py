@@ -36,7 +36,7 @@ from autocompact.events import Subscriber, Subscribers
 from autocompact.models.function import Function
 from autocompact.models.skills import load_skill
 from autocompact.models.vocabulary import default_counter
-from autocompact.ports import Behind, Clock, ConversationStore, Model, SystemClock
+from autocompact.ports import Behind, Clock, ConversationStore, Model, SystemClock, Workers
 
 log = logging.getLogger("autocompact")
 
@@ -56,6 +56,7 @@ class Shared:
         clock: what time it is.
         subscribers: are notified of every event.
         tasks: what runs in the background.
+        workers: prepare compactions in place of this process; None if nobody does.
         holder: names this object in the leases that it takes.
     """
 
@@ -89,6 +90,7 @@ class Shared:
         self.clock = checked_clock(clock) or SystemClock()
         self.subscribers = Subscribers()
         self.tasks: set[asyncio.Task[None]] = set()
+        self.workers: Workers | None = None
         self.holder = uuid.uuid4().hex
         self._closed = False
         self._windows = windows

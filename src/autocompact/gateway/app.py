@@ -35,7 +35,7 @@ from autocompact.gateway.sharing import check_body, check_path
 from autocompact.gateway.turns import Turns
 from autocompact.gateway.upstream import Upstream
 from autocompact.models.vocabulary import default_counter
-from autocompact.ports import Clock, ConversationStore, Model
+from autocompact.ports import Clock, ConversationStore, Model, Workers
 from autocompact.runtime.off_loop import off_loop
 
 _NO_METHOD = 405
@@ -65,6 +65,8 @@ class Gateway:
         store: where conversations are kept.
         summaries: the model that makes summaries; None makes them offline.
         clock: what time it is, for expiry of conversations and of the provider's cache.
+        workers: other processes on the same store, which prepare compactions and delete what has expired, where there are
+            any; None does all of it here.
 
     Attributes:
         retention: removes what has expired.
@@ -79,12 +81,19 @@ class Gateway:
         store: ConversationStore,
         summaries: Model | None = None,
         clock: Clock | None = None,
+        workers: Workers | None = None,
     ) -> None:
         self.config = config
         self.metrics = Metrics()
-        self.turns = Turns(config, store=store, summaries=summaries, metrics=self.metrics, clock=clock)
+        self.turns = Turns(
+            config, store=store, summaries=summaries, metrics=self.metrics, clock=clock, workers=workers
+        )
         self.retention = Retention(
-            config, conversations=self.turns.conversations, metrics=self.metrics, clock=clock
+            config,
+            conversations=self.turns.conversations,
+            metrics=self.metrics,
+            clock=clock,
+            workers=workers,
         )
         checks = self._provider_checks() if config.check_provider_compaction else None
         self._upstream = Upstream(config)

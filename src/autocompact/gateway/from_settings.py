@@ -14,7 +14,7 @@ from autocompact.errors import InvalidInput, StoreUnavailable
 from autocompact.gateway.app import Gateway
 from autocompact.gateway.config import LOCAL_HOSTS, PROVIDERS, AccessToken, Config, Limits, Provider
 from autocompact.history.paths import data_folder
-from autocompact.ports import Model
+from autocompact.ports import Model, Workers
 from autocompact.runtime.files import close_to_others, make_file, make_folder
 from autocompact.settings import Settings, gateway_mode_of, mode_of
 from autocompact.stores.namespace_key import key_of, passing_key
@@ -35,11 +35,14 @@ def database_of(settings: Settings, *, environ: Mapping[str, str] | None = None)
     return store_place(given) if given else data_folder(environ=environ) / FILE
 
 
-def open_gateway(settings: Settings, *, environ: Mapping[str, str] | None = None) -> Gateway:
+def open_gateway(
+    settings: Settings, *, environ: Mapping[str, str] | None = None, workers: Workers | None = None
+) -> Gateway:
     """The gateway that ``settings`` describe; serving it opens and closes its store.
 
     Args:
         settings: as they hold.
+        workers: see `Gateway`.
         environ: in place of the process's environment, for keys, models and the user's data folder.
 
     Raises:
@@ -52,7 +55,7 @@ def open_gateway(settings: Settings, *, environ: Mapping[str, str] | None = None
     from autocompact.stores.opening import open_store
 
     given = os.environ if environ is None else environ
-    summaries = _summaries(settings.compaction.summary_model, given)
+    summaries = summaries_of(settings.compaction.summary_model, given)
     config = config_of(settings, namespace_key=passing_key(), environ=given)
     database = database_of(settings, environ=given)
     if database is None:
@@ -65,7 +68,7 @@ def open_gateway(settings: Settings, *, environ: Mapping[str, str] | None = None
         _private_file(database)
         config = replace(config, database=str(database.resolve()))
     config = replace(config, namespace_key=key_of(database))
-    return Gateway(config, store=store, summaries=summaries)
+    return Gateway(config, store=store, summaries=summaries, workers=workers)
 
 
 def _private_file(database: Path) -> None:
@@ -191,7 +194,12 @@ def _key(provider: Provider, where: str, *, environ: Mapping[str, str]) -> str:
     return key
 
 
-def _summaries(name: str | None, environ: Mapping[str, str]) -> Model | None:
+def summaries_of(name: str | None, environ: Mapping[str, str]) -> Model | None:
+    """The model that makes the summaries, by its name; None makes them offline.
+
+    Raises:
+        InvalidInput: the environment has neither a key nor a server for it.
+    """
     from autocompact.models.environment import FAMILIES, model_from_environment
 
     if name is None or name == _OFFLINE:

@@ -21,19 +21,20 @@ def namespace_of(exchange: Exchange, *, config: Config) -> str:
     """
     credential = exchange.credential
     if config.access_tokens:
-        return namespace_of_token(_known(credential, config.access_tokens), config=config)
+        token = _known(credential, config.access_tokens)
+        return namespace_of_token(token, namespace_key=config.namespace_key)
     if not credential:
         return ANONYMOUS
-    return _hashed(credential, config=config)
+    return _hashed(credential, namespace_key=config.namespace_key)
 
 
-def namespace_of_token(token: AccessToken, *, config: Config) -> str:
+def namespace_of_token(token: AccessToken, *, namespace_key: bytes) -> str:
     """The namespace of an access token."""
-    return _hashed(bytes.fromhex(token.digest), config=config)
+    return _hashed(bytes.fromhex(token.digest), namespace_key=namespace_key)
 
 
-def _hashed(secret: bytes, *, config: Config) -> str:
-    return blake2b(secret, key=config.namespace_key[:64], digest_size=16).hexdigest()
+def _hashed(secret: bytes, *, namespace_key: bytes) -> str:
+    return blake2b(secret, key=namespace_key[:64], digest_size=16).hexdigest()
 
 
 def _known(credential: bytes, tokens: Sequence[AccessToken]) -> AccessToken:

@@ -9,19 +9,37 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-from datetime import datetime, timedelta
+from collections.abc import Awaitable, Callable, Iterable
 
 from autocompact.errors import log_data
-from autocompact.gateway.config import Config
+from autocompact.gateway.config import AccessToken, Config
 from autocompact.gateway.conversations import Conversations
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.namespaces import namespace_of_token
-from autocompact.ports import Clock, SystemClock
+from autocompact.ports import Clock, SystemClock, Workers
+from autocompact.stores.expiry import expire_idle
 
 INTERVAL_SECONDS = 3_600
 
 log = logging.getLogger("autocompact.gateway")
+
+
+def days_of(
+    tokens: Iterable[AccessToken], *, usual: int | None, namespace_key: bytes
+) -> Callable[[str], int]:
+    """The function that says after how many days without an update a conversation of a namespace expires; 0 is never.
+
+    Args:
+        tokens: those that have days of their own, and others.
+        usual: of every other namespace.
+        namespace_key: see `Config`.
+    """
+    own = {
+        namespace_of_token(token, namespace_key=namespace_key): token.expire_after_days
+        for token in tokens
+        if token.expire_after_days is not None
+    }
+    return lambda namespace: own.get(namespace, usual or 0)
 
 
 class Retention:
@@ -33,6 +51,10 @@ class Retention:
         metrics: counts what was deleted.
         clock: what time it is, as the store's stamps have it.
         pause: waits for so many seconds, between two sweeps.
+        workers: sweep in place of this process, where there are any.
+
+    Attributes:
+        days: after how many days without an update a conversation of a namespace expires; 0 is never.
     """
 
     def __init__(
@@ -43,13 +65,12 @@ class Retention:
         metrics: Metrics,
         clock: Clock | None = None,
         pause: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        workers: Workers | None = None,
     ) -> None:
-        self._days = {
-            namespace_of_token(token, config=config): token.expire_after_days
-            for token in config.access_tokens
-            if token.expire_after_days is not None
-        }
-        self._default = config.expire_after_days or 0
+        self.days = days_of(
+            config.access_tokens, usual=config.expire_after_days, namespace_key=config.namespace_key
+        )
+        self._workers = workers
         self._conversations = conversations
         self._metrics = metrics
         self._clock = clock or SystemClock()
@@ -58,31 +79,24 @@ class Retention:
         self._wake = asyncio.Event()
         self._running: asyncio.Task[None] | None = None
 
-    def days(self, namespace: str) -> int:
-        """After how many days without an update a conversation of the namespace expires; 0 is never."""
-        return self._days.get(namespace, self._default)
-
     async def sweep(self) -> int:
         """Delete what has expired; how many conversations that were.
 
         Raises:
             StoreError: the store could not do it.
         """
-        store, deleted = self._conversations.store, 0
-        for namespace in await store.namespaces():
-            if not (days := self.days(namespace)):
-                continue
-            before = self._stamp(days)
-            for key in await store.idle(namespace, before=before):
-                deleted += await self._conversations.expire(key, before=before)
+        conversations = self._conversations
+        deleted = await expire_idle(
+            conversations.store, days=self.days, now=self._clock.now(), expire=conversations.expire
+        )
         if deleted:
             self.deleted(deleted, reason="expired")
         return deleted
 
-    def _stamp(self, days: int) -> str:
-        """So many days ago."""
-        now = datetime.fromisoformat(self._clock.now())
-        return (now - timedelta(days=days)).isoformat(timespec="milliseconds")
+    async def _own_sweep(self) -> None:
+        """Sweep, unless workers do."""
+        if self._workers is None or not await self._workers.there():
+            await self.sweep()
 
     def deleted(self, count: int, *, reason: str) -> None:
         """Conversations were deleted: clear the files of their traces soon."""
@@ -119,7 +133,7 @@ class Retention:
 
     async def _run(self) -> None:
         while True:
-            await self._quietly(self.sweep)
+            await self._quietly(self._own_sweep)
             await self._quietly(self.purge)
             pausing = asyncio.ensure_future(self._pause(INTERVAL_SECONDS))
             try:

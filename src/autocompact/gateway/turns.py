@@ -11,12 +11,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from autocompact.core.budget import Budget, fixed_note
+from autocompact.core.budget import fixed_note
 from autocompact.core.lookup import WITH_TOOLS, Lookup
 from autocompact.core.messages import Dialect, Usage
 from autocompact.core.usage import MARGIN, Load
 from autocompact.core.windows import DEFAULT_WINDOW, budget_for, window_for
 from autocompact.engine import Compactor, Conversation
+from autocompact.engine.compactor import NamedCompactor
 from autocompact.errors import Conflict, IncompressibleContext, log_data
 from autocompact.gateway.config import Config
 from autocompact.gateway.conversations import Conversations, Incoming, Kept
@@ -31,8 +32,7 @@ from autocompact.gateway.memory_tools import (
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.native import is_managed
 from autocompact.models.overflow import Overflow
-from autocompact.models.vocabulary import default_counter
-from autocompact.ports import Clock, ConversationStore, Key, Model
+from autocompact.ports import Clock, ConversationStore, Key, Model, Order, Workers
 from autocompact.stores.behind import WriteBehind
 from autocompact.stores.memory import MemoryStore
 from autocompact.wire import Renderer, Request
@@ -103,36 +103,6 @@ class Recognised:
     searches: bool
 
 
-class NamedCompactor(Compactor):
-    """A compactor of conversations whose model is the client's, known by name alone."""
-
-    def __init__(
-        self,
-        store: ConversationStore,
-        *,
-        name: str,
-        budget: Budget,
-        config: Config,
-        summaries: Model | None,
-        clock: Clock | None = None,
-    ) -> None:
-        super().__init__(
-            store,
-            clock=clock,
-            summary_model=summaries,
-            mode=config.mode_for(name),
-            windows=config.windows,
-            counter=default_counter(name),
-        )
-        self.budget = budget
-        self._name = name
-
-    @property
-    def model_name(self) -> str:
-        """The client's model."""
-        return self._name
-
-
 class Turns:
     """Prepares requests, and remembers what their conversations are.
 
@@ -142,6 +112,7 @@ class Turns:
         summaries: the model that makes summaries; None makes them offline.
         metrics: counts what happens.
         clock: by which a provider's cache expires.
+        workers: prepare compactions in place of this process; None if nobody does.
 
     Attributes:
         refused: what servers refused the memory tools with: whose, a model, and the client's own tools.
@@ -155,6 +126,7 @@ class Turns:
         summaries: Model | None,
         metrics: Metrics,
         clock: Clock | None = None,
+        workers: Workers | None = None,
     ) -> None:
         # Who is told to fail closed is refused what could not be stored, so that waits for the disk.
         self._store = (
@@ -167,6 +139,7 @@ class Turns:
         self._summaries = summaries
         self._metrics = metrics
         self._clock = clock
+        self._workers = None if workers is None else _Settled(workers, self._store)
         self._compactors: dict[tuple[str, int, int], Compactor] = {}
         self._index = index_of(store) if config.memory_tools else None
         self.refused: set[tuple[str, str, bytes | None]] = set()
@@ -196,9 +169,11 @@ class Turns:
                 self._store,
                 name=model,
                 budget=budget,
-                config=self._config,
+                mode=self._config.mode_for(model),
+                windows=self._config.windows,
                 summaries=self._summaries,
                 clock=self._clock,
+                workers=self._workers,
             )
         return known
 
@@ -317,9 +292,12 @@ class Turns:
         """
         compactor = self.compactor(request.model, namespace=namespace, request=request)
         mode = replace(compactor.mode, background=False)
-        config = replace(self._config, mode=mode, unpriced_mode=None)
         apart = NamedCompactor(
-            MemoryStore(), name=request.model, budget=compactor.budget, config=config, summaries=None
+            MemoryStore(),
+            name=request.model,
+            budget=compactor.budget,
+            mode=mode,
+            windows=self._config.windows,
         )
         incoming = await self.conversations.incoming(request, namespace=namespace)
         conversation = await apart.open(incoming.key(incoming.roots[0], 0).conversation)
@@ -431,9 +409,33 @@ class Turns:
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
+        if self._workers is not None:
+            await self._workers.aclose()
         await self._store.aclose()
         if self._summaries is not None:
             await self._summaries.aclose()
+
+
+class _Settled:
+    """Workers that are asked once what a conversation has is stored, so that they see it. Implements `Workers`."""
+
+    def __init__(self, workers: Workers, store: ConversationStore) -> None:
+        self._workers = workers
+        self._store = store
+
+    async def prepare(self, key: Key, order: Order) -> bool:
+        """See `Workers.prepare`."""
+        if isinstance(self._store, WriteBehind):
+            await self._store.settled(key)
+        return await self._workers.prepare(key, order)
+
+    async def there(self) -> bool:
+        """See `Workers.there`."""
+        return await self._workers.there()
+
+    async def aclose(self) -> None:
+        """See `Workers.aclose`."""
+        await self._workers.aclose()
 
 
 class _Counting:

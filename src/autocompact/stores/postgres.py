@@ -107,6 +107,19 @@ class PostgresStore(TableStore[PostgresConnection]):
 
         return await self._run(read)
 
+    async def catch_up(self) -> None:
+        """Index what was appended without an index, as every opening of the store does.
+
+        Raises:
+            StoreError: the server cannot be reached, or refuses.
+        """
+
+        def work() -> None:
+            with self._server.connection() as connection:
+                self._catch_up(connection, partial(begin, connection))
+
+        await self._run(work)
+
     async def _change(self, work: Callable[[PostgresConnection], T], *, name: str, key: Key) -> T:
         def change() -> T:
             with self._server.transaction() as connection:

@@ -1,0 +1,134 @@
+"""``autocompact worker``: jobs of gateways that share a PostgreSQL server."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from autocompact.cli.defaults import loaded
+from autocompact.cli.queued import server_of
+from autocompact.cli.running import run
+from autocompact.errors import InvalidInput
+from autocompact.runtime.extras import install_command
+from autocompact.stores.naming import ServerUrl
+from autocompact.ui.terminal.output import tell
+
+if TYPE_CHECKING:
+    from autocompact.jobs.work import Work
+    from autocompact.settings import Settings
+
+_SECONDS = click.FloatRange(min=0, min_open=True)
+
+
+@click.command()
+@click.option(
+    "--db", metavar="URL", help="The gateways' store: postgresql://…  [default: gateway.db of the settings]"
+)
+@click.option(
+    "--concurrency",
+    type=click.IntRange(1, 64),
+    default=4,
+    show_default=True,
+    metavar="N",
+    help="Jobs at the same time, 1 to 64.",
+)
+@click.option(
+    "--drain-seconds",
+    type=_SECONDS,
+    default=60.0,
+    show_default=True,
+    metavar="N",
+    help="What runs when it is told to stop may go on for so long; then another worker does it.",
+)
+@click.option(
+    "--stalled-after",
+    type=_SECONDS,
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="A worker without a sign of life for so long is dead: its jobs are begun anew.",
+)
+def worker(*, db: str | None, concurrency: int, drain_seconds: float, stalled_after: float) -> None:
+    """Do the jobs of gateways on one PostgreSQL server: prepare compactions, index, delete what expired, and the upkeep.
+
+    Start as many as you like, on any machine, with the settings of the gateways. It needs a connection of its own to the
+    server, not one by way of PgBouncer. A gateway that finds no worker does the same by itself.
+    """
+    options = {} if db is None else {"gateway.db": ("--db", db)}
+    settings = loaded(options=options).settings
+    run(
+        _worked(settings, concurrency=concurrency, drain_seconds=drain_seconds, stalled_seconds=stalled_after)
+    )
+
+
+async def _worked(
+    settings: Settings, *, concurrency: int, drain_seconds: float, stalled_seconds: float
+) -> None:
+    from autocompact.cli.serving import logs_shown
+
+    url = server_of(settings)
+    if url is None:
+        raise InvalidInput(
+            "a worker needs a store on a PostgreSQL server: --db postgresql://…, or the setting gateway.db"
+        )
+    _installed()
+    from autocompact.jobs.running import run_worker
+
+    with logs_shown("procrastinate"):
+        work = work_of(settings, url)
+        async with work.store:
+            await run_worker(
+                work,
+                concurrency=concurrency,
+                drain_seconds=drain_seconds,
+                stalled_seconds=stalled_seconds,
+                begins=lambda: tell(f"Working for {url}"),
+            )
+
+
+def work_of(settings: Settings, url: ServerUrl) -> Work:
+    """The work that the settings describe, on the store at ``url``.
+
+    Raises:
+        InvalidInput: a token file or a model that is not there.
+        StoreUnavailable: the server cannot be reached.
+    """
+    from autocompact.gateway.config import Config
+    from autocompact.gateway.from_settings import access_tokens, summaries_of
+    from autocompact.gateway.retention import days_of
+    from autocompact.jobs.work import Work
+    from autocompact.settings import gateway_mode_of, mode_of, schedule_of
+    from autocompact.stores.namespace_key import key_of
+    from autocompact.stores.postgres import PostgresStore
+
+    gateway, key = settings.gateway, key_of(url)
+    config = Config(
+        upstreams={}, namespace_key=key, mode=gateway_mode_of(settings), unpriced_mode=mode_of(settings)
+    )
+    file = gateway.access_token_file
+    tokens = access_tokens(Path(file)) if file else ()
+    return Work(
+        store=PostgresStore(url),
+        mode=config.mode_for,
+        windows=settings.models.windows,
+        summaries=summaries_of(settings.compaction.summary_model, os.environ),
+        days=days_of(tokens, usual=gateway.expire_after_days, namespace_key=key),
+        schedule=schedule_of(settings),
+    )
+
+
+def _installed() -> None:
+    """Raises what to do where the jobs, or the gateway whose settings they follow, are not."""
+    try:
+        for name in ("autocompact.gateway", "autocompact.jobs.running"):
+            import_module(name)
+    except ImportError as error:
+        if (error.name or "").startswith("autocompact"):
+            raise
+        raise InvalidInput(
+            f"workers are not installed: {install_command('gateway,postgres')} ({error.name})"
+        ) from error

@@ -1,0 +1,136 @@
+"""A worker: runs jobs until it is told to stop, and has the jobs of dead workers begun anew."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+
+from procrastinate import App
+from procrastinate.exceptions import AlreadyEnqueued, ConnectorException, UniqueViolation
+from procrastinate.jobs import Job as Queued
+from procrastinate.jobs import Status
+
+from autocompact.jobs.orders import ALIVE_SECONDS
+from autocompact.jobs.queue import JOBS, KEPT_HOURS, MOST_ATTEMPTS, connector_of, queue_of
+from autocompact.jobs.schema import install
+from autocompact.jobs.work import Work
+
+_BEATS = 3
+"""Signs of life within the time after which a worker without one is taken for dead."""
+
+_SPARE_CONNECTIONS = 3
+
+log = logging.getLogger("autocompact.jobs")
+
+
+async def run_worker(
+    work: Work,
+    *,
+    concurrency: int = 4,
+    drain_seconds: float = 60.0,
+    stalled_seconds: float = ALIVE_SECONDS,
+    begins: Callable[[], object] = lambda: None,
+    stop: Awaitable[object] | None = None,
+) -> None:
+    """Work until SIGINT or SIGTERM; what runs then has ``drain_seconds`` to end.
+
+    Args:
+        work: what the jobs do; its store is left open.
+        concurrency: jobs at the same time.
+        drain_seconds: then what runs is cancelled: nothing is half written, and another worker does it.
+        stalled_seconds: without a sign of life, after which a worker is dead and its jobs are begun anew.
+        begins: called when it takes jobs.
+        stop: ends it in place of a signal.
+
+    Raises:
+        StoreUnavailable: the server cannot be reached, or its user may not make the tables.
+    """
+    await install(work.store.url)
+    app = queue_of(work, connector_of(work.store.url, connections=concurrency + _SPARE_CONNECTIONS))
+    async with app.open_async():
+        await _defer_all(app)
+        begins()
+        working = asyncio.ensure_future(
+            app.run_worker_async(
+                queues=[job.task for job in JOBS],
+                name="autocompact",
+                concurrency=concurrency,
+                delete_jobs="successful",
+                shutdown_graceful_timeout=drain_seconds,
+                update_heartbeat_interval=stalled_seconds / _BEATS,
+                stalled_worker_timeout=stalled_seconds,
+                install_signal_handlers=stop is None,
+            )
+        )
+        await _ended(working, stop=stop, sweeping=_sweeping(app, stalled_seconds=stalled_seconds))
+
+
+async def _ended(
+    working: asyncio.Future[None],
+    *,
+    stop: Awaitable[object] | None,
+    sweeping: Coroutine[None, None, None],
+) -> None:
+    """Wait for the end of a worker, beside which ``sweeping`` goes on; ``stop`` ends it."""
+    beside = asyncio.ensure_future(sweeping)
+    ending = {working} if stop is None else {working, asyncio.ensure_future(stop)}
+    try:
+        await asyncio.wait(ending, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            working.cancel()
+        await asyncio.wait([working])
+    finally:
+        beside.cancel()
+        await asyncio.wait([beside])
+    if not working.cancelled():
+        working.result()
+
+
+async def _defer_all(app: App) -> None:
+    """Have everything that is due by the clock done once now: what came due while no worker was there."""
+    for job in JOBS:
+        if job.cron:
+            task = app.configure_task(job.task, queue=job.task, lock=job.task, queueing_lock=job.task)
+            try:
+                await task.defer_async(timestamp=0)
+            except AlreadyEnqueued:
+                continue
+
+
+async def _sweeping(app: App, *, stalled_seconds: float) -> None:
+    while True:
+        try:
+            await sweep(app, stalled_seconds=stalled_seconds)
+        except (ConnectorException, OSError) as error:
+            log.warning("stalled jobs could not be looked for", extra={"reason": type(error).__name__})
+        await asyncio.sleep(stalled_seconds / 2)
+
+
+async def sweep(app: App, *, stalled_seconds: float) -> int:
+    """Have the jobs of workers that died begun anew; how many.
+
+    Nobody else does: a job whose worker is gone stays as one that runs.
+    """
+    manager, again = app.job_manager, 0
+    for job in await manager.get_stalled_jobs(seconds_since_heartbeat=stalled_seconds):
+        again += await _begun_anew(app, job)
+    await manager.prune_stalled_workers(seconds_since_heartbeat=stalled_seconds)
+    await manager.delete_old_jobs(nb_hours=KEPT_HOURS, include_failed=True, include_aborted=True)
+    return again
+
+
+async def _begun_anew(app: App, job: Queued) -> bool:
+    # a job that ends each worker that takes it must not end them all
+    if job.attempts + 1 < MOST_ATTEMPTS:
+        try:
+            await app.job_manager.retry_job(job)
+        except UniqueViolation:
+            pass  # the same waits already
+        else:
+            log.info("a job is begun anew: its worker died", extra={"job": job.task_name})
+            return True
+    else:
+        log.error("a job was given up: its workers died", extra={"job": job.task_name})
+    await app.job_manager.finish_job(job, status=Status.FAILED, delete_job=False)
+    return False

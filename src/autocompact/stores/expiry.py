@@ -1,0 +1,46 @@
+"""Deletes the conversations that nobody used for long."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from autocompact.ports import ConversationStore, Key
+
+
+class Expire(Protocol):
+    """See `Retention.expire`."""
+
+    def __call__(self, key: Key, /, *, before: str) -> Awaitable[bool]:
+        """Delete a conversation if it is still idle."""
+        ...
+
+
+async def expire_idle(
+    store: ConversationStore, *, days: Callable[[str], int], now: str, expire: Expire | None = None
+) -> int:
+    """Delete what has expired; the number of conversations.
+
+    Args:
+        store: of them.
+        days: after how many days without an update the conversations of a namespace expire; 0 is never.
+        now: ISO 8601 stamp, as the store's stamps have it.
+        expire: deletes one; None is the store itself.
+
+    Raises:
+        StoreError: the store could not do it.
+    """
+    delete, deleted = expire or store.expire, 0
+    for namespace in await store.namespaces():
+        if not (most := days(namespace)):
+            continue
+        before = days_before(now, most)
+        for key in await store.idle(namespace, before=before):
+            deleted += await delete(key, before=before)
+    return deleted
+
+
+def days_before(now: str, days: int) -> str:
+    """The stamp of so many days before ``now``."""
+    return (datetime.fromisoformat(now) - timedelta(days=days)).isoformat(timespec="milliseconds")
