@@ -236,6 +236,20 @@ async def test_what_the_provider_reported_is_what_the_meter_goes_by(client: Clie
         await conversation.heard()
 
 
+async def test_what_was_reported_before_a_compaction_is_not_stored_as_usage_of_the_new_context() -> None:
+    compactor = Compactor(MemoryStore(), window=100_000, counter=Estimator())
+    conversation, client = await compactor.open("one"), Client("openai_chat")
+    said = [client.user("It printed line after line of the log. " * 40), client.reply("Fine.")] * 20
+    said = [*said, client.user("Go on.")]
+    await conversation.follow(said)
+    before = conversation.usage().used
+    await conversation.heard(usage=Usage(prompt=before, completion=5))
+    assert (await conversation.compact()).success
+    await conversation.follow([*said, client.reply("Fine."), client.user("Go on.")])
+    assert conversation.usage().used < before / 2
+    assert [message.usage for message in await conversation.history(from_seq=len(said) + 1)] == [None, None]
+
+
 async def test_tools_and_a_system_prompt_count() -> None:
     conversation = await opened(MemoryStore())
     said = [{"role": "user", "content": "Hello."}]

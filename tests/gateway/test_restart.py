@@ -11,6 +11,7 @@ import aiohttp
 import pytest
 
 from autocompact.core.messages import Message
+from autocompact.core.tokens import Estimator
 from autocompact.ports import Key
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.testing import FakeProvider
@@ -56,3 +57,49 @@ async def test_after_a_crash_the_next_request_brings_what_was_not_stored(tmp_pat
             name = after["x-autocompact-conversation"]
             assert name == before["x-autocompact-conversation"]
             assert await spoken(store, name) == [message["content"] for message in messages]
+
+
+class Dense(Estimator):
+    """A provider whose tokenizer makes half as many tokens again as ours."""
+
+    def count(self, text: str) -> int:
+        return super().count(text) * 3 // 2
+
+
+@pytest.mark.requirement("A8")
+async def test_after_a_restart_the_first_request_is_counted_as_its_provider_reported(tmp_path: Path) -> None:
+    database, messages = tmp_path / "gw.db", big(12)
+    async with FakeProvider("Fine.", counter=Dense()) as provider:
+        for _ in range(3):
+            async with gateway_before(
+                provider, window=100_000, store=SqliteStore(database), keep_from=0.0
+            ) as url:
+                for _ in range(2):
+                    headers, _ = await send(url, messages)
+                    messages += [{"role": "assistant", "content": "Fine."}, *big(1)]
+            counted, told = int(headers["x-autocompact-tokens"]), provider.requests[-1].tokens
+            assert abs(counted - told) <= 0.05 * told
+        async with gateway_before(
+            provider, window=100_000, store=SqliteStore(database), keep_from=0.0
+        ) as url:
+            headers, _ = await send(url, messages)
+        counted, told = int(headers["x-autocompact-tokens"]), provider.requests[-1].tokens
+        assert abs(counted - told) <= 0.05 * told
+
+
+async def test_usage_of_a_context_that_was_compacted_since_is_not_taken_for_that_of_the_new_one(
+    tmp_path: Path,
+) -> None:
+    messages = big(12)
+    async with (
+        FakeProvider("Fine.") as provider,
+        gateway_before(provider, window=100_000, store=SqliteStore(tmp_path / "gw.db"), keep_from=0.0) as url,
+        aiohttp.ClientSession(url, headers={"authorization": "Bearer k"}) as session,
+    ):
+        headers, _ = await send(url, messages)
+        name = headers["x-autocompact-conversation"]
+        async with session.post(f"/autocompact/conversations/{name}/compact") as response:
+            assert response.status == 200
+        messages += [{"role": "assistant", "content": "Fine."}, {"role": "user", "content": "More"}]
+        headers, _ = await send(url, messages)
+        assert int(headers["x-autocompact-tokens"]) < 2 * provider.requests[-1].tokens

@@ -45,6 +45,7 @@ _MOST_GROWTH = 2.5
 _SLACK_TOKENS = 1_000
 _SLACK_SHARE = 0.05
 _UNSEEN_SLACK = 4_000
+_REPLY_SLACK = 64
 
 Reason: TypeAlias = Literal["", "empty", "above the window", "too low", "unexplained jump"]
 
@@ -187,6 +188,7 @@ class Gauge:
         if reason and not (reason == "unexplained jump" and self._confirms(usage, sent)):
             return replace(self, rejected=Rejected(sent=sent, usage=usage, reason=reason))
         calibration = self.calibration if reason else self._calibrated(usage, sent)
+        counted = self._counts_reply(usage, sent, reply=reply)
         # what the estimate does not explain is carried by every request, as tools are
         beyond = max(0, usage.prompt - round(sent.tokens * calibration.factor(sent.model)))
         return replace(
@@ -195,12 +197,27 @@ class Gauge:
             anchor=Anchor(
                 sent=sent,
                 prompt=usage.prompt,
-                tokens=usage.prompt + (0 if reply is None else usage.completion),
-                covered=sent.tokens + (reply or 0),
+                tokens=usage.prompt + (usage.completion if counted else 0),
+                covered=sent.tokens + (reply or 0 if counted else 0),
             ),
             # the least of all reports: a single high one may be our own count that was too low
             unseen=beyond if self.unseen is None or reason else min(self.unseen, beyond),
             rejected=None,
+        )
+
+    def _counts_reply(self, usage: Usage, sent: Load, *, reply: int | None) -> bool:
+        """True if the reported tokens of the reply are those of the message that the log has of it.
+
+        They are not where the model reasoned and the API does not send that on, where the log has one item of several, or
+        where a reply was put together from several requests. Then it is estimated like any message.
+        """
+        if reply is None:
+            return False
+        expected = reply * self.calibration.factor(sent.model)
+        return (
+            expected / _MOST_GROWTH - _REPLY_SLACK
+            <= usage.completion
+            <= expected * _MOST_GROWTH + _REPLY_SLACK
         )
 
     def _anchor(self, load: Load) -> Anchor | None:

@@ -196,11 +196,14 @@ class Following:
         new = items.messages(todo.start)
         if new and todo.replaces is not None:
             new = (replace(new[0], replaces=todo.replaces), *new[1:])
-        return _with_usage(new, self.usage)
+        sent = self.sent
+        # a compaction came between: the report says nothing about the context that is active now
+        known = sent is not None and sent.context == self._replica.active_id
+        return _with_usage(new, self.usage if known else None)
 
 
 async def extend_raw(
-    replica: Replica, raws: Sequence[bytes], *, dialect: Dialect, after: int
+    replica: Replica, raws: Sequence[bytes], *, dialect: Dialect, after: int, usage: Usage | None = None
 ) -> tuple[Message, ...]:
     """Add messages that came as the JSON of a provider's API to the end of the log, all or none.
 
@@ -209,6 +212,7 @@ async def extend_raw(
         raws: the JSON of each.
         dialect: the API.
         after: ``seq`` of the message that they have to follow directly.
+        usage: what was reported for the request that ended with that message; it is stored with the reply to it.
 
     Raises:
         InvalidRequest: one of them is not what the API describes; the log is as it was.
@@ -223,7 +227,7 @@ async def extend_raw(
         return tuple(parse_message(raw, seq=seq, dialect=dialect) for seq, raw in enumerate(raws, after + 1))
 
     messages = await off_loop_if(sum(map(len, raws)) > LARGE_JSON, parsed)
-    return await replica.extend(messages, after=after, check=None)
+    return await replica.extend(_with_usage(messages, usage), after=after, check=None)
 
 
 def _with_usage(messages: Sequence[Message], usage: Usage | None) -> tuple[Message, ...]:

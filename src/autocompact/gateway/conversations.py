@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from weakref import WeakValueDictionary
 
-from autocompact.core.messages import Message
+from autocompact.core.messages import Message, Usage
 from autocompact.engine import Compactor, Conversation
 from autocompact.engine.following import extend_raw
 from autocompact.errors import Conflict, StoreUnavailable
@@ -33,6 +33,14 @@ MOST_SIBLINGS = 64
 _TRIES = 8
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reported:
+    """What a provider reported for a request: its usage, and the id of the compaction that was active ("" for none)."""
+
+    usage: Usage
+    context: str
+
+
 @dataclass(slots=True, kw_only=True, eq=False)
 class Kept:
     """A conversation in memory.
@@ -43,6 +51,7 @@ class Kept:
         renderer: renders its requests.
         raws: its messages as the last request brought them, as far as they are remembered.
         last_request: what the next request is compared with; None where it is not remembered.
+        reported: of the request that ended with the log's last message; None where nothing was.
         lock: held while a request extends, compacts or renders it.
         warned: the log holds the warning that its requests carry too much.
         gone: it was deleted, or its log is no longer what the digests say.
@@ -53,9 +62,16 @@ class Kept:
     renderer: Renderer
     raws: list[bytes] = field(default_factory=list[bytes])
     last_request: EarlierRequest | None = None
+    reported: Reported | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     warned: bool = False
     gone: bool = False
+
+    @property
+    def usage(self) -> Usage | None:
+        """The usage to store with the reply to the last request; None where a compaction came between the two."""
+        same = self.reported and self.reported.context == self.conversation.internals.replica.active_id
+        return self.reported.usage if self.reported and same else None
 
     def forget_bytes(self) -> None:
         """Let go of the last request: the next one is parsed and hashed as a whole."""
@@ -88,11 +104,17 @@ class Incoming:
         """Whether the provider compacted this history."""
         return b'"compaction' in self.request.raw and any(map(holds_compaction, self.raws))
 
-    async def append_to(self, conversation: Conversation, *, after: int) -> None:
-        """Append the messages after the first ``after`` to a log, without cache marks."""
+    async def append_to(self, conversation: Conversation, *, after: int, usage: Usage | None = None) -> None:
+        """Append the messages after the first ``after`` to a log, without cache marks.
+
+        Args:
+            conversation: whose log.
+            after: its length.
+            usage: what was reported for the request that ended there.
+        """
         raws = tuple(map(without_marks, self.raws[after:]))
         replica = conversation.internals.replica
-        await extend_raw(replica, raws, dialect=self.request.dialect, after=after)
+        await extend_raw(replica, raws, dialect=self.request.dialect, after=after, usage=usage)
 
     def key(self, root: bytes, number: int) -> Key:
         """The name of a conversation that begins as this request does."""
@@ -254,18 +276,29 @@ class Conversations:
             return False
         kept.conversation.internals.replica.shared = compactor
         try:
-            await incoming.append_to(kept.conversation, after=length)
+            await incoming.append_to(kept.conversation, after=length, usage=kept.usage)
         except Conflict:  # another program writes to it: it is read anew
             self._forget(kept)
             return False
-        self.known.extend(kept, incoming.digests[length:])
+        if len(incoming.digests) > length:
+            self.known.extend(kept, incoming.digests[length:])
+            kept.reported = None
         return True
 
-    def learn(self, kept: Kept, incoming: Incoming) -> None:
-        """Remember the request: the next one is compared with its bytes, and only what is new of it is parsed."""
+    def learn(self, kept: Kept, incoming: Incoming, *, reported: Reported | None = None) -> None:
+        """Remember the request: the next one is compared with its bytes, and only what is new of it is parsed.
+
+        Args:
+            kept: its conversation.
+            incoming: the request.
+            reported: for it; stored with the reply, which the next request brings, so that the gateway knows after a
+                restart how this provider counts.
+        """
         if not kept.gone:
             self.known.remember(kept, incoming.raws)
             kept.last_request = EarlierRequest(incoming.request)
+            if len(incoming.digests) == len(kept.digests):
+                kept.reported = reported
 
     def _forget(self, kept: Kept) -> None:
         kept.gone = True

@@ -20,7 +20,7 @@ from autocompact.engine import Compactor, Conversation
 from autocompact.engine.compactor import NamedCompactor
 from autocompact.errors import Conflict, IncompressibleContext, log_data
 from autocompact.gateway.config import Config
-from autocompact.gateway.conversations import Conversations, Incoming, Kept
+from autocompact.gateway.conversations import Conversations, Incoming, Kept, Reported
 from autocompact.gateway.learned import LearnedWindows, counts_output, reserve_for
 from autocompact.gateway.memory_tools import (
     LEAST_ROOM,
@@ -228,9 +228,11 @@ class Turns:
         """Keep what the next request of the conversation needs: these bytes, and the usage that the reply reports."""
         if turn.kept is None or turn.incoming is None:
             return
-        self.conversations.learn(turn.kept, turn.incoming)
+        reported = None
         if usage is not None and turn.load is not None:
             turn.kept.conversation.report(usage, sent=turn.load)
+            reported = Reported(usage=usage, context=turn.load.context)
+        self.conversations.learn(turn.kept, turn.incoming, reported=reported)
 
     def _surely_fits(self, request: Request, compactor: Compactor, *, namespace: str) -> bool:
         """Whether the request is too small to be kept: no text has more tokens than bytes."""
