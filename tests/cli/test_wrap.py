@@ -117,6 +117,23 @@ async def test_a_client_that_never_asked_is_told_of_with_what_may_be_the_reason(
     assert err.startswith(f"{none}'mine' is no client that wrap knows")
 
 
+async def test_a_client_that_asked_for_the_list_of_models_alone_is_told_of(tmp_path: Path) -> None:
+    script = """
+for path in ("/models", "/models", "/../files"):
+    try:
+        urllib.request.urlopen(os.environ["OPENAI_BASE_URL"] + path).read()
+    except urllib.error.HTTPError:
+        pass
+"""
+    async with FakeProvider() as provider:
+        options = ("--db", ":memory:", "--private", "--upstream", f"openai={provider.url}")
+        only = script.replace(', "/../files"', "")
+        _, _, err = await wrap(tmp_path, *options, "mine", programs={"mine": REQUEST + only})
+        assert "no model was asked through the gateway, though 2 other requests came (a list of models" in err
+        _, _, err = await wrap(tmp_path, *options, "mine", programs={"mine": REQUEST + script})
+        assert "though 3 other requests came (1 of them refused). 'mine' is no client that wrap knows" in err
+
+
 async def test_a_client_behind_a_proxy_asks_the_gateway_without_it(tmp_path: Path) -> None:
     script = """
 body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "Echo this"}]}).encode()

@@ -31,6 +31,8 @@ _SECONDS = 2.0
 _OWN = "http://127.0.0.1:PORT"
 _FOLDER = "FOLDER-OF-THIS-RUN"
 _REQUESTS = re.compile(r'^autocompact_requests_total\{[^}]*action="([^"]*)"[^}]*\} (\S+)', re.MULTILINE)
+_OTHERS = re.compile(r"^autocompact_(requests_passed|refusals)_total(?:\{[^}]*\})? (\S+)", re.MULTILINE)
+_PASSED, _REFUSED = "requests_passed", "refusals"
 _SECRETS = re.compile(r'(?i)("[^"]*(?:key|token|secret|passw|authorization)[^"]*"\s*:\s*)"(?:[^"\\]|\\.)*"')
 """Members of a client's settings that no rule of redaction would find by their values."""
 
@@ -159,24 +161,29 @@ async def _exit_code(launch: Launch, *, address: str, folder: Path) -> int:
 
 
 def _requests_at(address: str) -> Counter[str] | None:
-    """Requests of the gateway there since its start, by what it did; None if it does not say."""
+    """Requests of the gateway there since its start, by what it did with them; None if it does not say."""
     try:
         with build_opener(ProxyHandler({})).open(f"{address}/metrics", timeout=_SECONDS) as response:
             text = response.read().decode()
     except (OSError, ValueError):
         return None
     found: Counter[str] = Counter()
-    for action, count in _REQUESTS.findall(text):
+    for action, count in (*_REQUESTS.findall(text), *_OTHERS.findall(text)):
         found[action] += round(float(count))
     return found
 
 
 def _summary(launch: Launch, requests: Counter[str]) -> str:
-    total = requests.total()
+    others, refused = requests[_PASSED], requests[_REFUSED]
+    total = requests.total() - others - refused
     if total:
         compacted = requests["compacted"] + requests["retried"]
         came = plural(total, "request")
         return f"{came} came through the gateway, {compacted} with a compacted context"
+    if others or refused:
+        came = plural(others + refused, "other request")
+        what = f"{refused:,} of them refused" if refused else "a list of models, for example"
+        return f"no model was asked through the gateway, though {came} came ({what}). {_reason(launch)}"
     return f"no request came through the gateway. {_reason(launch)}"
 
 

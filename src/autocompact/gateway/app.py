@@ -260,6 +260,7 @@ class Gateway:
         if body is not None and self.config.upstream_keys and not _is_form(exchange):
             body = await _whole(exchange, client=client, receive=receive, most=self.config.limits.body_bytes)
             check_body(without_encoding(exchange, body, most=self.config.limits.body_bytes)[1])
+        self.metrics.passed()
         response = await self._upstream.send(exchange, body)
         try:
             passing = relay(Head(response), send=send, ours=(_FORWARDED,), reader=None)

@@ -115,7 +115,9 @@ class Handler:
         else:
             turn = await self._prepare(exchange, request, body=body, namespace=namespace)
             work = self._forward(exchange, turn, request=request, namespace=namespace, send=send)
-        if exchange.path not in COUNTING:
+        if exchange.path in COUNTING:
+            self._metrics.passed()
+        else:
             self._metrics.requested(dialect, action=turn.action, seconds=time.perf_counter() - begun)
         await while_connected(work, client=client, receive=receive)
 

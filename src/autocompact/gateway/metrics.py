@@ -13,6 +13,9 @@ class Metrics:
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
         self._requests = self._counter("requests", "Requests that a model answers.", "api", "action")
+        self._passed = self._counter(
+            "requests_passed", "Other requests that went upstream: lists of models, counts of tokens, files."
+        )
         self._saved = self._counter("tokens_saved", "Tokens that compactions took out of contexts.")
         self._compactions = self._counter("compactions", "Compactions that took effect.", "trigger")
         self._failures = self._counter("failures", "Failures of the gateway's own.", "kind")
@@ -41,6 +44,10 @@ class Metrics:
         """A request went upstream, ``seconds`` after it was here."""
         self._requests.labels(api, action).inc()
         self._overhead.observe(seconds)
+
+    def passed(self) -> None:
+        """A request went upstream that no model answers."""
+        self._passed.inc()
 
     def compacted(self, trigger: str, *, saved: int) -> None:
         """A compaction took effect."""
