@@ -313,3 +313,64 @@ def test_what_one_message_says_below_a_heading_stands_together() -> None:
     cause = _entry("finding", "Causes: the lock is never released.", where="Causes", seq=5)
     other = _entry("finding", "Causes: two writers share one file.", where="Causes", seq=5)
     assert "- m5 Causes: the lock is never released.\n  · two writers share one file." in _told(cause, other)
+
+
+def test_what_was_found_of_one_file_after_another_is_told_once_with_a_count() -> None:
+    same = "The totals in src/pkg_{0}.py are wrong because item {0} is rounded twice there."
+    findings = [
+        _entry("finding", same.format(number), seq=number + 2, key=f"finding {number}", need=0.6)
+        for number in range(40)
+    ]
+    cause = _entry("finding", "The cause is the table: `rates.py` keeps floats.", seq=50, need=0.2)
+    told = _told(*findings, cause)
+    assert told.count("rounded twice") == 1
+    assert "because item 39 is rounded twice there. [40×, m2–m41: src/pkg_0.py, src/pkg_1.py, " in told
+    assert "…]" in told
+    assert cause.text in told
+
+
+def test_sentences_that_differ_in_more_than_names_and_a_few_that_do_not_are_all_told() -> None:
+    said = [
+        *(
+            "Module `a.py` is slow because of the lock in it.",
+            "Module `b.py` is slow because of the lock in it.",
+        ),
+        *("Fixed `a.py`.", "Fixed `b.py`.", "Fixed `c.py`.", "Fixed `d.py`.", "Fixed `e.py`."),
+        *("I keep `a.py` as it was before this change.", "I drop `b.py` as nothing imports it."),
+    ]
+    told = _told(*(_entry("finding", text, seq=at + 2, key=f"finding {at}") for at, text in enumerate(said)))
+    assert all(text in told for text in said)
+
+
+def test_one_finding_again_and_again_is_told_with_its_count_alone() -> None:
+    again = "The build still fails because the lock is held."
+    told = _told(*(_entry("finding", again, seq=at, key=f"finding {at}") for at in (3, 5, 8, 9)))
+    assert f"{again} [4×, m3–m9]" in told
+
+
+def test_the_same_change_of_many_files_has_one_line() -> None:
+    changes = [
+        _entry(
+            "change",
+            f"edited — “The totals in module_{at} are wrong because item {at} is rounded twice.”",
+            key=f"src/module_{at}.py",
+            seq=at + 2,
+        )
+        for at in range(20)
+    ]
+    other = _entry("change", "added — keeps the rates as decimals", key="src/rates.py", seq=40)
+    told = _told(*changes, other)
+    assert told.count("rounded twice") == 1
+    assert (
+        "module_19 are wrong because item 19 is rounded twice.” m2–m21: src/module_0.py, src/module_1.py"
+        in told
+    )
+    assert "- src/rates.py — added — keeps the rates as decimals [m40]" in told
+
+
+def test_a_name_is_not_explained_by_a_sentence_that_another_one_stands_for() -> None:
+    same = "The totals in module_{0} are wrong because item {0} is rounded twice there."
+    names = [
+        _entry("identifier", same.format(at), key=f"module_{at}", seq=at + 2, need=0.5) for at in range(30)
+    ]
+    assert _told(*names, budget=1_000).count("rounded twice") == 4

@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 import re
 from collections import Counter as Counted
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
@@ -26,6 +26,7 @@ from autocompact.ledger.entries import ERROR_TOLD, Entry, Kind, Ledger
 from autocompact.ledger.lines import is_sentence
 from autocompact.ledger.paths import is_temporary
 from autocompact.ledger.rendering import inert, language_of, render
+from autocompact.ledger.repetition import LEAST, form, form_of_change, repeated, told_once
 from autocompact.ledger.shortening import shortened_requests
 
 SHARES: Mapping[str, float] = {
@@ -200,7 +201,8 @@ class _Draft:
         self.for_details = 0.0
         self.room = budget
         last_words = "\n".join(entry.text for entry in kinds.get("step", ()))
-        self.findings = [entry for entry in kinds.get("finding", ()) if entry.text not in last_words]
+        said = [entry for entry in kinds.get("finding", ()) if entry.text not in last_words]
+        self.findings, self.often = told_once(said), repeated(form(entry.text) for entry in said)
 
     def begin(self, shares: Mapping[str, float], *, previous: str) -> None:
         """Write each part that has a share of the budget."""
@@ -240,7 +242,13 @@ class _Draft:
     def tell_details(self) -> None:
         """The names whose sentences nothing has said; what these leave goes to the words of the agent."""
         names = self.kinds.get("identifier", ())
-        details = _details(names, self.room, counter=self.counter, told="\n".join(self.parts.values()))
+        details = _details(
+            names,
+            self.room,
+            counter=self.counter,
+            told="\n".join(self.parts.values()),
+            often=self.often,
+        )
         self._set("details", _relative(details, self.base))
         self.tell_findings(self.counter.count(self.parts["account"]) + self.room)
 
@@ -394,7 +402,16 @@ def _cut(line: str, length: int) -> str:
 
 
 def _changes(changes: Sequence[Entry], budget: int, *, counter: Counter, base: str) -> str:
-    """A line for each file, the later the longer; of the earliest, and where no more is known, only the effect."""
+    """A line for each file, the later the longer; of the earliest, and where no more is known, only the effect.
+
+    Files to which the same happened, in the same words, have one line together.
+    """
+    whole, forms = budget, [*map(form_of_change, changes)]
+    often = repeated(forms)
+    alike = [entry for entry, found in zip(changes, forms, strict=True) if found in often]
+    changes = [entry for entry, found in zip(changes, forms, strict=True) if found not in often]
+    together = _in_one_line(alike, base, by=form_of_change, told=str)
+    budget -= sum(counter.count(clipped(line.text, line.least)) + 1 for line in together)
     lines = [
         _Line(
             f"- {_relative(entry.key, base)} — {entry.text} [{reference(entry.seq)}]",
@@ -410,23 +427,40 @@ def _changes(changes: Sequence[Entry], budget: int, *, counter: Counter, base: s
             break
         over += _FEW_EFFECTS * (not brief) + counter.count(_relative(changes[at].key, base)) + 1 - sizes[at]
         brief.add(at)
-    effects = _effects([changes[at] for at in sorted(brief)], base)
+    effects = _in_one_line(
+        [changes[at] for at in sorted(brief)], base, by=lambda entry: _effect(entry.text), told=_effect
+    )
     told = [line for at, line in enumerate(lines) if at not in brief]
-    return _fitting([*effects, *told], budget, counter=counter)
+    return _fitting([*effects, *together, *told], whole, counter=counter)
 
 
-def _effects(changes: Iterable[Entry], base: str) -> list[_Line]:
-    """For each effect a line with the files that it happened to."""
-    found: dict[str, list[Entry]] = {}
+def _effect(text: str) -> str:
+    """What happened to a file, without what it amounts to and how often."""
+    return _TIMES.sub("", text.partition(_GIST)[0])
+
+
+def _in_one_line(
+    changes: Iterable[Entry], base: str, *, by: Callable[[Entry], str], told: Callable[[str], str]
+) -> list[_Line]:
+    """A line for each group of changes.
+
+    Args:
+        changes: in order.
+        base: the folder that paths are told from.
+        by: what those of a group have in common.
+        told: what is told of the last one's text, before all their files.
+    """
+    groups: dict[str, list[Entry]] = {}
     for entry in changes:
-        found.setdefault(_TIMES.sub("", entry.text.partition(_GIST)[0]), []).append(entry)
+        groups.setdefault(by(entry), []).append(entry)
     return [
         _Line(
-            f"- {effect} {_between(entries)}: {', '.join(_relative(entry.key, base) for entry in entries)}",
+            f"- {told(_relative(entries[-1].text, base))} {_between(entries)}: "
+            f"{', '.join(_relative(entry.key, base) for entry in entries)}",
             rank=1,
             least=_CHANGE,
         )
-        for effect, entries in found.items()
+        for entries in groups.values()
     ]
 
 
@@ -583,13 +617,22 @@ def _joined(notes: Sequence[Entry]) -> str:
     return " · ".join("; ".join(inert(entry.text) for entry in group) for _, group in messages)
 
 
-def _details(entries: Iterable[Entry], budget: int, *, counter: Counter, told: str) -> str:
-    """Names that nothing above states, each with a sentence that explains it, beside the file that it stands in."""
+def _details(entries: Iterable[Entry], budget: int, *, counter: Counter, told: str, often: Set[str]) -> str:
+    """Names that nothing above states, each with a sentence that explains it, beside the file that it stands in.
+
+    Args:
+        entries: names with their sentences.
+        budget: tokens.
+        counter: measures it.
+        told: what stands above.
+        often: forms of sentences that one above stands for.
+    """
     known = set(_NAME.findall(told))
     said = _SPACES.sub(" ", told.replace("’", "'"))
     places: set[str] = set()
     lines: dict[str, tuple[int, str]] = {}
     begun: Counted[str] = Counted()
+    forms: Counted[str] = Counted(dict.fromkeys(often, LEAST))
     for entry in sorted(entries, key=lambda entry: (-entry.need, -entry.seq, entry.key)):
         if entry.key in known:
             continue
@@ -597,7 +640,7 @@ def _details(entries: Iterable[Entry], budget: int, *, counter: Counter, told: s
         if not text or text in lines or text.replace("’", "'")[:_SAME] in said:
             continue
         begins = f"{entry.seq} {' '.join(text.split(maxsplit=2)[:2])}"
-        if begun[begins] == _ALIKE:
+        if begun[begins] == _ALIKE or ((like := form(text)) and forms[like] >= LEAST):
             continue
         size = counter.count(text) + PER_LINE
         if place and place not in places:
@@ -608,6 +651,7 @@ def _details(entries: Iterable[Entry], budget: int, *, counter: Counter, told: s
             places.add(place)
             lines[text] = entry.seq, place
             begun[begins] += 1
+            forms[like] += 1
         elif budget < _LITTLE // 2:
             break
     return "\n".join(_beside(lines))
