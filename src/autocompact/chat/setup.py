@@ -26,6 +26,7 @@ from autocompact.chat.service import ChatService, opened
 from autocompact.errors import InvalidInput, ModelError
 from autocompact.models.environment import OF_OPENAI
 from autocompact.models.openai_compatible import OPENAI_URL
+from autocompact.runtime.files import replace_file
 from autocompact.settings import Loaded
 from autocompact.settings.editing import change_settings
 
@@ -204,6 +205,9 @@ class Setup:
 
     def _changed(self, changes: dict[str, object]) -> ChatSetup:
         file = self._load().files[-1]
+        workspace = changes.get("chat.workspace")
+        if workspace and not (file.parent / Path(str(workspace)).expanduser()).is_dir():
+            raise InvalidInput(f"{workspace}: there is no such folder: make it first, or choose another one")
         before = file.read_bytes() if file.exists() else None
         change_settings(file, changes)
         try:
@@ -212,7 +216,7 @@ class Setup:
             if before is None:
                 file.unlink()
             else:
-                file.write_bytes(before)
+                replace_file(file, before)
             raise
 
 

@@ -12,7 +12,8 @@ from tests.ui.web.harness import Server, Speaker, Visit, call, visiting
 from tests.ui.web.test_compaction import told
 
 UNNAMED = """() => [...document.querySelectorAll("button, a[href], input, textarea, select, summary, [role=button]")]
-    .filter((each) => !(each.getAttribute("aria-label") || each.textContent || each.placeholder || each.title || "").trim())
+    .filter((each) => !(each.getAttribute("aria-label") || each.textContent || each.placeholder || each.title ||
+        [...(each.labels || [])].map((label) => label.textContent).join("") || "").trim())
     .map((each) => each.outerHTML.slice(0, 200))"""
 GROUND = "() => getComputedStyle(document.body).backgroundColor"
 LOW_CONTRAST = """() => {

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from anyio.from_thread import start_blocking_portal
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from autocompact.testing import FakeProvider
 from tests.ui.web.harness import Visit, free_port, plain_environment, visiting, wait_until
+from tests.ui.web.test_looks import LOW_CONTRAST, TOO_WIDE, UNNAMED
 
 KEY = "sk-of-the-tests-0123456789"
 NOBODY = "127.0.0.1:9"
@@ -44,7 +47,7 @@ class Serve:
         work = self.home / "work"
         work.mkdir(exist_ok=True)
         command = [sys.executable, "-m", "autocompact", "serve", "--port", str(self.port)]
-        with self.log.open("ab") as log:
+        with self.log.open("wb") as log:
             self._process = subprocess.Popen(
                 command, cwd=work, env=self._environ, stdout=log, stderr=subprocess.STDOUT
             )
@@ -72,19 +75,27 @@ def providers() -> Generator[dict[str, FakeProvider]]:
             yield {"local": local, "keyed": keyed}
 
 
-@pytest.fixture
-def first(
-    tmp_path: Path, context: BrowserContext, providers: dict[str, FakeProvider]
-) -> Generator[tuple[Serve, Visit]]:
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory, providers: dict[str, FakeProvider]) -> Generator[Serve]:
     host = providers["local"].url.removeprefix("http://")
-    server = Serve(tmp_path, environ={"LMSTUDIO_HOST": host})
+    server = Serve(
+        tmp_path_factory.mktemp("home"),
+        environ={
+            "LMSTUDIO_HOST": host,
+            "AUTOCOMPACT_CHAT_STEPS": "9",
+            "AUTOCOMPACT_ENGINE_MODE": "usage-driven",
+        },
+    )
     server.start()
-    try:
-        with visiting(context, server.url) as visit:
-            visit.open()
-            yield server, visit
-    finally:
-        server.stop()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def first(context: BrowserContext, here: Serve) -> Generator[tuple[Serve, Visit]]:
+    with visiting(context, here.url) as visit:
+        visit.open()
+        yield here, visit
 
 
 def card(page: Page) -> Locator:
@@ -126,6 +137,9 @@ def test_a_pasted_key_is_tested_kept_for_its_owner_alone_and_never_shown(
     first: tuple[Serve, Visit], providers: dict[str, FakeProvider], shots: Callable[[Page, str], None]
 ) -> None:
     server, visit = first
+    server.stop()
+    server.settings.unlink(missing_ok=True)
+    server.start()
     page = visit.page
     sent: list[str] = []
     page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: sent.append(str(frame))))
@@ -153,7 +167,6 @@ def test_a_pasted_key_is_tested_kept_for_its_owner_alone_and_never_shown(
     assert not any(KEY in frame for frame in sent)
     server.stop()
     assert KEY not in server.log.read_text()
-    server.log.unlink()
     for file in server.home.rglob("*"):
         assert file == server.keys or not file.is_file() or KEY.encode() not in file.read_bytes(), file
 
@@ -161,6 +174,98 @@ def test_a_pasted_key_is_tested_kept_for_its_owner_alone_and_never_shown(
     visit.new()
     visit.ask("Still there?")
     expect(page.locator(".message.assistant")).to_contain_text("I am keyed.")
+
+
+def field(page: Page, label: str) -> Locator:
+    return page.get_by_role("dialog", name="Settings").get_by_label(label, exact=True)
+
+
+def origin(page: Page, label: str) -> Locator:
+    return field(page, label).locator("xpath=..").locator(".origin")
+
+
+def opened(page: Page) -> Locator:
+    page.locator("header summary").click()
+    page.get_by_role("button", name="Settings…").click()
+    return page.get_by_role("dialog", name="Settings")
+
+
+def test_settings_are_changed_in_the_page_and_hold_at_once(
+    first: tuple[Serve, Visit], providers: dict[str, FakeProvider], shots: Callable[[Page, str], None]
+) -> None:
+    server, visit = first
+    page = visit.page
+    server.settings.write_text(
+        '{\n  // mine\n  "models": {"window": 64000},\n  "chat": {"model": "lmstudio:llama3"} // the small one\n}\n'
+    )
+    other = server.home / "other"
+    other.mkdir()
+
+    dialog = opened(page)
+    expect(origin(page, "Threshold")).to_have_text("Default.")
+    expect(origin(page, "Mode")).to_contain_text("AUTOCOMPACT_ENGINE_MODE")
+    expect(origin(page, "Model")).to_contain_text("settings.json:4")
+    expect(field(page, "Workspace")).to_have_attribute("placeholder", str(server.home / "work"))
+    shots(page, "settings")
+    field(page, "Threshold").fill("many")
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog.locator(".wrong")).to_contain_text("Threshold")
+    field(page, "Threshold").fill("20000")
+    field(page, "Workspace").fill(str(server.home / "none"))
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog.locator(".wrong")).to_contain_text("there is no such folder")
+    field(page, "Workspace").fill(str(other))
+    field(page, "Instructions").fill("Speak like a sailor.\nAlways.")
+    field(page, "Mode").select_option("coding-agent")
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog.locator(".told")).to_contain_text("Saved to")
+    expect(origin(page, "Threshold")).to_contain_text("settings.json")
+    shots(page, "settings-saved")
+    page.keyboard.press("Escape")
+    text = server.settings.read_text()
+    assert "// mine" in text
+    assert "// the small one" in text
+    assert '"window": 64000' in text
+    expect(page.locator(".gauge")).to_have_attribute("aria-label", re.compile("20,000"))
+    visit.new()
+    visit.ask("Who are you?")
+    sent = providers["local"].requests[-1].body
+    assert "Speak like a sailor." in str(sent)
+    opened(page)
+    expect(field(page, "Workspace")).to_have_value(str(other))
+    field(page, "Threshold").fill("")
+    dialog.get_by_role("button", name="Save").click()
+    expect(origin(page, "Threshold")).to_have_text("Default.")
+    assert "threshold" not in server.settings.read_text()
+    page.keyboard.press("Escape")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_card_and_the_settings_fit_a_narrow_screen(
+    browser: Browser, here: Serve, scheme: Literal["light", "dark"], shots: Callable[[Page, str], None]
+) -> None:
+    context = browser.new_context(
+        viewport={"width": 400, "height": 800}, color_scheme=scheme, reduced_motion="reduce"
+    )
+    with visiting(context, here.url) as visit:
+        page = visit.page
+        visit.open()
+        page.locator("#model").click()
+        page.locator("#connect").click()
+        expect(page.get_by_role("dialog", name="Connect a model")).to_contain_text("LM Studio")
+        assert not page.evaluate(TOO_WIDE)
+        assert page.evaluate(LOW_CONTRAST) == []
+        shots(page, f"connect-narrow-{scheme}")
+        page.keyboard.press("Escape")
+        page.locator("header summary").click()
+        page.get_by_role("button", name="Settings…").click()
+        panel = page.get_by_role("dialog", name="Settings").locator(".panel")
+        expect(panel.get_by_label("Threshold")).to_be_visible()
+        assert not panel.evaluate("(panel) => panel.scrollWidth > panel.clientWidth")
+        assert page.evaluate(LOW_CONTRAST) == []
+        assert page.evaluate(UNNAMED) == []
+        shots(page, f"settings-narrow-{scheme}")
+    context.close()
 
 
 @pytest.fixture

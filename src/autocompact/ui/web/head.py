@@ -27,6 +27,7 @@ class Head:
         models: Act,
         compact: Callable[[], None],
         replaced: Callable[[], Awaitable[bool]],
+        settings: Callable[[], None] | None,
     ) -> None:
         with ui.element("header").classes("head"):
             ui.html(_MENU, sanitize=False)
@@ -43,6 +44,8 @@ class Head:
                     _option("Compact the context…", compact)
                     _option("Usage and receipts", charts)
                     self._replaced = _option("Show replaced messages", self._toggle)
+                    if settings is not None:
+                        _option("Settings…", settings)
                     ui.html(_THEME, sanitize=False)
         self._ask_replaced = replaced
 

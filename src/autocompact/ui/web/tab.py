@@ -35,6 +35,7 @@ from autocompact.ui.web.notices import Notices
 from autocompact.ui.web.preview import Preview
 from autocompact.ui.web.render import output_html
 from autocompact.ui.web.search import Search
+from autocompact.ui.web.settings import SettingsForm
 from autocompact.ui.web.sidebar import Act, Sidebar
 from autocompact.ui.web.thread import ACTION, Thread
 
@@ -78,6 +79,7 @@ class Tab:
                     models=self._models,
                     compact=self.preview.open,
                     replaced=self._toggle_replaced,
+                    settings=None if setup is None else self._settings,
                 )
                 with (
                     ui.element("div").classes("scroller").props("id=scroller"),
@@ -413,6 +415,12 @@ class Tab:
             with self.dialogs.shown("Connect a model"):
                 connect = Connect(self.setup, connected=self._connected)
             await connect.begin()
+
+    def _settings(self) -> None:
+        if self.setup is not None:
+            with self.dialogs.shown("Settings", wide=True):
+                form = SettingsForm(self.setup, saved=self.start.show)
+            form.show()
 
     async def _connected(self, name: str, where: str) -> None:
         """A model was connected: this conversation goes on with it, too."""
