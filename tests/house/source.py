@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import io
 import tokenize
 from collections.abc import Iterator
@@ -49,18 +50,24 @@ def read(path: Path) -> str:
 @cache
 def parse(path: Path) -> ast.Module:
     """The syntax tree of a file of the repository."""
-    return ast.parse(read(path), filename=str(path))
+    tree = ast.parse(read(path), filename=str(path))
+    gc.freeze()  # all the trees are kept: to look through them for garbage takes as long as parsing
+    return tree
 
 
 def functions(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, Function]]:
     """Every function and method with its qualified name, nested ones included."""
-    for node in ast.iter_child_nodes(tree):
+    for node in filter(_may_hold_statements, ast.iter_child_nodes(tree)):
         name = prefix
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             name = f"{prefix}{node.name}."
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield name[:-1], node
         yield from functions(node, name)
+
+
+def _may_hold_statements(node: ast.AST) -> bool:
+    return not isinstance(node, ast.expr)
 
 
 def comments(text: str) -> Iterator[tuple[int, str]]:

@@ -48,6 +48,7 @@ def test_an_identifier_is_stated_only_with_the_words_that_explain_it(summary: st
 
 def test_an_identifier_without_words_of_its_own_needs_only_to_be_named() -> None:
     assert standing("see 4f2a91c there", entry("identifier", "4f2a91c", key="4f2a91c")) == ["stated"]
+    assert standing("in /home/ada/.env", entry("identifier", "/home/ada", key="/home/ada")) == ["referenced"]
     assert standing("in /home/ada/x.py", entry("identifier", "/home/ada", key="/home/ada")) == ["referenced"]
     glob = entry("identifier", "src/app/**/*.py", key="src/app")
     assert standing("in src/app/main.py", glob) == ["referenced"]
@@ -79,6 +80,12 @@ def test_a_pointer_to_a_request_is_no_statement_of_it() -> None:
         ("done", "- Make the parser faster: done", "stated"),
         ("done", '- "Make the parser faster"\n\n## Done\n- Make the parser faster', "stated"),
         ("open", "- Make the parser faster: done", "referenced"),
+        ("open", 'User also asked: "Make the parser faster" - it is an hour of work', "referenced"),
+        ("superseded", '## All user messages\n- "Make the parser faster"', "referenced"),
+        ("superseded", "- m3 [corrected by m5 ↓]: Make the parser faster", "stated"),
+        ("withdrawn", "- m3 [withdrawn]: Make the parser faster", "stated"),
+        ("withdrawn", "## Dropped\n- Make the parser faster", "stated"),
+        ("superseded", "Make the parser faster: they went for a smaller grammar instead", "stated"),
     ],
 )
 def test_a_quoted_request_is_stated_only_with_what_became_of_it(
@@ -168,6 +175,10 @@ def test_a_change_without_functions_is_stated_by_its_words() -> None:
         ("open", "`make test` fails with 2 errors, lint is ok", "stated"),
         ("open", "`make test`: ok, the build failed", "missing"),
         ("done", "make the test pass", "missing"),
+        ("done", "- `make test --all` — ok: 9 passed", "missing"),
+        ("done", "- `make test lint` — ok: 9 passed", "missing"),
+        ("done", "- make test --all: ok", "missing"),
+        ("done", "- make test: ok", "stated"),
     ],
 )
 def test_a_command_is_stated_with_its_last_outcome(state: State, summary: str, found: Standing) -> None:
@@ -312,6 +323,7 @@ def test_a_stated_entry_has_places_in_the_text() -> None:
         ("All lint issues are fixed.", "Fixed multiple lint issues: errcheck on calls, unused params"),
         ("Fixed the count of the hooks in the parser", "## Next steps\n- fix the count of the hooks in the parser"),
         ("The pass rates should align with the skills of https://a.example/b/c/d/e/f.md", "The skills at https://a.example/b/c/d/e/f.md have rates"),
+        ("Pushed the commit: `4f2a91c docs(readme): align the policy examples`", "- `git commit` — ok: 4f2a91c docs(readme): align the policy examples"),
         ("The upload of the night worker was retried five times, then dropped", "The upload of the night worker was retried five times…"),
     ],
 )  # fmt: skip
@@ -331,6 +343,7 @@ def test_what_is_only_announced_meant_or_half_said_is_not_stated(words: str, sum
         ("## Next steps\n- update the imports of src/page.py", "referenced"),
         ("`git add src/page.py`", "referenced"),
         ("## Requests\n- read src/page.py", "referenced"),
+        ("**Reference files:** src/page.py (~90 lines)", "referenced"),
         ("read other/page.py", "missing"),
         ("Told in m3.", "referenced"),
     ],
