@@ -7,7 +7,7 @@ tasks"). A line that says both, or neither, claims nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Literal, TypeAlias
 
 from autocompact.core.language import WORDS
@@ -56,6 +56,12 @@ _OPEN_HEADING = LazyPattern(
     r"|待办|未完成|残り|남음|осталось",
     re.IGNORECASE,
 )
+_OVER = LazyPattern(
+    rf"\b(?:{_ours('superseded', 'withdrawn', 'corrected')}|withdr[ae]w\w*|cancel\w*|dropped|abandoned|interrupted|overruled|no longer|not any ?more|instead"
+    r"|changed (?:his|her|their) mind|nicht mehr|doch nicht|stattdessen|ne plus|plutôt|annulé\w*|ya no|en lugar|больше не|вместо)\b"
+    r"|取消|不再|而不是|取り消|代わり|취소|대신",
+    re.IGNORECASE,
+)
 _HEADING = re.compile(
     r"#{1,6} (?P<hash>.+)|(?:\d{1,2}[.)] )?(?:[-*] )?\*\*(?P<bold>[^*]{2,80})\*\*:?$|(?:\d{1,2}[.)] )?(?P<lead>[^.!?:]{3,60}):$"
 )
@@ -96,6 +102,16 @@ def claims(statements: Statements, places: Iterator[int], *, of: str = "") -> It
 def claim(sentence: str) -> Claim:
     """What ``sentence`` says of a state by itself."""
     return _claim([" ".join(sentence.split())], 0)
+
+
+def called_off(statements: Statements, places: Iterable[int], *, of: str) -> bool:
+    """True if a line at ``places``, or the heading above it, says that ``of`` holds no more, or what took its place."""
+    lines, own = statements.lines, " ".join(of.split())
+    return any(
+        _OVER.search(words)
+        for line in map(statements.line_of, places)
+        for words in (lines[line].replace(own, ""), heading(lines, line))
+    )
 
 
 def opens(heading: str) -> bool:

@@ -26,7 +26,7 @@ from typing import Literal, TypeAlias
 from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import cut, filled, one_line, pieces
 from autocompact.core.redaction import Redacted
-from autocompact.ledger.claims import Claim, claim, claims, heading
+from autocompact.ledger.claims import Claim, called_off, claim, claims, heading
 from autocompact.ledger.entries import Entry, Ledger
 from autocompact.ledger.findings import announces
 from autocompact.ledger.lines import is_code
@@ -74,7 +74,7 @@ _WISHED = LazyPattern(
 """Ends the words before an outcome, or a command, that is only wished for, or asked about."""
 
 _READ = LazyPattern(
-    r"\b(?:read|reads|reading|examined|viewed|reviewed|inspected|studied|looked (?:at|into|through)|analy[sz]ed|explored|opened|reference files?"
+    r"\b(?:read|reads|reading|examined|viewed|reviewed|inspected|studied|looked (?:at|into|through)|analy[sz]ed|explored|opened"
     r"|gelesen|lu|lue|lus|lues|leído|leídos|lido|lidos|letto|letti|прочитан\w*)\b|读|読|阅读|읽",
     re.IGNORECASE,
 )
@@ -85,6 +85,12 @@ _ASKED = LazyPattern(
 
 _URL = re.compile(r"https?://[^\s)>\]\"'`]+")
 _BESIDE, _SHORT_CODE, _FEW_EXPLAIN = 40, 4, 3
+_WAS_ASKED = LazyPattern(
+    r"\b(?:also )?asked\b|\b(?:fragte|a demandé|preguntó|ha chiesto|perguntou)\b|问|聞いた|물었",
+    re.IGNORECASE,
+)
+"""Says that something was asked, at some time, whatever became of it."""
+
 _NEXT = re.compile(r"[^\w\n]{0,8}(?:now|next|then|first)\b", re.IGNORECASE)
 _SHORT_NEXT = 14
 """Words of a sentence that begins so and says what comes now."""
@@ -101,6 +107,11 @@ _CHANGE_PARTS = re.compile(
     r"|(?:type|class|interface|struct|enum|trait|module|namespace|object|record|protocol|impl|section|test) ['\"\w])"
 )
 _CHANGE_MARK = re.compile(r"\A(?:[+−]|changed|now|without) ")
+_GOES_ON = re.compile(r"\s+(?:--?\w|[\"'$<>&./~\\])")
+"""Behind a command's last word: there is more of it, so this is another one."""
+
+_TO_ITS_END = re.compile(r"[\s…;]*`")
+_QUOTED_CODE = re.compile(r"`([^`\n]{3,200})`")
 _COMMAND = re.compile(r"\A(?:[^`]*`(?P<quoted>[^`]+)`|(?P<plain>.+?)(?: \d+×)? — )")
 _CODE_NAME = re.compile(r"`([^`\n]{2,80})`")
 _FLAG = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]{2,40}\b")
@@ -114,7 +125,7 @@ _FOLDER_BACKWARDS = re.compile(r"/(?:[\w.@~+-]+/)*[\w.@~+-]*|[\w.@~+-]+")
 """The folders before a name, or what it is only the end of; read backwards from the name, each character once."""
 
 _LONGEST_FOLDER = 300
-_DEEPER = re.compile(r"/\w")
+_DEEPER = re.compile(r"/[\w.@~+-]")
 _WORDS = re.compile(r"\w")
 _QUOTES = ('"', "'", "`", "“", "”", "‘", "’", "„", "«", "»", "「", "」", "》", "《")
 _CHANGED = re.compile(r"[\w.]{3,}(?=\(\))")
@@ -250,13 +261,16 @@ class Checked:
             return None
         if len(content(part)) < SHORT:
             share, near = max(share, LINE_SHARE), RULE_NEAR
-        urls = _URL.findall(part)
-        if urls and len(content(_URL.sub(" ", part))) >= FEW:
-            part = _URL.sub(" ", part)  # one name, however many words it has
+        urls, code = _URL.findall(part), _QUOTED_CODE.findall(part)
+        for names, pattern in ((urls, _URL), (code, _QUOTED_CODE)):
+            if names and len(content(pattern.sub(" ", part))) >= FEW:
+                part = pattern.sub(" ", part)  # one name, however many words it has
         half = near + len(part) // 2
         for at in islice(self.statements.all_said(part, share=share, near=near), _PLACES):
             there = self.statements.text[max(0, at - len(part)) : at + len(part)]
-            whole = ("…" in part or "…" not in there) and all(url in self.statements.text for url in urls)
+            whole = ("…" in part or "…" not in there) and all(
+                each in self.statements.text for each in (*urls, *code)
+            )
             if whole and self._is_not_denied(part, at=at):
                 return max(0, at - half), min(len(self.statements.text), at + half)
         return None
@@ -290,6 +304,8 @@ class Checked:
 
         A list of what the user said quotes every request, whatever became of it: a quotation there tells no state.
         """
+        if entry.state in ("superseded", "withdrawn"):
+            return called_off(self.statements, self._where(entry.text), of=entry.text)
         if entry.state not in ("open", "done"):
             return True
         said = self._claims(entry)
@@ -298,9 +314,13 @@ class Checked:
         return entry.kind != "request" or (entry.state == "open" and not self._only_listed(entry))
 
     def _only_listed(self, entry: Entry) -> bool:
-        """True if the text has ``entry`` only in a list of what the user said."""
-        lines = (self.statements.line_of(at) for at in self._where(entry.text))
-        return all(_ASKED.search(heading(self.statements.lines, line)) for line in lines)
+        """True if the text has ``entry`` only where it tells what the user said, in a list or in passing."""
+        lines, own = self.statements.lines, " ".join(entry.text.split())
+        found = [self.statements.line_of(at) for at in self._where(entry.text)]
+        return all(
+            _ASKED.search(heading(lines, line)) or _WAS_ASKED.search(lines[line].replace(own, ""))
+            for line in found
+        )
 
     def contradiction(self, entry: Entry) -> Contradiction | None:
         """What the text says against the state of ``entry``; None if nothing."""
@@ -346,12 +366,21 @@ class Checked:
         name, text = _command_of(entry), self.statements.text
         for at in islice(self.statements.named(name), _PLACES):
             before = text[max(0, at - 80) : at]
-            if _JOINED.match(text, at + len(name)) or _JOINED_BEFORE.search(before) or _WISHED.search(before):
+            if _JOINED_BEFORE.search(before) or _WISHED.search(before) or self._goes_on(at + len(name)):
                 continue
             line = self.statements.line_of(at)
             end = self.statements.start_of(line) + len(self.statements.lines[line])
             if _outcome(text[at + len(name) : min(end, at + len(name) + OUTCOME_NEAR)]) == outcome:
                 yield at
+
+    def _goes_on(self, end: int) -> bool:
+        """Whether the command whose words end at ``end`` has more of them there: then it is another command."""
+        text, line = self.statements.text, self.statements.line_of(end)
+        if _JOINED.match(text, end) or _GOES_ON.match(text, end):
+            return True
+        start = self.statements.start_of(line)
+        is_inside = text.count("`", start, end) % 2 == 1
+        return is_inside and _TO_ITS_END.match(text, end) is None
 
     def _file(self, path: str) -> Iterator[int]:
         """Where the file is named: by its path, by an end of it that no other file has.
