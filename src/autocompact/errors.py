@@ -48,9 +48,14 @@ class IncompressibleContext(AutocompactError):
         breakdown: tokens by what fills the window, largest first, e.g. ``{"system": 9000, "last request": 800}``.
         limit: tokens that were available (window less output reserve, or the requested target).
         unit: what both count where a provider's limit on ``bytes`` or ``images`` is the one that is exceeded.
+
+    Args:
+        advice: what to do next, a sentence; "" for the usual one.
     """
 
-    def __init__(self, breakdown: Mapping[str, int], *, limit: int, unit: str = "tokens") -> None:
+    def __init__(
+        self, breakdown: Mapping[str, int], *, limit: int, unit: str = "tokens", advice: str = ""
+    ) -> None:
         self.breakdown = dict(sorted(breakdown.items(), key=lambda item: -item[1]))
         self.limit = limit
         self.unit = unit
@@ -58,7 +63,7 @@ class IncompressibleContext(AutocompactError):
         super().__init__(
             f"the context cannot be made smaller than {sum(self.breakdown.values()):,} {unit}, "
             f"but only {limit:,} fit. What fills it: {figures or 'nothing'}. "
-            "Shorten the largest of these, unpin something, or choose a larger target or window."
+            f"{advice or 'Shorten the largest of these, unpin something, or choose a larger target or window.'}"
         )
 
 

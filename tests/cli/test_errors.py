@@ -33,10 +33,10 @@ def refused(program: Program, *arguments: str | Path | int, command: str = "comp
         (b"\x7fELF\0\0\1\2" * 100, "is a binary file"),
         (b"# Notes\n\nNothing of a session.\n", "is not JSON"),
         (b'{"role":"user","content":', "is not JSON"),
-        (b'{"name":"demo","version":2}', "a session that is known"),
+        (b'{"name":"demo","version":2}', "session that is known"),
         (b"[1, 2, 3]", "no session"),
         (b"[]", "session"),
-        (b'{"messages":[]}', "a session that is known"),
+        (b'{"messages":[]}', "session that is known"),
         (b'{"type":"summary","summary":"x","leafUuid":"u"}', "without a single message"),
     ],
 )
@@ -94,7 +94,9 @@ def test_an_empty_pin_is_refused(program: Program) -> None:
 def test_a_target_below_the_floor_is_refused_with_figures(program: Program, tmp_path: Path) -> None:
     said = refused(program, CODING, "--to", 150, "--out", tmp_path / "out.md")
     assert "only 150 fit" in said
-    assert "last request 65" in said
+    assert "last request 66" in said
+    assert "outside of the log 12,8" in said
+    assert said.endswith("choose a larger target or window, or unpin something.")
     assert list(tmp_path.iterdir()) == []
 
 

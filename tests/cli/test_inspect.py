@@ -46,10 +46,10 @@ def test_the_window_of_a_session(program: Program, tmp_path: Path) -> None:
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.decode().replace(str(tmp_path), "FOLDER") == snapshot("""\
 FOLDER/pump.jsonl: Claude Code, claude-x, 17 messages
-The last request and its reply took 1,010 of 100,000 tokens, 1%, as the provider
-reported.
-The log alone has 3,064, counted with o200k_base: more than the provider
-reported.
+The context takes 1,227 of 100,000 tokens, 1%: 1,010 tokens with the last reply,
+as the provider reported, and 217 since, estimated.
+In the log: 3,064 counted with o200k_base: more than was sent.
+All figures below are counted with o200k_base.
 
 By role
   tool results  ████████████     2,868  93.6%  5 messages
@@ -108,12 +108,14 @@ def test_the_json_adds_up(program: Program) -> None:
         "model": "claude-sonnet-4-5-20250929",
         "messages": 279,
         "skipped_lines": 0,
+        "garbled_lines": 0,
     }
     assert sum(role["tokens"] for role in document["roles"]) == total == document["log_tokens"]
     assert sum(role["times"] for role in document["roles"]) == 279
     assert 0 < sum(tool["tokens"] for tool in document["tools"]) < total
     assert sum(each["tokens"] for each in document["files"]) < total
-    assert document["usage"]["reported"] is True
+    assert document["usage"]["points_reported"] is True
+    assert (document["usage"]["reported"], document["usage"]["log"]) == (78_550, total)
     assert [point["seq"] for point in document["usage"]["points"]] == sorted(
         point["seq"] for point in document["usage"]["points"]
     )
@@ -125,7 +127,7 @@ def test_the_json_adds_up(program: Program) -> None:
 def test_usage_is_counted_where_nobody_reported_it(program: Program, path: Path) -> None:
     document = json.loads(program("inspect", path, "--json").out)
     points = document["usage"]["points"]
-    assert document["usage"]["reported"] is False
+    assert document["usage"]["points_reported"] is False
     assert points[-1] == {"seq": document["messages"], "tokens": document["tokens"]}
     assert all(earlier["tokens"] < later["tokens"] for earlier, later in pairwise(points))
     assert "over time, counted" in program("inspect", path).out.decode()
@@ -147,7 +149,7 @@ def test_counted_usage_starts_anew_with_the_summary_and_broken_lines_are_told(
     assert "1 compaction before this: of " in shown
     assert "1 line could not be used: not JSON" in shown
     document = json.loads(program("inspect", path, "--json").out)
-    assert document["usage"]["reported"] is False
+    assert document["usage"]["points_reported"] is False
     *_, full, after = (point["tokens"] for point in document["usage"]["points"])
     assert full > 4 * 800
     assert after == document["tokens"] < 120
@@ -220,9 +222,9 @@ def _codex(
 @pytest.mark.parametrize(
     ("model", "window", "said"),
     [
-        ("gpt-5.5", 258_400, "took 97,000 of 258,400 tokens (from the session), 38%,"),
-        ("gpt-5", None, "took 97,000 of 272,000 tokens (that of gpt-5), 36%,"),
-        ("mine", None, "took 97,000 of 200,000 tokens (assumed: --window says otherwise), 48%,"),
+        ("gpt-5.5", 258_400, "takes 97,000 of 258,400 tokens (from the session), 38%: "),
+        ("gpt-5", None, "takes 97,000 of 272,000 tokens (that of gpt-5), 36%: "),
+        ("mine", None, "takes 97,000 of 200,000 tokens (assumed: --window says otherwise), 48%: "),
     ],
 )
 def test_the_head_is_what_the_provider_reported_of_a_window_whose_source_is_named(
@@ -231,11 +233,11 @@ def test_the_head_is_what_the_provider_reported_of_a_window_whose_source_is_name
     ended = program("inspect", _codex(tmp_path, model=model, window=window, tokens=97_000))
     shown = " ".join(ended.out.decode().split())
     assert said in shown
-    assert "are outside of it (system prompt, tool schemas, attachments)" in shown
+    assert "are outside of the log: system prompt, tool schemas, attachments." in shown
     given = program(
         "inspect", _codex(tmp_path, model=model, window=window, tokens=97_000), "--window", "128k"
     )
-    assert "took 97,000 of 128,000 tokens, 76%," in " ".join(given.out.decode().split())
+    assert "takes 97,000 of 128,000 tokens, 76%: " in " ".join(given.out.decode().split())
 
 
 def test_a_figure_from_before_a_compaction_is_not_shown_as_the_present_one(
@@ -245,3 +247,13 @@ def test_a_figure_from_before_a_compaction_is_not_shown_as_the_present_one(
     shown = " ".join(program("inspect", path).out.decode().split())
     assert "97,000 of" not in shown
     assert "The context takes" in shown
+
+
+def test_bytes_that_are_no_text_are_told(program: Program, tmp_path: Path) -> None:
+    path = tmp_path / "pump.jsonl"
+    path.write_bytes(
+        b'{"role":"user","content":"Open the caf\xe9."}\n{"role":"assistant","content":"It is open."}\n'
+    )
+    shown = program("inspect", path).out.decode()
+    assert "Not UTF-8: bytes in 1 line (the first is line 1): read as U+FFFD (�)." in shown
+    assert json.loads(program("inspect", path, "--json").out)["source"]["garbled_lines"] == 1

@@ -125,3 +125,22 @@ def test_lines_that_are_no_messages_are_reported() -> None:
     assert len(session.messages) == 2
     assert [skipped.line for skipped in session.skipped] == [2, 3, 4]
     assert chat_json.read([b'{"other": 1}\n']).messages == ()
+
+
+OF_AGENTS: list[tuple[object, str]] = [
+    ({"environment": "e", "trajectory": [], "history": CHAT}, "swe_agent"),
+    ({"trajectory_format": "mini-swe-agent-1.1", "messages": CHAT, "info": {}}, "swe_agent"),
+    ([{"task_id": 1, "reward": 0.0, "info": {}, "traj": CHAT}], "tau_bench"),
+    (
+        {"messages": CHAT, "kwargs": {}, "context_window": 200_000, "cost": 0.1, "latency_sec": 2.0},
+        "openhands",
+    ),
+    ({"messages": CHAT, "cost": 0.1}, "openai"),
+    ({"messages": ANTHROPIC}, "anthropic"),
+    (CHAT, "openai"),
+]
+
+
+@pytest.mark.parametrize(("content", "format"), OF_AGENTS)
+def test_an_agent_that_keeps_chat_messages_is_called_by_its_name(content: object, format: str) -> None:
+    assert document(content).format == format

@@ -18,7 +18,8 @@ def test_lines_of_one_reply_are_one_message_with_its_usage_once() -> None:
     log.user("fix the pump")
     log.reply({"type": "thinking", "thinking": "hm", "signature": "sig"}, id="m1", usage={"output_tokens": 1})
     log.reply(text("I look."), id="m1")
-    log.reply(call("c1", command="ls"), id="m1")
+    usage: Line = {"input_tokens": 3, "cache_read_input_tokens": 1000, "output_tokens": 7}
+    log.reply(call("c1", command="ls"), id="m1", usage=usage)
     log.user([result("c1", "pump.py")])
     session = log.read()
     assert spoken(session) == [("user", "fix the pump"), ("assistant", "I look."), ("tool", "c1")]

@@ -13,6 +13,7 @@ from tests.sessions.claude_lines import Claude, Line, call, jsonl, result, text
 
 pytestmark = pytest.mark.requirement("E8")
 
+TALK = '{"role": "user", "content": "Öffne das Ventil."}\n' * 300
 STAMP = "2026-03-01T10:00:00Z"
 MESSAGES: list[Line | bytes] = [{"role": "user", "content": "go"}, {"role": "assistant", "content": "done"}]
 GEMINI = {"sessionId": "s", "messages": [{"type": "user", "content": "go"}]}
@@ -108,7 +109,14 @@ def test_the_format_is_told_by_the_content(format: Format, content: bytes, tmp_p
         (b" \n\n", "is empty"),
         (b"\x89PNG\r\n\0\0\x1a", "is a binary file"),
         (b"Dear diary,\n", "is not JSON"),
-        (b'{"a": 1}', "none of them belongs to a session"),
+        (b'{"a": 1}', "is JSON, but no session that is known"),
+        (b'{"a": 1}\n{"b": 2}', "is JSON lines, but none of them belongs to a session"),
+        (TALK.encode("utf-16"), "is text in UTF-16, not in UTF-8: save it as UTF-8"),
+        (TALK.encode("utf-16-le"), "is text in UTF-16LE, not in UTF-8"),
+        (TALK.encode("utf-16-be"), "is text in UTF-16BE, not in UTF-8"),
+        (TALK.encode("utf-32"), "is text in UTF-32, not in UTF-8"),
+        (b"\xff\xfe\x00\x00bin", "is a binary file"),
+        (b"\xff\xfe" + b"\x00\xd8" * 3, "is a binary file"),
         (b'{"a":\n 1}', "is JSON, but no session"),
         (b"[1, 2]", "is JSON, but no session"),
         (b"[]", "is JSON, but no session"),

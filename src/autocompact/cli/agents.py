@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.shell_completion import CompletionItem
 
 from autocompact.ui.terminal.output import tell
 
@@ -20,7 +21,20 @@ if TYPE_CHECKING:
 _MOST = 10
 
 dry_run = click.option("--dry-run", is_flag=True, help="Only show what would change.")
-agent_name = click.argument("agent", metavar="AGENT")
+
+
+def _complete_agent(*arguments: object) -> list[CompletionItem]:
+    """Let the shell complete an agent's name."""
+    from autocompact.agents.known import AGENTS
+
+    return [
+        CompletionItem(name, help=each.title)
+        for name, each in AGENTS.items()
+        if name.startswith(str(arguments[-1]))
+    ]
+
+
+agent_name = click.argument("agent", metavar="AGENT", shell_complete=_complete_agent)
 
 
 class AboutAgents(click.Command):
@@ -65,7 +79,7 @@ def uninstall(agent: str, *, dry_run: bool) -> None:
 
 
 @click.command(cls=AboutAgents)
-@click.argument("agent", metavar="[AGENT]", required=False)
+@click.argument("agent", metavar="[AGENT]", required=False, shell_complete=_complete_agent)
 def status(agent: str | None) -> None:
     """Say which plugins are installed, and what they did at the last compactions."""
     from autocompact.agents.known import AGENTS

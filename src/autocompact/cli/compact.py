@@ -17,7 +17,7 @@ from autocompact.cli.models import chosen_model, model_options
 from autocompact.cli.running import run
 from autocompact.cli.sources import Source, check_out, deliver, fills_screen, opened, read_text
 from autocompact.cli.store import Where, ask, db_option, is_kept, namespace_option
-from autocompact.cli.values import count
+from autocompact.cli.values import count, session_argument
 from autocompact.errors import InvalidInput
 from autocompact.ui.terminal.output import progress, tell, width
 
@@ -59,7 +59,7 @@ class Wanted(Sizes):
 
 
 @click.command()
-@click.argument("session")
+@session_argument()
 @click.option(
     "--window",
     type=COUNT,
@@ -70,7 +70,7 @@ class Wanted(Sizes):
     "--to",
     type=COUNT,
     metavar="N",
-    help="Tokens that the context may take afterwards.  [default: the window less room for the reply]",
+    help="Tokens that the next request may take afterwards, what is outside of the log included.  [default: the window less room for the reply]",
 )
 @click.option(
     "--summary-tokens",
@@ -213,15 +213,17 @@ def compacted_from(
     source: Source, model: Model | None = None, *, fallback: bool = False, **options: Unpack[Wanted]
 ) -> Compacted:
     """The session of ``source``, compacted; ``model`` writes the summary."""
+    from autocompact.cli.counting import watched
     from autocompact.history.recorded import Options, compact_session
     from autocompact.models.vocabulary import default_counter
     from autocompact.ports import SystemClock
 
     wanted = Options(**options, lookup=_lookup(source))
-    with progress(f"Compacting {source.name}{f' with {model.name}' if model else ''}"):
+    with progress(f"Compacting {source.name}{f' with {model.name}' if model else ''}") as work:
+        work.begin("reading")
         session = source.read()
         wanted = replace(wanted, window=window(wanted.window, session))
-        counter = default_counter(session.model)
+        counter = watched(default_counter(session.model), session, work=work)
         if model is None:
             return compact_session(session, wanted, counter=counter, clock=SystemClock())
         return run(_asked(model, session, options=wanted, counter=counter, fallback=fallback))

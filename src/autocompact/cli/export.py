@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, assert_never
 
+from autocompact.cli.usages import as_json
 from autocompact.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ def _json(compacted: Compacted) -> bytes:
             for entry in compacted.ledger.entries
         ],
         "receipt": {name: getattr(receipt, name) for name in figures},
+        "usage": as_json(compacted.usage),
         "source": {
             "format": session.format,
             "messages": len(session.messages),

@@ -9,7 +9,7 @@ import click
 
 from autocompact.cli import defaults
 from autocompact.cli.sources import Source, deliver, opened
-from autocompact.cli.values import count
+from autocompact.cli.values import count, session_argument
 from autocompact.ui.terminal.output import display, progress, width
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("session")
+@session_argument()
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
 @click.option("--through", type=count(least=1), metavar="N", help="Look at it as it was after message N.")
 @click.option(
@@ -46,11 +46,12 @@ def inspect(session: str, *, as_json: bool, through: int | None, window: int | N
 
 def inspected(source: Source, *, through: int | None, window: int | None) -> Inspection:
     """The session of ``source``, looked at."""
+    from autocompact.cli.counting import watched
     from autocompact.history.recorded import inspect_session
     from autocompact.models.vocabulary import default_counter
 
-    with progress(f"Reading {source.name}"):
+    with progress(f"Reading {source.name}") as work:
         session = source.read()
-        counter = default_counter(session.model)
+        counter = watched(default_counter(session.model), session, work=work)
         tokens = defaults.window(window, session)
         return inspect_session(session, counter=counter, through=through, window=tokens)

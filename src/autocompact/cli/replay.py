@@ -17,7 +17,7 @@ from autocompact.cli.models import Asked, chosen_model, model_options
 from autocompact.cli.running import run
 from autocompact.cli.sources import STDIN, deliver, opened
 from autocompact.cli.store import json_option, namespace_option
-from autocompact.cli.values import count, store_option
+from autocompact.cli.values import count, session_argument, store_option
 from autocompact.errors import InvalidInput
 from autocompact.stores.naming import StorePlace
 from autocompact.ui.terminal.output import display, progress, tell, width
@@ -47,7 +47,7 @@ class Options(Settings, Asked):
 
 
 @click.command()
-@click.argument("session")
+@session_argument()
 @click.option(
     "--window",
     type=count(least=1),

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 import click
 
 from autocompact.cli.defaults import window_source
+from autocompact.cli.usages import OUTSIDE_IS, garbled, in_log, reported
 from autocompact.compaction.record import Rung
 from autocompact.core.messages import Message
 from autocompact.core.plurals import plural
@@ -100,6 +101,12 @@ def _bars(compacted: Compacted, width: int) -> Iterator[str]:
 
 
 def _rows(compacted: Compacted, *, preview: bool, written: str) -> Iterator[tuple[str, str]]:
+    usage, counter = compacted.usage, compacted.receipt.counter
+    if usage.reported:
+        yield "usage", reported(usage)
+        yield "in the log", in_log(usage, counter=counter)
+    if usage.outside:
+        yield "outside", f"{usage.outside:,} tokens that no compaction removes: {OUTSIDE_IS}"
     if compacted.record is None:
         yield "unchanged", _reason(compacted)
     else:
@@ -116,8 +123,8 @@ def _rows(compacted: Compacted, *, preview: bool, written: str) -> Iterator[tupl
 
 
 def _reason(compacted: Compacted) -> str:
-    if compacted.before.cost.tokens <= compacted.goal.target and compacted.goal.first_rung == "mask":
-        return f"the context fits {compacted.goal.target:,} tokens already; choose a smaller --to"
+    if compacted.usage.used <= compacted.target and compacted.goal.first_rung == "mask":
+        return f"the context fits {compacted.target:,} tokens already; choose a smaller --to"
     goal = compacted.goal
     return (
         f"nothing would become smaller with --tail-tokens {goal.tail_tokens} and --summary-tokens "
@@ -216,8 +223,7 @@ def _cautions(compacted: Compacted) -> Iterator[tuple[str, str]]:
             f"{plural(len(session.skipped), 'line')} that could not be used ({where}{first.reason})",
         )
     if session.garbled:
-        lines = plural(len(session.garbled), "line")
-        yield "not UTF-8", f"bytes in {lines} (the first is line {session.garbled[0]}): read as U+FFFD (�)"
+        yield "not UTF-8", garbled(session)
     if session.sidechains or session.abandoned:
         apart = (
             [plural(len(session.sidechains), "sub-agent") + "'s own messages"] if session.sidechains else []

@@ -14,7 +14,7 @@ import click
 from autocompact.cli.defaults import database
 from autocompact.cli.running import run
 from autocompact.cli.sources import STDIN, Source, can_ask, check_out, deliver, opened
-from autocompact.cli.values import count, store_option
+from autocompact.cli.values import count, session_argument, store_option
 from autocompact.core.plurals import plural
 from autocompact.errors import InvalidInput, StoreError
 from autocompact.stores.naming import StorePlace
@@ -220,7 +220,7 @@ def export(name: str | None, *, format: ExportFormat, out: Path | None, **where:
 
 
 @click.command("import")
-@click.argument("session")
+@session_argument()
 @click.option("--name", default="", metavar="NAME", help="Name to keep it by.  [default: that of the file]")
 @json_option
 @_where

@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from autocompact.cli.defaults import window_source
+from autocompact.cli.usages import OUTSIDE_IS, as_json, garbled, in_log, reported
 from autocompact.core.plurals import plural
 from autocompact.core.redacted import edited
 from autocompact.core.references import reference
@@ -58,6 +59,7 @@ def as_document(inspection: Inspection) -> bytes:
             "model": session.model,
             "messages": len(session.messages),
             "skipped_lines": len(session.skipped),
+            "garbled_lines": len(session.garbled),
         },
         "messages": inspection.messages,
         "window": inspection.window,
@@ -69,7 +71,11 @@ def as_document(inspection: Inspection) -> bytes:
         "files": inspection.files,
         "largest": inspection.largest,
         "repeats": inspection.repeats,
-        "usage": {"reported": inspection.reported, "points": inspection.points},
+        "usage": {
+            **as_json(inspection.usage),
+            "points": inspection.points,
+            "points_reported": inspection.reported,
+        },
         "compactions": [
             {"through": record.through_seq, "time": record.receipt.time, "rung": record.receipt.rung}
             for record in inspection.compactions
@@ -83,25 +89,23 @@ def _head(inspection: Inspection, name: str) -> Iterator[str]:
     model = f", {session.model}" if session.model else ""
     title = click.style(visible(name), bold=True)
     yield f"{title}: {LABELS[session.format]}{visible(model)}, {plural(inspection.messages, 'message')}"
-    window, last = inspection.window, inspection.last_reported
+    window, usage = inspection.window, inspection.usage
     where = f"{window:,} tokens{visible(window_source(window, session))}"
-    counted = f"counted with {inspection.counter}"
-    if last is None:
-        yield f"The context takes {tokens:,} of {where}, {tokens / window:.0%}; {counted}."
+    if usage.reported:
+        yield f"The context takes {usage.used:,} of {where}, {usage.used / window:.0%}: {reported(usage)}."
+        yield f"In the log: {in_log(usage, counter=inspection.counter)}."
+        yield f"All figures below are counted with {inspection.counter}."
     else:
-        yield f"The last request and its reply took {last:,} of {where}, {last / window:.0%}, as the provider reported."
-        if last > tokens:
-            yield (
-                f"Of these, {tokens:,} are in the log, {counted}; {last - tokens:,} are outside of it (system prompt, "
-                "tool schemas, attachments) or the difference of the tokenizers."
-            )
-        else:
-            yield f"The log alone has {tokens:,}, {counted}: more than the provider reported."
+        yield f"The context takes {tokens:,} of {where}, {tokens / window:.0%}; counted with {inspection.counter}."
+    if usage.outside:
+        yield f"{usage.outside:,} tokens are outside of the log: {OUTSIDE_IS}."
     if inspection.compactions and inspection.log_tokens > tokens:
         yield (
             f"{plural(len(inspection.compactions), 'compaction')} before this: of {inspection.log_tokens:,} tokens said, "
             "the rest is not in the context any more."
         )
+    if session.garbled:
+        yield f"Not UTF-8: {garbled(session)}."
     if session.skipped:
         yield f"{plural(len(session.skipped), 'line')} could not be used: {visible(session.skipped[0].reason)}"
 

@@ -23,18 +23,22 @@ def folder(value: str) -> Path:
     return path
 
 
-def _complete_file(*_: object) -> list[CompletionItem]:
+def complete_file(*arguments: object) -> list[CompletionItem]:
     """Let the shell complete a path."""
-    return [CompletionItem("", type="file")]
+    # click gives what is typed so far as the last of them
+    return [CompletionItem(str(arguments[-1]), type="file")]
 
 
 store_option = partial(
     click.option,
     type=store_place,
     metavar="FILE|URL",
-    shell_complete=_complete_file,
+    shell_complete=complete_file,
 )
 """An option that names a store: a file, or a database on a server."""
+
+session_argument = partial(click.argument, "session", shell_complete=complete_file)
+"""The argument that names a session: a file, or - for stdin."""
 
 _NUMBER = re.compile(r"(\d+(?:[_,]\d{3})*|\d+)(\.\d+)?([kKmM]?)")
 _TIMES = {"": 1, "k": 1_000, "m": 1_000_000}

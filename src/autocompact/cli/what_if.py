@@ -18,7 +18,7 @@ from autocompact.cli.comparing import LEGEND, advice, course_chart, heading, tab
 from autocompact.cli.running import run
 from autocompact.cli.sources import check_out, deliver, opened
 from autocompact.cli.store import json_option
-from autocompact.cli.values import count
+from autocompact.cli.values import complete_file, count
 from autocompact.core.plurals import plural
 from autocompact.core.windows import DEFAULT_WINDOW, window_for
 from autocompact.errors import InvalidInput, UnreadableSession
@@ -70,7 +70,7 @@ _file = partial(click.Path, exists=False, dir_okay=True, path_type=Path)
 
 
 @click.command("what-if")
-@click.argument("sessions", nargs=-1, required=True, metavar="SESSION...")
+@click.argument("sessions", nargs=-1, required=True, metavar="SESSION...", shell_complete=complete_file)
 @click.option(
     "--policies",
     type=_file(),

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from autocompact.compaction.metering import replayed
 from autocompact.compaction.transcript import Transcript
 from autocompact.core.messages import Message, Usage
 from autocompact.core.tokens import Cost, Counter
@@ -88,20 +89,13 @@ class Meter:
             unseen: tokens that every request carries unseen by us, as far as known.
             window: tokens of the model's window.
         """
-        meter = replace(self, gauge=replace(self.gauge.rebased(load.context), unseen=unseen))
+        gauge = replace(self.gauge.rebased(load.context), unseen=unseen)
         # without it the reports may belong to another context: then the
         # estimate alone counts, until the next report
         if since is not None:
-            held = tuple(log.live(max(since, log.first - 1) + 1))
-            # the context grew by one message after the other, so the first of these requests was smaller by all of them
-            tokens = load.tokens - sum(log.cost(message.seq).tokens for message in held)
-            for message in held:
-                reply = log.cost(message.seq).tokens
-                sent = replace(load, tokens=max(0, tokens))
-                meter = meter.observe_reply(message, sent=sent, window=window, tokens=reply)
-                tokens += reply
+            gauge = replayed(gauge, log, since=since, load=load, window=window)
         # read from the log again, so it is not news that confirms the present overhead
-        return replace(meter, observed=False)
+        return replace(self, gauge=gauge, observed=False)
 
     # Figures
 

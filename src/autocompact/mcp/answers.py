@@ -114,8 +114,13 @@ class Preview(BaseModel):
     """What a compaction would do. Nothing was changed."""
 
     conversation: str
-    tokens_before: int
+    tokens_before: int = Field(
+        description="Of the next request, as its provider counts where it reported usage"
+    )
     tokens_after: int
+    outside: int = Field(
+        description="Tokens of both that the log does not hold and no compaction removes: system prompt, tool schemas, attachments"
+    )
     window: int
     through: str = Field(description="Reference of the last message that would be summarised, '' for none")
     rung: str

@@ -178,6 +178,7 @@ class Tools:
             conversation=of.name,
             tokens_before=receipt.tokens_before,
             tokens_after=receipt.tokens_after,
+            outside=made.usage.outside,
             window=made.window,
             through=reference(made.record.through_seq) if made.record and made.record.through_seq else "",
             rung=receipt.rung,

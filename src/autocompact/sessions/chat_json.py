@@ -16,7 +16,7 @@ from autocompact.core.messages import Dialect, Message, ToolResult
 from autocompact.errors import InvalidRequest
 from autocompact.sessions.building import string
 from autocompact.sessions.jsonl import Lines
-from autocompact.sessions.session import Session, Skipped
+from autocompact.sessions.session import Format, Session, Skipped
 from autocompact.wire.request import parse_message
 
 _LISTS = ("messages", "history", "traj", "trajectory")
@@ -54,11 +54,12 @@ class _Response(msgspec.Struct):
 
 @dataclass(slots=True, kw_only=True)
 class _Conversation:
-    """Messages with the line each begins at."""
+    """Messages with the line each begins at, and the program that wrote them where its own fields tell it."""
 
     messages: list[tuple[int, bytes]]
     system: bytes = b""
     model: str = ""
+    program: Format | None = None
 
 
 _Fields = Mapping[str, msgspec.Raw]
@@ -140,7 +141,21 @@ def _wrapped(fields: _Fields, *, line: int) -> _Conversation | None:
         if bytes(choice.message):
             messages.append((line, bytes(choice.message)))
     system = bytes(fields.get("system", b""))
-    return _Conversation(messages=messages, system=system, model=model or response.model or "")
+    return _Conversation(
+        messages=messages, system=system, model=model or response.model or "", program=_program(fields, name)
+    )
+
+
+def _program(fields: _Fields, name: str) -> Format | None:
+    """The agent that keeps such objects, by its own fields; ``name`` is that of the list."""
+    if name in ("history", "trajectory") or string(fields.get("trajectory_format", b"")).startswith(
+        "mini-swe"
+    ):
+        return "swe_agent"
+    if name == "traj":
+        return "tau_bench"
+    # the log of a request to a model, as OpenHands' SDK writes it
+    return "openhands" if {"kwargs", "context_window", "latency_sec"} <= fields.keys() else None
 
 
 def _session(conversations: list[_Conversation], *, skipped: list[Skipped]) -> Session:
@@ -154,7 +169,7 @@ def _session(conversations: list[_Conversation], *, skipped: list[Skipped]) -> S
         )
         problems.append(Skipped(line=0, reason=reason))
     return Session(
-        format="anthropic" if _dialect(first) == "anthropic" else "openai",
+        format=first.program or ("anthropic" if _dialect(first) == "anthropic" else "openai"),
         messages=tuple(messages),
         sidechains={
             f"conversation {number}": tuple(_messages(other)[0])

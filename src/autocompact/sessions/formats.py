@@ -56,6 +56,8 @@ LABELS: Mapping[Format, str] = {
     "cursor": "Cursor",
     "continue": "Continue",
     "openhands": "OpenHands",
+    "swe_agent": "SWE-agent",
+    "tau_bench": "tau-bench",
     "chatgpt": "ChatGPT export",
     "claude_ai": "Claude.ai export",
     "openai": "OpenAI messages",
@@ -74,7 +76,7 @@ KNOWN = (
     "Completions, Responses), Anthropic or Gemini, and of LangChain, Pydantic AI and the Vercel AI SDK; all "
     "of these as JSON lines, too"
 )
-"""What can be read, in one sentence. SWE-agent and tau-bench keep OpenAI messages."""
+"""What can be read, in one sentence."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
@@ -107,7 +108,7 @@ def _read(file: BinaryIO, *, path: Path) -> Session:
         raise UnreadableSession(f"{str(path)!r} is JSON, but no session: {error}. {_KNOWN}") from error
     if session is None:
         file.seek(0)
-        raise UnreadableSession(_no_session(path, first, sample=file.read(8192)))
+        raise UnreadableSession(_no_session(path, first, alone=alone, sample=file.read(8192)))
     return session
 
 
@@ -201,6 +202,33 @@ def _is_json(content: bytes) -> bool:
 
 _KNOWN = f"Known are {KNOWN}."
 
+# UTF-32 first: its mark begins with that of UTF-16
+_WIDE = (
+    ("UTF-32", codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
+    ("UTF-16", codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
+)
+
+
+def _wide_encoding(sample: bytes) -> str | None:
+    """The encoding of two or four bytes a character of a text that begins like ``sample``; None if it is none."""
+    for name, *marks in _WIDE:
+        if sample.startswith(tuple(marks)) and _decodes(sample, name):
+            return name
+    # without a mark: JSON and most text begin with ASCII, of which every other byte is zero
+    for name, zeros in (("UTF-16LE", sample[1:200:2]), ("UTF-16BE", sample[:200:2])):
+        if zeros and not any(zeros) and _decodes(sample, name):
+            return name
+    return None
+
+
+def _decodes(sample: bytes, encoding: str) -> bool:
+    """True if ``sample`` is text of that encoding; its last character may be cut."""
+    try:
+        text = codecs.getincrementaldecoder(encoding)().decode(sample)
+    except UnicodeDecodeError:
+        return False
+    return bool(text) and "\0" not in text
+
 
 def _no_file(path: Path, error: OSError) -> str:
     if isinstance(error, FileNotFoundError):
@@ -210,9 +238,16 @@ def _no_file(path: Path, error: OSError) -> str:
     return f"{str(path)!r} cannot be read: {error.strerror or error}."
 
 
-def _no_session(path: Path, first: bytes, *, sample: bytes) -> str:
+def _no_session(path: Path, first: bytes, *, alone: bool, sample: bytes) -> str:
+    if (encoding := _wide_encoding(sample)) is not None:
+        return (
+            f"{str(path)!r} is text in {encoding}, not in UTF-8: save it as UTF-8, for instance with "
+            f"`iconv -f {encoding} -t UTF-8`, and name the new file."
+        )
     if b"\0" in sample:
         return f"{str(path)!r} is a binary file, not a session. {_KNOWN}"
+    if _is_json(first) and alone:
+        return f"{str(path)!r} is JSON, but no session that is known. {_KNOWN}"
     if _is_json(first):
         return f"{str(path)!r} is JSON lines, but none of them belongs to a session that is known. {_KNOWN}"
     return f"{str(path)!r} is not JSON: no line of it can be read. {_KNOWN}"

@@ -23,6 +23,8 @@ Format: TypeAlias = Literal[
     "cursor",
     "continue",
     "openhands",
+    "swe_agent",
+    "tau_bench",
     "chatgpt",
     "claude_ai",
     "openai",

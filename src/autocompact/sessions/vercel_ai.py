@@ -107,9 +107,9 @@ def _is_message(raw: msgspec.Raw | Mapping[str, msgspec.Raw], *, alone: bool) ->
         return False
     if shape.parts is not None or shape.tool_invocations is not None:
         return all(part.type for part in shape.parts or ())
-    return not alone and any(
-        part.type in ("tool-call", "tool-result") for part in shape.content or () if isinstance(part, _Typed)
-    )
+    # a text is not looked at letter by letter: one can be as long as a file
+    blocks = shape.content if isinstance(shape.content, list) else ()
+    return not alone and any(part.type in ("tool-call", "tool-result") for part in blocks)
 
 
 def read(lines: Iterable[bytes]) -> Session:

@@ -11,8 +11,12 @@ from pathlib import Path
 import click
 import pytest
 
+from autocompact.cli.counting import watched
+from autocompact.core.messages import Message, Text
+from autocompact.models.vocabulary import load_counter
+from autocompact.sessions import Session
 from autocompact.ui.charts import bar, column, columns, marks, spread
-from autocompact.ui.terminal.output import progress, width
+from autocompact.ui.terminal.output import Progress, progress, width
 from tests.cli.program import CODING, environment, started
 
 
@@ -66,6 +70,34 @@ def test_long_work_is_shown_on_a_terminal_and_wiped_away() -> None:
     assert (wiped.strip(), len(wiped) >= len(first), rest) == ("", True, "")
 
 
+def test_the_stage_and_the_share_of_it_are_shown_and_a_shorter_one_leaves_nothing_of_a_longer() -> None:
+    screen = Screen()
+    with progress("Reading x", stream=screen, patience=0) as work:
+        work.begin("counting tokens", whole=200)
+        work.advance(86)
+        assert screen.shown.wait(60)
+    assert str(work) == "Reading x: counting tokens, 43%"
+    work.advance(200)
+    assert str(work) == "Reading x: counting tokens, 100%"
+    work.begin("writing")
+    assert str(work) == "Reading x: writing"
+    assert (
+        "Reading x: counting tokens, 43% … 0 s" in screen.getvalue() or "Reading x … 0 s" in screen.getvalue()
+    )
+
+
+def test_a_counter_that_is_watched_counts_the_same_and_tells_how_far_it_is() -> None:
+    words = [f"valve_{number} closes at {number} bar\n" * 20 for number in range(300)]
+    text = "".join(words) + "a" * 90_000
+    session = Session(format="openai", messages=(Message(seq=1, role="user", parts=(Text(text=text),)),))
+    work = Progress("Reading x")
+    counter = watched(load_counter(), session, work=work)
+    assert counter.count(words[0]) == load_counter().count(words[0])
+    assert str(work) == "Reading x: counting tokens, 0%"
+    assert counter.count(text) == load_counter().count(text)
+    assert str(work) == "Reading x: counting tokens, 100%"
+
+
 def test_short_work_and_work_without_a_terminal_show_nothing() -> None:
     screen, file = Screen(), io.StringIO()
     with progress("Reading x", stream=screen, patience=600):
@@ -83,7 +115,7 @@ def test_a_terminal_gets_colours_unless_it_wants_none(
 ) -> None:
     ours, theirs = pty.openpty()
     clean = {name: value for name, value in environment(TERM="xterm").items() if name != "NO_COLOR"}
-    started("compact", CODING, "--to", "8000", "--out", tmp_path / "x", stderr=theirs, env={**clean, **more})
+    started("compact", CODING, "--to", "21000", "--out", tmp_path / "x", stderr=theirs, env={**clean, **more})
     os.close(theirs)
     shown = b""
     while chunk := _read(ours):

@@ -30,11 +30,12 @@ from autocompact.core.messages import Message, Text, ToolCall, ToolResult
 from autocompact.core.redacted import EMPTY, filled
 from autocompact.core.redaction import Redacted, redact
 from autocompact.core.reply import parse_summary
-from autocompact.core.tokens import Counter, message_cost
+from autocompact.core.tokens import Cost, Counter, message_cost
 from autocompact.core.windows import budget_for, window_for
 from autocompact.errors import IncompressibleContext, InvalidInput
 from autocompact.history.recorded.moment import Moment, moment
 from autocompact.history.recorded.pieces import Piece, largest, weighed
+from autocompact.history.recorded.usage import OUTSIDE, ContextUsage, usage_of
 from autocompact.ledger.entries import Ledger
 from autocompact.ledger.verification import Verification, verify
 from autocompact.ports import Clock
@@ -48,6 +49,11 @@ SUMMARY_MOST, SUMMARY_LEAST, SUMMARY_PART = 8_000, 1_000, 20
 
 TARGET_SUMMARY = 0.4
 """With a target: the share of it, less what is fixed, that goes to summary and ledger; the tail gets the rest."""
+
+_OUTSIDE_ADVICE = (
+    "What is outside of the log (system prompt, tool schemas, attachments) no compaction removes: choose a larger target or "
+    "window, or unpin something."
+)
 
 FRAME_TOKENS = 100
 """What the words around a summary take, rounded up."""
@@ -107,6 +113,9 @@ class Compacted:
         log: its messages, through the one asked for.
         goal: what the compaction had to reach.
         window: tokens of the model's window.
+        target: tokens that the context may take afterwards.
+        usage: tokens of the context before. Its figures, the receipt's, ``window`` and ``target`` are the provider's where
+            it reported any; those of ``goal``, ``before`` and ``after`` are our own count of the log.
         before: the context before, under the recording program's own last compaction.
         after: the context now; neither ends on a tool result.
         record: the compaction; None if there was nothing to gain, and ``after`` is ``before``.
@@ -117,6 +126,8 @@ class Compacted:
     log: Transcript
     goal: Goal
     window: int
+    target: int
+    usage: ContextUsage
     before: Context
     after: Context
     record: Compaction | None
@@ -156,7 +167,7 @@ class Plan:
         session: what was read.
         then: its log and its own last compaction.
         goal: what the compaction has to reach.
-        window: tokens of the model's window.
+        window: tokens of the model's window; ``target`` and ``usage`` as in `Compacted`.
         before: the context before.
         ending: tokens that the end of a context takes: "Understood." after a tool result.
         planned: what the ladder came to without a summary.
@@ -167,6 +178,8 @@ class Plan:
     then: Moment
     goal: Goal
     window: int
+    target: int
+    usage: ContextUsage
     before: Context
     ending: int
     planned: Compaction | SummaryNeeded | None
@@ -203,18 +216,23 @@ def plan_session(session: Session, options: Options, *, counter: Counter, clock:
     before = view(then.log, then.active, closed=True)
     budget = budget_for(session.model, window=options.window)
     options = _within_window(options, budget, model=session.model)
-    goal = _goal(options, before, log=then.log, budget=budget)
+    usage = usage_of(then, session, log_tokens=before.cost.tokens)
+    target = options.to or budget.limit
+    goal = _goal(options, before, log=then.log, budget=budget, usage=usage)
     planned, ending = None, 0
     # nothing to do for a session that fits already
-    if options.asks_for_summary or before.cost.tokens > goal.target:
+    if options.asks_for_summary or usage.used > target:
         # the export may not end on a tool result; the word that ends it must fit too
         ending = before.cost.tokens - view(then.log, then.active).cost.tokens
-        planned = _planned(goal, then, before=before, ending=ending)
+        with _refusals(usage, ending=ending, limit=target):
+            planned = _planned(goal, then, before=before, ending=ending)
     return Plan(
         session=session,
         then=then,
         goal=goal,
         window=budget.window,
+        target=target,
+        usage=usage,
         before=before,
         ending=ending,
         planned=planned,
@@ -234,10 +252,10 @@ def finish_session(made: Plan, reply: SummaryReply | None, *, clock: Clock) -> C
         IncompressibleContext: what must stay is larger than ``to``, or than the window leaves.
     """
     then, before = made.then, made.before
-    with _with_ending(made.goal, made.ending):
+    with _refusals(made.usage, ending=made.ending, limit=made.target):
         record = answer(made.planned, reply)
     after = view(then.log, record, closed=True) if record else before
-    receipt = _receipt(record, before, after=after, counter=then.log.counter)
+    receipt = _receipt(record, before, after=after, usage=made.usage, counter=then.log.counter)
     receipt = replace(receipt, seconds=clock.monotonic() - made.started, time=clock.now())
     if record is not None:
         record = replace(record, receipt=receipt, parent=then.active.id if then.active else "")
@@ -247,6 +265,8 @@ def finish_session(made: Plan, reply: SummaryReply | None, *, clock: Clock) -> C
         log=then.log,
         goal=made.goal,
         window=made.window,
+        target=made.target,
+        usage=made.usage,
         before=before,
         after=after,
         record=record,
@@ -285,9 +305,14 @@ def _within_window(options: Options, budget: Budget, *, model: str) -> Options:
     )
 
 
-def _goal(options: Options, before: Context, *, log: Transcript, budget: Budget) -> Goal:
-    last, cut = _last_request(options, before, log=log, budget=budget)
-    tail, summary = _sizes(options, before, log=log, window=budget.window, saved=last - cut if cut else 0)
+def _goal(options: Options, before: Context, *, log: Transcript, budget: Budget, usage: ContextUsage) -> Goal:
+    limit = usage.to_estimate(options.to or budget.limit)
+    # all below is our own count of what the log holds
+    room = limit - usage.overhead - _fixed(options, before, log=log)
+    last, cut = _last_request(options, before, log=log, room=room)
+    tail, summary = _sizes(
+        options, before, window=budget.window, room=max(0, room + (last - cut if cut else 0))
+    )
     numbers = {number for pin in options.pins if (number := _number(pin)) is not None}
     for number in sorted(numbers):
         if not 1 <= number <= len(log):
@@ -296,8 +321,9 @@ def _goal(options: Options, before: Context, *, log: Transcript, budget: Budget)
                 f"to pin the number as a text, give some words with it"
             )
     return Goal(
-        limit=options.to or budget.limit,
-        target=options.to or budget.limit,
+        limit=limit,
+        target=limit,
+        overhead=Cost(tokens=usage.overhead),
         summary_tokens=max(min(summary, SMALLEST_LEDGER), summary - cut)
         if options.summary_tokens
         else summary,
@@ -314,11 +340,11 @@ def _goal(options: Options, before: Context, *, log: Transcript, budget: Budget)
     )
 
 
-def _last_request(options: Options, before: Context, *, log: Transcript, budget: Budget) -> tuple[int, int]:
+def _last_request(options: Options, before: Context, *, log: Transcript, room: int) -> tuple[int, int]:
     """Tokens of the last request, and to how many it is to be cut; 0 where it stays whole.
 
     It is cut where it is larger than the summary that was asked for (of which it then takes half), or than what
-    everything else leaves.
+    everything else leaves: ``room`` are the tokens beside all that stays, itself included.
     """
     message = next((message for message in reversed(before.messages) if message.is_request), None)
     if message is None:
@@ -327,12 +353,12 @@ def _last_request(options: Options, before: Context, *, log: Transcript, budget:
     # a small summary below a huge request would make no smaller context
     if options.summary_tokens is not None and tokens > options.summary_tokens:
         return tokens, max(LEAST_REQUEST, options.summary_tokens // 2)
-    room = (options.to or budget.limit) - (_fixed(options, before, log=log) - tokens) - SMALLEST_LEDGER
+    room += tokens - SMALLEST_LEDGER
     return tokens, 0 if tokens <= room else max(LEAST_REQUEST, room // 2)
 
 
-def _sizes(options: Options, before: Context, *, log: Transcript, window: int, saved: int) -> tuple[int, int]:
-    """Tokens of the tail and of the summary; ``saved`` are those by which the last request is cut."""
+def _sizes(options: Options, before: Context, *, window: int, room: int) -> tuple[int, int]:
+    """Tokens of the tail and of the summary, which have ``room`` together where there is a target."""
     tail, summary = options.tail_tokens, options.summary_tokens
     total = before.cost.tokens
     if options.to is None:
@@ -340,7 +366,6 @@ def _sizes(options: Options, before: Context, *, log: Transcript, window: int, s
         summary = summary or min(SUMMARY_MOST, max(SUMMARY_LEAST, part))
         tail = min(TAIL_TOKENS, window // TAIL_SHARE, total // TAIL_PART) if tail is None else tail
         return tail, summary
-    room = max(0, options.to - _fixed(options, before, log=log) + saved)
     if summary is None:
         share = int(room * TARGET_SUMMARY) if tail is None else room - tail
         summary = max(SMALLEST_LEDGER, min(SUMMARY_MOST, share))
@@ -372,17 +397,21 @@ def _planned(goal: Goal, then: Moment, *, before: Context, ending: int) -> Compa
         masked = plan(then.log, replace(smaller, tail_tokens=newest), active=then.active)
         if isinstance(masked, Compaction):
             return masked
-    with _with_ending(goal, ending):
-        return plan(then.log, replace(smaller, first_rung="summarise"), active=then.active)
+    return plan(then.log, replace(smaller, first_rung="summarise"), active=then.active)
 
 
 @contextmanager
-def _with_ending(goal: Goal, ending: int) -> Generator[None]:
-    """Add the end of the context to the figures of a refusal."""
+def _refusals(usage: ContextUsage, *, ending: int, limit: int) -> Generator[None]:
+    """Give the figures of a refusal in tokens of the provider, with the end of the context and what is outside of the log."""
     try:
         yield
     except IncompressibleContext as error:
-        raise IncompressibleContext({**error.breakdown, "the end": ending}, limit=goal.limit) from error
+        parts = {name: usage.scaled(tokens) for name, tokens in error.breakdown.items() if name != "tools"}
+        raise IncompressibleContext(
+            {**parts, OUTSIDE: usage.outside, "the end": usage.scaled(ending)},
+            limit=limit,
+            advice=_OUTSIDE_ADVICE if usage.outside else "",
+        ) from error
 
 
 def _number(pin: str) -> int | None:
@@ -398,12 +427,14 @@ def _note(pin: str, log: Transcript) -> Redacted:
     return filled("{} [m{}]", redact(pin), asked[-1].seq) if asked else redact(pin)
 
 
-def _receipt(record: Compaction | None, before: Context, *, after: Context, counter: Counter) -> Receipt:
+def _receipt(
+    record: Compaction | None, before: Context, *, after: Context, usage: ContextUsage, counter: Counter
+) -> Receipt:
     unchanged = Receipt(tokens_before=0, tokens_after=0, bytes_before=0, bytes_after=0, rung="none")
     return replace(
         record.receipt if record else unchanged,
-        tokens_before=before.cost.tokens,
-        tokens_after=after.cost.tokens,
+        tokens_before=usage.used,
+        tokens_after=usage.metered(after.cost.tokens),
         bytes_before=before.cost.bytes,
         bytes_after=after.cost.bytes,
         images_before=before.cost.images,

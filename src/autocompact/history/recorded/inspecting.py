@@ -15,6 +15,7 @@ from autocompact.core.tokens import MESSAGE_TOKENS, Counter, breakdown
 from autocompact.core.windows import budget_for
 from autocompact.history.recorded.moment import Moment, moment
 from autocompact.history.recorded.pieces import Piece, Weighed, called, largest, named, short_path, weighed
+from autocompact.history.recorded.usage import ContextUsage, usage_of
 from autocompact.ledger.summary import frame
 from autocompact.sessions import Session
 
@@ -61,7 +62,8 @@ class Inspection:
         messages: number of messages looked at; fewer than the session has where an earlier moment was asked for.
         log_tokens: tokens of all of them, those that left the context included.
         window: tokens of the model's window.
-        context: what the model was sent at that moment.
+        context: what the model was sent at that moment, by our own count; so are the shares and parts of it below.
+        usage: tokens of that context as the provider counts them.
         roles: shares of the context by who speaks, the largest first; likewise the next two.
         tools: by tool, calls and results together.
         files: by file; a call that touches several counts for each with its part.
@@ -78,6 +80,7 @@ class Inspection:
     log_tokens: int
     window: int
     context: Context
+    usage: ContextUsage
     roles: tuple[Share, ...]
     tools: tuple[Share, ...]
     files: tuple[Share, ...]
@@ -87,16 +90,6 @@ class Inspection:
     reported: bool
     compactions: tuple[Compaction, ...]
     counter: str
-
-    @property
-    def last_reported(self) -> int | None:
-        """Tokens of the last request and its reply as the provider reported them; None if it did not, or before the last compaction."""
-        if not self.reported:
-            return None
-        last = self.points[-1]
-        asked = self.session.messages[last.seq - 1].time
-        made = max((compaction.receipt.time for compaction in self.compactions), default="")
-        return None if asked and asked <= made else last.tokens
 
 
 @dataclass(slots=True, kw_only=True)
@@ -137,6 +130,7 @@ def inspect_session(
         log_tokens=sum(then.log.cost(message.seq).tokens for message in then.log.live()),
         window=budget.window,
         context=context,
+        usage=usage_of(then, session, log_tokens=context.cost.tokens),
         roles=_roles(context, counter),
         tools=_tools(parts),
         files=_files(outputs, session.cwd),

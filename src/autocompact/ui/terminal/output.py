@@ -56,34 +56,59 @@ def display(text: str) -> None:
     click.echo(checked(text), color=color())
 
 
+class Progress:
+    """Work that goes on: its name, its present stage, and the share of that stage that is done."""
+
+    def __init__(self, what: str) -> None:
+        self._what, self._stage, self._whole, self._done = what, "", 0, 0
+
+    def begin(self, stage: str, *, whole: int = 0) -> None:
+        """Begin ``stage``, of which ``whole`` is to be done (in any unit); 0 where nobody knows."""
+        self._stage, self._whole, self._done = stage, whole, 0
+
+    def advance(self, done: int) -> None:
+        """Note that so much more of the stage is done."""
+        self._done += done
+
+    def __str__(self) -> str:
+        stage = f": {self._stage}" if self._stage else ""
+        # what is counted once more makes no more than all
+        share = f", {min(1.0, self._done / self._whole):.0%}" if self._whole else ""
+        return f"{self._what}{stage}{share}"
+
+
 @contextmanager
-def progress(what: str, *, stream: TextIO | None = None, patience: float = PATIENCE) -> Generator[None]:
+def progress(what: str, *, stream: TextIO | None = None, patience: float = PATIENCE) -> Generator[Progress]:
     """Show on a terminal that ``what`` goes on and for how long, once it takes more than ``patience`` seconds."""
     screen: TextIO = sys.stderr if stream is None else stream
+    work = Progress(what)
     if not screen.isatty():
-        yield
+        yield work
         return
     done = threading.Event()
     shower = threading.Thread(
-        target=_show, args=(what,), kwargs={"screen": screen, "done": done, "patience": patience}
+        target=_show, args=(work,), kwargs={"screen": screen, "done": done, "patience": patience}
     )
     shower.start()
     try:
-        yield
+        yield work
     finally:
         done.set()
         shower.join()
 
 
-def _show(what: str, *, screen: TextIO, done: threading.Event, patience: float) -> None:
+def _show(work: Progress, *, screen: TextIO, done: threading.Event, patience: float) -> None:
     start = time.monotonic()
     if done.wait(patience):
         return
+    longest = 0
     while True:
-        shown = f"{visible(what)} … {time.monotonic() - start:.0f} s"
-        screen.write(f"\r{shown}")
+        shown = f"{visible(str(work))} … {time.monotonic() - start:.0f} s"
+        longest = max(longest, len(shown))
+        # padded: what a longer stage left there goes
+        screen.write(f"\r{shown:<{longest}}")
         screen.flush()
         if done.wait(PATIENCE):
             break
-    screen.write(f"\r{' ' * len(shown)}\r")
+    screen.write(f"\r{' ' * longest}\r")
     screen.flush()
