@@ -229,11 +229,26 @@ async def test_a_head_that_is_too_large_is_refused_in_the_words_of_the_api(piece
     assert "the request" in told["error"]["message"]
 
 
-async def test_what_is_no_http_is_refused_likewise() -> None:
+CHUNKED = HEAD % b"chat/completions" + b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("sent", "why"),
+    [
+        (b"hello\r\n\r\n", "method"),
+        (b"TRACK /v1/models HTTP/1.1\r\nHost: localhost\r\n\r\n", "use GET, POST or DELETE"),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "use http://"),
+        (b"GET /v1/models HTTP/1.1\r\nno colon\r\n\r\n", "the head of the request"),
+        (CHUNKED + b"2\r\n{}\r\n0\r\nno colon\r\n\r\n", "chunks or trailers"),
+        (CHUNKED + b"zz\r\n", "chunks or trailers"),
+    ],
+)
+async def test_what_is_no_http_is_refused_with_what_is_wrong(sent: bytes, why: str) -> None:
     async with FakeProvider() as provider, gateway_before(provider) as url, wire_to(url) as wire:
-        await wire.send(b"hello\r\n\r\n")
+        await wire.send(sent)
         status, told = await wire.answer()
     assert (status, told["error"]["type"]) == (400, "invalid_request_error")
+    assert why in told["error"]["message"]
 
 
 async def test_a_second_request_on_a_connection_has_its_own_time_and_size() -> None:

@@ -33,6 +33,8 @@ from autocompact.gateway.refusals import Refusal
 
 _ANTHROPIC = (b"/v1/messages", b"/messages")
 _NO_WEB_SOCKET = "web sockets are not served here: send the request by HTTP"
+_TLS = b"\x16\x03"
+"""What a TLS handshake begins with."""
 _LINGER = 2
 _CLOSING = {426: "connection: close, upgrade\r\nupgrade: HTTP/1.1"}
 """The protocol to change to belongs to a 426 (RFC 9110, 15.5.22)."""
@@ -100,9 +102,19 @@ class Connection(HttpToolsProtocol):
             elif self._is_offer:
                 self._is_offer = False
                 self._parse(self._head_without_offer() + data[upgrade.args[0] :])
-        except httptools.HttpParserError:
+        except httptools.HttpParserError as error:
             self.logger.warning("Invalid HTTP request received.")
-            self.send_400_response("")
+            self._refuse(400, self._why(data, error))
+
+    def _why(self, data: bytes, error: httptools.HttpParserError) -> str:
+        """What is wrong with the bytes, and what to send instead; the parser's reason quotes none of them."""
+        if not self._in_head:
+            return f"the body of the request is malformed, in its chunks or trailers: {error}"
+        if data.startswith(_TLS):
+            return "the port speaks HTTP, not HTTPS: use http://…"
+        if isinstance(error, httptools.HttpParserInvalidMethodError):
+            return "the request's method is none that is known here: use GET, POST or DELETE"
+        return f"the head of the request is not HTTP/1.1: {error}"
 
     @property
     def _reading(self) -> httptools.HttpRequestParser:
@@ -213,11 +225,6 @@ class Connection(HttpToolsProtocol):
         super().shutdown()
         if self.transport.is_closing():
             self._watch_sending()
-
-    def send_400_response(self, msg: str) -> None:
-        """What cannot be read as HTTP."""
-        del msg
-        self._refuse(400, "this is not an HTTP/1.1 request; the port speaks HTTP, not HTTPS: use http://…")
 
     def _break_off(self, cycle: RequestResponseCycle) -> None:
         """Close without an end, so that nobody takes what came of an answer for all of it."""
