@@ -345,7 +345,7 @@ def restore(name: str | None, *, compaction: str, as_json: bool, **where: Unpack
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @_where
 def delete(name: str, *, yes: bool, **where: Unpack[Where]) -> None:
-    """Delete a conversation for good: messages, compactions, search index, and its entries in CONTEXT_ARCHIVE.md.
+    """Delete a conversation for good: messages, compactions, search index, its archive entries and noted tasks.
 
     NAME is its whole name. What would be removed is shown first; `autocompact export NAME --out FILE` keeps a copy.
     """

@@ -53,7 +53,7 @@ class Compactor(Shared):
         """Delete a conversation everywhere: log, compactions, search index, and its entries in memory folders.
 
         The store's file is written anew without it, which takes time in proportion to all that it holds. What other
-        places have (exports, backups, DONE.md, the model's provider) stays, see `autocompact.engine.deletion.STAYS`.
+        places have (exports, backups, TASK_ARCHIVE.md, the model's provider) stays, see `autocompact.engine.deletion.STAYS`.
 
         Returns:
             Whether there was one.

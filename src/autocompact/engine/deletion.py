@@ -22,7 +22,7 @@ from autocompact.stores.companions import archive_folders, archives_key, compani
 
 STAYS = (
     "what you exported or backed up yourself",
-    "what was noted on purpose in OBSERVATIONS.md, ACTIVE_RULES.md, DONE.md, TASK_ARCHIVE.md and the monthly reports",
+    "what you noted yourself in OBSERVATIONS.md, ACTIVE_RULES.md and DONE.md, rows of TASK_ARCHIVE.md, and the monthly reports",
     "files that the agent wrote into your folders",
     "what the model's provider keeps",
 )
@@ -66,8 +66,9 @@ class Traces:
 
 def _archived(found: Archives) -> str:
     entries = plural(found.entries, "entry", many="entries")
+    tasks = f", {plural(found.tasks, 'task')} in DONE.md" if found.tasks else ""
     backups = f", {found.in_backups:,} in its backups" if found.in_backups else ""
-    return f"{entries} in {found.folder / 'CONTEXT_ARCHIVE.md'}{backups}"
+    return f"{entries} in {found.folder / 'CONTEXT_ARCHIVE.md'}{tasks}{backups}"
 
 
 async def find_traces(store: Store, key: Key, *, folders: Iterable[Path] = ()) -> Traces:
@@ -93,7 +94,7 @@ async def find_traces(store: Store, key: Key, *, folders: Iterable[Path] = ()) -
         key=key,
         messages=infos[key].last_seq if key in infos else 0,
         compactions=len(records),
-        archives=tuple(each for each in archives if each.entries or each.in_backups),
+        archives=tuple(each for each in archives if each),
     )
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from autocompact.errors import InvalidInput
 from autocompact.memory.documents.archive_entries import entries_in
 from autocompact.memory.documents.context_archive import ARCHIVE_HEADING, ArchiveEntry
-from autocompact.memory.documents.erasing import Subject, erased
+from autocompact.memory.documents.erasing import Subject, erased, erased_tasks
 from tests.memory.documents.test_context_archive import record
 
 A, B = Subject(conversation="boats"), Subject(conversation="trains")
@@ -79,6 +79,41 @@ def test_of_the_example_only_its_own_entries_go():
     example = Subject(conversation="example", is_example=True)
     own, mine = entry("example", summary="The offset in `tide_table.py` was fixed."), entry("example")
     assert without(ARCHIVE_HEADING + own + mine, example) == (ARCHIVE_HEADING + mine, 1)
+
+
+ITEMS = """# Done
+
+- 2026-11-02: Mend the boat
+  - Outcome: done
+  - Session: boats
+- 2026-11-03: Paint the train
+  - Outcome: done
+  - Session: trains
+- 2026-11-04: Buy tar, see Session: boats
+
+My own remark on boats.
+"""
+
+
+def test_the_tasks_that_upkeep_noted_of_a_conversation_go_from_a_list():
+    found = erased_tasks(ITEMS.encode(), A)
+    mended = "- 2026-11-02: Mend the boat\n  - Outcome: done\n  - Session: boats\n"
+    assert (found.content.decode(), found.entries) == (ITEMS.replace(mended, ""), 1)
+    assert erased_tasks(ITEMS.encode(), Subject(conversation="boat")).content == ITEMS.encode()
+
+
+def test_they_go_from_headings_too():
+    first = "## Mend the boat\n\n- Date: 2026-11-02\n- Session: boats\n\n"
+    second = "## Paint the train\n\n- Date: 2026-11-03\n- Session: trains\n"
+    found = erased_tasks(f"# Done\n\n{first}{second}".encode(), A)
+    assert (found.content.decode(), found.entries) == (f"# Done\n\n{second}", 1)
+
+
+@pytest.mark.parametrize(
+    "subject", [Subject(conversation="boats", namespace="b"), Subject(conversation="boats", is_example=True)]
+)
+def test_tasks_of_the_usual_namespace_only_are_known(subject: Subject):
+    assert erased_tasks(ITEMS.encode(), subject).content == ITEMS.encode()
 
 
 def test_what_is_no_text_is_refused():

@@ -1,4 +1,4 @@
-"""Erasing a conversation from CONTEXT_ARCHIVE.md: its entries go, every other line keeps its bytes."""
+"""Erasing a conversation from CONTEXT_ARCHIVE.md and DONE.md: its entries go, every other line keeps its bytes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from autocompact.memory.documents.archive_entries import Archived, entries_in
 from autocompact.memory.documents.context_archive import USUAL_NAMESPACE
 from autocompact.memory.documents.document import Edit, read_document
+from autocompact.memory.documents.notes import Note
+from autocompact.memory.documents.pages import DONE, Page
 from autocompact.memory.documents.wording import one_line
 
 _FACT = re.compile(r"[\s>*+-]*\**(?:Conversation|Original)\b", re.IGNORECASE)
@@ -79,7 +81,32 @@ def erased(content: bytes, subject: Subject, *, name: str) -> Erased:
     )
 
 
-def _cut(texts: Sequence[str], entry: Archived) -> Edit:
+def erased_tasks(content: bytes, subject: Subject) -> Erased:
+    """DONE.md without the tasks that upkeep noted of a conversation, which are in the words of its messages.
+
+    They name no namespace, so only those of the usual one are known.
+
+    Args:
+        content: of the file.
+        subject: the conversation.
+
+    Raises:
+        InvalidInput: the file is no text.
+    """
+    if subject.is_example or subject.namespace != USUAL_NAMESPACE:
+        return Erased(content=content, entries=0)
+    page = Page(content, name=DONE)
+    texts = page.document.texts
+    own = f"- Session: {one_line(subject.conversation)}"
+    edits = [
+        _cut(texts, note)
+        for note in page.notes
+        if any(line.strip() == own for line in texts[note.start : note.end])
+    ]
+    return Erased(content=page.edited(edits) if edits else content, entries=len(edits))
+
+
+def _cut(texts: Sequence[str], entry: Archived | Note) -> Edit:
     """The entry with the blank lines after it, or those before it where it is the last."""
     start, end = entry.start, entry.end
     while end < len(texts) and not texts[end].strip():

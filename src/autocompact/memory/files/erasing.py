@@ -1,4 +1,4 @@
-"""Erasing a conversation from a memory folder: from CONTEXT_ARCHIVE.md, and from the copies of it in ``backups/``.
+"""Erasing a conversation from a memory folder: from CONTEXT_ARCHIVE.md and DONE.md, and their copies in ``backups/``.
 
 Each file is replaced whole, so that a run that dies can be repeated. No copy of what was erased is kept.
 """
@@ -12,7 +12,8 @@ from pathlib import Path
 
 from autocompact.errors import InvalidInput, MemoryInUse, StoreUnavailable
 from autocompact.memory.documents.context_archive import CONTEXT_ARCHIVE
-from autocompact.memory.documents.erasing import Erased, Subject, erased
+from autocompact.memory.documents.erasing import Erased, Subject, erased, erased_tasks
+from autocompact.memory.documents.pages import DONE
 from autocompact.memory.files.changes import BACKUPS, locked
 from autocompact.runtime.files import replace_file
 
@@ -27,12 +28,18 @@ class Archives:
     Attributes:
         folder: the memory folder.
         entries: in CONTEXT_ARCHIVE.md.
-        in_backups: in the copies of it that upkeep made.
+        tasks: that upkeep noted of it in DONE.md.
+        in_backups: in the copies of both that upkeep made.
     """
 
     folder: Path
     entries: int = 0
+    tasks: int = 0
     in_backups: int = 0
+
+    def __bool__(self) -> bool:
+        """True if there is anything of it."""
+        return bool(self.entries or self.tasks or self.in_backups)
 
 
 def find_entries(folder: Path, subject: Subject) -> Archives:
@@ -42,16 +49,18 @@ def find_entries(folder: Path, subject: Subject) -> Archives:
         InvalidInput: a file is no text, or names the conversation in lines that are no entry.
         StoreUnavailable: a file cannot be read or written.
     """
-    entries = in_backups = 0
+    entries = tasks = in_backups = 0
     for path in _files(folder):
         found = _erased(path, subject)
         if found.entries:
             _check_writable(path)
-        if path.parent == folder:
-            entries += found.entries
-        else:
+        if path.parent != folder:
             in_backups += found.entries
-    return Archives(folder=folder, entries=entries, in_backups=in_backups)
+        elif path.name == DONE:
+            tasks += found.entries
+        else:
+            entries += found.entries
+    return Archives(folder=folder, entries=entries, tasks=tasks, in_backups=in_backups)
 
 
 def erase_entries(folder: Path, subject: Subject) -> Archives:
@@ -63,7 +72,7 @@ def erase_entries(folder: Path, subject: Subject) -> Archives:
         MemoryInUse: another process is at the folder for more than ten seconds.
     """
     found = find_entries(folder, subject)
-    if not (found.entries or found.in_backups):
+    if not found:
         return found
     with locked(folder):
         for path in _files(folder):
@@ -72,10 +81,15 @@ def erase_entries(folder: Path, subject: Subject) -> Archives:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """The archive, and its copies in the backups."""
-    for path in (folder / CONTEXT_ARCHIVE, *sorted((folder / BACKUPS).glob(f"*/{CONTEXT_ARCHIVE}"))):
-        if path.is_file():
-            yield path
+    """The archive and the tasks, and their copies in the backups."""
+    for name in (CONTEXT_ARCHIVE, DONE):
+        for path in (folder / name, *sorted((folder / BACKUPS).glob(f"*/{name}"))):
+            if path.is_file():
+                yield path
+
+
+def _without(content: bytes, subject: Subject, *, path: Path) -> Erased:
+    return erased_tasks(content, subject) if path.name == DONE else erased(content, subject, name=str(path))
 
 
 def _read(path: Path) -> bytes:
@@ -89,7 +103,7 @@ def _read(path: Path) -> bytes:
 
 def _erased(path: Path, subject: Subject) -> Erased:
     try:
-        found = erased(_read(path), subject, name=str(path))
+        found = _without(_read(path), subject, path=path)
     except InvalidInput as error:
         raise InvalidInput(f"{error}, then delete again. {_NOTHING_DONE}") from error
     if found.unread:
@@ -114,7 +128,7 @@ def _check_writable(path: Path) -> None:
 def _erase(path: Path, subject: Subject) -> None:
     for _ in range(_TRIES):
         before = _read(path)
-        found = erased(before, subject, name=str(path))
+        found = _without(before, subject, path=path)
         if not found.entries:
             return
         if path.read_bytes() != before:
