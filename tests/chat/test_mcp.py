@@ -11,6 +11,7 @@ from autocompact.chat import ChatConfig, run_command
 from autocompact.testing import FakeProvider
 from tests.chat.chatting import CHAT, asked, call, calling, chatting
 from tests.chat.mcp_server import FORECAST
+from tests.chat.test_approval import answering
 
 pytestmark = pytest.mark.anyio
 
@@ -25,7 +26,7 @@ def configured(folder: Path, **servers: object) -> Path:
 
 async def test_the_agent_uses_the_tools_of_a_server_that_the_file_names(tmp_path: Path) -> None:
     tides = {"command": sys.executable, "args": [str(SERVER)], "env": {"HIGH_WATER": "07:30"}}
-    config = ChatConfig(model=CHAT, mcp_file=configured(tmp_path, tides=tides))
+    config = ChatConfig(model=CHAT, mcp_file=configured(tmp_path, tides=tides), approval="allow")
     replies = [
         calling(call("tides_high_water", harbour="Bergen"), call("tides_breaks", "call_2")),
         "High water is at half past seven.",
@@ -89,7 +90,9 @@ async def test_a_server_over_http_is_used_with_its_headers(tmp_path: Path) -> No
         replies = [calling(call("the_tides_high_water", harbour="Oslo")), "At a quarter past eight."]
         async with (
             FakeProvider(replies) as provider,
-            chatting(tmp_path, provider, config=ChatConfig(model=CHAT, mcp_file=file)) as service,
+            chatting(
+                tmp_path, provider, config=ChatConfig(model=CHAT, mcp_file=file, approval="allow")
+            ) as service,
         ):
             log = await asked(await service.create(), "When is the water high?")
             problems = dict(service.server_problems)
@@ -102,9 +105,27 @@ async def test_a_server_over_http_is_used_with_its_headers(tmp_path: Path) -> No
     assert list(problems) == ["stranger"]
 
 
-async def test_tools_whose_names_are_the_same_once_cut_can_both_be_called(tmp_path: Path) -> None:
+async def test_a_tool_of_a_server_is_used_after_a_yes_of_the_person(tmp_path: Path) -> None:
     tides = {"command": sys.executable, "args": [str(SERVER)]}
     config = ChatConfig(model=CHAT, mcp_file=configured(tmp_path, tides=tides))
+    high = calling(call("tides_high_water", harbour="Bergen"))
+    replies = [high, "I see.", high, "At six."]
+    async with FakeProvider(replies) as provider, chatting(tmp_path, provider, config=config) as service:
+        session = await service.create()
+        for allow in (False, True):
+            questions = answering(session, allow=allow, remember=allow)
+            await session.send("When is the water high?")
+            await session.wait()
+            assert [(each.tool, "Bergen" in each.text) for each in questions] == [("tides_high_water", True)]
+            if not allow:
+                session = await service.create()
+        (said,) = (result for message in await session.conversation.history() for result in message.results)
+    assert said.text.startswith("High water in Bergen")
+
+
+async def test_tools_whose_names_are_the_same_once_cut_can_both_be_called(tmp_path: Path) -> None:
+    tides = {"command": sys.executable, "args": [str(SERVER)]}
+    config = ChatConfig(model=CHAT, mcp_file=configured(tmp_path, tides=tides), approval="allow")
     week = f"tides_{FORECAST}"[:64]
     month = f"{week[:62]}_2"
     replies = [calling(call(week), call(month, "call_2")), "Calm."]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from autocompact.chat import CommandRules
-from autocompact.chat.tools import Toolbox
+from autocompact.chat.tools import Asked, Toolbox
 from autocompact.chat.tools.box import ToolOutcome
 from autocompact.chat.tools.command import command_tool, verdict
 from autocompact.chat.tools.files import file_tools
@@ -21,11 +21,11 @@ from tests.chat.chatting import call
 pytestmark = pytest.mark.anyio
 
 
-async def yes(_tool: str, _text: str) -> bool:
+async def yes(_asked: Asked) -> bool:
     return True
 
 
-async def no(_tool: str, _text: str) -> bool:
+async def no(_asked: Asked) -> bool:
     return False
 
 
@@ -118,13 +118,27 @@ async def test_wrong_arguments_and_unknown_tools_are_answered_not_raised(box: To
 @pytest.mark.parametrize(
     "command, wanted",
     [
-        ("git status --short", "run"),
+        ("git status", "run"),
+        ("git status src", "run"),
+        ("git status --short", "ask"),
+        ("git log --oneline -n5", "run"),
+        ("git log -n 5 -- src", "run"),
+        ("git log --output=x", "ask"),
+        ("git log --oneline --ext-diff", "ask"),
+        ("cat src/app.py", "run"),
+        ("cat /proc/self/environ", "ask"),
+        ("cat ../x", "ask"),
+        ("cat .env", "ask"),
+        ("cat src/link/passwd", "ask"),
+        ("cat .git/config", "ask"),
+        ("make test SHELL=./x", "ask"),
+        ("env ls", "ask"),
         ("git push", "refuse"),
         ("/usr/bin/git push", "refuse"),
         ("true; git push", "refuse"),
         ("true && (git push)", "refuse"),
         ("echo $(git push)", "refuse"),
-        ("git status; rm -r x", "ask"),
+        ("git status; id", "ask"),
         ("git status > /etc/passwd", "ask"),
         ("git status `id`", "ask"),
         ("git status\nid", "ask"),
@@ -132,7 +146,7 @@ async def test_wrong_arguments_and_unknown_tools_are_answered_not_raised(box: To
         ("make", "ask"),
         ("./git status", "ask"),
         ("/usr/bin/git status", "ask"),
-        ("git status --short && make test", "ask"),
+        ("git status && make test", "ask"),
         ("git -c alias.x=!id status", "ask"),
         ("GIT_SSH=./x git status", "ask"),
         ("env git status", "ask"),
@@ -144,6 +158,14 @@ async def test_wrong_arguments_and_unknown_tools_are_answered_not_raised(box: To
         ("env A=b git push", "refuse"),
         ("env -S 'git push'", "refuse"),
         ("sudo -n timeout 5 git push", "refuse"),
+        ("sudo -u me git push", "refuse"),
+        ("timeout --signal KILL 5 git push", "refuse"),
+        ("busybox rm x", "refuse"),
+        ("find . -name x -delete", "refuse"),
+        ("find . -exec rm {} +", "refuse"),
+        ("find . -name rm", "ask"),
+        ("sudo find . -execdir git push ;", "refuse"),
+        ("echo rm", "ask"),
         ("sh -c 'git push'", "refuse"),
         ('bash -c "true; git push"', "refuse"),
         ("eval 'git push'", "refuse"),
@@ -155,10 +177,13 @@ async def test_wrong_arguments_and_unknown_tools_are_answered_not_raised(box: To
         ("git 'status", "ask"),
     ],
 )
-def test_rules_for_commands(command: str, wanted: str) -> None:
-    rules = CommandRules(enabled=True, allow=("git status", "make test"), deny=("git push",))
+def test_rules_for_commands(tmp_path: Path, command: str, wanted: str) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "link").symlink_to("/etc")
+    allow = ("git status", "make test", "git log --oneline -n*", "cat", "env")
+    rules = CommandRules(enabled=True, allow=allow, deny=("git push", "rm"))
 
-    assert verdict(command, rules) == wanted
+    assert verdict(command, rules, folder=tmp_path) == wanted
 
 
 async def test_a_command_runs_in_the_workspace_without_the_keys_of_the_environment(tmp_path: Path) -> None:

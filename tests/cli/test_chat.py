@@ -33,7 +33,7 @@ class Place:
             **inherited,
             "TERM": "xterm",
             "XDG_DATA_HOME": str(folder / "data"),
-            "HOME": str(folder),
+            "HOME": str(folder / "home"),
             "INPUTRC": os.devnull,
         }
 
@@ -277,6 +277,16 @@ def test_a_failure_is_told_and_the_request_can_be_tried_again(place: Place) -> N
             assert terminal.ended() == 0
 
 
+def test_in_a_home_folder_the_agent_has_no_files_and_that_is_said(place: Place) -> None:
+    place.env["HOME"] = str(place.folder)
+    with place.terminal() as terminal:
+        terminal.until("No workspace, since this is your home folder")
+        terminal.prompt()
+        terminal.enter("list")
+        assert "list [FOLDER]" not in terminal.until("recall WORDS")
+        terminal.prompt()
+
+
 @pytest.mark.parametrize("typed, made", [("y", True), ("", False)])
 def test_a_command_runs_only_after_a_yes_and_tools_are_shown_folded(
     place: Place, typed: str, made: bool
@@ -287,7 +297,7 @@ def test_a_command_runs_only_after_a_yes_and_tools_are_shown_folded(
         with place.terminal("--commands") as terminal:
             terminal.prompt()
             terminal.enter("Make it.")
-            terminal.until("run_command: touch made\nAllow it? [y/N] ")
+            terminal.until("run_command: touch made\nAllow it? [y]es, [a]lways here, [N]o, ne[v]er here ")
             terminal.enter(typed)
             folded = terminal.until("Well.")
             terminal.prompt()

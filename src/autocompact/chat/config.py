@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from autocompact.compaction.modes import DEFAULT, Mode
 from autocompact.errors import InvalidInput
+
+Approval: TypeAlias = Literal["ask", "allow"]
 
 OFFLINE_WINDOW = 16_000
 """Tokens of the offline model's window, so that a compaction can be seen without an account."""
@@ -20,9 +23,10 @@ ANSWER_SILENCE = 600.0
 class CommandRules:
     """Rules for the commands that the agent may run in the workspace.
 
-    A rule is a pattern of words: ``git status`` allows ``git status`` and ``git status --short``; ``*`` stands for any
-    one word or part of one. A command that a rule of ``deny`` matches is never run. One that ``allow`` matches runs at
-    once, any other only after the person said yes.
+    A rule is a pattern of words: ``git status`` allows ``git status`` and ``git status src``, ``git status --short`` the
+    option as well; ``*`` stands for any one word or part of one, ``-*`` for every option. A command that a rule of
+    ``deny`` matches is never run. One that ``allow`` covers (see `autocompact.chat.tools.command.verdict`) runs at once,
+    any other only after the person said yes.
 
     Attributes:
         enabled: False offers no such tool; it needs a POSIX system.
@@ -66,6 +70,9 @@ class ChatConfig:
         skill_folders: folders that hold skills, each a folder with a ``SKILL.md``; of equal names the last one counts.
         mcp_file: a JSON file with ``mcpServers``.
         commands: rules for commands of the agent.
+        approval: "ask" puts a question to the person before a file is written or a tool of an MCP server is used, unless
+            they gave a standing answer; "allow" does not. Files that may hold secrets are asked for in any case.
+        approvals_file: keeps the standing answers; None keeps them in memory.
         instructions: what the system prompt says besides its own words.
         steps: model calls that one turn may take.
         watch_seconds: how often to look for what other programs added to an open conversation; it reads only what is
@@ -89,6 +96,8 @@ class ChatConfig:
     skill_folders: tuple[Path, ...] = ()
     mcp_file: Path | None = None
     commands: CommandRules = field(default_factory=CommandRules)
+    approval: Approval = "ask"
+    approvals_file: Path | None = None
     instructions: str = ""
     steps: int = 100
     watch_seconds: float = 2.0

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from autocompact.chat.approvals import FILE as APPROVALS
 from autocompact.chat.config import ChatConfig, CommandRules
+from autocompact.history.paths import data_folder
 from autocompact.settings import Settings, memory_folder_of, mode_of
 from autocompact.stores.naming import StorePlace, is_server_url, store_place
 
@@ -30,7 +32,7 @@ def chat_setup(settings: Settings, *, folder: Path, namespace: str = "default") 
         InvalidInput: values that do not go together.
     """
     chat, commands = settings.chat, settings.chat.commands
-    workspace = _path(chat.workspace, folder) or folder
+    workspace = _path(chat.workspace, folder) or _default_workspace(folder)
     config = ChatConfig(
         model=chat.model,
         base_url=chat.base_url,
@@ -52,11 +54,18 @@ def chat_setup(settings: Settings, *, folder: Path, namespace: str = "default") 
             seconds=commands.seconds,
             output_bytes=commands.output_bytes,
         ),
+        approval=chat.approval,
+        approvals_file=data_folder() / APPROVALS,
         instructions=chat.instructions,
         steps=chat.steps,
         namespace=namespace,
     )
     return ChatSetup(config=config, db=_place(chat.db, folder))
+
+
+def _default_workspace(folder: Path) -> Path | None:
+    """The folder that a chat was started in, unless it is a home folder or holds one: that is more than one task."""
+    return None if Path.home().resolve().is_relative_to(folder.resolve()) else folder
 
 
 def _path(name: str | None, folder: Path) -> Path | None:

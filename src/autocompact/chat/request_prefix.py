@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from autocompact.chat.approvals import Approvals
 from autocompact.chat.config import ChatConfig
 from autocompact.chat.prompt import MemoryFiles, system_prompt
 from autocompact.chat.tools import Tool, Toolbox
@@ -24,6 +25,9 @@ from autocompact.ports import Clock
 class Toolkit:
     """System prompt and tools of all conversations of a service.
 
+    Attributes:
+        approvals: the person's standing answers in the workspace.
+
     Args:
         config: which folders, skills, commands and MCP servers there are.
         clock: stamps what is remembered.
@@ -33,7 +37,8 @@ class Toolkit:
         self._config = config
         self._clock = clock
         self._memory = MemoryFiles(config.memory_folder)
-        self._servers = McpServers(config.mcp_file)
+        self._servers = McpServers(config.mcp_file, asks=config.approval == "ask")
+        self.approvals = Approvals(config.approvals_file, folder=config.workspace)
 
     def documents(self) -> Sequence[tuple[str, str]]:
         """Names and current texts of the memory files, for searches."""
@@ -62,7 +67,8 @@ class Toolkit:
             tools.append(skill_tool(config.skill_folders))
         if config.workspace is not None:
             workspace = Workspace(config.workspace, memory=config.memory_folder)
-            tools += (*file_tools(workspace), search_tool(workspace))
+            asks = config.approval == "ask"
+            tools += (*file_tools(workspace, asks=asks), search_tool(workspace))
             if config.commands.enabled and os.name == "posix":
                 tools.append(command_tool(config.workspace, config.commands))
         return tools
@@ -92,6 +98,7 @@ class RequestPrefix:
     """System prompt and tools of one conversation.
 
     Attributes:
+        approvals: the person's standing answers to questions of tools.
         system: the system prompt of the next request.
         toolbox: its tools; those of MCP servers come with the first `load`.
 
@@ -102,6 +109,7 @@ class RequestPrefix:
 
     def __init__(self, toolkit: Toolkit, tools: Iterable[Tool]) -> None:
         self.system = ""
+        self.approvals = toolkit.approvals
         self.toolbox = Toolbox(tools)
         self._toolkit = toolkit
         self._served = False

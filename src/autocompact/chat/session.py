@@ -486,15 +486,15 @@ class ChatSession:
         """Wait for the running turn; returns how it or the last one ended, None if there was none."""
         return await self._runner.wait()
 
-    def answer(self, question_id: str, *, allow: bool) -> None:
-        """Answer a `Question` of the agent.
+    def answer(self, question_id: str, *, allow: bool, remember: bool = False) -> None:
+        """Answer a `Question` of the agent; ``remember`` lets the answer stand in this workspace, where one is offered.
 
         Raises:
             InvalidInput: it is not open any more.
         """
         if self._runner.turn is None:
             raise InvalidInput("this question is closed: it was answered, or its turn ended")
-        self._runner.turn.answer(question_id, allow=allow)
+        self._runner.turn.answer(question_id, allow=allow, remember=remember)
 
     async def choose_model(self, name: str) -> None:
         """Answer with another model from the next turn on.

@@ -21,6 +21,7 @@ from autocompact.chat.notes import CutShort, Took
 from autocompact.chat.responder import ModelRequest, Reply
 from autocompact.chat.session_context import SessionContext
 from autocompact.chat.session_log import result_message
+from autocompact.chat.tools import Asked
 from autocompact.chat.turn_journal import TurnJournal
 from autocompact.chat.views import Cut, Question, RunningCall, RunningTurn
 from autocompact.compaction.transcript import Context
@@ -264,9 +265,19 @@ class Turn:
 
     # Questions
 
-    async def ask(self, tool: str, text: str) -> bool:
-        """Ask the person to allow ``text``, which ``tool`` would do; returns the answer."""
-        question = Question(id=uuid.uuid4().hex, tool=tool, text=text)
+    async def ask(self, asked: Asked) -> bool:
+        """The person's answer to what a tool would do: a standing one, or that to a question."""
+        approvals = self._context.prefix.approvals
+        if asked.subject and (standing := approvals.decided(asked.subject)) is not None:
+            return standing
+        question = Question(
+            id=uuid.uuid4().hex,
+            tool=asked.tool,
+            text=asked.text,
+            diff=asked.diff,
+            subject=asked.subject,
+            folder=approvals.folder,
+        )
         future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._questions[question.id] = (question, future)
         self._context.emit(events.QuestionAsked(conversation_id=self._context.id, question=question))
@@ -282,8 +293,8 @@ class Turn:
             )
         return allowed
 
-    def answer(self, question_id: str, *, allow: bool) -> None:
-        """Answer a question.
+    def answer(self, question_id: str, *, allow: bool, remember: bool = False) -> None:
+        """Answer a question, and with ``remember`` all others of its subject, now and later.
 
         Raises:
             InvalidInput: it is not open any more.
@@ -293,6 +304,13 @@ class Turn:
         if found is None or found[1].done():
             raise InvalidInput("this question is closed: it was answered, or its turn ended")
         found[1].set_result(allow)
+        subject = found[0].subject
+        if not remember or not subject:
+            return
+        self._context.prefix.approvals.remember(subject, allow=allow)
+        for question, future in self._questions.values():
+            if question.subject == subject and not future.done():
+                future.set_result(allow)
 
     # The end
 

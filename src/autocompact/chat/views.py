@@ -186,11 +186,17 @@ class Question:
         id: of the question.
         tool: that would be used.
         text: action that would be taken, e.g. the command.
+        diff: what would change in a file, as a unified diff; "" if nothing would, or it cannot be shown.
+        subject: what a standing answer would be about, "" where none is offered.
+        folder: the workspace that a standing answer would hold in, "" without one.
     """
 
     id: str
     tool: str
     text: str
+    diff: str = ""
+    subject: str = ""
+    folder: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

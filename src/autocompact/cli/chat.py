@@ -141,6 +141,8 @@ def _talk(loop: LoopThread, service: ChatService, *, session: ChatSession, resum
         dialogue.show_history()
     else:
         tell("Ask something. /help shows the commands, Ctrl-D leaves.")
+    if service.config.workspace is None:
+        tell("No workspace, since this is your home folder or above it: --workspace FOLDER names one.")
     dialogue.run()
     return dialogue.session
 

@@ -195,7 +195,12 @@ class Commands(Section, frozen=True):
 
     enabled: Annotated[bool, Meta(description="Offer commands to the agent.", extra=OWN)] = False
     allow: Annotated[
-        tuple[str, ...], Meta(description="Patterns of commands that need no question.", extra=OWN)
+        tuple[str, ...],
+        Meta(
+            description="Patterns of commands that need no question. Options are covered where the pattern names them: "
+            "`git log --oneline`; `-*` names all.",
+            extra=OWN,
+        ),
     ] = ()
     deny: Annotated[
         tuple[str, ...], Meta(description="Patterns of commands that are refused.", extra=OWN)
@@ -243,7 +248,8 @@ class Chat(Section, frozen=True):
     workspace: Annotated[
         str | None,
         Meta(
-            description="Folder that the agent's file tools and commands work in; null is the current one.",
+            description="Folder that the agent's file tools and commands work in; null is the current one, unless that is a "
+            "home folder: then there is none.",
             extra=OWN | PATH,
         ),
     ] = None
@@ -260,6 +266,14 @@ class Chat(Section, frozen=True):
     mcp_file: Annotated[str | None, Meta(description="JSON file with `mcpServers`.", extra=OWN | PATH)] = None
     instructions: Annotated[str, Meta(description="What the system prompt says besides its own words.")] = ""
     steps: Annotated[Positive, Meta(description="Model calls that one turn may take.", extra=OWN)] = 100
+    approval: Annotated[
+        Literal["ask", "allow"],
+        Meta(
+            description='"ask" puts a question to you before the agent writes a file or uses a tool of an MCP server; "allow" '
+            "does not. Files that may hold keys or passwords are asked for in any case.",
+            extra=OWN,
+        ),
+    ] = "ask"
     commands: Commands = field(default_factory=Commands)
 
 

@@ -92,6 +92,7 @@ class Chat:
             model=model or given.model,
             summary_model=summary_model or given.summary_model,
             mode=_mode(threshold, prompt=summary_prompt, cap=summary_tokens),
+            approval="allow",  # nobody waits at a cell to be asked; the workspace is the caller's choice
         )
         self._loop = LoopThread()
         self._closing = weakref.finalize(self, self._loop.close)

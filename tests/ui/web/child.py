@@ -21,6 +21,7 @@ class Wanted(msgspec.Struct):
     window: int | None = None
     commands: bool = False
     example: bool = False
+    memory: str = "."
 
 
 def main(port: str, db: str, *rest: str) -> None:
@@ -30,7 +31,7 @@ def main(port: str, db: str, *rest: str) -> None:
         model=wanted.model,
         window=wanted.window,
         workspace=Path(workspace),
-        memory_folder=Path(workspace),
+        memory_folder=Path(workspace) / wanted.memory,
         commands=CommandRules(enabled=wanted.commands),
     )
 

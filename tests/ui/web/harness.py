@@ -187,6 +187,12 @@ def browsing() -> Generator[Browser]:
         browser.close()
 
 
+def shot(page: Page, name: str) -> None:
+    """A picture for a person to look at, where the variable SHOTS names a folder."""
+    if folder := os.environ.get("SHOTS"):
+        page.screenshot(path=f"{folder}/{name}.png")
+
+
 class Visit:
     """A page in a browser, with what went wrong in it and what it asked for elsewhere."""
 

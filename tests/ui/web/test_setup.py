@@ -7,7 +7,7 @@ import re
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -16,7 +16,7 @@ from anyio.from_thread import start_blocking_portal
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from autocompact.testing import FakeProvider
-from tests.ui.web.harness import Visit, free_port, plain_environment, visiting, wait_until
+from tests.ui.web.harness import Visit, free_port, plain_environment, shot, visiting, wait_until
 from tests.ui.web.test_looks import LOW_CONTRAST, TOO_WIDE, UNNAMED
 
 KEY = "sk-of-the-tests-0123456789"
@@ -102,14 +102,12 @@ def card(page: Page) -> Locator:
     return page.locator("section.start")
 
 
-def test_a_server_on_this_computer_is_found_and_answers(
-    first: tuple[Serve, Visit], shots: Callable[[Page, str], None]
-) -> None:
+def test_a_server_on_this_computer_is_found_and_answers(first: tuple[Serve, Visit]) -> None:
     server, visit = first
     page = visit.page
     expect(card(page)).to_contain_text("LM Studio")
     expect(card(page)).to_contain_text("2 models")
-    shots(page, "start")
+    shot(page, "start")
     card(page).get_by_role("button", name="Another server").click()
     card(page).get_by_label("Address").fill("here")
     card(page).get_by_role("button", name="Test it").click()
@@ -124,7 +122,7 @@ def test_a_server_on_this_computer_is_found_and_answers(
     dialog = page.get_by_role("dialog", name="Connect a model")
     dialog.get_by_role("button", name="LM Studio").click()
     dialog.get_by_label("Model").select_option("llama3")
-    shots(page, "start-models")
+    shot(page, "start-models")
     dialog.get_by_role("button", name="Use this model").click()
     expect(page.locator("#model")).to_have_text("Model: llama3")
     visit.new()
@@ -134,7 +132,7 @@ def test_a_server_on_this_computer_is_found_and_answers(
 
 
 def test_a_pasted_key_is_tested_kept_for_its_owner_alone_and_never_shown(
-    first: tuple[Serve, Visit], providers: dict[str, FakeProvider], shots: Callable[[Page, str], None]
+    first: tuple[Serve, Visit], providers: dict[str, FakeProvider]
 ) -> None:
     server, visit = first
     server.stop()
@@ -151,7 +149,7 @@ def test_a_pasted_key_is_tested_kept_for_its_owner_alone_and_never_shown(
     card(page).get_by_label("Key").fill("sk-wrong-0123456789")
     card(page).get_by_label("Key").press("Enter")
     expect(card(page).locator(".wrong")).to_contain_text("Check the API key")
-    shots(page, "start-refused")
+    shot(page, "start-refused")
     card(page).get_by_label("Key").fill(KEY)
     card(page).get_by_label("Key").press("Enter")
     card(page).get_by_label("Model").select_option("small")
@@ -191,7 +189,7 @@ def opened(page: Page) -> Locator:
 
 
 def test_settings_are_changed_in_the_page_and_hold_at_once(
-    first: tuple[Serve, Visit], providers: dict[str, FakeProvider], shots: Callable[[Page, str], None]
+    first: tuple[Serve, Visit], providers: dict[str, FakeProvider]
 ) -> None:
     server, visit = first
     page = visit.page
@@ -206,7 +204,7 @@ def test_settings_are_changed_in_the_page_and_hold_at_once(
     expect(origin(page, "Mode")).to_contain_text("AUTOCOMPACT_ENGINE_MODE")
     expect(origin(page, "Model")).to_contain_text("settings.json:4")
     expect(field(page, "Workspace")).to_have_attribute("placeholder", str(server.home / "work"))
-    shots(page, "settings")
+    shot(page, "settings")
     field(page, "Threshold").fill("many")
     dialog.get_by_role("button", name="Save").click()
     expect(dialog.locator(".wrong")).to_contain_text("Threshold")
@@ -220,7 +218,7 @@ def test_settings_are_changed_in_the_page_and_hold_at_once(
     dialog.get_by_role("button", name="Save").click()
     expect(dialog.locator(".told")).to_contain_text("Saved to")
     expect(origin(page, "Threshold")).to_contain_text("settings.json")
-    shots(page, "settings-saved")
+    shot(page, "settings-saved")
     page.keyboard.press("Escape")
     text = server.settings.read_text()
     assert "// mine" in text
@@ -242,7 +240,7 @@ def test_settings_are_changed_in_the_page_and_hold_at_once(
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_card_and_the_settings_fit_a_narrow_screen(
-    browser: Browser, here: Serve, scheme: Literal["light", "dark"], shots: Callable[[Page, str], None]
+    browser: Browser, here: Serve, scheme: Literal["light", "dark"]
 ) -> None:
     context = browser.new_context(
         viewport={"width": 400, "height": 800}, color_scheme=scheme, reduced_motion="reduce"
@@ -255,7 +253,7 @@ def test_the_card_and_the_settings_fit_a_narrow_screen(
         expect(page.get_by_role("dialog", name="Connect a model")).to_contain_text("LM Studio")
         assert not page.evaluate(TOO_WIDE)
         assert page.evaluate(LOW_CONTRAST) == []
-        shots(page, f"connect-narrow-{scheme}")
+        shot(page, f"connect-narrow-{scheme}")
         page.keyboard.press("Escape")
         page.locator("header summary").click()
         page.get_by_role("button", name="Settings…").click()
@@ -264,17 +262,5 @@ def test_the_card_and_the_settings_fit_a_narrow_screen(
         assert not panel.evaluate("(panel) => panel.scrollWidth > panel.clientWidth")
         assert page.evaluate(LOW_CONTRAST) == []
         assert page.evaluate(UNNAMED) == []
-        shots(page, f"settings-narrow-{scheme}")
+        shot(page, f"settings-narrow-{scheme}")
     context.close()
-
-
-@pytest.fixture
-def shots() -> Callable[[Page, str], None]:
-    """Pictures for a person to look at, where SHOTS names a folder."""
-    folder = os.environ.get("SHOTS")
-
-    def take(page: Page, name: str) -> None:
-        if folder:
-            page.screenshot(path=f"{folder}/{name}.png")
-
-    return take

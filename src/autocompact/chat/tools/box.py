@@ -14,8 +14,28 @@ import msgspec
 from autocompact.core.messages import ToolCall
 from autocompact.errors import AutocompactError
 
-AskPermission: TypeAlias = Callable[[str, str], Awaitable[bool]]
-"""Asks the person for permission, given the tool and what it would do; True allows it."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Something that a tool may only do with the person's word.
+
+    Attributes:
+        tool: which one.
+        text: what it would do.
+        diff: what would change in a file, as a unified diff.
+        subject: what a standing answer is about; "" where none is offered, since the next case may be another one.
+    """
+
+    tool: str
+    text: str
+    diff: str = ""
+    subject: str = ""
+
+
+AskPermission: TypeAlias = Callable[[Asked], Awaitable[bool]]
+"""Asks the person for permission; True allows it."""
+
+REFUSED = "the person said no: do not try again, ask what they want instead"
 
 LONGEST_NAME = 64
 """Longest tool name, in characters, that every provider accepts."""

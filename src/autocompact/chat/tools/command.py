@@ -11,7 +11,7 @@ import os
 import re
 import shlex
 import signal
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -20,7 +20,8 @@ from typing import Annotated, BinaryIO, Literal, TypeAlias
 import msgspec
 
 from autocompact.chat.config import CommandRules
-from autocompact.chat.tools.box import AskPermission, Tool, ToolError, tool
+from autocompact.chat.tools.box import REFUSED, Asked, AskPermission, Tool, ToolError, tool
+from autocompact.chat.tools.secret_files import may_hold_secrets
 
 NAME = "run_command"
 DRAIN_SECONDS = 1.0
@@ -33,11 +34,13 @@ _SHELL = re.compile(r"[;&|<>()`$\r\n\\*?\[\]{}~#!]")
 _SEPARATORS = re.compile(r"[;&|()`\n{}]|\$\(")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _STARTERS = frozenset(
-    "builtin chroot command doas env eval exec nice nohup setsid stdbuf sudo time timeout xargs".split()
+    "ash bash builtin busybox caffeinate chroot command dash doas entr env eval exec fish flock ionice ksh nice nohup "
+    "nsenter parallel script setsid sh stdbuf strace su sudo taskset time timeout toybox unshare watch xargs zsh".split()
 )
-"""Programs that run what their words say,"""
-_SHELLS = frozenset("ash bash dash env eval fish ksh sh su watch xargs zsh".split())
-"""and those that take a whole line as one word."""
+"""Programs that run what their words say: each word behind them may be the command that is meant."""
+_FIND_STARTS = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
+_REMOVES = ("rm", "-r", "-f", "-rf")
+"""What ``find -delete`` does, in the words of a rule."""
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|COOKIE|DSN|DATABASE", re.IGNORECASE)
 _CHUNK = 65_536
 
@@ -48,19 +51,30 @@ class CommandArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     command: Annotated[str, msgspec.Meta(min_length=1, max_length=10_000, description="A line for the shell")]
 
 
-def verdict(command: str, rules: CommandRules) -> Verdict:
+def verdict(command: str, rules: CommandRules, *, folder: Path | None = None) -> Verdict:
     """The decision of the rules on a command.
 
     ``deny`` is looked for in each command of a line, whatever stands around it: assignments before it, programs that
-    start others (``env``, ``sudo``, ``sh -c``), options between its words (``git -c a=b push``). A shell has more ways
-    to say a thing than can be listed, so it is a net below the question, not a wall: what no rule knows is asked.
-    ``allow`` only counts for a line that is one command and nothing else, begins with the very words of the rule, and
-    holds nothing that a shell makes more of.
+    start others (``env``, ``sudo -u x``, ``timeout 5``, ``busybox``, ``find -exec``, ``sh -c``), options between its words
+    (``git -c a=b push``). A shell has more ways to say a thing than can be listed, so it is a net below the question, not
+    a wall: what no rule knows is asked.
+
+    ``allow`` only counts for a line that is one command and nothing else, and holds nothing that a shell makes more of.
+    The command begins with the very words of the rule; its options must be named by the rule (``git log --oneline -n*``;
+    ``-*`` names them all), and what follows besides must be words or paths within ``folder`` that hold no secrets:
+    ``git log`` allows no ``--output=…``, and ``cat`` no ``/proc/…``.
+
+    Args:
+        command: a line for the shell.
+        rules: of the person.
+        folder: that it would run in; None is the current one.
     """
     if _is_denied(command, rules.deny):
         return "refuse"
     words = _words(command)
-    if not _SHELL.search(command) and any(_begins(words, rule.split()) for rule in rules.allow):
+    if not _SHELL.search(command) and any(
+        _allows(rule.split(), words, folder=folder or Path.cwd()) for rule in rules.allow
+    ):
         return "run"
     return "ask"
 
@@ -72,36 +86,67 @@ def _words(command: str) -> list[str]:
         return command.split()
 
 
-def _begins(words: list[str], rule: list[str]) -> bool:
-    """True if the command begins with the words of the rule; ``./git`` is not ``git``."""
-    return (
-        bool(rule)
-        and len(words) >= len(rule)
-        and all(fnmatchcase(word, pattern) for word, pattern in zip(words, rule, strict=False))
-    )
+def _allows(rule: list[str], words: list[str], *, folder: Path) -> bool:
+    """True if the rule covers every word of the command; ``./git`` is not ``git``."""
+    named = [word for word in rule if not word.startswith("-")]
+    options = [word for word in rule if word.startswith("-")]
+    plain = [word for word in words if not word.startswith("-")]
+    given = [word for word in words if word.startswith("-") and word != "--"]
+    if not named or len(plain) < len(named) or words[:1] != plain[:1]:
+        return False
+    if not all(fnmatchcase(word, pattern) for word, pattern in zip(plain, named, strict=False)):
+        return False
+    if not all(any(fnmatchcase(option, pattern) for pattern in options) for option in given):
+        return False
+    rest = plain[len(named) :]
+    rest += [word for word, pattern in zip(plain, named, strict=False) if pattern == "*"]
+    # behind a program that starts others any word may be a command
+    return not (rest and plain[0] in _STARTERS) and all(_is_harmless(word, folder=folder) for word in rest)
+
+
+def _is_harmless(word: str, *, folder: Path) -> bool:
+    """True for a plain word, or a path in the folder that may not hold secrets; links are followed."""
+    if "=" in word or "://" in word:
+        return False
+    root = folder.resolve()
+    try:
+        path = (root / word).resolve()
+    except (OSError, RuntimeError, ValueError):
+        return False
+    return path.is_relative_to(root) and not may_hold_secrets(path.relative_to(root).parts)
 
 
 def _is_denied(line: str, rules: Sequence[str]) -> bool:
     for words in (_words(line), *map(_words, _SEPARATORS.split(line))):
-        started = _started_by(words)
-        if any(_holds(started, rule.split()) for rule in rules):
-            return True
-        shell = any(word.rpartition("/")[2] in _SHELLS for word in words[: len(words) - len(started) + 1])
-        if shell and any(_is_denied(word, rules) for word in words if len(word.split()) > 1):
-            return True
+        for started in _started_by(words):
+            if any(_holds(started, rule.split()) for rule in rules):
+                return True
+            # one word that is a line for a shell: sh -c "…"
+            if started != words and any(
+                _is_denied(word, rules) for word in started[:1] if len(word.split()) > 1
+            ):
+                return True
     return False
 
 
-def _started_by(words: list[str]) -> list[str]:
-    """The command behind assignments and programs that start it, with their options and numbers."""
-    after = False
-    for at, word in enumerate(words):
-        if _ASSIGNMENT.match(word) or (after and (word.startswith("-") or word[:1].isdigit())):
-            continue
-        if word.rpartition("/")[2] not in _STARTERS:
-            return words[at:]
-        after = True
-    return []
+def _started_by(words: list[str]) -> Iterator[list[str]]:
+    """The command behind assignments, and whatever it may start in turn."""
+    at = next((n for n, word in enumerate(words) if not _ASSIGNMENT.match(word)), len(words))
+    words = words[at:]
+    if not words:
+        return
+    yield words
+    program = words[0].rpartition("/")[2]
+    if program in _STARTERS:
+        # which word is the command depends on the options of the program, so each may be
+        for n in range(1, len(words)):
+            yield words[n:]
+    elif program == "find":
+        if "-delete" in words:
+            yield [*_REMOVES, *words[1:]]
+        for n, word in enumerate(words):
+            if word in _FIND_STARTS:
+                yield from _started_by(words[n + 1 :])
 
 
 def _holds(words: list[str], rule: list[str]) -> bool:
@@ -120,14 +165,15 @@ def command_tool(folder: Path, rules: CommandRules) -> Tool:
     """``run_command`` in ``folder``."""
 
     async def run(asked: CommandArguments, asking: AskPermission) -> str:
-        match verdict(asked.command, rules):
+        match await asyncio.to_thread(verdict, asked.command, rules, folder=folder):
             case "refuse":
                 raise ToolError(
                     "this command is forbidden by the person's rules: find another way, or ask them"
                 )
             case "ask":
-                if not await asking(NAME, asked.command):
-                    raise ToolError("the person said no: do not try again, ask what they want instead")
+                about = Asked(tool=NAME, text=asked.command, subject=f"the command runs: {asked.command}")
+                if not await asking(about):
+                    raise ToolError(REFUSED)
             case "run":
                 pass
         return await _run(asked.command, folder=folder, rules=rules)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import unified_diff
 from fnmatch import fnmatch
+from itertools import islice
 from typing import Annotated, TypeVar
 
 import msgspec
 
-from autocompact.chat.tools.box import AskPermission, Tool, ToolError, tool
-from autocompact.chat.tools.workspace import Workspace
+from autocompact.chat.tools.box import REFUSED, Asked, AskPermission, Tool, ToolError, tool
+from autocompact.chat.tools.secret_files import may_hold_secrets
+from autocompact.chat.tools.workspace import FileMissing, Workspace
 from autocompact.core.plurals import plural
 
 LINES = 1_000
@@ -18,6 +22,11 @@ LONGEST_LINE = 2_000
 """Characters of a line that are shown: longer ones are data."""
 PAGE_CHARACTERS = 60_000
 MOST_ITEMS = 500
+WRITING = "files are written"
+"""Subject of a standing answer to writing files."""
+LONGEST_COMPARED = 400_000
+"""Bytes of a file and its successor, together, that a diff is made of."""
+DIFF_LINES = 400
 
 A = TypeVar("A")
 _Path = Annotated[str, msgspec.Meta(min_length=1, description="Path from the workspace, e.g. src/app.py")]
@@ -55,14 +64,105 @@ class EditArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     new: Annotated[str, msgspec.Meta(description="What takes its place")]
 
 
-def file_tools(workspace: Workspace) -> list[Tool]:
-    """``list_files``, ``read_file``, ``write_file`` and ``edit_file``."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What a tool would make of a file.
+
+    Attributes:
+        path: from the workspace.
+        before: its content now, None if it is new.
+        after: its content then.
+        done: what the model is told.
+    """
+
+    path: str
+    before: bytes | None
+    after: bytes
+    done: str
+
+
+def file_tools(workspace: Workspace, *, asks: bool = True) -> list[Tool]:
+    """``list_files``, ``read_file``, ``write_file`` and ``edit_file``.
+
+    Args:
+        workspace: where.
+        asks: the person is asked before a file is written. Before one that may hold secrets is read or written they are
+            asked in any case.
+    """
+
+    async def read(asked: ReadArguments, asking: AskPermission) -> str:
+        if may_hold_secrets(workspace.names(asked.path)):
+            about = Asked(tool="read_file", text=f"Read {asked.path}, which may hold keys or passwords.")
+            await _permitted(asking, about)
+        return await asyncio.to_thread(_read, workspace, asked)
+
+    async def write(asked: WriteArguments, asking: AskPermission) -> str:
+        change = await asyncio.to_thread(_written, workspace, asked)
+        return await _changed(workspace, change, tool="write_file", asking=asking, asks=asks)
+
+    async def edit(asked: EditArguments, asking: AskPermission) -> str:
+        if may_hold_secrets(workspace.names(asked.path)):
+            about = Asked(tool="edit_file", text=f"Look into {asked.path}, which may hold keys or passwords.")
+            await _permitted(asking, about)
+        change = await asyncio.to_thread(_edited, workspace, asked)
+        return await _changed(workspace, change, tool="edit_file", asking=asking, asks=asks)
+
     return [
         tool("list_files", ListArguments, run=threaded(lambda asked: _list(workspace, asked))),
-        tool("read_file", ReadArguments, run=threaded(lambda asked: _read(workspace, asked))),
-        tool("write_file", WriteArguments, run=threaded(lambda asked: _write(workspace, asked))),
-        tool("edit_file", EditArguments, run=threaded(lambda asked: _edit(workspace, asked))),
+        tool("read_file", ReadArguments, run=read),
+        tool("write_file", WriteArguments, run=write),
+        tool("edit_file", EditArguments, run=edit),
     ]
+
+
+async def _permitted(asking: AskPermission, about: Asked) -> None:
+    """Ask the person.
+
+    Raises:
+        ToolError: they said no.
+    """
+    if not await asking(about):
+        raise ToolError(REFUSED)
+
+
+async def _changed(
+    workspace: Workspace, change: Change, *, tool: str, asking: AskPermission, asks: bool
+) -> str:
+    """Ask if that is due, and make the change if the file is still as it was shown."""
+    secret = may_hold_secrets(workspace.names(change.path))
+    if asks or secret:
+        verb = "Make" if change.before is None else "Change"
+        diff = await asyncio.to_thread(_diff, change)
+        about = Asked(
+            tool=tool,
+            text=f"{verb} {change.path}: {plural(len(change.after), 'byte')}.",
+            diff=diff,
+            subject="" if secret else WRITING,
+        )
+        await _permitted(asking, about)
+        if await asyncio.to_thread(_content, workspace, change.path) != change.before:
+            raise ToolError(f"{change.path!r} was changed meanwhile: read it again")
+    await asyncio.to_thread(workspace.write, change.path, change.after)
+    return change.done
+
+
+def _content(workspace: Workspace, path: str) -> bytes | None:
+    try:
+        return workspace.read(path)
+    except FileMissing:
+        return None
+
+
+def _diff(change: Change) -> str:
+    """The change as a unified diff; "" of what is no text, or too long to be compared."""
+    before = change.before or b""
+    if len(before) + len(change.after) > LONGEST_COMPARED or b"\0" in before + change.after:
+        return ""
+    old, new = (each.decode("utf-8", errors="replace").splitlines() for each in (before, change.after))
+    lines = islice(unified_diff(old, new, lineterm="", n=3), 2, DIFF_LINES + 3)
+    shown = [line[:LONGEST_LINE] for line in lines]
+    more = ["[the rest is not shown]"] if len(shown) > DIFF_LINES else []
+    return "\n".join([*shown[:DIFF_LINES], *more])
 
 
 def threaded(work: Callable[[A], str]) -> Callable[[A, AskPermission], asyncio.Future[str]]:
@@ -142,14 +242,17 @@ def _read(workspace: Workspace, asked: ReadArguments) -> str:
     return "\n".join(shown) + rest
 
 
-def _write(workspace: Workspace, asked: WriteArguments) -> str:
+def _written(workspace: Workspace, asked: WriteArguments) -> Change:
     content = asked.content.encode("utf-8", errors="replace")
-    new = workspace.write(asked.path, content)
+    workspace.check_writable(asked.path, size=len(content))
+    before = _content(workspace, asked.path)
     written = f"{plural(len(content), 'byte')}, {plural(asked.content.count(chr(10)), 'line')}"
-    return f"{'Made' if new else 'Replaced'} {asked.path}: {written}."
+    done = f"{'Made' if before is None else 'Replaced'} {asked.path}: {written}."
+    return Change(path=asked.path, before=before, after=content, done=done)
 
 
-def _edit(workspace: Workspace, asked: EditArguments) -> str:
+def _edited(workspace: Workspace, asked: EditArguments) -> Change:
+    workspace.check_writable(asked.path)
     content = workspace.read(asked.path)
     old, new = asked.old.encode(), asked.new.encode()
     if b"\r\n" in content and b"\r" not in old:
@@ -158,6 +261,10 @@ def _edit(workspace: Workspace, asked: EditArguments) -> str:
     if count != 1:
         hint = "read the file again" if not count else "give more of what stands around it"
         raise ToolError(f"the old text is {count:,} times in {asked.path!r}, it must be there once: {hint}")
-    workspace.write(asked.path, content.replace(old, new))
     line = content[: content.index(old)].count(b"\n") + 1
-    return f"Changed {asked.path} at line {line:,}."
+    return Change(
+        path=asked.path,
+        before=content,
+        after=content.replace(old, new),
+        done=f"Changed {asked.path} at line {line:,}.",
+    )

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, Protocol, Self
@@ -38,6 +38,10 @@ class Server(Protocol):
         ...
 
 
+class _Load(Protocol):
+    def __call__(self, file: Path, *, asks: bool) -> Mapping[str, Server]: ...
+
+
 class McpServers:
     """The servers of one file.
 
@@ -45,12 +49,14 @@ class McpServers:
 
     Args:
         file: the configuration, None if there is none.
+        asks: the person is asked before a tool is used.
 
     Attributes:
         problems: why servers were left out, by name.
     """
 
-    def __init__(self, file: Path | None) -> None:
+    def __init__(self, file: Path | None, *, asks: bool = True) -> None:
+        self._asks = asks
         self.problems: dict[str, str] = {}
         self._file = file
         self._started: asyncio.Future[tuple[Tool, ...]] | None = None
@@ -75,7 +81,7 @@ class McpServers:
         try:
             async with AsyncExitStack() as stack:
                 tools: list[Tool] = []
-                for name, server in (await _servers(file)).items():
+                for name, server in (await _servers(file, asks=self._asks)).items():
                     tools += await self._entered(name, server, stack=stack)
                 started.set_result(tuple(tools))
                 await self._over.wait()
@@ -104,15 +110,15 @@ class McpServers:
             await asyncio.wait([self._task])
 
 
-async def _servers(file: Path) -> Mapping[str, Server]:
+async def _servers(file: Path, *, asks: bool) -> Mapping[str, Server]:
     try:
-        load: Callable[[Path], Mapping[str, Server]] = await asyncio.to_thread(_import_client)
+        load = await asyncio.to_thread(_import_client)
     except ImportError as error:
         raise ImportError(f"MCP servers need further packages: {install_command('chat')}") from error
-    return load(file)
+    return load(file, asks=asks)
 
 
-def _import_client() -> Callable[[Path], Mapping[str, Server]]:
+def _import_client() -> _Load:
     with LOADING:
         from autocompact.chat.tools.mcp_client import load_servers
     return load_servers

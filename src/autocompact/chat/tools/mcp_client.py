@@ -12,7 +12,7 @@ from pydantic_ai.exceptions import ModelRetry, ToolFailed
 from pydantic_ai.mcp import MCPToolset, load_mcp_toolsets
 from pydantic_ai.messages import BinaryContent
 
-from autocompact.chat.tools.box import LONGEST_NAME, AskPermission, Tool, ToolError
+from autocompact.chat.tools.box import LONGEST_NAME, REFUSED, Asked, AskPermission, Tool, ToolError
 from autocompact.errors import InvalidInput
 
 _NO_NAME = re.compile(r"[^a-zA-Z0-9_-]")
@@ -25,9 +25,11 @@ class McpServer:
     Args:
         name: in the configuration file.
         toolset: of the server.
+        asks: the person is asked before a tool is used.
     """
 
-    def __init__(self, name: str, toolset: MCPToolset[None]) -> None:
+    def __init__(self, name: str, toolset: MCPToolset[None], *, asks: bool) -> None:
+        self._asks = asks
         self._name = name
         self._toolset = toolset
 
@@ -51,7 +53,17 @@ class McpServer:
         ]
 
     def _run(self, name: str) -> Callable[[Mapping[str, Any], AskPermission], Awaitable[str]]:
-        async def run(given: Mapping[str, Any], _asking: AskPermission) -> str:
+        shown = f"{self._name}_{name}"
+
+        async def run(given: Mapping[str, Any], asking: AskPermission) -> str:
+            if self._asks:
+                about = Asked(
+                    tool=shown,
+                    text=msgspec.json.format(msgspec.json.encode(given), indent=2).decode(),
+                    subject=f"the tool {name} of the MCP server {self._name} is used",
+                )
+                if not await asking(about):
+                    raise ToolError(REFUSED)
             try:
                 result = await self._toolset.direct_call_tool(name, dict(given))
             except (ModelRetry, ToolFailed) as error:
@@ -61,8 +73,12 @@ class McpServer:
         return run
 
 
-def load_servers(file: Path) -> dict[str, McpServer]:
+def load_servers(file: Path, *, asks: bool) -> dict[str, McpServer]:
     """The servers that a configuration file names; none is started yet.
+
+    Args:
+        file: the configuration.
+        asks: the person is asked before a tool of them is used.
 
     Raises:
         InvalidInput: the file cannot be used.
@@ -75,7 +91,7 @@ def load_servers(file: Path) -> dict[str, McpServer]:
     for toolset in toolsets:
         inner = getattr(toolset, "wrapped", toolset)
         if isinstance(inner, MCPToolset):
-            found[str(inner.id)] = McpServer(str(inner.id), cast("MCPToolset[None]", inner))
+            found[str(inner.id)] = McpServer(str(inner.id), cast("MCPToolset[None]", inner), asks=asks)
     return found
 
 

@@ -15,6 +15,7 @@ import msgspec
 
 from autocompact.chat.tools.box import Tool, ToolError, tool
 from autocompact.chat.tools.files import matches, text_of, threaded
+from autocompact.chat.tools.secret_files import may_hold_secrets
 from autocompact.chat.tools.workspace import Workspace
 
 SECONDS = 10.0
@@ -30,7 +31,10 @@ _PROGRAM = Path(__file__).with_name("matcher.py")
 
 
 class SearchArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Search the text files of the workspace for a regular expression; gives path, line number and line."""
+    """Search the text files of the workspace for a regular expression; gives path, line number and line.
+
+    Files that may hold keys or passwords (.env, .ssh) are left out.
+    """
 
     pattern: Annotated[
         str, msgspec.Meta(min_length=1, max_length=1_000, description="Regular expression (Python)")
@@ -71,6 +75,8 @@ def _found(workspace: Workspace, asked: SearchArguments, *, matcher: _Matcher) -
     for item in islice(workspace.walk(asked.folder), SEARCHED_FILES):
         if item.size > SEARCHED_BYTES or (asked.glob and not matches(item.path, asked.glob)):
             continue
+        if may_hold_secrets(item.path.split("/")):
+            continue  # read_file asks the person
         try:
             text = text_of(workspace, item.path)
         except ToolError:

@@ -38,6 +38,10 @@ _FILE = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | _NO_FOLLOW
 
 
+class FileMissing(ToolError):
+    """There is no such file in the workspace."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
     """A name in a folder; ``size`` in bytes, of files only."""
@@ -101,7 +105,7 @@ class Workspace:
         try:
             yield
         except FileNotFoundError:
-            raise ToolError(
+            raise FileMissing(
                 f"there is no {path!r} in the workspace: list_files shows what there is"
             ) from None
         except NotADirectoryError:
@@ -157,12 +161,8 @@ class Workspace:
         Raises:
             ToolError: it leads out, is no file, or the disk says no.
         """
+        self.check_writable(path, size=len(content))
         names = self._file(path)
-        self._check_kept(path, names)
-        if len(content) > LARGEST_FILE:
-            raise ToolError(
-                f"{len(content):,} bytes are too much for one file: at most {LARGEST_FILE:,} are written"
-            )
         with self._errors(path):
             if not _ANCHORED:
                 return self._write_resolved(names, content)
@@ -180,6 +180,16 @@ class Workspace:
                     os.unlink(temporary, dir_fd=folder)
                     raise
                 return mode is None
+
+    def check_writable(self, path: str, *, size: int = 0) -> None:
+        """Check that `write` may write a file of ``size`` bytes there.
+
+        Raises:
+            ToolError: it leads out, belongs to the version control or the memory, or is too large.
+        """
+        self._check_kept(path, self._file(path))
+        if size > LARGEST_FILE:
+            raise ToolError(f"{size:,} bytes are too much for one file: at most {LARGEST_FILE:,} are written")
 
     def _check_kept(self, path: str, names: tuple[str, ...]) -> None:
         # many file systems take capitals and small letters for the same

@@ -9,6 +9,7 @@ from __future__ import annotations
 import queue
 from collections.abc import Callable, Coroutine
 from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -59,6 +60,14 @@ _HINT = (
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The person's answer to a question, and whether it stands from now on."""
+
+    allow: bool
+    remember: bool = False
+
+
 class Follower:
     """Runs work in the service's thread, and shows the events meanwhile.
 
@@ -75,7 +84,7 @@ class Follower:
         session: ChatSession,
         *,
         screen: Screen,
-        ask: Callable[[Question], bool] | None,
+        ask: Callable[[Question], Answer] | None,
     ) -> None:
         self._loop = loop
         self._session = session
@@ -119,13 +128,15 @@ class Follower:
 
     def _answer(self, question: Question) -> None:
         self._screen.rest()
-        allow = self._ask(question) if self._ask else False
+        answer = self._ask(question) if self._ask else Answer(allow=False)
         if self._ask is None:
             self._screen.tell(
-                f"Not allowed, since nobody can be asked: {words.line(question.text, most=200)}"
+                f"Not allowed, since nobody can be asked (chat.approval, chat.commands.allow): "
+                f"{words.line(question.text, most=200)}"
             )
         try:
-            self._loop.call(partial(self._session.answer, question.id, allow=allow))
+            give = partial(self._session.answer, question.id, allow=answer.allow, remember=answer.remember)
+            self._loop.call(give)
         except InvalidInput as error:
             self._screen.tell(visible(str(error)))
 
@@ -245,9 +256,16 @@ class Dialogue:
         text = words.plain(reply.text)
         self._screen.tell(click.style(text, fg="red") if reply.kind == "error" else text)
 
-    def _allow(self, question: Question) -> bool:
+    def _allow(self, question: Question) -> Answer:
         self._screen.tell(f"{words.line(question.tool, most=40)}: {visible(question.text)}")
-        return self._agreed("Allow it? [y/N] ")
+        if question.diff:
+            self._screen.tell(words.coloured_diff(question.diff))
+        if not question.subject:
+            return Answer(allow=self._agreed("Allow it? [y/N] "))
+        asked = self._said("Allow it? [y]es, [a]lways here, [N]o, ne[v]er here ")
+        return Answer(
+            allow=asked in ("y", "yes", "a", "always"), remember=asked in ("a", "always", "v", "never")
+        )
 
     # What only the terminal has
 
@@ -304,10 +322,13 @@ class Dialogue:
         self._screen.tell("Deleted. A new conversation begins." if not rest else "Deleted.")
 
     def _agreed(self, asked: str) -> bool:
+        return self._said(asked) in ("y", "yes")
+
+    def _said(self, asked: str) -> str:
         try:
-            return self._keyboard.ask(asked).strip().lower() in ("y", "yes")
+            return self._keyboard.ask(asked).strip().lower()
         except (EOFError, KeyboardInterrupt):
-            return False
+            return ""
 
     def _completions(self, typed: str) -> list[str]:
         """Completions of the line: commands, models, conversations."""

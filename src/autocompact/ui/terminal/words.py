@@ -186,3 +186,12 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 def _columns(rows: Sequence[Sequence[str]]) -> int:
     return max((len(row) for row in rows), default=0)
+
+
+def coloured_diff(diff: str) -> str:
+    """A unified diff with its lines in the colours of their signs."""
+    colours = {"+": "green", "-": "red", "@": "cyan"}
+    return "\n".join(
+        click.style(visible(line), fg=colours[line[0]]) if line[:1] in colours else visible(line)
+        for line in diff.splitlines()
+    )

@@ -19,6 +19,7 @@ from autocompact.history.outgoing import ExportFormat
 from autocompact.ledger.entries import Entry
 from autocompact.ui.web.addresses import export_address
 from autocompact.ui.web.icons import icon
+from autocompact.ui.web.render import diff_html
 
 Act = Callable[[], Awaitable[None]]
 
@@ -216,15 +217,3 @@ def _entries(entries: Sequence[Entry]) -> str:
         if entries
         else "nothing"
     )
-
-
-def diff_html(diff: str) -> str:
-    """A unified diff with its lines marked."""
-    if not diff.strip():
-        return "<p class='note'>The summaries are the same.</p>"
-    lines = "".join(f"<span class='{_sign(line)}'>{escape(line)}\n</span>" for line in diff.splitlines())
-    return f"<pre class='diff' tabindex='0'>{lines}</pre>"
-
-
-def _sign(line: str) -> str:
-    return {"+": "added", "-": "removed", "@": "place"}.get(line[:1], "same")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import Protocol
 
 from nicegui import ui
 
@@ -13,15 +14,23 @@ from autocompact.ui.web.icons import icon
 from autocompact.ui.web.render import question_html, reasoning_html, words_html
 
 
+class Answer(Protocol):
+    """Gives the person's answer to a question."""
+
+    def __call__(self, question_id: str, *, allow: bool, remember: bool) -> None:
+        """See `autocompact.chat.ChatSession.answer`."""
+        ...
+
+
 class Live:
     """The end of the history while a turn runs.
 
     Args:
-        answer: called with a question's id and the person's yes or no.
+        answer: called with a question's id and the person's answer.
         retry: called when the person wants the last request answered.
     """
 
-    def __init__(self, *, answer: Callable[[str, bool], None], retry: Callable[[], object]) -> None:
+    def __init__(self, *, answer: Answer, retry: Callable[[], object]) -> None:
         self.text = self.reasoning = ""
         self.changed = False
         self._began = self._thought = 0.0  # when the thinking began, and how long it took; 0 for not yet
@@ -87,7 +96,7 @@ class Live:
         self._why.content = words_html(why, last_seq=0) if why else ""
 
     def ask(self, question: Question) -> None:
-        """Show a question with its two answers."""
+        """Show a question with its answers: once, or from now on in this workspace where that is offered."""
         with (
             self._questions,
             ui.element("div").classes("question").props('role=group aria-label="Question"') as asked,
@@ -95,11 +104,21 @@ class Live:
             self._asked[question.id] = asked
             ui.html(question_html(question))
             with ui.element("div").classes("acts"):
-                for allow, label in ((True, "Allow"), (False, "Refuse")):
-                    style = "primary" if allow else "secondary"
-                    with ui.element("button").classes(style).props("type=button") as button:
-                        ui.html(label, sanitize=False, tag="span")
-                    button.on("click", partial(self._answer, question.id, allow), args=[])
+                self._choice("Allow once" if question.subject else "Allow", question, allow=True)
+                if question.subject:
+                    self._choice("Always here", question, allow=True, remember=True)
+                self._choice("Refuse", question, allow=False)
+                if question.subject:
+                    self._choice("Never here", question, allow=False, remember=True)
+
+    def _choice(self, label: str, question: Question, *, allow: bool, remember: bool = False) -> None:
+        style = "primary" if allow and not remember else "secondary"
+        with ui.element("button").classes(style).props("type=button") as button:
+            ui.html(label, sanitize=False, tag="span")
+        if remember:
+            place = f" in {question.folder}" if question.folder else ""
+            button.props["title"] = f"{label.split()[0]}{place}: {question.subject}"
+        button.on("click", partial(self._answer, question.id, allow=allow, remember=remember), args=[])
 
     def settle(self, question_id: str) -> None:
         """A question was answered, here or in another tab."""

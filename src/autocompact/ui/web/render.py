@@ -200,8 +200,24 @@ def _button(action: str, shown: Icon, *, label: str, seq: int) -> str:
 
 
 def question_html(question: Question) -> str:
-    """A question of the agent."""
-    return f'<p class="ask">Allow <b>{escape(question.tool)}</b>?</p><pre tabindex="0">{escape(question.text)}</pre>'
+    """A question of the agent: the tool, what it would do, and what would change."""
+    diff = diff_html(question.diff) if question.diff else ""
+    what = (
+        f"<pre tabindex='0'>{escape(question.text)}</pre>" if not diff else f"<p>{escape(question.text)}</p>"
+    )
+    return f'<p class="ask">Allow <b>{escape(question.tool)}</b>?</p>{what}{diff}'
+
+
+def diff_html(diff: str) -> str:
+    """A unified diff with its lines marked."""
+    if not diff.strip():
+        return "<p class='note'>The texts are the same.</p>"
+    lines = "".join(f"<span class='{_sign(line)}'>{escape(line)}\n</span>" for line in diff.splitlines())
+    return f"<pre class='diff' tabindex='0'>{lines}</pre>"
+
+
+def _sign(line: str) -> str:
+    return {"+": "added", "-": "removed", "@": "place"}.get(line[:1], "same")
 
 
 def brief(arguments: str) -> str:

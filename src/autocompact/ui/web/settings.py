@@ -87,6 +87,12 @@ SECTIONS: tuple[tuple[str, tuple[Row, ...]], ...] = (
                 hint="Folder that the agent reads and writes in, and cannot leave.",
             ),
             Row(
+                path="chat.approval",
+                label="Approval",
+                hint="Ask before a file is written or a tool of an MCP server is used.",
+                choices=("ask", "allow"),
+            ),
+            Row(
                 path="chat.commands.enabled",
                 label="Commands",
                 hint="Let the agent run commands in the workspace; you are asked before each.",

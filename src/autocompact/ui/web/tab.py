@@ -336,9 +336,9 @@ class Tab:
         self.live.fail("")
         await self._attempt(self.session.retry())
 
-    def _answer(self, question_id: str, allow: bool) -> None:
+    def _answer(self, question_id: str, *, allow: bool, remember: bool) -> None:
         try:
-            self.session.answer(question_id, allow=allow)
+            self.session.answer(question_id, allow=allow, remember=remember)
         except InvalidInput as error:
             self.say(str(error))
 
