@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from autocompact.core.redaction import RULES
 from autocompact.core.redaction.anchors import Anchors, is_searched
 from autocompact.core.redaction.rules import Token
+from autocompact.core.strides import STRIDE
 
 OF_THE_RULES = sorted({rule.anchor for rule in RULES if not isinstance(rule, Token)})
 ALL = Anchors(OF_THE_RULES)
@@ -60,3 +61,22 @@ def test_a_character_that_no_session_has_may_be_in_an_anchor() -> None:
 def test_an_anchor_of_a_rule_is_in_lower_case(anchor: str) -> None:
     assert anchor
     assert anchor == anchor.lower()
+
+
+def test_an_anchor_over_the_end_of_a_stride_is_found_and_each_one_once() -> None:
+    for before in range(STRIDE - 12, STRIDE + 3):
+        text = b"x" * before + b"password" + b"y" * STRIDE + b"token:"
+        assert Anchors(["password", "token", "word"]).places(text) == {
+            "password": [before],
+            "word": [before + 4],
+            "token": [before + 8 + STRIDE],
+        }
+
+
+def test_of_a_line_of_one_character_only_the_ends_are_looked_at() -> None:
+    text = b"key" + b":" * 3_000 + b"token"
+    places = Anchors([":::", "key:", ":token"]).places(text)
+    assert (places["key:"], places[":token"]) == ([0], [len(text) - 6])
+    assert places[":::"][:2] == [3, 4]
+    assert places[":::"][-1] == 3_000
+    assert len(places[":::"]) < 200

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autocompact.core.strides import STRIDE, strides
+from autocompact.core.strides import STRIDE, in_lines, strides, worded
 from autocompact.models.vocabulary import load_counter
 
 SIGNS = [
@@ -51,3 +51,22 @@ def test_the_counts_of_strides_add_up_exactly_where_there_are_words_or_lines(
 def test_a_run_without_words_is_cut_at_the_end_of_each_stride() -> None:
     assert [len(piece) for piece in strides("a" * (2 * STRIDE + 1))] == [STRIDE, STRIDE, 1]
     assert list(strides("")) == [""]
+
+
+@given(st.text("ab \n\t/.", max_size=400), st.integers(1, 60))
+def test_lines_are_cut_where_a_word_ends_and_nothing_is_lost(text: str, most: int) -> None:
+    read = in_lines(text, most=most)
+    assert all(len(line) <= most for line in read.split("\n"))
+    assert read.replace("\n", "") == text.replace("\n", "")
+    if len(text) <= most:
+        assert read == text
+
+
+def test_no_name_is_parted_where_there_is_white_space() -> None:
+    names = [f"src/pkg/file_{number}.py" for number in range(9_000)]
+    text = " ".join(names)
+    pieces = [*worded(text)]
+    assert len(pieces) > 2
+    assert "".join(pieces) == text
+    assert [name for piece in pieces for name in piece.split()] == names
+    assert [name for line in in_lines(text).split("\n") for name in line.split()] == names

@@ -249,3 +249,9 @@ def test_code_in_a_chat_is_no_fact() -> None:
     assert _facts('The parser of Ana is named Quill.\n\nconst quill = Parser("ana", 31);') == [
         "parser Ana named Quill"
     ]
+
+
+def test_a_line_of_dots_is_no_word_and_takes_time_with_its_length() -> None:
+    """At each of its dots a word was looked for to its end: a minute for a line of 60,000, and the square of that for more."""
+    words = "I live in Geneva and work for Nestlé as a chemist."
+    assert _facts(f"{words} {'.' * 60_000} {'/' * 60_000}") == _facts(words)

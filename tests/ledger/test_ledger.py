@@ -11,7 +11,7 @@ from autocompact.core.redaction import redact
 from autocompact.ledger.account import account
 from autocompact.ledger.entries import Entry, Ledger
 from autocompact.ledger.extraction import extract
-from autocompact.ledger.lines import LONGEST
+from autocompact.ledger.lines import LONGEST, last_place
 from autocompact.ledger.rendering import render
 from autocompact.ledger.shortening import shortened_requests
 from autocompact.ledger.sightings import Piece, Sightings
@@ -501,3 +501,11 @@ def test_nothing_of_a_worked_example_that_a_client_puts_before_the_task_is_told(
     assert "valve_five" not in told
     assert "pump_seven" in told
     assert ("Mend the pump." in told) is ("NEW TASK" in example)
+
+
+def test_a_name_is_found_by_itself_before_it_stands_in_longer_ones() -> None:
+    assert last_place("a.py and data.py", "a.py") == 0
+    assert last_place("data.py", "a.py") == 3
+    assert last_place("b.py", "a.py") == 0
+    run = "7" * 400_000
+    assert last_place(run, "7" * 199) == len(run) - 199

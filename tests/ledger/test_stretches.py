@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from autocompact.compaction.goal import Goal
 from autocompact.compaction.ladder import climb_offline
 from autocompact.compaction.transcript import Transcript
-from autocompact.core.messages import Message, Text, ToolCall, ToolResult, text_message
+from autocompact.core.messages import Message, Reasoning, Text, ToolCall, ToolResult, text_message
+from autocompact.core.strides import LINE
+from autocompact.ledger.passages import sentences
 from autocompact.ledger.scan import scan
 from autocompact.ledger.stretches import READ, readable, stretches
 from tests.core.strategies import LengthCounter
@@ -84,3 +87,25 @@ def test_a_log_of_many_stretches_keeps_rules_the_last_request_and_what_is_open()
     assert rule in {entry.text for entry in record.ledger.entries if entry.kind == "rule"}
     assert any("AssertionError: 3 != 4" in entry.text for entry in record.ledger.entries)
     assert sum(len(entry.text) for entry in record.ledger.entries) < sum(len(m.text) for m in said) / 2
+
+
+@pytest.mark.requirement("E1")
+@pytest.mark.parametrize("text", ["so, and (we " * 15_000, "(" * 180_000, "我住在这里，" * 30_000])
+def test_no_line_or_sentence_is_longer_than_one_search_of_an_expression_may_take(text: str) -> None:
+    """One line of 400,000 characters held up all other threads for half a second, within a single search."""
+    call, result = ToolCall(id="c", name="Read"), ToolResult(call_id="c", text=text)
+    messages = [
+        text_message(1, "user", text),
+        Message(seq=2, role="assistant", parts=(Reasoning(text=text), Text(text=text), call)),
+        Message(seq=3, role="tool", parts=(result,)),
+    ]
+    found = scan(messages)
+    texts = [
+        *(words.text for words in found.said),
+        *(words.text for words in found.spoken),
+        found.calls[0].output,
+    ]
+    assert len(texts) == 5
+    assert max(len(line) for read in texts for line in read.split("\n")) <= LINE
+    assert max(map(len, sentences(text))) <= LINE
+    assert {"".join(read.split()) for read in texts} == {"".join(text.split())}

@@ -58,7 +58,8 @@ LEAST, LITTLE = 1.3, 0.4
 """Worth of all the words that a note has at least; and that a part of it, up to a comma, needs to stay."""
 
 _QUALITY = re.compile(r"(?:ly|ful|ous|able|ible|ness|ity|ment|tion|sion|ism|ive|less|ance|ence|ing|ed)$")
-_WORD = re.compile(r"[\w@.$€£%/:'-]*\w")
+_WORD = re.compile(r"(?<![\w@.$€£%/:'-])[\w@.$€£%/:'-]*\w")
+"""Looked for only where none of these signs is before it: at each dot of a dotted line it would be tried to its end."""
 _SUPPOSES = LazyPattern(
     r"\b(?:if|would|could|might|i'd|would've|wish|whether|in case|suppose|wenn|würde|könnte|falls|si|pourrait|podría|quisiera)\b",
     re.IGNORECASE,

@@ -13,6 +13,8 @@ from __future__ import annotations
 import re
 from typing import Literal, TypeAlias
 
+from autocompact.core.strides import worded
+
 Shape: TypeAlias = Literal[
     "path", "file", "url", "snake", "camel", "dotted", "hash", "number", "flag", "kebab"
 ]
@@ -36,7 +38,7 @@ LONGEST = 199
 
 def chunks(text: str) -> list[str]:
     """Everything in ``text`` that could be an identifier, in order, with repetitions."""
-    return _CHUNK.findall(text)
+    return [chunk for stride in worded(text) for chunk in _CHUNK.findall(stride)]
 
 
 def distinct_chunks(text: str) -> set[str]:

@@ -15,6 +15,7 @@ from autocompact.ledger.weights import LEARNED, Weights, need
 LONGEST = 200
 FEWEST, CHARACTERS_PER_NAME = 700, 400
 LEAST = 0.01
+_TRIES = 1_000
 _SPACE = re.compile(r"\s+")
 _WORD = LazyPattern(r"[^\W\d_]{3,}|[\u3040-\u9fff\uac00-\ud7af]{2}")
 LOOK_BACK = 60
@@ -93,9 +94,14 @@ def _line(piece: Piece, name: str) -> tuple[Piece, Redacted]:
 
 
 def last_place(text: str, name: str) -> int:
-    """Where ``name`` stands last in ``text`` as a name of its own, else where it stands last at all."""
+    """Where ``name`` stands last in ``text`` as a name of its own, else where it stands last at all.
+
+    Of the places where it is a part of another name the last `_TRIES` are looked at.
+    """
     at = last = text.rfind(name)
-    while at >= 0:
+    for _ in range(_TRIES):
+        if at < 0:
+            break
         end = at + len(name)
         if not _in_word(text[at - 1 : at]) and not _in_word(text[end : end + 1]):
             return at

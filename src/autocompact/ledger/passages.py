@@ -10,8 +10,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from autocompact.core.strides import worded
+
 LONGEST = 360
 """Characters of a passage; a longer paragraph is cut between sentences."""
+
+_SENTENCE = 8_192
+"""Characters of a sentence. What has no end mark for longer is none, and each expression that looks at it takes its time."""
 
 _FENCE = re.compile(r"[ \t]*(```|~~~)")
 _HEADING = re.compile(
@@ -87,13 +92,13 @@ def sentences(text: str) -> list[str]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """``text`` cut behind each mark that may end a sentence."""
+    """``text`` cut behind each mark that may end a sentence, and within what is too long for one."""
     start = 0
     for end in _END.finditer(text):
-        yield text[start : end.start() + 1]
+        yield from worded(text[start : end.start() + 1], most=_SENTENCE)
         start = end.end()
     if start < len(text):
-        yield text[start:]
+        yield from worded(text[start:], most=_SENTENCE)
 
 
 def _blocks(text: str) -> Iterator[tuple[str, str]]:

@@ -29,6 +29,7 @@ from autocompact.core.redacted import (
 )
 from autocompact.core.redaction import Redacted
 from autocompact.core.spoken import REMINDER, is_example, standing_words, untagged
+from autocompact.core.strides import LINE, in_lines
 from autocompact.core.text_calls import with_calls
 from autocompact.ledger.commands import is_check
 from autocompact.ledger.outcomes import Outcome, edited_file, is_status_hidden, read_outcome, was_not_edited
@@ -142,7 +143,7 @@ def scan(
     for index, (message, text) in enumerate(texts):
         found.last_seq = message.seq
         answered = {pair.result: pair.call for pair in pairing.push(message)}
-        read = redactor(text)
+        read = _in_lines(redactor(text))
         if message.role == "system":
             found.said.append(Said(seq=message.seq, by="client", text=read.text, time=message.time))
             continue
@@ -160,6 +161,17 @@ def scan(
                 found.sightings.add(Piece(seq=message.seq, source="reasoning", text=part.text))
     _close_turn(found)
     return found
+
+
+def _in_lines(message: RedactedMessage) -> RedactedMessage:
+    """``message`` with no line that is too long to be read as one; cut only now, as a secret would be parted before."""
+    if all(len(part.text) <= LINE for part in message.parts if not isinstance(part, RedactedCall)):
+        return message
+    parts = (
+        part if isinstance(part, RedactedCall) else replace(part, text=edited(part.text, in_lines))
+        for part in message.parts
+    )
+    return replace(message, parts=tuple(parts))
 
 
 def _after_prompt(messages: Iterable[Message]) -> Iterator[Message]:

@@ -12,11 +12,19 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
+from autocompact.core.strides import STRIDE
+
 Places: TypeAlias = Mapping[str, Sequence[int]]
 """Of each anchor that a text holds, where it begins, in order; an anchor that it does not hold is not in it."""
 
 _COMMON = ' etsarinocl\ndumpfh\tg/-.b"k1w:,y20v4()536x=789_{j}`zq?*+[]\\!%'
 """Characters of recorded agent sessions, in lower case, the most frequent first."""
+
+
+_LINE = 64
+"""Characters on both sides of a place, all the same, that make it one amid a line; more than an anchor has."""
+
+_SAME = re.compile(rb"(.)\1*+", re.DOTALL)
 
 
 class Anchors:
@@ -33,6 +41,7 @@ class Anchors:
         groups = {pivot: [each for each in searched if chosen[each] == pivot] for pivot in chosen.values()}
         branches = (_branch(pivot, group) for pivot, group in groups.items())
         self._any = re.compile("|".join(branches).encode("latin-1"))
+        self._longest = max(map(len, searched), default=0)
         # by what is found of an anchor, from its pivot on: the anchors that can stand around this pivot
         self._around = {
             (end := _from(pivot, anchor)).encode("latin-1"): tuple(
@@ -45,16 +54,33 @@ class Anchors:
         }
 
     def places(self, lower: bytes) -> Places:
-        """Where each anchor begins in ``lower``, a text in lower case with one byte for each character."""
+        """Where each anchor begins in ``lower``, a text in lower case with one byte for each character.
+
+        Within a line of one character repeated (``::::``) none is looked for, but for its first and last places.
+        """
         found: dict[str, list[int]] = {}
-        search, at = self._any.search, 0
-        while (match := search(lower, at)) is not None:
-            at = match.start()
-            for anchor, literal, before in self._around[match[0]]:
-                if at >= before and lower.startswith(literal, at - before):
-                    found.setdefault(anchor, []).append(at - before)
-            at += 1
+        size, at = len(lower), 0
+        for start in range(0, size, STRIDE):
+            end = min(size, start + STRIDE)
+            at = max(at, start)
+            # an anchor may begin before the end of a stride and end behind it
+            while (match := self._any.search(lower, at, min(size, end + self._longest))) is not None:
+                at = match.start()
+                if at >= end:
+                    break
+                for anchor, literal, before in self._around[match[0]]:
+                    if at >= before and lower.startswith(literal, at - before):
+                        found.setdefault(anchor, []).append(at - before)
+                at = self._behind(lower, at)
         return found
+
+    def _behind(self, lower: bytes, at: int) -> int:
+        """The place to go on from after ``at``: the next one, or the end of the line that it is amid, less an anchor's length."""
+        if lower[at - _LINE : at + _LINE] != lower[at : at + 1] * (2 * _LINE):
+            return at + 1
+        line = _SAME.match(lower, at)
+        assert line is not None, "a character is the same as itself"
+        return max(at + 1, line.end() - _LINE)
 
 
 def is_searched(anchor: str) -> bool:
