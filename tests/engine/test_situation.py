@@ -11,7 +11,7 @@ from autocompact.core.budget import Budget, Compact, Continue, Prepare
 from autocompact.core.messages import Usage
 from autocompact.core.prices import cache_rates
 from autocompact.core.tokens import Cost, Estimator
-from autocompact.core.usage import Load
+from autocompact.core.usage import Calibration, Load
 from autocompact.engine.situation import Situation
 from autocompact.engine.state import ConversationState, EngineState, Settled
 
@@ -64,9 +64,28 @@ def test_a_goal_leaves_tools_and_prompt_out_of_what_is_folded() -> None:
     assert loaded.trigger == "manual"
 
 
-def test_after_a_refusal_the_goal_is_a_share_of_the_smaller_of_context_and_limit() -> None:
+def test_after_a_refusal_the_goal_is_a_share_of_what_was_sent_and_at_most_three_quarters_of_the_limit() -> (
+    None
+):
     assert situation(20_000).smaller_goal(0.5).limit == 10_000
-    assert situation(200_000).smaller_goal(0.5).limit == 45_000
+    large = situation(200_000)
+    meter = large.state.meter
+    assert large.smaller_goal(0.25).limit == 50_000
+    assert meter.to_metered(large.smaller_goal(0.75).limit, model=MODEL) in range(67_000, 67_501)
+
+
+def test_after_a_refusal_the_goal_is_in_the_tokens_that_the_provider_was_learned_to_count() -> None:
+    twice = Calibration(factors={MODEL: 2.0})
+    state = ConversationState(stored=EngineState(calibration=twice)).relearned()
+    large = situation(200_000, state=state)
+    assert large.state.meter.to_metered(large.smaller_goal(0.75).limit, model=MODEL) in range(67_000, 67_501)
+
+
+def test_after_a_refusal_what_the_provider_adds_by_itself_is_left_out_of_what_we_can_make_smaller() -> None:
+    load = Load(tokens=20_000, model=MODEL)
+    state = ConversationState().observe_usage(Usage(prompt=60_000), sent=load, window=100_000)
+    goal = situation(20_000, state=state).smaller_goal(0.75)
+    assert goal.limit < 10_000
 
 
 def test_the_cache_is_cold_once_it_expired_and_only_where_the_policy_uses_that() -> None:

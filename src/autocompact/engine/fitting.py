@@ -12,11 +12,9 @@ from autocompact.engine.decisions import Decisions
 from autocompact.engine.execution import Execution
 from autocompact.engine.preparation import Preparation
 from autocompact.engine.replica import TRIES, Replica
+from autocompact.engine.situation import SMALLER
 from autocompact.errors import AutocompactError, Conflict, IncompressibleContext, log_data
 from autocompact.runtime.off_loop import off_loop
-
-SMALLER = 0.75
-"""Share of a request that was refused as too large, or of the limit, that the next one may take."""
 
 log = logging.getLogger("autocompact")
 
@@ -130,7 +128,7 @@ class Fitting:
         """Compact without a model, as after a request that was refused as too large; False if nothing can be gained.
 
         Args:
-            share: of the context as it is, or of the limit, that the context may take afterwards.
+            share: of the context as it is that the context may take afterwards. See `Situation.smaller_goal`.
 
         Raises:
             IncompressibleContext: what must stay does not fit.

@@ -22,6 +22,9 @@ from autocompact.engine.state import ConversationState
 
 NO_COST = Cost()
 
+SMALLER = 0.75
+"""Share of a request that was refused as too large, and of the limit, that the next one may take."""
+
 
 class Situation(msgspec.Struct, frozen=True, kw_only=True):
     """Snapshot of one conversation before its next request. A msgspec struct for its speed alone, as `ConversationState`.
@@ -142,13 +145,18 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
         return replace(goal, tail_tokens=max(goal.tail_tokens // 4, goal.tail_tokens - coming))
 
     def smaller_goal(self, share: float) -> Goal:
-        """Return the goal after a request was refused as too large, when the error of our count is unknown.
+        """Return the goal after a request was refused as too large.
 
         Args:
-            share: of the context as it is, or of the limit, that the next one may take at most.
+            share: of the refused context that the next one may take at most. Of the limit, to which our count says
+                whether the refused one came, `SMALLER` at most, whatever the share.
         """
-        # of the smaller one: our count said that it fits, so only what was actually sent is a safe base
-        limit = int(min(self.budget.limit, self.cost.tokens) * share)
+        # both in what was learned of the model's tokens: three quarters of them by our count alone may be refused again
+        limit = min(
+            int(self.cost.tokens * share),
+            self._to_estimate(int(self.used.tokens * share)),
+            self._to_estimate(int(self.budget.limit * SMALLER)),
+        )
         # aims below the limit, else the very next turn would be refused again
         return replace(self.goal(0, trigger="overflow"), limit=limit, target=limit * 2 // 3)
 

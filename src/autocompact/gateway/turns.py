@@ -18,6 +18,7 @@ from autocompact.core.usage import MARGIN, Load
 from autocompact.core.windows import DEFAULT_WINDOW, budget_for, window_for
 from autocompact.engine import Compactor, Conversation
 from autocompact.engine.compactor import NamedCompactor
+from autocompact.engine.situation import SMALLER
 from autocompact.errors import Conflict, IncompressibleContext, log_data
 from autocompact.gateway.config import Config
 from autocompact.gateway.conversations import Conversations, Incoming, Kept, Reported
@@ -47,7 +48,6 @@ _ONE_HOUR = re.compile(rb'"ttl"\s*:\s*"1h"')
 _MOST_COMPACTORS = 64
 _MOST_REFUSED = 64
 _GATHER_SECONDS = 0.05
-_RETRIED_SHARE = 0.75
 
 log = logging.getLogger("autocompact.gateway")
 
@@ -514,5 +514,5 @@ def rendered(
 def _share(overflow: Overflow) -> float:
     """Three quarters of what was too large at most, less where the provider's figures say so."""
     if overflow.limit and overflow.requested:
-        return min(_RETRIED_SHARE, 0.9 * overflow.limit / overflow.requested)
-    return _RETRIED_SHARE
+        return min(SMALLER, 0.9 * overflow.limit / overflow.requested)
+    return SMALLER
