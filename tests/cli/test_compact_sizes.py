@@ -169,9 +169,14 @@ def test_on_a_terminal_the_report_is_shown_and_the_context_is_kept_off_the_scree
     assert list(tmp_path.glob("-")) == []
 
 
-def test_the_report_says_what_out_replaced(program: Program, tmp_path: Path) -> None:
-    out = tmp_path / "compacted.md"
+def test_the_report_says_what_out_replaced_and_which_folder_was_made(
+    program: Program, tmp_path: Path
+) -> None:
+    out = tmp_path / "new" / "compacted.md"
     first = program("compact", CODING, "--to", "16000", "--out", str(out))
     second = program("compact", CODING, "--to", "16000", "--out", str(out))
     assert "in place of" not in first.err
+    folder = f"The folder {str(out.parent)!r} was not there and has been made."
+    assert folder in first.err
+    assert folder not in second.err
     assert "in place of the file that was there" in " ".join(second.err.split())

@@ -16,6 +16,7 @@ from autocompact.cli.guard import drop_output, refusal
 from autocompact.errors import InvalidInput, UnreadableSession
 from autocompact.runtime.files import make_folder, replace_file
 from autocompact.stores.naming import StorePlace
+from autocompact.ui.terminal.output import tell
 from autocompact.ui.text import visible
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ def check_out(out: Path | None, *, session: StorePlace, option: str = "--out") -
 
 
 def deliver(content: Iterable[bytes], out: Path | None) -> None:
-    """Write ``content`` to ``out``, whole or not at all, or to stdout. Folders on the way to ``out`` are made.
+    """Write ``content`` to ``out``, whole or not at all, or to stdout. Folders on the way to ``out`` are made, and named.
 
     Raises:
         InvalidInput: ``out`` or stdout cannot be written.
@@ -162,8 +163,12 @@ def deliver(content: Iterable[bytes], out: Path | None) -> None:
     if out is None:
         _to_stdout(content)
         return
+    folder = out.absolute().parent
+    is_new = not folder.exists()
     try:
-        make_folder(out.absolute().parent)
+        make_folder(folder)
+        if is_new:  # it may be a slip of the pen
+            tell(f"The folder {str(out.parent)!r} was not there and has been made.")
         replace_file(out, content)
     except OSError as error:
         raise InvalidInput(f"--out {str(out)!r} cannot be written: {refusal(error)}") from error
