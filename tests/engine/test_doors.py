@@ -27,6 +27,10 @@ def message(**fields: Any) -> Message:
     return replace(Message(seq=0, role="user", parts=(Text(text="Hello."),)), **fields)
 
 
+async def reported(conversation: Conversation, usage: Any) -> None:
+    conversation.report(usage)
+
+
 REFUSED: dict[str, tuple[Door, str]] = {
     "say with a role that no API knows": (
         lambda conversation: conversation.say("x", role=cast("Any", "robot")),
@@ -63,6 +67,18 @@ REFUSED: dict[str, tuple[Door, str]] = {
     "append bytes that are no JSON": (
         lambda conversation: conversation.append(message(raw=b'{"role":"user"', dialect="openai_chat")),
         "message: Input data was truncated",
+    ),
+    "extend with what is no list": (
+        lambda conversation: conversation.extend(cast("Any", 5)),
+        "messages is of type int: give the messages in a list",
+    ),
+    "report nothing": (
+        lambda conversation: reported(conversation, None),
+        "the usage is of type NoneType: give a Usage, e.g. Usage(prompt=1_200, completion=80)",
+    ),
+    "report words": (
+        lambda conversation: reported(conversation, Usage(prompt=cast("Any", "many"))),
+        "usage.prompt is of type str, it must be int",
     ),
     "extend with one that cannot be used": (
         lambda conversation: conversation.extend([message(), message(role="robot")]),

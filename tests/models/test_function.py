@@ -10,7 +10,7 @@ import pytest
 from autocompact import Compactor, MemoryStore
 from autocompact.core.messages import Usage, text_message
 from autocompact.core.tokens import Estimator
-from autocompact.errors import ModelError, ModelUnavailable
+from autocompact.errors import InvalidInput, ModelError, ModelUnavailable
 from autocompact.models.function import FunctionModel
 from autocompact.ports import ModelReply
 from tests.engine.support import SUMMARY, work
@@ -94,3 +94,36 @@ async def test_a_function_given_to_a_compactor_makes_the_summaries() -> None:
         assert result.record.receipt.model == "function:answer"
         assert shared.model_name == "function:answer"
     assert asked[0][0]["role"] == "user"
+
+
+def _of_nothing() -> str:
+    return SUMMARY
+
+
+def _of_three(_: object, __: object, ___: object) -> str:
+    return SUMMARY
+
+
+def _of_a_name(*, _: object) -> str:
+    return SUMMARY
+
+
+def _of_one_or_two(_: object, __: float = 0.5) -> str:
+    return SUMMARY
+
+
+def _of_anything(*_: object, **__: object) -> str:
+    return SUMMARY
+
+
+@pytest.mark.parametrize("given", [_of_nothing, _of_three, _of_a_name])
+async def test_a_function_that_cannot_take_the_messages_is_refused_where_it_is_given(given: Any) -> None:
+    with pytest.raises(InvalidInput, match="cannot be called with the messages"):
+        Compactor(MemoryStore(), model=given)
+
+
+@pytest.mark.parametrize("given", [_of_one_or_two, _of_anything, max])
+async def test_a_function_with_more_that_may_be_left_out_is_taken_and_so_is_one_written_in_c(
+    given: Any,
+) -> None:
+    assert FunctionModel(given).name == f"function:{given.__name__}"

@@ -73,6 +73,20 @@ def check_message(message: object) -> None:
         raise InvalidInput(f"the message was not stored: {fault}")
 
 
+def check_usage(usage: object) -> None:
+    """Check what is reported as usage.
+
+    Raises:
+        InvalidInput: it is no `Usage`, or not one of whole numbers.
+    """
+    if not isinstance(usage, Usage):
+        raise InvalidInput(
+            f"the usage is of type {type(usage).__name__}: give a Usage, e.g. Usage(prompt=1_200, completion=80)"
+        )
+    if fault := next(_own_faults(usage, "usage"), ""):
+        raise InvalidInput(fault)
+
+
 def mended(message: Message) -> Message:
     """The nearest message that can be used; the very same object if it can.
 

@@ -21,7 +21,7 @@ from typing import Any
 from autocompact.compaction.transcript import Context
 from autocompact.core.messages import Dialect, Message, Role, Text, Usage
 from autocompact.core.usage import Load, Reading
-from autocompact.core.validity import check_message
+from autocompact.core.validity import check_message, check_usage
 from autocompact.engine.accepted import check_name
 from autocompact.engine.background import Background
 from autocompact.engine.decisions import Decisions
@@ -33,7 +33,7 @@ from autocompact.engine.records import Records
 from autocompact.engine.replica import Replica
 from autocompact.engine.shared import Shared
 from autocompact.engine.work import CompactionResult
-from autocompact.errors import AutocompactError, IncompressibleContext, ModelOverflow
+from autocompact.errors import AutocompactError, IncompressibleContext, InvalidInput, ModelOverflow
 from autocompact.ports import Key, ModelReply
 from autocompact.stores.fork import copy_conversation
 from autocompact.wire import check_raw, from_mapping, plain_messages
@@ -148,6 +148,10 @@ class Conversation:
             Conflict: the log does not end at ``after``.
         """
         self._replica.check_usable()
+        if not isinstance(messages, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance] - not every caller is typed
+            raise InvalidInput(
+                f"messages is of type {type(messages).__name__}: give the messages in a list; `append` takes one"
+            )
         # an iterator could be read only once, and it is read twice: checked, then stored
         messages = tuple(messages)
         for message in messages:
@@ -267,7 +271,11 @@ class Conversation:
         Args:
             usage: its figures.
             sent: the request, as `internals.replica.load` gave it then; None is the context as it is now.
+
+        Raises:
+            InvalidInput: it is no usage.
         """
+        check_usage(usage)
         self._replica.observe_usage(usage, sent=sent)
 
     def should_compact(self) -> bool:

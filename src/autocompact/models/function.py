@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from inspect import isawaitable, iscoroutinefunction
+from inspect import isawaitable, iscoroutinefunction, signature
 from typing import TypeAlias
 
 from autocompact.core.messages import Message
 from autocompact.core.tokens import Counter, Estimator, message_cost
-from autocompact.errors import ModelError
+from autocompact.errors import InvalidInput, ModelError
 from autocompact.ports import ModelReply
 from autocompact.wire import plain_messages
 
@@ -30,6 +30,9 @@ class FunctionModel:
             which names no known model.
         window: tokens that it takes; None goes by ``name``.
         counter: counts for `count`; None estimates.
+
+    Raises:
+        InvalidInput: it cannot be called with the messages alone.
     """
 
     def __init__(
@@ -42,6 +45,7 @@ class FunctionModel:
     ) -> None:
         self.name = name or f"function:{getattr(function, '__name__', type(function).__name__)}"
         self.window = window
+        _check_takes_messages(function, name=self.name)
         self._function = function
         self._counter = counter or Estimator()
 
@@ -82,3 +86,17 @@ class FunctionModel:
 
     async def aclose(self) -> None:
         """Do nothing: there is nothing to close."""
+
+
+def _check_takes_messages(function: Function, *, name: str) -> None:
+    try:
+        form = signature(function)
+    except (TypeError, ValueError):  # some that are written in C do not say what they take
+        return
+    try:
+        form.bind([])
+    except TypeError as error:
+        raise InvalidInput(
+            f"the model {name!r} cannot be called with the messages ({error}): give a function of one argument, the "
+            "list of messages, that returns the reply's text"
+        ) from error
