@@ -14,6 +14,8 @@ SHARED_OUT := -n 2 --dist worksteal --timeout 300
 # What decides without I/O: all of it is covered by its own tests, and only there coverage costs its time.
 PURE := core ledger compaction memory/documents wire
 SESSION := examples/sessions/fix-invoice-rounding.jsonl
+# Where `make run` shows the chat.
+PORT := 8787
 
 export UV_PYTHON_DOWNLOADS := never
 export UV_SYSTEM_CERTS := true
@@ -25,7 +27,7 @@ export UV_PROJECT_ENVIRONMENT := .venv
 help:  ## Show the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 16
 
-run: $(BASE)  ## Compact the example session, then show a chat on http://127.0.0.1:8787
+run: $(BASE)  ## Compact the example session, then show a chat on http://127.0.0.1:8787 (PORT=8788 takes another port)
 	@mkdir -p build
 	@$(BIN)/autocompact compact $(SESSION) --window 80k --to 25k --out build/compacted.md
 	@echo
@@ -38,10 +40,11 @@ run: $(BASE)  ## Compact the example session, then show a chat on http://127.0.0
 	@echo '  compact a session of your own            $(BIN)/autocompact compact SESSION --preview'
 	@echo '  where agents keep their sessions         docs/guides/compact-a-session.md'
 	@echo
-	@$(MAKE) --no-print-directory $(CHAT)
+	@$(MAKE) --no-print-directory --silent $(CHAT)
 	@echo 'A chat with an example in it, until Ctrl-C:'
 	@trap : INT; AUTOCOMPACT_CHAT_DB=build/chat.db AUTOCOMPACT_CHAT_WORKSPACE=examples AUTOCOMPACT_GATEWAY_DB=:memory: \
-		$(BIN)/autocompact serve; code=$$?; test $$code -eq 130 || exit $$code
+		$(BIN)/autocompact serve --port $(PORT); code=$$?; test $$code -eq 130 && exit; \
+		echo 'With another port: make run PORT=8788' >&2; exit $$code
 
 test: $(SYNCED) browser postgres  ## Run all tests; the pure packages must be covered branch by branch
 	$(BIN)/coverage erase

@@ -169,6 +169,17 @@ def test_status_says_what_is_installed_and_what_was_put_back(home: Path, program
         "2026-11-22T12:00:00Z  0a1b2c3d  auto: the summary states 30 of 100 (rules 1 of 3, 3 with ours), 60 missing, "
         "1 contradicted; 40 missing with the 1,400 tokens put beside it (0.25 s)"
     )
+    (told_json,) = json.loads(program("status", "claude-code", "--json").out)["agents"]
+    assert (told_json["agent"], told_json["has_plugin"], told_json["installed"]) == (
+        "claude-code",
+        True,
+        True,
+    )
+    (made,) = told_json["compactions"]
+    assert (made["session"][:8], made["missing"], made["missing_after"]) == ("0a1b2c3d", 60, 40)
+    everyone = json.loads(program("status", "--json").out)["agents"]
+    assert [each["agent"] for each in everyone] == list(AGENTS)
+    assert [each["agent"] for each in everyone if each["installed"]] == ["claude-code"]
     (plugin(home) / "hooks" / "hooks.json").write_text("{}")
     assert "brings it up to date" in program("status").out.decode()
     (plugin(home) / ".autocompact.json").write_text("{")

@@ -131,8 +131,8 @@ def test_a_session_file_is_shown_and_searched_without_an_import(shelf: Shelf, re
 
 def test_a_kept_conversation_is_compacted_where_it_is_and_that_is_undone(shelf: Shelf) -> None:
     shelf.told("import", CODING, "--name", "invoices")
-    told = shelf.told("compact", "invoices", "--window", "64k", "--focus", "rounding")
-    assert re.match(r"invoices: 64,\d{3} tokens became [\d,]+, compaction \w+, offline summary\n", told)
+    told = shelf.told("compact", "invoices", "--window", "100k", "--focus", "rounding")
+    assert re.match(r"invoices: 78,550 tokens became [\d,]+, compaction \w+, offline summary\n", told)
     (record,) = shelf.json("compactions", "invoices")["compactions"]
     assert record["id"] in told
     assert shelf.json("show", "invoices", "--context")["compaction"] == record["id"]

@@ -80,12 +80,17 @@ def uninstall(agent: str, *, dry_run: bool) -> None:
 
 @click.command(cls=AboutAgents)
 @click.argument("agent", metavar="[AGENT]", required=False, shell_complete=_complete_agent)
-def status(agent: str | None) -> None:
+@click.option("--json", "as_json", is_flag=True, help="JSON instead of text.")
+def status(agent: str | None, *, as_json: bool) -> None:
     """Say which plugins are installed, and what they did at the last compactions."""
     from autocompact.agents.known import AGENTS
     from autocompact.history.paths import data_folder
 
-    for each in [_agent(agent)] if agent else AGENTS.values():
+    asked = [_agent(agent)] if agent else list(AGENTS.values())
+    if as_json:
+        click.echo(_status_document(asked, data_folder() / "agents"))
+        return
+    for each in asked:
         click.echo(f"{each.name:<12} {_state(each)}")
         for name, receipt in _receipts(data_folder() / "agents" / each.name):
             click.echo(_told(name, receipt))
@@ -132,6 +137,27 @@ def _state(agent: Agent) -> str:
     return (
         f"installed by another version, or changed: `autocompact install {agent.name}` brings it up to date"
     )
+
+
+def _status_document(agents: list[Agent], folder: Path) -> str:
+    """The JSON of ``status --json``; ``folder`` holds the receipts of each agent's plugin."""
+    import msgspec
+
+    document = [
+        {
+            "agent": each.name,
+            "title": each.title,
+            "has_plugin": not each.instead,
+            "installed": (state := _state(each)).startswith("installed"),
+            "state": state,
+            "compactions": [
+                {"session": name, **msgspec.structs.asdict(receipt)}
+                for name, receipt in _receipts(folder / each.name)
+            ],
+        }
+        for each in agents
+    ]
+    return msgspec.json.encode({"agents": document}).decode()
 
 
 def _change(plugin: Plugin | HooksFile, changes: list[Change], *, dry_run: bool, nothing: str) -> None:

@@ -22,10 +22,9 @@ from autocompact.errors import InvalidInput
 from autocompact.ui.terminal.output import progress, tell, width
 
 if TYPE_CHECKING:
-    from autocompact.compaction.record import Compaction
     from autocompact.core.lookup import Lookup
     from autocompact.core.tokens import Counter
-    from autocompact.history import Library
+    from autocompact.history import CompactedKept, Library
     from autocompact.history.recorded import Compacted, Options
     from autocompact.ports import Model
     from autocompact.sessions import Session
@@ -197,7 +196,7 @@ def _compact_kept(
     from autocompact.cli import shelf
     from autocompact.models.vocabulary import default_counter
 
-    async def work(books: Library) -> tuple[str, Compaction]:
+    async def work(books: Library) -> CompactedKept:
         try:
             return await books.compact(
                 name, counter=default_counter(), window=window, model=model, focus=focus
@@ -206,7 +205,7 @@ def _compact_kept(
             if model is not None:
                 await model.aclose()
 
-    return shelf.compacted_text(*ask(work, what=f"Compacting {name}", **where))
+    return shelf.compacted_text(ask(work, what=f"Compacting {name}", **where))
 
 
 def compacted_from(

@@ -28,7 +28,7 @@ from autocompact.core.plurals import plural
 from autocompact.core.references import reference
 from autocompact.core.search import parse_query
 from autocompact.engine.deletion import Traces
-from autocompact.history import Excerpt, Restored, TakenIn, Undone
+from autocompact.history import CompactedKept, Excerpt, Restored, TakenIn, Undone
 from autocompact.history.archive import encode, message_document
 from autocompact.history.recall import Found
 from autocompact.ports import ConversationInfo
@@ -252,13 +252,12 @@ def deleted_text(traces: Traces) -> str:
     return f"{one_line(traces.key.conversation)}: deleted, {plural(traces.messages, 'message')}{archived}"
 
 
-def compacted_text(name: str, record: Compaction) -> str:
+def compacted_text(compacted: CompactedKept) -> str:
     """Text on what a compaction of a kept conversation did."""
-    receipt = record.receipt
-    tokens = f"{receipt.tokens_before:,} tokens became {receipt.tokens_after:,}"
-    kept = one_line(name)
+    record, kept = compacted.record, one_line(compacted.name)
+    tokens = f"{compacted.tokens_before:,} tokens became {compacted.tokens_after:,}"
     return (
-        f"{kept}: {tokens}, compaction {one_line(record.id)}, {one_line(receipt.model)} summary\n"
+        f"{kept}: {tokens}, compaction {one_line(record.id)}, {one_line(record.receipt.model)} summary\n"
         f"`autocompact show {shlex.quote(kept)} --context` shows what the model sees now, "
         f"`autocompact undo {shlex.quote(kept)}` takes it back"
     )

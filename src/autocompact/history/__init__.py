@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from autocompact.history.incoming import Incoming, read_incoming
     from autocompact.history.library import (
+        CompactedKept,
         Excerpt,
         Library,
         Restored,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from autocompact.history.paths import database_path
 
 __all__ = [
+    "CompactedKept",
     "Excerpt",
     "ExportFormat",
     "Incoming",

@@ -92,6 +92,16 @@ class Undone:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CompactedKept:
+    """A conversation that was compacted: its whole name, the compaction, and the usage of the context by the meter."""
+
+    name: str
+    record: Compaction
+    tokens_before: int
+    tokens_after: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Restored:
     """A compaction put in force again, and the tokens of the context before and after."""
 
@@ -305,7 +315,7 @@ class Library:
         window: int | None = None,
         model: Model | None = None,
         focus: str = "",
-    ) -> tuple[str, Compaction]:
+    ) -> CompactedKept:
         """Compact a conversation now; `undo` takes it back.
 
         Args:
@@ -314,9 +324,6 @@ class Library:
             window: tokens of its model's window; None goes by the model that wrote its last reply.
             model: makes the summary; None makes it offline.
             focus: what the summary should concentrate on.
-
-        Returns:
-            The conversation's whole name and the compaction, which is active now.
 
         Raises:
             InvalidInput: there is nothing to compact; see `find`.
@@ -330,12 +337,18 @@ class Library:
             self._store, counter=counter, window=window or window_for(wrote), summary_model=model
         )
         conversation = await compactor.open(key.conversation, namespace=key.namespace)
+        before = conversation.usage().used
         done = await conversation.compact(focus)
         if done.error is not None:
             raise done.error
         if done.record is None:
             raise InvalidInput(f"{key.conversation!r} was not compacted: {done.message}")
-        return key.conversation, done.record
+        return CompactedKept(
+            name=key.conversation,
+            record=done.record,
+            tokens_before=before,
+            tokens_after=conversation.usage().used,
+        )
 
     async def undo(self, name: str | None, *, counter: Counter) -> Undone:
         """Take the compaction in force back; nothing that was said is lost.
@@ -346,11 +359,11 @@ class Library:
         """
         info = await self.find(name)
         conversation = await self._conversation(info.key, counter=counter)
-        record, before = conversation.records.active, conversation.context().cost.tokens
+        record, before = conversation.records.active, conversation.usage().used
         if record is None:
             raise InvalidInput(f"nothing to undo: no compaction is active in {info.key.conversation!r}")
         restored = await conversation.records.undo()
-        after = conversation.context().cost.tokens
+        after = conversation.usage().used
         return Undone(
             name=info.key.conversation,
             record=record,
@@ -371,13 +384,13 @@ class Library:
         wanted = compaction_id or await self._undone(conversation)
         if wanted == conversation.internals.replica.active_id:
             raise InvalidInput(f"compaction {wanted!r} is active already")
-        before = conversation.context().cost.tokens
+        before = conversation.usage().used
         record = await conversation.records.restore(wanted)
         return Restored(
             name=info.key.conversation,
             record=record,
             tokens_before=before,
-            tokens_after=conversation.context().cost.tokens,
+            tokens_after=conversation.usage().used,
         )
 
     async def note(
