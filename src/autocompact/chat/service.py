@@ -16,6 +16,7 @@ from autocompact.chat import events, example
 from autocompact.chat.config import ChatConfig
 from autocompact.chat.engine import Engines
 from autocompact.chat.model_choices import OFFLINE, ModelChoice
+from autocompact.chat.pins import pin, pinned
 from autocompact.chat.request_prefix import Toolkit
 from autocompact.chat.session import UNTITLED, ChatSession
 from autocompact.chat.session_cache import SessionCache
@@ -143,9 +144,10 @@ class ChatService:
     # Conversations
 
     async def conversations(self) -> tuple[ConversationLine, ...]:
-        """All conversations: new ones without a message first, then the last used first."""
+        """All conversations: new ones without a message first, then the pinned ones, then the last used first."""
         await self._titles.catch_up()
         stored = await self._stored()
+        kept = await pinned(self.store, self._config.namespace)
         lines = [
             ConversationLine(
                 id=info.key.conversation,
@@ -155,8 +157,9 @@ class ChatService:
                 updated=info.updated,
                 compacted=info.compressed_at is not None,
                 running=self._is_running(info.key.conversation),
+                pinned=info.key.conversation in kept,
             )
-            for info in stored
+            for info in sorted(stored, key=lambda info: info.key.conversation not in kept)
         ]
         return (*self._new_ones(), *lines)
 
@@ -278,6 +281,21 @@ class ChatService:
             session.set_title(title)
         else:
             self._notify(events.ConversationChanged(conversation_id=id, title=title))
+
+    async def pin(self, id: str, *, on: bool = True) -> None:
+        """Keep a conversation at the beginning of the list, or no longer.
+
+        Raises:
+            InvalidInput: there is no such conversation, or nothing was said in it yet.
+            StoreError: it could not be stored.
+        """
+        await self._check(id)
+        if id in self._unsaid:
+            raise InvalidInput(
+                "nothing was said in this conversation yet: it can be pinned after its first message"
+            )
+        await pin(self.store, self._key(id), on=on)
+        self._notify(events.ConversationChanged(conversation_id=id))
 
     async def traces(self, id: str) -> Traces:
         """List what `delete` would remove and what it would leave, for the confirmation before it.

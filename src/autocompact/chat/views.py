@@ -31,6 +31,7 @@ class ConversationLine:
         updated: ISO 8601 stamp (UTC).
         compacted: True if a compaction is active.
         running: True while a turn runs in this process.
+        pinned: the person wants it at the beginning of the list.
     """
 
     id: str
@@ -40,6 +41,7 @@ class ConversationLine:
     updated: str
     compacted: bool = False
     running: bool = False
+    pinned: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

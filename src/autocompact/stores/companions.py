@@ -11,7 +11,8 @@ from autocompact.errors import Conflict
 from autocompact.ports import Key, Store
 
 _NOTES, _DRAFTS, _TURNS, _TITLES, _ARCHIVES = "#notes", "#drafts", "#turns", "#titles", "#archives"
-_SUFFIXES = (_NOTES, _DRAFTS, _TURNS, _TITLES, _ARCHIVES, "#chat")
+_PINS = "#pins"
+_SUFFIXES = (_NOTES, _DRAFTS, _TURNS, _TITLES, _ARCHIVES, _PINS, "#chat")
 _TRIES = 8
 
 EXAMPLE = "example"
@@ -40,6 +41,11 @@ def title_key(key: Key) -> Key:
     return _beside(key, _TITLES)
 
 
+def pins_key(key: Key) -> Key:
+    """Key of the log that tells whether a conversation is pinned in the list: it is after an odd number of entries."""
+    return _beside(key, _PINS)
+
+
 def archives_key(key: Key) -> Key:
     """Key of the list of memory folders that have entries of a conversation."""
     return _beside(key, _ARCHIVES)
@@ -47,7 +53,7 @@ def archives_key(key: Key) -> Key:
 
 def companions(key: Key) -> tuple[Key, ...]:
     """Keys of all companion logs of a conversation, except the list of its memory folders."""
-    return notes_key(key), draft_key(key), turn_key(key), title_key(key)
+    return notes_key(key), draft_key(key), turn_key(key), title_key(key), pins_key(key)
 
 
 def is_companion(namespace: str) -> bool:
