@@ -33,7 +33,7 @@ class Place:
             **inherited,
             "TERM": "xterm",
             "XDG_DATA_HOME": str(folder / "data"),
-            "HOME": str(folder / "home"),
+            "HOME": str(folder.with_name(f"{folder.name}-home")),  # a home folder is no workspace
             "INPUTRC": os.devnull,
         }
 

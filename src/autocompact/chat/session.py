@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Self, TypeAlias
 
 from autocompact.chat import events
+from autocompact.chat.attachments import Attachment
 from autocompact.chat.edits import Edits
 from autocompact.chat.engine import Engine
 from autocompact.chat.history import history_page, usage_points
@@ -40,7 +41,7 @@ from autocompact.chat.views import (
     UsagePoint,
 )
 from autocompact.compaction.record import Compaction
-from autocompact.core.messages import Message, text_message
+from autocompact.core.messages import Document, Image, Message, Text, text_message
 from autocompact.engine import CompactionResult, Conversation
 from autocompact.engine.records import Comparison
 from autocompact.errors import InvalidInput
@@ -384,27 +385,37 @@ class ChatSession:
 
     # Turns
 
-    async def send(self, text: str) -> Message:
+    async def send(self, text: str, *, attachments: Sequence[Attachment] = ()) -> Message:
         """Send a request; the agent answers in the background. Returns the request as stored.
+
+        Args:
+            text: of the request; "" if files are attached.
+            attachments: images and documents, see `autocompact.chat.attachments`.
 
         Raises:
             InvalidInput: it is empty, or a turn is running: use `send_later` then.
             StoreError: it could not be stored.
         """
-        return await self._start(_request(text))
+        return await self._start(_request(text, attachments))
 
-    async def send_later(self, text: str) -> PendingRequest | None:
+    async def send_later(self, text: str, *, attachments: Sequence[Attachment] = ()) -> PendingRequest | None:
         """Send a request as soon as no turn runs; returns None if it was sent at once.
 
+        Args:
+            text: of the request; "" if files are attached.
+            attachments: as for `send`; a request with them cannot wait.
+
         Raises:
-            InvalidInput: it is empty, or another program answers in this conversation.
+            InvalidInput: it is empty, it has attachments and a turn is running, or another program answers here.
             StoreError: it could not be stored.
         """
-        request = _request(text)
+        request = _request(text, attachments)
         # order of the requests: what came first is answered first
         if not self.running and not self.pending:
             await self._start(request)
             return None
+        if attachments:
+            raise InvalidInput("files can be sent once the answer has ended: wait for it, or stop it")
         pending = await self._pending.add(text)
         if not self.running:  # the turn ended while it was stored
             await self.send_pending()
@@ -430,16 +441,23 @@ class ChatSession:
         """
         return await self._pending.withdraw(pending_id)
 
-    async def edit(self, seq: int, text: str) -> Message:
+    async def edit(self, seq: int, text: str, *, attachments: Sequence[Attachment] = ()) -> Message:
         """Send ``text`` in place of the request ``seq``: messages from there on are kept, but no longer sent.
+
+        What was attached to the request stays attached.
+
+        Args:
+            seq: of the request.
+            text: in its place.
+            attachments: further ones.
 
         Raises:
             InvalidInput: ``seq`` is no request of the person or was replaced already, the text is empty, or a turn is
                 running.
         """
-        request = _request(text)
-        await self._check_request(seq)
-        return await self._start(request, replaces=seq)
+        asked = await self._checked_request(seq)
+        kept = [part for part in asked.parts if isinstance(part, Image | Document)]
+        return await self._start(_request(text, (*kept, *attachments)), replaces=seq)
 
     async def retry(self) -> None:
         """Answer the last request again: a failed or cancelled turn is continued, an answer is replaced.
@@ -470,13 +488,14 @@ class ChatSession:
         # whoever is cancelled while waiting does not take the turn with it
         return await asyncio.shield(begun)
 
-    async def _check_request(self, seq: int) -> None:
+    async def _checked_request(self, seq: int) -> Message:
         found = await self.conversation.history(from_seq=seq, through_seq=seq) if seq >= 1 else ()
         if not found or not found[0].is_request:
             raise InvalidInput(f"message {seq} is not one of your requests: only those can be edited")
         await self._edits.load_back_to(seq + 1)
         if seq in self._edits:
             raise InvalidInput(f"message {seq} was replaced by a later one: edit that")
+        return found[0]
 
     async def cancel(self) -> None:
         """Stop the running turn, and wait until it has ended; half an answer is kept. Does nothing without a turn."""
@@ -623,7 +642,8 @@ class ChatSession:
         self._runner.closed = False
 
 
-def _request(text: str) -> Message:
-    if not text.strip():
+def _request(text: str, attachments: Sequence[Attachment] = ()) -> Message:
+    if not text.strip() and not attachments:
         raise InvalidInput("an empty message cannot be sent: write something")
-    return text_message(0, "user", text)
+    words = (Text(text=text),) if text.strip() else ()
+    return Message(seq=0, role="user", parts=(*attachments, *words))

@@ -10,6 +10,7 @@ from base64 import b64decode
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, takewhile
 from typing import Any, assert_never
+from xml.sax.saxutils import quoteattr
 
 import msgspec
 from pydantic_ai.messages import (
@@ -149,7 +150,7 @@ def _user_content(part: Part) -> Iterator[UserContent]:
         case Image() | Document() if part.data:
             yield BinaryContent(b64decode(part.data), media_type=part.media_type)
         case Document() if part.text:
-            yield part.text
+            yield f"<file name={quoteattr(part.name)}>\n{part.text}\n</file>" if part.name else part.text
         case _:
             pass
 

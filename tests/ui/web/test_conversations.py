@@ -8,7 +8,7 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from tests.ui.web.harness import Speaker, Visit, visiting
+from tests.ui.web.harness import Speaker, Visit, shot, visiting
 
 
 def test_conversations_are_listed_by_their_titles_and_opened_by_a_click_or_an_address(quiet: Visit) -> None:
@@ -36,6 +36,27 @@ def test_the_list_is_filtered_by_title(quiet: Visit) -> None:
     expect(page.locator(".conversations li:visible")).to_have_count(1)
     page.locator("#filter").fill("")
     expect(page.locator(".conversations li:visible").nth(1)).to_be_visible()
+
+
+def test_a_pinned_conversation_stays_at_the_beginning_of_the_list(quiet: Visit) -> None:
+    page = quiet.page
+    quiet.ask("Keep the harbour in sight.")
+    page.locator(".conversations .current summary").click()
+    page.get_by_role("button", name="Pin", exact=True).click()
+    expect(page.locator(".conversations .group").first).to_have_text("Pinned")
+    page.keyboard.press("Alt+n")
+    expect(page.locator(".welcome")).to_be_visible()
+    quiet.ask("Something newer.")
+    first = page.locator(".conversations a.title").first
+    expect(first).to_contain_text("Keep the harbour in sight.")
+    page.reload()
+    quiet.ready()
+    expect(first).to_contain_text("Keep the harbour in sight.")
+    expect(page.locator(".conversations .group h2")).to_have_text(["Pinned", "Today"])
+    shot(page, "pinned")
+    page.locator(".conversations summary").first.click()
+    page.get_by_role("button", name="Unpin").click()
+    expect(page.locator(".conversations .group h2")).to_have_text(["Today"])
 
 
 def test_a_conversation_is_renamed(quiet: Visit) -> None:

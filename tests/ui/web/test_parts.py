@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from datetime import date
 
 import pytest
 
@@ -73,6 +75,22 @@ def test_of_many_conversations_the_last_used_are_listed_and_the_filter_finds_the
     counted = [list_html(lines[n : n + 1], current="") for n in (0, 1, 1_234)]
     for words, line in zip(("empty", "1 message<", "1,234 messages"), counted, strict=True):
         assert words in line
+
+
+def test_conversations_stand_under_the_day_that_they_were_used_last() -> None:
+    days = ("2026-11-26", "2026-11-25", "2026-11-20", "2026-11-01", "2026-04-01", "")
+    lines = [
+        ConversationLine(
+            id=f"c{n}", title="x", messages=1, created="", updated=day and f"{day}T12:00:00Z", pinned=n == 0
+        )
+        for n, day in enumerate((days[2], *days))
+    ]
+    html = list_html(lines, current="", today=date(2026, 11, 26))
+    assert re.findall("<h2>(.*?)</h2>", html) == [
+        *("Pinned", "Today", "Yesterday", "Previous 7 days", "Previous 30 days", "April 2026", "Earlier")
+    ]
+    assert html.count(">Unpin<") == 1
+    assert "<h2>" not in list_html(lines, current="", today=date(2026, 11, 26), words="x")
 
 
 @pytest.mark.parametrize(

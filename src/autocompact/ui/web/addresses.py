@@ -15,6 +15,11 @@ def export_address(id: str, *, format: str) -> str:
     return f"/export/{quote(id, safe='')}/{format}"
 
 
+def attached_address(id: str, *, seq: int, index: int) -> str:
+    """The path of a part of a message; it holds no quotation mark."""
+    return f"/attached/{quote(id, safe='')}/{seq}/{index}"
+
+
 def disposition(name: str) -> str:
     """The header by which a browser stores an answer as the file ``name`` (RFC 6266)."""
     return f"attachment; filename*=UTF-8''{quote(name, safe='')}"

@@ -17,10 +17,12 @@ from fastapi.staticfiles import StaticFiles
 from nicegui import Client, core, ui
 
 from autocompact.chat import ChatService, ChatSession
+from autocompact.chat.attachments import Uploads
 from autocompact.chat.setup import Setup
 from autocompact.errors import AutocompactError
 from autocompact.history.outgoing import ExportFormat
 from autocompact.ui.web.addresses import disposition
+from autocompact.ui.web.attaching import serve_attachments
 from autocompact.ui.web.security import App, Guard
 from autocompact.ui.web.tab import Tab, first_conversation
 
@@ -65,7 +67,9 @@ def page_app(
     app.mount("/page", StaticFiles(directory=ASSETS))
     _exports(app, services)
     _messages(app, services)
-    _pages(services, setup)
+    uploads = Uploads()
+    serve_attachments(app, services, uploads=uploads)
+    _pages(services, setup=setup, uploads=uploads)
     ui.run_with(  # pyright: ignore[reportUnknownMemberType] - its root is a function of any kind
         app,
         title="autocompact",
@@ -116,11 +120,11 @@ def _messages(app: FastAPI, services: list[ChatService]) -> None:
         return Response(message.text, media_type="text/plain", headers={"cache-control": "no-store"})
 
 
-def _pages(services: list[ChatService], setup: Setup | None) -> None:
+def _pages(services: list[ChatService], *, setup: Setup | None, uploads: Uploads) -> None:
     @ui.page("/", response_timeout=120.0)
     async def first(request: Request, client: Client) -> None:
         session = await first_conversation(services[0])
-        await _shown(request, Tab(services[0], client, setup=setup), session=session)
+        await _shown(request, Tab(services[0], client, setup=setup, uploads=uploads), session=session)
 
     @ui.page("/c/{id:path}", response_timeout=120.0)
     async def one(request: Request, client: Client, *, id: str) -> Response | None:
@@ -128,14 +132,15 @@ def _pages(services: list[ChatService], setup: Setup | None) -> None:
             session = await services[0].open(id)
         except AutocompactError:
             return RedirectResponse("/")
-        await _shown(request, Tab(services[0], client, setup=setup), session=session)
+        await _shown(request, Tab(services[0], client, setup=setup, uploads=uploads), session=session)
         return None
 
 
 async def _shown(request: Request, tab: Tab, *, session: ChatSession) -> None:
     """Show a conversation in a new tab."""
     ui.add_head_html(
-        '<link rel="stylesheet" href="/page/page.css"><script src="/page/page.js" defer></script>'
+        '<link rel="stylesheet" href="/page/page.css"><script src="/page/attach.js" defer></script>'
+        '<script src="/page/page.js" defer></script>'
     )
     ui.dark_mode({"dark": True, "light": False}.get(request.cookies.get("autocompact_theme", "")))
     tab.client.content.classes(remove="nicegui-content")

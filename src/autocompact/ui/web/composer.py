@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from html import escape
 
 from nicegui import ui
@@ -18,6 +19,21 @@ MOST = 950_000
 """Characters of a message, as JSON, that the page sends at most: NiceGUI's end of the websocket takes a million."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What the person sends.
+
+    Attributes:
+        text: as it was written.
+        replaces: the message that it replaces, 0 if none.
+        attached: names of the files in `autocompact.chat.attachments.Uploads`.
+    """
+
+    text: str
+    replaces: int = 0
+    attached: tuple[str, ...] = ()
+
+
 class Composer:
     """The field, the button that sends or stops, the task list, and the notice while the context is compressed.
 
@@ -26,7 +42,7 @@ class Composer:
         waiting: what was said while an answer ran.
 
     Args:
-        send: called with what was written and the message that it replaces (0 if none); False gives it back.
+        send: called with what was written; False gives it back.
         stop: called when the person wants the turn to end.
         withdraw: takes back what waits.
         send_pending: sends what waits.
@@ -35,7 +51,7 @@ class Composer:
     def __init__(
         self,
         *,
-        send: Callable[[str, int], Awaitable[bool]],
+        send: Callable[[Said], Awaitable[bool]],
         stop: Callable[[], Awaitable[None]],
         withdraw: Callable[[str], Awaitable[None]],
         send_pending: Callable[[], Awaitable[None]],
@@ -48,7 +64,9 @@ class Composer:
                 ui.html(_COMPRESSING, sanitize=False).classes("compressing").props("role=status")
             )
             ui.html(_EDITING, sanitize=False).classes("editing")
+            ui.html(_ATTACHED, sanitize=False)
             with ui.element("div").classes("box") as self._box:
+                ui.html(_ATTACH, sanitize=False)
                 self._field = ui.element("textarea").props(
                     'id=field rows=1 autocomplete=off spellcheck=true aria-label="Message" '
                     'placeholder="Ask something, or / for a command" aria-controls=completions aria-autocomplete=list'
@@ -74,10 +92,14 @@ class Composer:
         self._compressing.set_visibility(False)
 
     async def _said(self, event: GenericEventArguments) -> None:
-        text, replaces = str(event.args["text"]), int(event.args["replaces"])
+        said = Said(
+            text=str(event.args["text"]),
+            replaces=int(event.args["replaces"]),
+            attached=tuple(map(str, event.args["attached"])),
+        )
         taken = False
         try:
-            taken = await self._send(text, replaces)
+            taken = await self._send(said)
         finally:
             self._field.client.run_javascript(f"autocompactPage.answered({json.dumps(taken)})")
 
@@ -119,6 +141,13 @@ def _commands() -> str:
     return json.dumps([[each.name, each.arguments, each.help] for each in COMMANDS])
 
 
+_ATTACHED = (
+    '<ul id="attached" aria-label="Attached files" hidden></ul><p id="unattached" role="alert" hidden></p>'
+)
+_ATTACH = (
+    f'<button type="button" id="attach" class="head-tool" aria-label="Attach files" title="Attach files: images, PDF, text">{icon("clip")}'
+    '</button><input type="file" id="files" multiple hidden tabindex="-1" aria-label="Files">'
+)
 _COMPRESSING = f"{icon('wait')}<span>Compressing context…</span>"
 _EDITING = (
     f"{icon('edit')}<span>Editing message <b id='edited'></b>. Later messages are kept, but no longer sent."

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from html import escape
-from typing import cast
+from typing import TypeAlias, cast
 
 import msgspec
 
 from autocompact.chat.markdown import safe_html
 from autocompact.chat.views import Entry, Question
-from autocompact.core.messages import Document, Image, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+from autocompact.core.messages import Document, Image, Opaque, Reasoning, Text, ToolCall, ToolResult
+from autocompact.ui.web.addresses import attached_address
 from autocompact.ui.web.calls import Call, LogPlace
 from autocompact.ui.web.icons import Icon, icon
+
+_Inline: TypeAlias = Text | Reasoning | ToolCall | ToolResult | Opaque
 
 SHOWN = 12_000
 """Characters of a request, or of a tool's result or arguments, that the history shows at once."""
@@ -35,18 +38,23 @@ _VISIBILITIES = {
 }
 
 
-def message_html(entry: Entry, *, calls: Mapping[LogPlace, Call], last_seq: int) -> str:
+def message_html(
+    entry: Entry, *, calls: Mapping[LogPlace, Call], last_seq: int, conversation: str = ""
+) -> str:
     """A message of the log.
 
     Args:
         entry: the message.
         calls: what is known of its tool calls, by their place.
         last_seq: number of the last message: references beyond it are no links.
+        conversation: id of it, for the addresses of what is attached.
     """
     role = _role(entry)
     step = " step" if entry.message.calls else ""
     parts = "".join(
-        _part(part, entry, call=calls.get(LogPlace(entry.seq, index)), last_seq=last_seq)
+        attached_html(part, attached_address(conversation, seq=entry.seq, index=index))
+        if isinstance(part, Image | Document)
+        else _part(part, entry, call=calls.get(LogPlace(entry.seq, index)), last_seq=last_seq)
         for index, part in enumerate(entry.message.parts)
     )
     cut = f'<p class="note cut">{icon("stop")}{_CUTS[entry.cut]}</p>' if entry.cut else ""
@@ -68,7 +76,7 @@ def _speaker(role: str) -> str:
     return names.get(role, "Program note")
 
 
-def _part(part: Part, entry: Entry, *, call: Call | None, last_seq: int) -> str:
+def _part(part: _Inline, entry: Entry, *, call: Call | None, last_seq: int) -> str:
     match part:
         case Text():
             own = entry.message.is_request
@@ -79,12 +87,26 @@ def _part(part: Part, entry: Entry, *, call: Call | None, last_seq: int) -> str:
             return call_html(call) if call else ""
         case ToolResult():
             return output_html(part.text, seq=entry.seq, label="Tool result")
-        case Image():
-            return f'<p class="chip">{escape(part.media_type or "image")}</p>'
-        case Document():
-            return f'<p class="chip">{escape(part.name or part.media_type or "document")}</p>'
         case Opaque():
             return f'<p class="chip">{escape(part.kind)}</p>'
+
+
+def attached_html(part: Image | Document, address: str) -> str:
+    """A file of a message: an image is shown, another one can be saved.
+
+    Args:
+        part: the file.
+        address: where the page gets its content.
+    """
+    if isinstance(part, Image):
+        if not part.data:
+            return f'<p class="chip">{escape(part.media_type or "image")}</p>'
+        size = f' width="{part.width}" height="{part.height}"' if part.width and part.height else ""
+        return f'<img class="attached" alt="Attached image" loading="lazy"{size} src="{address}">'
+    name = escape(part.name or part.media_type or "document")
+    if part.data or part.text:
+        return f'<p class="chip"><a href="{address}" download>{icon("file")}{name}</a></p>'
+    return f'<p class="chip">{name}</p>'
 
 
 def own_html(text: str, *, seq: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import date, datetime
 from html import escape
 from typing import Literal, TypeAlias, get_args
 
@@ -14,12 +15,17 @@ from autocompact.core.plurals import plural
 from autocompact.ui.web.addresses import page_address
 from autocompact.ui.web.icons import icon
 
-Act: TypeAlias = Literal["open", "rename", "export", "delete"]
+Act: TypeAlias = Literal["open", "pin", "rename", "export", "delete"]
 
 MOST = 100
 """Conversations that are listed at once; the filter finds the others."""
 
-_MENU: tuple[tuple[Act, str], ...] = (("rename", "Rename…"), ("export", "Export…"), ("delete", "Delete…"))
+_MENU: tuple[tuple[Act, str], ...] = (
+    ("pin", "Pin"),
+    ("rename", "Rename…"),
+    ("export", "Export…"),
+    ("delete", "Delete…"),
+)
 
 
 class Sidebar:
@@ -67,7 +73,8 @@ class Sidebar:
         self._draw()
 
     def _draw(self) -> None:
-        self._list.content = list_html(self._lines, current=self._current, words=self._filter)
+        today = datetime.now().astimezone().date()
+        self._list.content = list_html(self._lines, current=self._current, words=self._filter, today=today)
 
     async def _clicked(self, event: GenericEventArguments) -> None:
         act, id = event.args["act"], event.args["id"]
@@ -77,17 +84,25 @@ class Sidebar:
             await self._act(known[0], line)
 
 
-def list_html(lines: Sequence[ConversationLine], *, current: str, words: str = "") -> str:
+def list_html(
+    lines: Sequence[ConversationLine], *, current: str, words: str = "", today: date | None = None
+) -> str:
     """The items of the list.
 
     Args:
         lines: all conversations.
         current: id of the one that is open.
         words: only those are listed whose titles hold this, in whatever case.
+        today: groups the conversations by day, as seen from this one; None, or ``words``, makes no groups.
     """
     wanted = words.strip().casefold()
     found = [line for line in lines if wanted in line.title.casefold()]
-    items = "".join(_item(line, current=line.id == current) for line in found[:MOST])
+    items, group = "", ""
+    for line in found[:MOST]:
+        name = _group(line, today) if today and not wanted else ""
+        if name != group:
+            items, group = f'{items}<li class="group" role="presentation"><h2>{name}</h2></li>', name
+        items += _item(line, current=line.id == current)
     if not found:
         return f'<li class="note">No title contains {escape(repr(words.strip()))}.</li>'
     rest = len(found) - MOST
@@ -95,13 +110,34 @@ def list_html(lines: Sequence[ConversationLine], *, current: str, words: str = "
     return items + more
 
 
+def _group(line: ConversationLine, today: date) -> str:
+    """The heading that a conversation stands under: pinned, or how long ago it was used last."""
+    if line.pinned:
+        return "Pinned"
+    try:
+        day = datetime.fromisoformat(line.updated).astimezone().date()
+    except ValueError:
+        return "Earlier"
+    ago = (today - day).days
+    if ago <= 1:
+        return "Today" if ago <= 0 else "Yesterday"
+    if ago <= _MONTH:
+        return "Previous 7 days" if ago <= _WEEK else "Previous 30 days"
+    return f"{day:%B %Y}"
+
+
+_WEEK, _MONTH = 7, 30
+
+
 def _item(line: ConversationLine, *, current: bool) -> str:
     marks = '<i class="busy" title="answering"></i>' if line.running else ""
+    marks += icon("pin") if line.pinned else ""
     facts = f"{line.updated[:10]} · {_counted(line.messages)}"
     place = 'aria-current="page"' if current else ""
     id = escape(line.id)
     options = "".join(
-        f'<button type="button" data-do="{act}" data-id="{id}">{label}</button>' for act, label in _MENU
+        f'<button type="button" data-do="{act}" data-id="{id}">{"Unpin" if act == "pin" and line.pinned else label}</button>'
+        for act, label in _MENU
     )
     return (
         f'<li class="{"current" if current else ""}">'

@@ -16,6 +16,7 @@ from nicegui.events import GenericEventArguments
 
 from autocompact import events as engine
 from autocompact.chat import ChatService, ChatSession, events, is_command, run_command
+from autocompact.chat.attachments import Uploads
 from autocompact.chat.events import ChatEvent
 from autocompact.chat.setup import Setup
 from autocompact.chat.views import ConversationLine, Divider
@@ -25,7 +26,7 @@ from autocompact.errors import AutocompactError, InvalidInput
 from autocompact.ui.web.addresses import page_address
 from autocompact.ui.web.announcer import Announcer
 from autocompact.ui.web.charts import charts_html
-from autocompact.ui.web.composer import Composer
+from autocompact.ui.web.composer import Composer, Said
 from autocompact.ui.web.connect import Connect, StartCard
 from autocompact.ui.web.dialogs import Dialogs
 from autocompact.ui.web.divider import DividerPart
@@ -52,9 +53,13 @@ class Tab:
         service: the conversations.
         client: the browser's.
         setup: connects models and changes settings; None offers neither.
+        uploads: files that were attached and not sent yet.
     """
 
-    def __init__(self, service: ChatService, client: Client, *, setup: Setup | None = None) -> None:
+    def __init__(
+        self, service: ChatService, client: Client, *, setup: Setup | None = None, uploads: Uploads
+    ) -> None:
+        self._uploads = uploads
         self.setup = setup
         self.service = service
         self.client = client
@@ -297,17 +302,23 @@ class Tab:
 
     # Actions of the person
 
-    async def _send(self, text: str, replaces: int) -> bool:
+    async def _send(self, said: Said) -> bool:
         self.live.fail("")
         self.notices.clear()
         if not self.thread.at_end:
             await self.thread.open(self.session)
-        if replaces:
-            return await self._attempt(self.session.edit(replaces, text))
-        if is_command(text):
-            self._begin(self._command(text))
+        if not said.attached and not said.replaces and is_command(said.text):
+            self._begin(self._command(said.text))
             return True
-        return await self._attempt(self.session.send_later(text))
+        return await self._attempt(self._request(said))
+
+    async def _request(self, said: Said) -> None:
+        attachments = self._uploads.get(said.attached)
+        if said.replaces:
+            await self.session.edit(said.replaces, said.text, attachments=attachments)
+        else:
+            await self.session.send_later(said.text, attachments=attachments)
+        self._uploads.drop(said.attached)
 
     async def _withdraw(self, id: str) -> None:
         try:
@@ -443,6 +454,8 @@ class Tab:
         match act:
             case "open":
                 await self._attempt(self.show(line.id))
+            case "pin":
+                await self._attempt(self.service.pin(line.id, on=not line.pinned))
             case "rename":
                 self.dialogs.rename(line, lambda title: self._rename(line.id, title))
             case "export":

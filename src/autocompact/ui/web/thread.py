@@ -293,7 +293,8 @@ class Thread:
     def _draw(self, chunk: Chunk) -> None:
         shown = (entry for entry in chunk.entries if not self._is_folded(entry))
         chunk.element.content = "".join(
-            message_html(entry, calls=self._calls.known, last_seq=self.last_seq) for entry in shown
+            message_html(entry, calls=self._calls.known, last_seq=self.last_seq, conversation=self.session.id)
+            for entry in shown
         )
 
     def _is_folded(self, entry: Entry) -> bool:

@@ -42,15 +42,18 @@ const autocompactPage = (() => {
 
   function say() {
     const field = $("field");
-    if (!field || field.disabled || sending || !field.value.trim() || !$("toolong").hidden) return;
+    const attached = autocompactFiles.ids();
+    if (!field || field.disabled || sending || !$("toolong").hidden) return;
+    if (attached.includes("") || !(field.value.trim() || attached.length)) return; // "" is on its way
     close();
     sending = true;
-    field.dispatchEvent(new CustomEvent("say", { detail: { text: field.value, replaces } }));
+    field.dispatchEvent(new CustomEvent("say", { detail: { text: field.value, replaces, attached } }));
   }
 
   function answered(taken) {
     sending = false;
     if (!taken) return focus();
+    autocompactFiles.clear();
     put("", 0);
     toEnd();
   }
