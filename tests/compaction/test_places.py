@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from autocompact.compaction.goal import Goal
 from autocompact.compaction.ladder import climb_offline
 from autocompact.compaction.masking import mask_old_results
-from autocompact.compaction.pins import kept_steps, with_pins
+from autocompact.compaction.pins import PINNED, kept_steps, with_notes, with_pins
 from autocompact.compaction.record import Compaction, Mask
 from autocompact.compaction.repair import problems
 from autocompact.compaction.transcript import masked, view
@@ -231,3 +231,13 @@ def test_masks_of_an_older_version_are_taken_over_by_the_next_compaction() -> No
     assert record is not None
     assert all(mask.call_id == "" for mask in record.masks)
     assert {"[gone]", "[lost]"} <= {mask.stub for mask in record.masks}
+
+
+def test_pinned_texts_that_a_summary_lacks_are_added_to_those_that_it_has() -> None:
+    old = replace(EMPTY, summary=redact("## Summary\nIt was rounded."))
+    one = with_notes(old, [redact("The code is 8.")])
+    assert one.summary == f"{PINNED}- The code is 8.\n\n{old.summary}"
+    two = with_notes(one, map(redact, ["The code is 8.", "The code is 12."]))
+    assert two.summary == f"{PINNED}- The code is 12.\n- The code is 8.\n\n{old.summary}"
+    assert with_notes(two, map(redact, ["The code is 12."])) is two
+    assert with_notes(old, []) is old

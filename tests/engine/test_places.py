@@ -116,3 +116,34 @@ async def test_pins_stay_in_the_context_after_undo_and_restore(tmp_path: Path) -
         assert pinned() == ["Never push without my approval.", page(1)]
         await conversation.records.restore(undone.id)
         assert pinned() == ["Never push without my approval.", page(1)]
+
+
+@pytest.mark.requirement("E2")
+async def test_pinned_texts_stay_in_the_context_after_undo_and_restore(tmp_path: Path) -> None:
+    async with opened(tmp_path / "chats.db") as compactor:
+        conversation = await compactor.open("task")
+        for number in range(16):
+            if number in (7, 11, 15):
+                await conversation.say(f"Up to {number}?")
+                assert (await conversation.compact()).success
+            if number in (8, 12):
+                await conversation.records.note(f"The code is {number}.")
+            await turn(conversation, number, id=f"call_{number}")
+
+        def pinned() -> list[int]:
+            summary = conversation.context().messages[0].text
+            assert summary.count("## Pinned") <= 1
+            return [number for number in (8, 12) if summary.count(f"- The code is {number}.\n") == 1]
+
+        assert pinned() == [8, 12]
+        for _ in range(2):
+            assert await conversation.records.undo() is not None
+            assert pinned() == [8, 12]
+        await conversation.records.restore("c2")
+        assert pinned() == [8, 12]
+        await conversation.records.restore("c3")
+        assert pinned() == [8, 12]
+        await conversation.records.restore("c1")
+    async with opened(tmp_path / "chats.db") as compactor:
+        conversation = await compactor.open("task")
+        assert pinned() == [8, 12]

@@ -33,7 +33,7 @@ from autocompact.compaction.last_request import (
     without_request,
 )
 from autocompact.compaction.masking import cut_results, mask_old_results, merged_masks
-from autocompact.compaction.pins import Kept, kept_steps
+from autocompact.compaction.pins import PINNED, Kept, kept_steps
 from autocompact.compaction.pricing import masks_pay
 from autocompact.compaction.receipts import weigh
 from autocompact.compaction.record import Compaction, Mask, Receipt, Rung, Standing
@@ -704,8 +704,8 @@ class _Attempt:
         """The summary with what must stand in it verbatim: rules first, then pins, and the last request at its end."""
         sections = [text] if text else []
         if self.goal.notes:
-            pinned = (filled("- {}", note) for note in self.goal.notes)
-            sections.insert(0, joined("\n", (own("## Pinned\n"), *pinned)))
+            pinned = joined("\n", (filled("- {}", note) for note in self.goal.notes))
+            sections.insert(0, joined("", (own(PINNED), pinned)))
         if rules:
             sections.insert(0, rules)
         last = self._cut_request.message if self._cut_request else None

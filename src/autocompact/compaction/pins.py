@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
+from typing import Final
 
 from autocompact.compaction.masking import stub_results
 from autocompact.compaction.record import Compaction, Mask
 from autocompact.compaction.transcript import Transcript, masked
 from autocompact.core.pairing import pairs
+from autocompact.core.redacted import filled, joined
+from autocompact.core.redaction import Redacted
 from autocompact.core.tokens import message_cost
 
 
@@ -72,6 +75,10 @@ def _closure(seqs: Iterable[int], tied: dict[int, set[int]]) -> set[int]:
     return found
 
 
+PINNED: Final = "## Pinned\n\n"
+"""The heading of the pinned texts in a summary."""
+
+
 def with_pins(record: Compaction, pins: Collection[int], *, log: Transcript) -> Compaction:
     """``record`` with ``pins`` in its context: what it covers of them stays beside its summary.
 
@@ -91,3 +98,13 @@ def with_pins(record: Compaction, pins: Collection[int], *, log: Transcript) -> 
         keep=tuple(sorted({*record.keep, *new})),
         masks=tuple(sorted((*unmasked, *stubs), key=lambda mask: (mask.seq, mask.part))),
     )
+
+
+def with_notes(record: Compaction, notes: Iterable[Redacted]) -> Compaction:
+    """``record`` with each of the pinned texts in its summary: those that it lacks stand under `PINNED` as well."""
+    missing = joined("", (filled("- {}\n", note) for note in notes if note not in record.summary))
+    if not missing:
+        return record
+    before, heading, after = record.summary.partition(PINNED)
+    pinned = f"{before}{PINNED}{missing}{after}" if heading else f"{PINNED}{missing}\n{before}"
+    return replace(record, summary=Redacted(pinned))  # its words and redacted ones

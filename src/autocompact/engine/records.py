@@ -7,9 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from autocompact.compaction.goal import Goal
-from autocompact.compaction.pins import kept_steps, with_pins
+from autocompact.compaction.pins import kept_steps, with_notes, with_pins
 from autocompact.compaction.receipts import weigh
 from autocompact.compaction.record import Compaction
+from autocompact.compaction.transcript import Transcript
 from autocompact.core.redaction import redact
 from autocompact.engine.execution import Execution
 from autocompact.engine.replica import Replica
@@ -171,7 +172,7 @@ class Records:
             if earlier is not None:
                 # pins that are newer than the record hold under it too; a record whose messages were edited since
                 # cannot come back, so the whole log does
-                earlier = with_pins(earlier, replica.state.pins, log=whole) if whole.admits(earlier) else None
+                earlier = self._with_pinned(earlier, whole) if whole.admits(earlier) else None
             # kept for the audit and for `restore`: nothing is deleted
             undone = replace(active, status="undone")
             await finished(replica.switch(earlier, changed=undone, fence=lease.fence))
@@ -197,9 +198,14 @@ class Records:
             whole = await self._replica.whole_log()
             if not whole.admits(record):
                 raise InvalidInput(f"compaction {compaction_id!r} covers messages that were edited since")
-            record = with_pins(record, self._replica.state.pins, log=whole)
+            record = self._with_pinned(record, whole)
             await finished(self._replica.switch(record, fence=lease.fence))
         return record
+
+    def _with_pinned(self, record: Compaction, whole: Transcript) -> Compaction:
+        """``record`` of the log ``whole`` with what is pinned now: messages and texts."""
+        state = self._replica.state
+        return with_notes(with_pins(record, state.pins, log=whole), map(redact, state.notes))
 
     async def compare(self, first_id: str, second_id: str) -> Comparison:
         """Compare what two compactions kept.
