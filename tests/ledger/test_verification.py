@@ -352,6 +352,20 @@ def test_a_file_is_stated_where_it_is_said_that_it_was_read(summary: str, found:
     assert standing(summary, entry("file", "src/page.py — read", key="src/page.py")) == [found]
 
 
+def test_a_file_is_stated_with_what_it_defines() -> None:
+    page = entry("file", "src/page.py — read: class Page, render(), type Size", key="src/page.py")
+    assert standing("I read src/page.py and src/site.py.", page) == ["referenced"]
+    assert standing("I read src/page.py: class Page renders (render()) in a Size, a type.", page) == [
+        "stated"
+    ]
+
+
+def test_of_two_requests_in_the_same_few_words_one_quotation_states_neither() -> None:
+    twice = entry("request", "ok", seq=3), entry("request", "ok", seq=9)
+    assert standing('- "ok"', *twice) == ["missing", "missing"]
+    assert standing('- "ok"\n- "ok"', *twice) == ["stated", "stated"]
+
+
 def test_an_end_of_a_path_that_two_files_have_names_neither() -> None:
     main = entry("file", "/r/main/.app/set.json — read", key="/r/main/.app/set.json")
     tree = entry("file", "/r/tree/.app/set.json — read", key="/r/tree/.app/set.json")

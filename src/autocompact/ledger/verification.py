@@ -18,6 +18,7 @@ Entries are counted strictly, since a reader relies on "stated" (how that was ch
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -101,6 +102,9 @@ _AGAIN = re.compile(
 )
 _JOINED = re.compile(r"\s*(?:&&|\|\|?|;|\\)")
 _JOINED_BEFORE = re.compile(r"(?:&&|\|\|?|;|\b(?:cd|sudo|time|env) \S*)\s*\Z")
+_READ_AS = ": "
+"""Stands between a file that was read and what it defines."""
+
 _CODE_MARK = re.compile(r"\A\s*(?:[-+*>]|//|#|\d+[:|→])*\s+")
 _CHANGE_PARTS = re.compile(
     r"; (?=[+−“] ?|changed |now `|without `|[\w.$]+\(\)(?:: | \{)"
@@ -183,6 +187,10 @@ class Checked:
 
     def __init__(self, text: str, ledger: Ledger) -> None:
         self.statements = Statements(text, wanted=(entry.text for entry in ledger.entries))
+        self._alike = Counter(
+            " ".join(entry.text.split()) for entry in ledger.entries if entry.kind == "request"
+        )
+        """How many requests are in the same words: one "ok" is not the other."""
         self._paths: dict[str, set[str]] = {}
         for entry in ledger.entries:
             if entry.kind in ("file", "change"):
@@ -240,8 +248,8 @@ class Checked:
             return ()
         verbatim = self.statements.named(flat)
         if len(content(text)) < FEW:
-            verbatim = (at for at in verbatim if self._quoted(at, at + len(flat)))
-            return self._one(verbatim, flat)
+            quoted = [at for at in verbatim if self._quoted(at, at + len(flat))]
+            return self._one(iter(quoted), flat) if len(quoted) >= self._alike[flat] else ()
         if whole := self._one(verbatim, flat):
             return whole
         spans: list[Span] = []
@@ -268,10 +276,10 @@ class Checked:
         half = near + len(part) // 2
         for at in islice(self.statements.all_said(part, share=share, near=near), _PLACES):
             there = self.statements.text[max(0, at - len(part)) : at + len(part)]
-            whole = ("…" in part or "…" not in there) and all(
-                each in self.statements.text for each in (*urls, *code)
-            )
-            if whole and self._is_not_denied(part, at=at):
+            wide = self.statements.text[max(0, at - half - len(flat)) : at + half + len(flat)]
+            whole = "…" in part or "…" not in there
+            named = all(url in self.statements.text for url in urls) and all(each in wide for each in code)
+            if whole and named and self._is_not_denied(part, at=at):
                 return max(0, at - half), min(len(self.statements.text), at + half)
         return None
 
@@ -407,14 +415,16 @@ class Checked:
         return path.endswith(f"/{written}") and sum(f"/{one}".endswith(f"/{written}") for one in same) < 2
 
     def _read(self, entry: Entry) -> Iterator[int]:
-        """Where it is said of the file that it was read, right beside its name or by the heading above it."""
+        """Where it is said of the file that it was read, beside its name or by the heading above it, and what it defines."""
+        defines = content(entry.text.partition(_READ_AS)[2])
         for at in islice(self._file(entry.key), _PLACES):
             line = self.statements.line_of(at)
             start, above = self.statements.start_of(line), heading(self.statements.lines, line)
             before = self.statements.text[max(start, at - NEAR) : at]
             after = self.statements.lines[line][at - start + len(entry.key) :][:_BESIDE]
-            asked = _ASKED.search(above) is not None
-            if not asked and any(_READ.search(words) for words in (before, after, above)):
+            if _ASKED.search(above) or not any(_READ.search(words) for words in (before, after, above)):
+                continue
+            if self.statements.holds(defines, at=at, size=len(entry.key), near=CHANGE_NEAR):
                 yield at
 
     def _changed(self, entry: Entry) -> tuple[Span, ...]:
