@@ -91,11 +91,14 @@ _PIPED = (
     ),
 )
 
+_A_LINE = r"(?=[^\n|<>]{1,300}\n)"
+"""What prints a file is a line of its own; in prose ("more ", "head ") the rest is looked at no further."""
+
 _PRINTED = tuple(
     form(
         "secret value",
         anchor,
-        pattern=rf"{anchor}(?![^\n]*(?:public|\.pub|hash|sum))(?:-[\w-]+ )*[^\n|<>]{{0,120}}?(?:secret|token|passw|pwd|credential|api_?key|private|master\.key|[\w-]\.key|_key|authkey|\.pass|unseal|vault)[^\n|<>]{{0,60}}\n(?:(?![$#%>❯])[^\n]{{0,80}}\n)?(?P<s>(?![$#%>❯])[^\s\"'`<>(){{}},;]{{8,300}})[ \t]*(?=\r?\n|$)",
+        pattern=rf"{anchor}{_A_LINE}(?![^\n]*(?:public|\.pub|hash|sum))(?:-[\w-]+ )*[^\n|<>]{{0,120}}?(?:secret|token|passw|pwd|credential|api_?key|private|master\.key|[\w-]\.key|_key|authkey|\.pass|unseal|vault)[^\n|<>]{{0,60}}\n(?:(?![$#%>❯])[^\n]{{0,80}}\n)?(?P<s>(?![$#%>❯])[^\s\"'`<>(){{}},;]{{8,300}})[ \t]*(?=\r?\n|$)",
         line=r"(?:^|[$#%>❯&;(][ ]{0,3}|[ ]|sudo )$",
         examples=(
             f"$ {anchor}config/master.key\n«<h32>»\n$ ls",
