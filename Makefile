@@ -9,8 +9,8 @@ UV := $(BIN)/uv
 BASE := .venv/.base
 CHAT := .venv/.chat
 SYNCED := .venv/.synced
-# No test waits for ever: the longest takes a minute of two busy processors.
-SHARED_OUT := -n 2 --dist worksteal --timeout 300
+# No test waits for ever: the longest takes a minute of two busy processors. Three on two of them: many wait for a program.
+SHARED_OUT := -n 3 --dist worksteal --timeout 300
 # What decides without I/O: all of it is covered by its own tests, and only there coverage costs its time.
 PURE := core ledger compaction memory/documents wire
 SESSION := examples/sessions/fix-invoice-rounding.jsonl

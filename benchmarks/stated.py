@@ -29,7 +29,7 @@ from autocompact.sessions import read_session
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 DATA = SHARED / "data"
 OURS = ("codex/agentv__*.jsonl", "copilot_cli/*", "pi/*", "swe_agent/*")
-SAMPLE, MOST, SEED = 200, 80, 20261122
+SAMPLE, MOST, SEED = 200, 80, 20261144
 AROUND = 200
 
 

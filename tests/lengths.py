@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
 
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
 """``dev`` while writing, ``ci`` in the gate, ``long`` by ``make test-long``."""
@@ -11,3 +15,10 @@ PROFILE = os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") 
 def turns(gate: int, *, long: int) -> int:
     """How many turns a test talks."""
     return long if PROFILE == "long" else gate
+
+
+def some(cases: Sequence[T], *, gate: int) -> list[T]:
+    """The cases of a test: in the gate so many, from the first to the last spread over all, in the long run all of them."""
+    if PROFILE == "long" or len(cases) <= gate:
+        return list(cases)
+    return [cases[at * (len(cases) - 1) // max(1, gate - 1)] for at in range(gate)]

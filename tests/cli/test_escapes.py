@@ -35,6 +35,18 @@ def session(folder: Path) -> Path:
     return path
 
 
+def home(folder: Path) -> dict[str, str]:
+    return environment(HOME=str(folder), XDG_DATA_HOME=str(folder / "data"), TERM="xterm-256color")
+
+
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The session, also as a conversation in the database."""
+    path = session(tmp_path_factory.mktemp("home"))
+    started("import", path, env=home(path.parent))
+    return path
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -55,14 +67,9 @@ def session(folder: Path) -> Path:
     ],
     ids=" ".join,
 )
-def test_no_control_sequence_of_a_session_reaches_a_terminal(tmp_path: Path, command: list[str]) -> None:
-    path = session(tmp_path)
-    env = environment(HOME=str(tmp_path), XDG_DATA_HOME=str(tmp_path / "data"), TERM="xterm-256color")
-    started("import", path, env=env)
-
-    with PseudoTerminal(
-        *(str(path) if each == "SESSION" else each for each in command), cwd=tmp_path, env=env
-    ) as terminal:
+def test_no_control_sequence_of_a_session_reaches_a_terminal(imported: Path, command: list[str]) -> None:
+    words = (str(imported) if each == "SESSION" else each for each in command)
+    with PseudoTerminal(*words, cwd=imported.parent, env=home(imported.parent)) as terminal:
         terminal.ended()
         sent = _OURS.sub(b"", terminal.raw)
 

@@ -25,6 +25,7 @@ from autocompact.wire import Exported, export_messages
 from autocompact.wire.canonical import without_marks
 from tests.gateway.serving import gateway_before
 from tests.gateway.speakers import SPEAKERS, Wire
+from tests.lengths import some
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 PACK = pytest.mark.skipif(
@@ -105,7 +106,7 @@ async def sent(provider: FakeProvider, bodies: Sequence[bytes], *, path: str, st
     return names
 
 
-@pytest.mark.parametrize("name", [*fitting("claude_code", every=3), *fitting("codex", every=1)])
+@pytest.mark.parametrize("name", some([*fitting("claude_code", every=3), *fitting("codex", every=1)], gate=8))
 async def test_a_recorded_session_is_kept_within_the_window_and_its_log_is_what_was_sent(
     name: str, tmp_path: Path
 ) -> None:
