@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 import pytest
@@ -57,6 +58,11 @@ def test_everything_that_can_be_used_has_a_name(visit: Visit, speaker: Speaker) 
     expect(page.get_by_role("main")).to_have_count(1)
     expect(page.get_by_role("navigation")).to_have_count(1)
     expect(page.get_by_role("article", name="You, message 1")).to_be_visible()
+    expect(page.locator(".gauge")).to_have_accessible_name(
+        re.compile(r"k . 64k.*Context: .* of 64,000 tokens")
+    )
+    assert page.evaluate("document.querySelectorAll('.conversations > [role]').length") == 0
+    expect(page.get_by_role("progressbar")).to_have_count(0)
 
 
 def test_the_colours_follow_the_system_and_a_choice_stays(browser: Browser, server: Server) -> None:

@@ -32,10 +32,11 @@ def meter_html(reading: MeterReading) -> str:
     words = f"Context: {reading.used:,} of {reading.window:,} tokens, {share:.0%}. {_threshold_words(reading)} {state}"
     ready = '<i class="ready" title="prepared"></i>' if reading.prepared else ""
     return (
-        f'<button type="button" class="gauge {_level(reading)}" aria-describedby="breakdown" aria-label="{escape(words)}">'
+        f'<button type="button" class="gauge {_level(reading)}" data-used="{reading.used}" aria-describedby="breakdown">'
         f'<span class="figure">{_short(reading.used)}<span class="of"> / {_short(reading.window)}</span></span>'
-        f'<span class="bar" role="meter" aria-label="Context" aria-valuemin="0" aria-valuemax="{reading.window}" '
-        f'aria-valuenow="{reading.used}"><b style="width:{share:.2%}"></b>{mark}</span>{ready}</button>'
+        f'<span class="sr">{escape(words)}</span>'
+        # what is within a button has no role of its own: its name says the figures
+        f'<span class="bar" aria-hidden="true"><b style="width:{share:.2%}"></b>{mark}</span>{ready}</button>'
         f'<div class="breakdown" id="breakdown" role="tooltip">{_breakdown(reading, state)}</div>'
     )
 

@@ -101,7 +101,7 @@ def list_html(
     for line in found[:MOST]:
         name = _group(line, today) if today and not wanted else ""
         if name != group:
-            items, group = f'{items}<li class="group" role="presentation"><h2>{name}</h2></li>', name
+            items, group = f'{items}<li class="group"><h2>{name}</h2></li>', name
         items += _item(line, current=line.id == current)
     if not found:
         return f'<li class="note">No title contains {escape(repr(words.strip()))}.</li>'
