@@ -1,10 +1,10 @@
-"""What an installation takes on disk, and what `import autocompact` takes in time.
+"""What an installation takes on disk, and what `import autocompact` and the first commands take in time.
 
     python -m benchmarks.install
 
 Builds the wheel, installs it with its base dependencies into an environment of its own under benchmarks/.venvs, and
-measures there. This needs a package index; where there is none, only the imports are timed, in the project's
-environment. Times are CPU time over that of an empty program, the median of eleven.
+measures there. This needs a package index; where there is none, only times are measured, in the project's environment.
+Times are CPU time, the median of eleven: of imports over that of an empty program, of commands as a whole process.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from benchmarks.speed import reason, verdict
 HERE = Path(__file__).parent
 VENV = HERE / ".venvs" / "install"
 TIMES = 11
+SESSION = HERE.parent / "examples" / "sessions" / "fix-invoice-rounding.jsonl"
+# with the seconds of CPU time that they may take
+COMMANDS = ((("--help",), 0.3), (("compact", str(SESSION)), 0.8))
 PROGRAMS = ("import autocompact", "import autocompact.engine", "import autocompact.cli")
 
 
@@ -35,11 +38,11 @@ def megabytes(folder: Path) -> float:
     return sum(file.stat().st_size for file in files) / 1e6
 
 
-def seconds(python: Path, program: str) -> float:
+def seconds(python: Path, *arguments: str) -> float:
     spent: list[float] = []
     for _ in range(TIMES):
         before = os.times()
-        subprocess.run([python, "-c", program], check=True, capture_output=True, cwd=HERE)
+        subprocess.run([python, *arguments], check=True, capture_output=True, cwd=HERE)
         after = os.times()
         user = after.children_user - before.children_user
         spent.append(user + after.children_system - before.children_system)
@@ -54,13 +57,16 @@ def install() -> Path:
     """
     python = VENV / "bin" / "python"
     uv = Path(sys.executable).with_name("uv")
-    quiet = {"check": True, "capture_output": True, "text": True, "timeout": 600}
-    subprocess.run([uv, "venv", "--clear", "--python", sys.executable, VENV], **quiet)
-    subprocess.run([uv, "pip", "install", "--no-deps", "--python", python, HERE.parent], **quiet)
+    _run(uv, "venv", "--clear", "--python", sys.executable, VENV)
+    _run(uv, "pip", "install", "--no-deps", "--python", python, HERE.parent)
     own = megabytes(site_packages(python))
-    subprocess.run([uv, "pip", "install", "--python", python, HERE.parent], **quiet)
+    _run(uv, "pip", "install", "--python", python, HERE.parent)
     print(f"base installation: autocompact {own:.2f} MB; largest dependencies:")
     return python
+
+
+def _run(*command: str | Path) -> None:
+    subprocess.run(command, check=True, capture_output=True, text=True, timeout=600)
 
 
 def largest(folder: Path) -> None:
@@ -77,11 +83,11 @@ def main() -> None:
         verdict("MB installed", megabytes(site_packages(python)), most=60)
     except (OSError, subprocess.SubprocessError) as error:
         print(f"not installed: {reason(error)}; imports are timed in the project's environment")
-    empty = seconds(python, "pass")
+    empty = seconds(python, "-c", "pass")
     print(f"python alone {empty * 1e3:.0f} ms; on top of that:")
     for program in PROGRAMS:
         try:
-            spent = (seconds(python, program) - empty) * 1e3
+            spent = (seconds(python, "-c", program) - empty) * 1e3
         except subprocess.CalledProcessError as error:
             print(f"- {program}: fails: {reason(error)}")
             continue
@@ -89,6 +95,9 @@ def main() -> None:
             verdict(f"ms of {program}", spent, most=50)
         else:
             print(f"- ms of {program}: {spent:.0f}")
+    for arguments, most in COMMANDS:
+        shown = " ".join(Path(each).name for each in arguments)
+        verdict(f"s of autocompact {shown}", seconds(python, "-m", "autocompact", *arguments), most=most)
 
 
 if __name__ == "__main__":
