@@ -362,5 +362,10 @@ def test_an_answer_is_shown_as_a_document_and_copied_as_it_was_written(
     answer.locator('[data-action="copy"]').click()
     expect(answer.locator('[data-action="copy"].copied')).to_be_visible()
     assert page.evaluate("navigator.clipboard.readText()") == ANSWER
-    answer = page.request.get(f"{visit.home}/markdown{page.url.partition('/c')[2]}/99")
-    assert (answer.status, "no message 99" in answer.text()) == (404, True)
+    missing = page.request.get(f"{visit.home}/markdown{page.url.partition('/c')[2]}/99")
+    assert (missing.status, "no message 99" in missing.text()) == (404, True)
+    page.evaluate("navigator.clipboard.writeText('')")
+    visit.open("/")  # the same conversation, at the address that one begins with
+    answer.locator('[data-action="copy"]').click()
+    expect(answer.locator('[data-action="copy"].copied')).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == ANSWER

@@ -15,6 +15,11 @@ def export_address(id: str, *, format: str) -> str:
     return f"/export/{quote(id, safe='')}/{format}"
 
 
+def markdown_address(id: str, *, seq: int) -> str:
+    """The path of a message as it was written; it holds no quotation mark."""
+    return f"/markdown/{quote(id, safe='')}/{seq}"
+
+
 def attached_address(id: str, *, seq: int, index: int) -> str:
     """The path of a part of a message; it holds no quotation mark."""
     return f"/attached/{quote(id, safe='')}/{seq}/{index}"

@@ -12,7 +12,7 @@ import msgspec
 from autocompact.chat.markdown import safe_html
 from autocompact.chat.views import Entry, Question
 from autocompact.core.messages import Document, Image, Opaque, Reasoning, Text, ToolCall, ToolResult
-from autocompact.ui.web.addresses import attached_address
+from autocompact.ui.web.addresses import attached_address, markdown_address
 from autocompact.ui.web.calls import Call, LogPlace
 from autocompact.ui.web.icons import Icon, icon
 
@@ -47,7 +47,7 @@ def message_html(
         entry: the message.
         calls: what is known of its tool calls, by their place.
         last_seq: number of the last message: references beyond it are no links.
-        conversation: id of it, for the addresses of what is attached.
+        conversation: id of it, for the addresses of it and of what is attached.
     """
     role = _role(entry)
     step = " step" if entry.message.calls else ""
@@ -60,7 +60,7 @@ def message_html(
     cut = f'<p class="note cut">{icon("stop")}{_CUTS[entry.cut]}</p>' if entry.cut else ""
     return (
         f'<article class="message {role}{step} {entry.visibility}{" pinned" if entry.pinned else ""}" id="m{entry.seq}" '
-        f'tabindex="-1" aria-label="{_speaker(role)}, message {entry.seq}">'
+        f'data-markdown="{markdown_address(conversation, seq=entry.seq)}" tabindex="-1" aria-label="{_speaker(role)}, message {entry.seq}">'
         f"{parts}{cut}{_foot(entry, role)}</article>"
     )
 

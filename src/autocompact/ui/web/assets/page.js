@@ -257,7 +257,7 @@ const autocompactPage = (() => {
   // A message as it was written, in Markdown; as it is shown where the server cannot be reached.
   async function markdownOf(action) {
     try {
-      const answer = await fetch(`/markdown${location.pathname.slice(2)}/${action.dataset.seq}`);
+      const answer = await fetch(action.closest(".message").dataset.markdown);
       if (answer.ok) return await answer.text();
     } catch {}
     const words = action.closest(".message").querySelectorAll(":scope > .prose, :scope > .bubble");
