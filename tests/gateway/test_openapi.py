@@ -13,6 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from autocompact.gateway import AccessToken, Gateway
+from autocompact.gateway.access import Access
 from autocompact.gateway.admin import Administration
 from autocompact.gateway.endpoints import ENDPOINTS
 from autocompact.gateway.exchange import GENERATING
@@ -45,7 +46,11 @@ async def test_the_table_of_endpoints_is_what_administration_answers() -> None:
     async with FakeProvider() as provider:
         gateway = Gateway(config(provider), store=MemoryStore())
         administration = Administration(
-            gateway.config, turns=gateway.turns, retention=gateway.retention, metrics=gateway.metrics
+            gateway.config,
+            access=Access(gateway.config, keys=None, metrics=gateway.metrics),
+            turns=gateway.turns,
+            retention=gateway.retention,
+            metrics=gateway.metrics,
         )
     assert {endpoint.name for endpoint in ENDPOINTS} == set(administration.handlers)
     assert len({endpoint.name for endpoint in ENDPOINTS}) == len(ENDPOINTS)

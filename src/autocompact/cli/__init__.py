@@ -31,6 +31,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "import": ("store:import_session", "Keep a recorded session in the store."),
     "inspect": ("inspect:inspect", "Show where the window of a session went."),
     "install": ("agents:install", "Install the plugin for a coding agent."),
+    "keys": ("keys:keys", "Make, list and revoke the access keys of a gateway."),
     "list": ("store:list_conversations", "List the kept conversations, the last used first."),
     "mcp": ("mcp:mcp", "Serve sessions and conversations as an MCP server."),
     "migrate": ("moving:migrate", "Make the tables of a store, or update them."),

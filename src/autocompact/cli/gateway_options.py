@@ -27,6 +27,7 @@ _PATHS = {
     "check_provider_compaction": "gateway.checkProviderCompaction",
     "fail_closed": "gateway.failClosed",
     "access_token_file": "gateway.accessTokenFile",
+    "access_keys": "gateway.accessKeys",
     "expire_after_days": "gateway.expireAfterDays",
     "page": "chat.page",
     "page_key": "chat.pageKey",
@@ -53,6 +54,11 @@ _OPTIONS = (
         "--access-token-file",
         metavar="FILE",
         help="Tokens that clients must have, one a line: NAME:TOKEN or a SHA-256. Belongs to --upstream-key.",
+    ),
+    click.option(
+        "--access-keys/--no-access-keys",
+        default=None,
+        help="Ask clients for keys that autocompact keys create made. Belongs to --upstream-key.  [default: off]",
     ),
     click.option(
         "--db",

@@ -26,8 +26,8 @@ _NAMES = 5
 def move(*, source: StorePlace, target: StorePlace) -> None:
     """Copy all conversations of a store to another one, from a file to a PostgreSQL server or back.
 
-    Every conversation is read back from there and compared: messages, compactions, notes, titles and stamps. Nothing is
-    taken out of the first store. One that was interrupted goes on when it is run again. Stop what writes to it before.
+    Every conversation is read back from there and compared: messages, compactions, notes, titles and stamps; access keys
+    come along. Nothing is taken out of the first store. One that was interrupted goes on when it is run again. Stop what writes to it before.
     """
     if source == target:
         raise InvalidInput(f"{source} cannot be moved to itself")
@@ -63,10 +63,12 @@ def migrate(*, db: StorePlace | None, pre: bool) -> None:
 
 
 async def _moved(source: StorePlace, target: StorePlace) -> Moved:
+    from autocompact.stores.access import AccessKeys
     from autocompact.stores.moving import move as moving
     from autocompact.stores.opening import open_store
 
     async with open_store(source) as old, open_store(target) as new:
+        await AccessKeys(new).copy_from(AccessKeys(old))
         return await moving(old, new)
 
 

@@ -7,8 +7,9 @@ OpenAI's format. What there is: `autocompact.gateway.endpoints`.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
+from importlib.resources import files
 from typing import Any, TypeAlias
 
 import msgspec
@@ -17,16 +18,17 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from autocompact.compaction.record import Compaction
+from autocompact.core.access import MICROS, AccessKey, Period, Spent
 from autocompact.core.references import parse_reference
 from autocompact.engine import Conversation
 from autocompact.errors import AutocompactError, CompactionRunning, Conflict, InvalidInput, StoreError
 from autocompact.gateway import endpoints as told
+from autocompact.gateway.access import Access, Grant
 from autocompact.gateway.config import Config
 from autocompact.gateway.endpoints import ENDPOINTS, MOST_CURSOR, MOST_LISTED, MOST_QUERY, Endpoint
 from autocompact.gateway.exchange import Exchange, Scope
 from autocompact.gateway.memory_tools import index_of
 from autocompact.gateway.metrics import Metrics
-from autocompact.gateway.namespaces import namespace_of
 from autocompact.gateway.openapi import described
 from autocompact.gateway.refusals import Refusal, Refused
 from autocompact.gateway.relay import Receive, Send
@@ -37,6 +39,12 @@ from autocompact.ports import NO_MESSAGES, ConversationInfo, Key
 from autocompact.stores.behind import WriteBehind
 
 _MOST_BODY = 262_144
+_PAGE_HEADERS = {
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; script-src 'self' 'unsafe-inline'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "cache-control": "no-store",
+    "referrer-policy": "no-referrer",
+}
 _TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -46,12 +54,14 @@ class Asked:
 
     Attributes:
         namespace: whose it is, "" where that does not matter.
+        actor: id of the access key, "" where there is none.
         conversation: the one that the path names, "" for none.
         query: its parameters.
         body: what was sent.
     """
 
     namespace: str
+    actor: str
     conversation: str
     query: QueryParams
     body: bytes
@@ -83,20 +93,24 @@ class Administration:
 
     Args:
         config: of the gateway.
+        access: who may do what.
         turns: its conversations, and their compactors.
         retention: counts what is removed.
         metrics: what it counts.
     """
 
-    def __init__(self, config: Config, *, turns: Turns, retention: Retention, metrics: Metrics) -> None:
+    def __init__(
+        self, config: Config, *, access: Access, turns: Turns, retention: Retention, metrics: Metrics
+    ) -> None:
         self._config = config
+        self._access = access
         self._turns = turns
         self._retention = retention
         self._counted = metrics
         self._conversations = turns.conversations
         self._store = turns.conversations.store
         self._description = msgspec.json.encode(
-            described(version=version("autocompact"), closed=bool(config.access_tokens))
+            described(version=version("autocompact"), closed=config.is_closed)
         )
         self.handlers: Mapping[str, Handler] = {
             "health": self._health,
@@ -112,6 +126,10 @@ class Administration:
             "search": self._search,
             "compact": self._compact,
             "undo": self._undo,
+            "admin": self._admin,
+            "keys": self._keys,
+            "revoke": self._revoke,
+            "log": self._log,
         }
 
     async def answer(self, exchange: Exchange, scope: Scope, *, receive: Receive, send: Send) -> None:
@@ -122,8 +140,12 @@ class Administration:
         """
         endpoint, conversation = _found(exchange)
         request = Request(dict(scope), receive)
+        grant = Grant(namespace="")
+        if not endpoint.open:
+            grant = await self._access.entering(exchange, scope=endpoint.scope)
         asked = Asked(
-            namespace="" if endpoint.open else namespace_of(exchange, config=self._config),
+            namespace=grant.namespace,
+            actor=grant.key.id if grant.key else "",
             conversation=conversation,
             query=request.query_params,
             body=await _body(request) if endpoint.body else b"",
@@ -132,6 +154,8 @@ class Administration:
             response = await self.handlers[endpoint.name](asked)
         except AutocompactError as error:
             raise Refused(Refusal(status=_status(error), message=str(error))) from error
+        if endpoint.scope == "manage":
+            await self._access.note(grant, endpoint.name.replace("_", " "), detail=conversation)
         await response(request.scope, receive, send)
 
     # The gateway
@@ -244,6 +268,33 @@ class Administration:
         record = await conversation.records.undo()
         return _json(told.Undone(active=record.id if record else None))
 
+    # Access keys
+
+    async def _admin(self, _: Asked) -> Response:
+        page = files("autocompact.gateway").joinpath("admin.html").read_bytes()
+        return Response(page, media_type="text/html", headers=_PAGE_HEADERS)
+
+    async def _keys(self, _: Asked) -> Response:
+        keys = self._access.keys
+        assert keys is not None, "without keys nobody has the scope"
+        found = await keys.keys()
+        return _json(told.Keys(keys=[_key(key, used=await keys.spent(key.id)) for key in found]))
+
+    async def _revoke(self, asked: Asked) -> Response:
+        keys = self._access.keys
+        assert keys is not None, "without keys nobody has the scope"
+        try:
+            await keys.revoke(asked.conversation, actor=asked.actor)
+        except InvalidInput as error:
+            raise Refused(Refusal(status=404, message=str(error))) from error
+        return Response(status_code=204)
+
+    async def _log(self, asked: Asked) -> Response:
+        keys = self._access.keys
+        assert keys is not None, "without keys nobody has the scope"
+        notes = await keys.notes(limit=asked.number("limit", most=MOST_LISTED, default=100))
+        return _json(told.Log(entries=[told.Entry(**asdict(note)) for note in notes]))
+
     async def _known(self, asked: Asked) -> Key:
         if not (await self._store.load(asked.key, after=NO_MESSAGES)).last_seq:
             raise Refused(Refusal(status=404, message=f"you have no conversation {asked.conversation!r}"))
@@ -299,6 +350,31 @@ def _position(asked: Asked) -> ConversationInfo | None:
     updated, _, name = given.partition(" ")
     key = Key(conversation=name, namespace=asked.namespace)
     return ConversationInfo(key=key, last_seq=0, created="", updated=updated) if given else None
+
+
+def _key(key: AccessKey, *, used: Mapping[Period, Spent]) -> told.KeyLine:
+    return told.KeyLine(
+        id=key.id,
+        name=key.name,
+        tenant=key.tenant,
+        user=key.user,
+        scopes=list(key.scopes),
+        models=list(key.models),
+        routes=list(key.routes),
+        allowance={name: figure for name, figure in asdict(key.allowance).items() if figure is not None},
+        used={
+            period: told.Used(
+                requests=spent.requests,
+                tokens=spent.tokens,
+                dollars=spent.micros / MICROS,
+                refused=spent.refused,
+            )
+            for period, spent in used.items()
+        },
+        created=key.created,
+        expires=key.expires,
+        revoked=key.revoked,
+    )
 
 
 def _line(info: ConversationInfo) -> told.Line:

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 import aiohttp
 
+from autocompact.errors import InvalidInput, StoreError, log_data
+from autocompact.gateway.access import Access, Grant
 from autocompact.gateway.admin import Administration
 from autocompact.gateway.client import CLIENT, Client
 from autocompact.gateway.config import Config
@@ -26,7 +29,6 @@ from autocompact.gateway.exchange import (
 )
 from autocompact.gateway.handler import Handler
 from autocompact.gateway.metrics import Metrics
-from autocompact.gateway.namespaces import namespace_of
 from autocompact.gateway.provider_checks import ProviderChecks
 from autocompact.gateway.refusals import ClientGone, Refusal, Refused, too_large
 from autocompact.gateway.relay import Event, Head, Receive, Send, relay, while_connected
@@ -37,6 +39,7 @@ from autocompact.gateway.upstream import Upstream
 from autocompact.models.vocabulary import default_counter
 from autocompact.ports import Clock, ConversationStore, Model, Workers
 from autocompact.runtime.off_loop import off_loop
+from autocompact.stores.access import AccessKeys
 
 _NO_METHOD = 405
 _FORWARDED = (b"x-autocompact-action", b"forwarded")
@@ -67,6 +70,7 @@ class Gateway:
         clock: what time it is, for expiry of conversations and of the provider's cache.
         workers: other processes on the same store, which prepare compactions and delete what has expired, where there are
             any; None does all of it here.
+        keys: access keys, where ``config`` asks for them.
 
     Attributes:
         retention: removes what has expired.
@@ -82,9 +86,17 @@ class Gateway:
         summaries: Model | None = None,
         clock: Clock | None = None,
         workers: Workers | None = None,
+        keys: AccessKeys | None = None,
     ) -> None:
+        if config.access_keys and keys is None:
+            raise InvalidInput(
+                "access keys are kept in a database, and this gateway has none: name one with --db"
+            )
         self.config = config
         self.metrics = Metrics()
+        self._access = Access(
+            config, keys=keys if config.access_keys else None, metrics=self.metrics, clock=clock
+        )
         self.turns = Turns(
             config, store=store, summaries=summaries, metrics=self.metrics, clock=clock, workers=workers
         )
@@ -101,7 +113,11 @@ class Gateway:
             config, turns=self.turns, upstream=self._upstream, checks=checks, metrics=self.metrics
         )
         self._administration = Administration(
-            config, turns=self.turns, retention=self.retention, metrics=self.metrics
+            config,
+            access=self._access,
+            turns=self.turns,
+            retention=self.retention,
+            metrics=self.metrics,
         )
         self._running = 0
         self._beside: list[Background] = []
@@ -160,6 +176,7 @@ class Gateway:
         for work in self._beside:
             await work.aclose()
         await self._upstream.aclose()
+        await self._access.aclose()
         await self.retention.aclose()
         await self.turns.aclose()
         await send({"type": "lifespan.shutdown.complete"})
@@ -177,6 +194,11 @@ class Gateway:
                 await self._served(exchange, client=client, receive=receive, send=sending)
         except Refused as refused:
             await self._refuse(refused.refusal, exchange, send=sending)
+        except StoreError as error:
+            self.metrics.failed(type(error).__name__)
+            log.warning("a request could not be admitted", extra=log_data(error))
+            message = "the gateway cannot look up access keys now: try again"
+            await self._refuse(Refusal(status=503, message=message), exchange, send=sending)
         except ClientGone:
             log.info("a client went away before its request was here whole")
         except Exception as error:
@@ -253,13 +275,16 @@ class Gateway:
     async def _passed(
         self, exchange: Exchange, *, client: Client | None, receive: Receive, send: Send
     ) -> None:
-        namespace_of(exchange, config=self.config)
+        grant = await self._access.entering(exchange, scope="models")
         if self.config.upstream_keys:
             check_path(exchange)
         body: bytes | AsyncIterator[bytes] | None = _pieces(receive) if exchange.has_body else None
+        read = None
         if body is not None and self.config.upstream_keys and not _is_form(exchange):
             body = await _whole(exchange, client=client, receive=receive, most=self.config.limits.body_bytes)
-            check_body(without_encoding(exchange, body, most=self.config.limits.body_bytes)[1])
+            read = without_encoding(exchange, body, most=self.config.limits.body_bytes)[1]
+            check_body(read)
+        exchange = await self._admitted(grant, exchange, body=read)
         self.metrics.passed()
         response = await self._upstream.send(exchange, body)
         try:
@@ -273,13 +298,25 @@ class Gateway:
     async def _handled(
         self, exchange: Exchange, *, client: Client | None, receive: Receive, send: Send
     ) -> None:
-        namespace = namespace_of(exchange, config=self.config)
+        grant = await self._access.entering(exchange, scope="models")
         if self.config.upstream_keys and exchange.dialect is None:
             check_path(exchange)
         body = await _whole(exchange, client=client, receive=receive, most=self.config.limits.body_bytes)
+        if grant.key is not None:
+            read = without_encoding(exchange, body, most=self.config.limits.body_bytes)[1]
+            exchange = await self._admitted(grant, exchange, body=read)
         await self._handler.answer(
-            exchange, body, namespace=namespace, client=client, receive=receive, send=send
+            exchange, body, namespace=grant.namespace, client=client, receive=receive, send=send
         )
+
+    async def _admitted(self, grant: Grant, exchange: Exchange, *, body: bytes | None) -> Exchange:
+        """The request with what counts its answers.
+
+        Raises:
+            Refused: its key may not ask for this now.
+        """
+        spending = await self._access.admit(grant, exchange, body=body)
+        return exchange if spending is None else replace(exchange, metered=spending.metered)
 
 
 class _Sending:

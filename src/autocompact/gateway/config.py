@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from autocompact.compaction.modes import DEFAULT, Mode
 from autocompact.core.figures import check_whole, check_windows
-from autocompact.core.prices import cache_rates
+from autocompact.core.prices import Price, cache_rates
 from autocompact.errors import InvalidInput
 
 Provider: TypeAlias = Literal["openai", "anthropic"]
@@ -129,6 +129,8 @@ class Config:
         hosts: host names by which a client may address the gateway, without ports (DNS rebinding); "*" is any.
         upstream_keys: key of each provider, which then replaces the credential that the client sends.
         access_tokens: credentials that clients must have where there are ``upstream_keys``.
+        access_keys: clients must have a key of the store's (`autocompact.stores.access`), or one of these tokens.
+        prices: of models by the beginning of their names; they go before the table of list prices. For budgets in money.
         expire_after_days: conversations that were not updated for so long are removed; None and 0 are never.
         limits: what a client may ask for.
 
@@ -151,6 +153,8 @@ class Config:
     hosts: frozenset[str] = LOCAL_HOSTS
     upstream_keys: Mapping[Provider, str] = field(default_factory=dict[Provider, str], repr=False)
     access_tokens: tuple[AccessToken, ...] = field(default=(), repr=False)
+    access_keys: bool = False
+    prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
     expire_after_days: int | None = None
     limits: Limits = field(default_factory=Limits)
 
@@ -161,9 +165,9 @@ class Config:
             raise InvalidInput(
                 f"the namespace key has {len(self.namespace_key)} bytes, at least 16 are needed"
             )
-        if bool(self.upstream_keys) != bool(self.access_tokens):
+        if bool(self.upstream_keys) != self.is_closed:
             raise InvalidInput(
-                "upstream keys and access tokens belong together: with a key of yours, say which clients may use it"
+                "upstream keys and access tokens or keys belong together: with a key of yours, say which clients may use it"
             )
         _check_days(self.expire_after_days)
         check_windows(self.windows)
@@ -179,6 +183,11 @@ class Config:
         """Whether a model may get the memory tools when this program asks it, by its ``User-Agent``."""
         off = tuple(name.lower() for name in self.memory_tools_off if name)
         return self.memory_tools and not any(each.lower().startswith(off) for each in (model, client))
+
+    @property
+    def is_closed(self) -> bool:
+        """True if clients need a credential of the gateway's own."""
+        return self.access_keys or bool(self.access_tokens)
 
     @property
     def is_local(self) -> bool:

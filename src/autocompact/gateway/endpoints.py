@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 
 from autocompact.compaction.record import Receipt
+from autocompact.core.access import Scope
 from autocompact.history.recall import MOST_RESULTS, RESULTS
 
 MOST_LISTED = 1_000
@@ -177,6 +178,54 @@ class Deleted(msgspec.Struct, kw_only=True):
     deleted: int
 
 
+class Used(msgspec.Struct, kw_only=True):
+    """What a key used in a period; ``refused`` are requests that were not let in."""
+
+    requests: int
+    tokens: int
+    dollars: float
+    refused: int
+
+
+class KeyLine(msgspec.Struct, kw_only=True):
+    """An access key: what it may do, how much of what, and what it has used in this minute, day and month."""
+
+    id: str
+    name: str
+    tenant: str
+    user: str
+    scopes: list[str]
+    models: list[str]
+    routes: list[str]
+    allowance: dict[str, float]
+    used: dict[str, Used]
+    created: str
+    expires: str | None
+    revoked: str | None
+
+
+class Keys(msgspec.Struct, kw_only=True):
+    """All access keys, the oldest first."""
+
+    keys: list[KeyLine]
+
+
+class Entry(msgspec.Struct, kw_only=True):
+    """An entry of the audit log."""
+
+    at: str
+    actor: str
+    action: str
+    key: str
+    detail: str
+
+
+class Log(msgspec.Struct, kw_only=True):
+    """The newest entries of the audit log, the newest first."""
+
+    entries: list[Entry]
+
+
 class Focus(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """What the summary should concentrate on."""
 
@@ -208,6 +257,7 @@ class Endpoint:
         body: what may be sent.
         refusals: statuses of the gateway's own errors, besides those that every request may get.
         open: it needs no access token.
+        scope: that an access key needs for it.
     """
 
     method: Method
@@ -220,6 +270,7 @@ class Endpoint:
     body: type[msgspec.Struct] | None = None
     refusals: Sequence[int] = ()
     open: bool = False
+    scope: Scope = "conversations"
 
     def match(self, path: str) -> str | None:
         """The conversation that ``path`` names, "" for none; None if it is another path."""
@@ -300,6 +351,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         method="DELETE",
         path="/autocompact/conversations",
         name="delete_all",
+        scope="manage",
         summary="Remove all your conversations with everything that was kept of them",
         answer=Deleted,
     ),
@@ -341,6 +393,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         method="DELETE",
         path=_ONE,
         name="delete",
+        scope="manage",
         summary="Remove its log, summaries, index and what memory holds of it",
         refusals=(404,),
     ),
@@ -364,6 +417,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         method="POST",
         path=f"{_ONE}/compact",
         name="compact",
+        scope="manage",
         summary="Compact now; 409 if nothing could be gained, or another compaction runs",
         answer=Compacted,
         body=Focus,
@@ -373,8 +427,45 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         method="POST",
         path=f"{_ONE}/undo",
         name="undo",
+        scope="manage",
         summary="Take the compaction in force back; 409 if there is none",
         answer=Undone,
         refusals=(404, 409),
+    ),
+    Endpoint(
+        method="GET",
+        path="/autocompact/admin",
+        name="admin",
+        summary="A page that shows keys, their use, and the audit log; it asks for an access key with the scope admin",
+        answer="text",
+        media="text/html",
+        open=True,
+    ),
+    Endpoint(
+        method="GET",
+        path="/autocompact/keys",
+        name="keys",
+        summary="All access keys, with what they may do and what they used; 404 if the gateway asks for none",
+        answer=Keys,
+        refusals=(404,),
+        scope="admin",
+    ),
+    Endpoint(
+        method="DELETE",
+        path="/autocompact/keys/{id}",
+        name="revoke",
+        summary="Revoke an access key",
+        refusals=(404,),
+        scope="admin",
+    ),
+    Endpoint(
+        method="GET",
+        path="/autocompact/log",
+        name="log",
+        summary="The newest entries of the audit log",
+        answer=Log,
+        parameters=(_LIMIT,),
+        refusals=(400, 404),
+        scope="admin",
     ),
 )

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from urllib.parse import unquote
 
 from autocompact.core.messages import Dialect
 from autocompact.gateway.config import Provider
+
+if TYPE_CHECKING:
+    import aiohttp
 
 Header: TypeAlias = tuple[bytes, bytes]
 Scope: TypeAlias = Mapping[str, Any]
@@ -52,6 +55,14 @@ _DECODINGS = 3
 _OURS = frozenset((b"host", b"content-length", b"expect"))
 
 
+class Metered(Protocol):
+    """Counts what an answer takes."""
+
+    def __call__(self, response: aiohttp.ClientResponse, /, *, sent: int) -> aiohttp.ClientResponse:
+        """The response, read along."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
     """A request as its head says.
@@ -64,6 +75,7 @@ class Exchange:
         headers: names in lower case, in the order in which they came.
         provider: whom it is for.
         dialect: the API, if a model is to answer; else None.
+        metered: what each response of the provider goes through, with the number of bytes that were sent; None for nothing.
     """
 
     method: str
@@ -73,6 +85,7 @@ class Exchange:
     headers: tuple[Header, ...]
     provider: Provider
     dialect: Dialect | None
+    metered: Metered | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def of(cls, scope: Scope, *, configured: Collection[Provider]) -> Exchange:

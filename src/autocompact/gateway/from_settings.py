@@ -16,7 +16,8 @@ from autocompact.gateway.config import LOCAL_HOSTS, PROVIDERS, AccessToken, Conf
 from autocompact.history.paths import data_folder
 from autocompact.ports import Model, Workers
 from autocompact.runtime.files import close_to_others, make_file, make_folder
-from autocompact.settings import Settings, gateway_mode_of, mode_of
+from autocompact.settings import Settings, gateway_mode_of, mode_of, prices_of
+from autocompact.stores.access import AccessKeys
 from autocompact.stores.namespace_key import key_of, passing_key
 from autocompact.stores.naming import IN_MEMORY, StorePlace, store_place
 
@@ -68,7 +69,8 @@ def open_gateway(
         _private_file(database)
         config = replace(config, database=str(database.resolve()))
     config = replace(config, namespace_key=key_of(database))
-    return Gateway(config, store=store, summaries=summaries, workers=workers)
+    keys = AccessKeys(store) if config.access_keys else None
+    return Gateway(config, store=store, summaries=summaries, workers=workers, keys=keys)
 
 
 def _private_file(database: Path) -> None:
@@ -120,6 +122,8 @@ def config_of(
         hosts=LOCAL_HOSTS | {gateway.host, *gateway.allow_hosts},
         upstream_keys={name: _key(name, where, environ=given) for name in PROVIDERS if (where := keys[name])},
         access_tokens=access_tokens(Path(gateway.access_token_file)) if gateway.access_token_file else (),
+        access_keys=gateway.access_keys,
+        prices=prices_of(settings),
         expire_after_days=gateway.expire_after_days,
         limits=Limits(**msgspec.structs.asdict(gateway.limits)),
     )

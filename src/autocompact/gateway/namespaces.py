@@ -28,6 +28,11 @@ def namespace_of(exchange: Exchange, *, config: Config) -> str:
     return _hashed(credential, namespace_key=config.namespace_key)
 
 
+def is_access_token(exchange: Exchange, *, config: Config) -> bool:
+    """True if the client has one of the access tokens."""
+    return bool(_same(exchange.credential, config.access_tokens))
+
+
 def namespace_of_token(token: AccessToken, *, namespace_key: bytes) -> str:
     """The namespace of an access token."""
     return _hashed(bytes.fromhex(token.digest), namespace_key=namespace_key)
@@ -38,9 +43,8 @@ def _hashed(secret: bytes, *, namespace_key: bytes) -> str:
 
 
 def _known(credential: bytes, tokens: Sequence[AccessToken]) -> AccessToken:
-    """The token that the credential is: its digest is compared with every one, in a time that says nothing of them."""
-    digest = sha256(credential).hexdigest()
-    found = [token for token in tokens if hmac.compare_digest(digest, token.digest)]
+    """The token that the credential is."""
+    found = _same(credential, tokens)
     if not found:
         raise Refused(
             Refusal(
@@ -51,3 +55,9 @@ def _known(credential: bytes, tokens: Sequence[AccessToken]) -> AccessToken:
             )
         )
     return found[0]
+
+
+def _same(credential: bytes, tokens: Sequence[AccessToken]) -> list[AccessToken]:
+    """The tokens that the credential is: its digest is compared with every one, in a time that says nothing of them."""
+    digest = sha256(credential).hexdigest()
+    return [token for token in tokens if hmac.compare_digest(digest, token.digest)]

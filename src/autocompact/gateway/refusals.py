@@ -16,6 +16,7 @@ _ANTHROPIC = {
     403: "permission_error",
     404: "not_found_error",
     413: "request_too_large",
+    429: "rate_limit_error",
     502: "api_error",
     503: "overloaded_error",
 }
@@ -30,12 +31,14 @@ class Refusal:
         status: of HTTP.
         message: what is wrong and what to do.
         code: OpenAI's ``code``.
+        kind: OpenAI's ``type``; None goes by the status.
         headers: further ones.
     """
 
     status: int
     message: str
     code: str | None = None
+    kind: str | None = None
     headers: Sequence[Header] = ()
 
     def body(self, provider: Provider) -> bytes:
@@ -44,7 +47,7 @@ class Refusal:
             kind = _ANTHROPIC.get(self.status, "invalid_request_error")
             return msgspec.json.encode({"type": "error", "error": {"type": kind, "message": self.message}})
         fallback = "server_error" if self.status >= _SERVER else "invalid_request_error"
-        kind = _OPENAI.get(self.status, fallback)
+        kind = self.kind or _OPENAI.get(self.status, fallback)
         told = {"message": self.message, "type": kind, "param": None, "code": self.code}
         return msgspec.json.encode({"error": told})
 

@@ -93,7 +93,8 @@ class Upstream:
         try:
             response = await self._asked(exchange, address, headers=_decoded(headers), body=body)
             if _may_be_passed_on(response):
-                return response
+                sent = len(body) if isinstance(body, bytes) else int(length or 0)
+                return response if exchange.metered is None else exchange.metered(response, sent=sent)
             response.close()
             reason = _NO_HTTP
         except _FAILURES as error:

@@ -289,7 +289,7 @@ class Upstreams(Section, frozen=True):
 
 
 class UpstreamKeys(Section, frozen=True):
-    """Keys that the gateway brings, in place of the clients' own. It then asks for `accessTokenFile`."""
+    """Keys that the gateway brings, in place of the clients' own. It then asks for `accessTokenFile` or `accessKeys`."""
 
     openai: Annotated[
         Reference | None,
@@ -358,6 +358,13 @@ class Gateway(Section, frozen=True):
             extra=OWN | PATH,
         ),
     ] = None
+    access_keys: Annotated[
+        bool,
+        Meta(
+            description="Ask clients for keys that `autocompact keys create` made; belongs to `upstreamKeys`.",
+            extra=OWN,
+        ),
+    ] = False
     fail_closed: Annotated[
         bool, Meta(description="Refuse a request that could not be compacted, instead of forwarding it.")
     ] = False

@@ -93,6 +93,15 @@ class TableStore(ABC, Generic[C]):
             key: the conversation.
         """
 
+    async def changing(self, work: Callable[[C], T], *, name: str, key: Key) -> T:
+        """Run ``work`` in one transaction and return its result, while nobody else changes what ``key`` names; for tools."""
+        return await self._change(work, name=name, key=key)
+
+    @property
+    def dialect(self) -> str:
+        """The dialect of its queries: the folder of their files."""
+        return self._dialect
+
     @abstractmethod
     async def purge(self) -> None:
         """See `Retention.purge`."""

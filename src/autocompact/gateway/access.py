@@ -1,0 +1,301 @@
+"""Who asks, and whether they may: access tokens of a file, access keys of the store, or the clients' own credentials.
+
+A request with an access key passes three points: `Access.entering` (is the key valid, for this path), `Access.admit` (is the model
+allowed, is anything left of the budgets), and `Spending`, through which every answer of a provider goes, so that also what the
+memory tools asked for, and what a client did not wait for, is counted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from functools import partial
+from hashlib import blake2b
+from typing import Any, cast
+
+import aiohttp
+import msgspec
+
+from autocompact.core.access import AccessKey, Denied, Reason, Scope, denied_entry
+from autocompact.core.messages import Dialect, Usage
+from autocompact.core.prices import Price, price_for
+from autocompact.errors import AutocompactError, StoreError, log_data
+from autocompact.gateway.config import Config
+from autocompact.gateway.exchange import Exchange
+from autocompact.gateway.metrics import Metrics
+from autocompact.gateway.namespaces import is_access_token, namespace_of
+from autocompact.gateway.refusals import Refusal, Refused
+from autocompact.gateway.relay import UsageReader
+from autocompact.ports import Clock, SystemClock
+from autocompact.stores.access import AccessKeys, micros_of
+
+_ERRORS = 400
+_BYTES_A_TOKEN = 4
+_CODES: Mapping[Reason, str] = {
+    "unknown": "invalid_api_key",
+    "expired": "invalid_api_key",
+    "revoked": "invalid_api_key",
+    "scope": "insufficient_permissions",
+    "route": "insufficient_permissions",
+    "model": "model_not_found",
+    "price": "model_not_found",
+    "requests": "rate_limit_exceeded",
+    "tokens": "rate_limit_exceeded",
+    "budget": "insufficient_quota",
+}
+_KINDS: Mapping[Reason, str] = {"requests": "requests", "tokens": "tokens", "budget": "insufficient_quota"}
+"""OpenAI's ``type`` of what it says with status 429."""
+
+log = logging.getLogger("autocompact.gateway")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """What a client that may come in has.
+
+    Attributes:
+        namespace: where its conversations are.
+        key: its access key; None where it has another credential.
+    """
+
+    namespace: str
+    key: AccessKey | None = None
+
+
+class Access:
+    """Lets clients in.
+
+    Args:
+        config: what they have to have.
+        keys: access keys, where ``config`` asks for them; else None.
+        metrics: counts what goes wrong.
+        clock: says when a key expires.
+    """
+
+    def __init__(
+        self, config: Config, *, keys: AccessKeys | None, metrics: Metrics, clock: Clock | None = None
+    ) -> None:
+        self._config = config
+        self._metrics = metrics
+        self._clock = clock or SystemClock()
+        self._counting: dict[str, set[asyncio.Task[None]]] = {}
+        self.keys = keys
+
+    async def entering(self, exchange: Exchange, *, scope: Scope) -> Grant:
+        """Whose a request is.
+
+        Raises:
+            Refused: the client may not come in.
+            StoreError: its key cannot be looked up.
+        """
+        keys = self.keys
+        if keys is None or is_access_token(exchange, config=self._config):
+            namespace = namespace_of(exchange, config=self._config)
+            if scope == "admin":
+                raise Refused(
+                    Refusal(status=404, message="this gateway asks for no access keys: see --access-keys")
+                )
+            return Grant(namespace=namespace)
+        key = await keys.find(exchange.credential) if exchange.credential else None
+        denied = denied_entry(key, now=self._clock.now(), scope=scope, route=exchange.path)
+        if denied is not None:
+            if key is not None:
+                await keys.refuse(key, denied)
+            raise Refused(refusal_of(denied))
+        assert key is not None, "denied_entry denies who has none"
+        return Grant(namespace=namespace_of_key(key, namespace_key=self._config.namespace_key), key=key)
+
+    async def admit(self, grant: Grant, exchange: Exchange, *, body: bytes | None) -> Spending | None:
+        """Count a request that goes upstream; what counts its answer, None where nothing does.
+
+        Args:
+            grant: the client's.
+            exchange: its request.
+            body: of it, without content encoding; None if it has none that is JSON.
+
+        Raises:
+            Refused: the model is not allowed, or nothing is left of a budget.
+            StoreError: it cannot be counted: nothing that is limited goes upstream uncounted.
+        """
+        keys, key = self.keys, grant.key
+        if keys is None or key is None:
+            return None
+        await asyncio.gather(*self._counting.get(key.id, ()))
+        costs = exchange.method == "POST"
+        model = (_model(body) if body else "") if costs else None
+        priced = price_for(model, overrides=self._config.prices) if model else None
+        denied = await keys.admit(key, model=model, is_priced=priced is not None)
+        if denied is not None:
+            raise Refused(refusal_of(denied))
+        price = priced.price if priced is not None else None
+        return (
+            Spending(partial(self._spent, id=key.id, price=price), dialect=exchange.dialect)
+            if costs
+            else None
+        )
+
+    def _spent(self, usage: Usage, *, id: str, price: Price | None) -> None:
+        """Count what an answer took, in the background: it is whole already, or its client is gone."""
+        assert self.keys is not None
+        micros = micros_of(price, prompt=usage.prompt, completion=usage.completion) if price else 0
+        work = self.keys.spend(id, tokens=usage.prompt + usage.completion, micros=micros)
+        task = asyncio.create_task(self._counted(work))
+        running = self._counting.setdefault(id, set())
+        running.add(task)
+        task.add_done_callback(partial(self._settled, id))
+
+    def _settled(self, id: str, task: asyncio.Task[None]) -> None:
+        running = self._counting[id]
+        running.discard(task)
+        if not running:
+            del self._counting[id]
+
+    async def _counted(self, work: Coroutine[object, object, None]) -> None:
+        try:
+            await work
+        except StoreError as error:
+            self._metrics.failed(type(error).__name__)
+            log.warning("what a key used could not be counted", extra=log_data(error))
+
+    async def note(self, grant: Grant, action: str, *, detail: str) -> None:
+        """Note in the audit log what a key did with its conversations."""
+        if self.keys is not None and grant.key is not None:
+            try:
+                await self.keys.note(action, key=grant.key.id, actor=grant.key.id, detail=detail)
+            except AutocompactError as error:
+                self._metrics.failed(type(error).__name__)
+                log.warning("an entry of the audit log could not be written", extra=log_data(error))
+
+    async def aclose(self) -> None:
+        """Count what is not counted yet."""
+        await asyncio.gather(*(task for running in self._counting.values() for task in running))
+
+
+class Spending:
+    """Counts what the answers to one request take.
+
+    Args:
+        spent: is called with the usage of each.
+        dialect: of the answers, where a model gives them.
+    """
+
+    def __init__(self, spent: Callable[[Usage], None], *, dialect: Dialect | None) -> None:
+        self._spent = spent
+        self._dialect: Dialect = dialect or "openai_chat"
+
+    def metered(self, response: aiohttp.ClientResponse, *, sent: int) -> aiohttp.ClientResponse:
+        """The response, read along for its usage until it is closed.
+
+        Args:
+            response: of a provider.
+            sent: bytes of the request's body.
+        """
+        if response.status >= _ERRORS:
+            return response  # a provider takes nothing for an error
+        streams = response.headers.get("Content-Type", "").lower().startswith("text/event-stream")
+        reader = UsageReader(self._dialect, response, streams=streams)
+        return cast(
+            "aiohttp.ClientResponse",
+            _Metered(response, reader, sent=sent, streams=streams, spent=self._spent),
+        )
+
+
+class _Metered:
+    """A response whose bytes are read along; in everything else it is the response itself."""
+
+    def __init__(
+        self,
+        response: aiohttp.ClientResponse,
+        reader: UsageReader,
+        *,
+        sent: int,
+        streams: bool,
+        spent: Callable[[Usage], None],
+    ) -> None:
+        self._response = response
+        self._reader = reader
+        self._sent = sent
+        self._streams = streams
+        self._spent = spent
+        self._bytes = self._events = 0
+        self._is_closed = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._response, name)
+
+    @property
+    def content(self) -> _Metered:
+        """Itself: the body is read here."""
+        return self
+
+    async def readany(self) -> bytes:
+        """See `aiohttp.StreamReader.readany`."""
+        chunk = await self._response.content.readany()
+        self._bytes += len(chunk)
+        self._events += chunk.count(b"data:")
+        self._reader.feed(chunk)
+        return chunk
+
+    def at_eof(self) -> bool:
+        """See `aiohttp.StreamReader.at_eof`."""
+        return self._response.content.at_eof()
+
+    def close(self) -> None:
+        """Close the response, and count what it took."""
+        if not self._is_closed:
+            self._is_closed = True
+            self._spent(self._usage())
+        self._response.close()
+
+    def _usage(self) -> Usage:
+        """What was reported; an estimate where it was not, or where nobody waited for the report."""
+        reported = self._reader.usage()
+        # an event brings a token or more; the text of an answer in one piece is most of it
+        written = self._events if self._streams else self._bytes // _BYTES_A_TOKEN
+        if reported is None:
+            return Usage(prompt=self._sent // _BYTES_A_TOKEN, completion=written)
+        if self._streams and not self._response.content.at_eof():
+            return Usage(prompt=reported.prompt, completion=max(reported.completion, written))
+        return reported
+
+
+class _Named(msgspec.Struct):
+    model: Any = ""
+
+
+_NAMED = msgspec.json.Decoder(_Named)
+
+
+def _model(body: bytes) -> str:
+    """The model that a request names, "" if none."""
+    try:
+        model = _NAMED.decode(body).model
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return ""
+    return model if isinstance(model, str) else ""
+
+
+def namespace_of_key(key: AccessKey, *, namespace_key: bytes) -> str:
+    """The namespace of a tenant's user: the same for all of their keys, so that one can take the place of another."""
+    whose = msgspec.json.encode(["access key", key.tenant, key.user])
+    return blake2b(whose, key=namespace_key[:64], digest_size=16).hexdigest()
+
+
+def refusal_of(denied: Denied) -> Refusal:
+    """The answer to a request that is not let in, as providers word it."""
+    headers: list[tuple[bytes, bytes]] = []
+    if denied.retry_after is not None:
+        headers.append((b"retry-after", str(denied.retry_after).encode()))
+    if denied.reason == "budget":
+        headers.append((b"x-should-retry", b"false"))  # SDKs would try again at once
+    if denied.reason == "unknown":
+        headers.append((b"www-authenticate", b'Bearer realm="autocompact"'))
+    return Refusal(
+        status=denied.status,
+        message=denied.message,
+        code=_CODES[denied.reason],
+        kind=_KINDS.get(denied.reason),
+        headers=headers,
+    )
