@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from autocompact.core.redaction.anchors import is_searched
 from autocompact.core.redaction.building import form
 from autocompact.core.redaction.name_table import NAMES
 from autocompact.core.redaction.rules import Form
@@ -88,6 +89,9 @@ _WORDS = {
 }
 """By anchor: the words for a password or a login, in all languages of the table of names."""
 
+_SEARCHED = frozenset(filter(is_searched, _WORDS))
+_WRITTEN_AS_THEY_ARE = tuple(anchor for anchor in _WORDS if anchor not in _SEARCHED)
+
 _TOKEN = re.compile(
     r"(?<![^\s(\"'`„“«「『=：:→])(?P<value>(?=[^\s]{0,80}?[^\W_\d])(?=[^\s]{0,80}?[\d!#$%&*+@~?])[^\s(),;\"'`„“”«»「」『』<>{}\[\]|\\=^]{6,80})"
 )
@@ -113,7 +117,8 @@ _HEAD = re.compile(r"(?:^|[^\w.$@/+=-])(?:[^\W\d_]{1,20}-)?(?:[^\W\d_](?:(?![A-Z
 def find_nearby(source: Source) -> Iterator[Span]:
     """What people made up, in the lines that speak of a password or a login; no part of a line is read twice."""
     text, done = source.text, 0
-    places = sorted((at, anchor) for anchor in _WORDS for at in source.positions(anchor))
+    anchors = (*(source.places.keys() & _SEARCHED), *(() if text.isascii() else _WRITTEN_AS_THEY_ARE))
+    places = sorted((at, anchor) for anchor in anchors for at in source.positions(anchor))
     for at, anchor in places:
         word = _WORDS[anchor].match(text, at) if at >= done else None
         # "pass" alone is what a test did, or what is handed on.
