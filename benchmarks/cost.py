@@ -42,9 +42,8 @@ from autocompact.core.prices import CacheRates, Price, cache_rates, price_for
 from autocompact.core.tokens import message_cost
 from autocompact.core.windows import budget_for
 from autocompact.engine import Conversation
-from autocompact.gateway.config import Config
+from autocompact.engine.compactor import NamedCompactor
 from autocompact.gateway.memory_tools import offered_tools
-from autocompact.gateway.turns import NamedCompactor
 from autocompact.models.vocabulary import default_counter
 from autocompact.sessions import Session as Recording
 from autocompact.sessions import read_session
@@ -276,10 +275,8 @@ async def by_gateway(
     session: Session, *, model: str, mode: Mode, rates: CacheRates, weights: Weights
 ) -> Bill:
     """With the engine as the gateway runs it; the memory tools come with the first compaction."""
-    config = Config(upstreams={}, namespace_key=b"0" * 16, mode=mode)
-    compactor = NamedCompactor(
-        MemoryStore(), name=model, budget=budget_for(model, window=WINDOW), config=config, summaries=None
-    )
+    budget = budget_for(model, window=WINDOW)
+    compactor = NamedCompactor(MemoryStore(), name=model, budget=budget, mode=mode)
     compactor.clock = clock = FakeClock()
     bill, cache = Bill(), Cache(rates)
     tools = _tools(round(session.fixed / weights.factor))

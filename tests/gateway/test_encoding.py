@@ -10,8 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from autocompact.gateway import Limits
-from autocompact.gateway.encoding import without_encoding
-from autocompact.gateway.exchange import Exchange
+from autocompact.gateway.exchange import Exchange, without_encoding
 from autocompact.testing import FakeProvider
 from tests.gateway.serving import gateway_before
 from tests.gateway.test_compaction import WINDOW, big

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from autocompact.gateway.opening import first_word
+from autocompact.gateway.relay import first_word
 
 CREATED = b'event: response.created\ndata: {"type":"response.created","response":{"error":null}}\n\n'
 FAILED = b'event: response.failed\ndata: {"type":"response.failed","response":{"error":{"code":"x"}}}\n\n'

@@ -12,7 +12,7 @@ import aiohttp
 import pytest
 
 from autocompact.core.messages import ToolCall
-from autocompact.gateway.learned import counts_output, reserve_for
+from autocompact.gateway.compactors import counts_output, reserve_for
 from autocompact.models.vocabulary import default_counter
 from autocompact.testing import Answer, FakeProvider, Received
 from tests.gateway.serving import gateway_before

@@ -23,10 +23,9 @@ from autocompact.core.messages import Dialect, Usage
 from autocompact.core.prices import Price, price_for
 from autocompact.errors import AutocompactError, StoreError, log_data
 from autocompact.gateway.config import Config
-from autocompact.gateway.exchange import Exchange
+from autocompact.gateway.exchange import Exchange, Refusal, Refused
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.namespaces import is_access_token, namespace_of
-from autocompact.gateway.refusals import Refusal, Refused
 from autocompact.gateway.relay import UsageReader
 from autocompact.ports import Clock, SystemClock
 from autocompact.stores.access import AccessKeys, micros_of

@@ -26,11 +26,10 @@ from autocompact.gateway import endpoints as told
 from autocompact.gateway.access import Access, Grant
 from autocompact.gateway.config import Config
 from autocompact.gateway.endpoints import ENDPOINTS, MOST_CURSOR, MOST_LISTED, MOST_QUERY, Endpoint
-from autocompact.gateway.exchange import Exchange, Scope
+from autocompact.gateway.exchange import Exchange, Refusal, Refused, Scope
 from autocompact.gateway.memory_tools import index_of
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.openapi import described
-from autocompact.gateway.refusals import Refusal, Refused
 from autocompact.gateway.relay import Receive, Send
 from autocompact.gateway.retention import Retention
 from autocompact.gateway.turns import Turns
@@ -305,7 +304,7 @@ class Administration:
         kept = self._conversations.in_memory(key)
         if kept is not None:
             return kept.conversation
-        return await self._turns.compactor("", namespace=key.namespace).open(
+        return await self._turns.compactors.of_model("", namespace=key.namespace).open(
             key.conversation, namespace=key.namespace
         )
 

@@ -18,19 +18,22 @@ from autocompact.gateway.access import Access, Grant
 from autocompact.gateway.admin import Administration
 from autocompact.gateway.client import CLIENT, Client
 from autocompact.gateway.config import Config
-from autocompact.gateway.encoding import without_encoding
 from autocompact.gateway.exchange import (
     UNLOGGED,
+    ClientGone,
     Exchange,
+    Refusal,
+    Refused,
     Scope,
     is_administration,
     is_foreign_origin,
     malformed,
+    too_large,
+    without_encoding,
 )
 from autocompact.gateway.handler import Handler
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.provider_checks import ProviderChecks
-from autocompact.gateway.refusals import ClientGone, Refusal, Refused, too_large
 from autocompact.gateway.relay import Event, Head, Receive, Send, relay, while_connected
 from autocompact.gateway.retention import Retention
 from autocompact.gateway.sharing import check_body, check_path
@@ -126,9 +129,7 @@ class Gateway:
         turns = self.turns
         return ProviderChecks(
             turns.conversations,
-            compactor=lambda request, namespace: turns.compactor(
-                request.model, namespace=namespace, request=request
-            ),
+            compactor=lambda request, namespace: turns.compactors.of(request, namespace=namespace),
             lookup=turns.archived,
             metrics=self.metrics,
         )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from autocompact.gateway.refusals import ClientGone, Refused, too_large
+from autocompact.gateway.exchange import ClientGone, Refused, too_large
 
 CLIENT = "autocompact.client"
 """ASGI extension of our server: the `Client` of the request."""

@@ -28,8 +28,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from autocompact.gateway.client import CLIENT, Client
 from autocompact.gateway.config import Limits, Provider
-from autocompact.gateway.exchange import answered_by_models, is_ours
-from autocompact.gateway.refusals import Refusal
+from autocompact.gateway.exchange import Refusal, answered_by_models, is_ours
 
 _ANTHROPIC = (b"/v1/messages", b"/messages")
 _NO_WEB_SOCKET = "web sockets are not served here: send the request by HTTP"

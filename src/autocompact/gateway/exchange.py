@@ -1,12 +1,15 @@
-"""One request of a client: what it asks for, whose it is, and the headers both ways."""
+"""One request of a client: what it asks for and for whom, the headers both ways, and an answer of the gateway's own."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+import zlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from urllib.parse import unquote
+
+import msgspec
 
 from autocompact.core.messages import Dialect
 from autocompact.gateway.config import Provider
@@ -226,3 +229,88 @@ def to_upstream(exchange: Exchange, *, key: str | None) -> list[Header]:
         (b"x-api-key", key) if exchange.provider == "anthropic" else (b"authorization", f"Bearer {key}")
     )
     return [*forwarded(exchange.headers, without=(*_OURS, *CREDENTIALS)), (name, value.encode())]
+
+
+_OPENAI = {401: "authentication_error", 404: "not_found_error"}
+_ANTHROPIC = {
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    502: "api_error",
+    503: "overloaded_error",
+}
+_SERVER = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """An answer that no provider gave.
+
+    Attributes:
+        status: of HTTP.
+        message: what is wrong and what to do.
+        code: OpenAI's ``code``.
+        kind: OpenAI's ``type``; None goes by the status.
+        headers: further ones.
+    """
+
+    status: int
+    message: str
+    code: str | None = None
+    kind: str | None = None
+    headers: Sequence[Header] = ()
+
+    def body(self, provider: Provider) -> bytes:
+        """The JSON in the API's own format."""
+        if provider == "anthropic":
+            kind = _ANTHROPIC.get(self.status, "invalid_request_error")
+            return msgspec.json.encode({"type": "error", "error": {"type": kind, "message": self.message}})
+        fallback = "server_error" if self.status >= _SERVER else "invalid_request_error"
+        kind = self.kind or _OPENAI.get(self.status, fallback)
+        told = {"message": self.message, "type": kind, "param": None, "code": self.code}
+        return msgspec.json.encode({"error": told})
+
+
+def too_large(most: int) -> Refusal:
+    """The answer to a body of more than so many bytes."""
+    return Refusal(status=413, message=f"the request is larger than {most:,} bytes")
+
+
+class ClientGone(Exception):
+    """The client went away before its request was here whole: nobody waits for an answer."""
+
+
+class Refused(Exception):
+    """The request ends here: ``refusal`` is the answer."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        self.refusal = refusal
+        super().__init__(refusal.message)
+
+
+_ENCODING = b"content-encoding"
+_READ = frozenset({b"gzip", b"x-gzip", b"deflate"})
+_GZIP_OR_ZLIB = 47
+
+
+def without_encoding(exchange: Exchange, body: bytes, *, most: int) -> tuple[Exchange, bytes]:
+    """The request and its body in plain; both as they came where there is nothing to decode, or nothing that we can.
+
+    Raises:
+        Refused: the plain body is larger than ``most`` bytes.
+    """
+    if exchange.header(_ENCODING).strip().lower() not in _READ:
+        return exchange, body
+    decoder = zlib.decompressobj(wbits=_GZIP_OR_ZLIB)
+    try:
+        plain = decoder.decompress(body, most + 1)
+    except zlib.error:
+        return exchange, body  # the provider says what is wrong with it
+    if len(plain) > most:
+        raise Refused(too_large(most))
+    if not decoder.eof or decoder.unused_data:
+        return exchange, body
+    headers = tuple(header for header in exchange.headers if header[0] != _ENCODING)
+    return replace(exchange, headers=headers), plain

@@ -25,18 +25,24 @@ from autocompact.core.plurals import plural
 from autocompact.errors import IncompressibleContext, InvalidRequest, StoreError, log_data
 from autocompact.gateway.client import Client
 from autocompact.gateway.config import Config
-from autocompact.gateway.counting import as_sent
-from autocompact.gateway.encoding import without_encoding
-from autocompact.gateway.exchange import COMPACT, COUNTING, UNLOGGED, Exchange, Header
+from autocompact.gateway.exchange import (
+    COMPACT,
+    COUNTING,
+    UNLOGGED,
+    Exchange,
+    Header,
+    Refusal,
+    Refused,
+    without_encoding,
+)
 from autocompact.gateway.memory_tools import Memory
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.native import asks_now
 from autocompact.gateway.provider_checks import ProviderChecks
-from autocompact.gateway.refusals import Refusal, Refused
 from autocompact.gateway.relay import Head, Receive, Send, UsageReader, plain, relay, while_connected
 from autocompact.gateway.rounds import Rounds, readable
 from autocompact.gateway.sharing import check_body
-from autocompact.gateway.turns import Turn, Turns
+from autocompact.gateway.turns import Turn, Turns, as_sent
 from autocompact.gateway.upstream import Upstream
 from autocompact.models.overflow import is_overflow
 from autocompact.runtime.off_loop import LARGE_BODY, off_loop_if

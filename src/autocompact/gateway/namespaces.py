@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from hashlib import blake2b, sha256
 
 from autocompact.gateway.config import AccessToken, Config
-from autocompact.gateway.exchange import Exchange
-from autocompact.gateway.refusals import Refusal, Refused
+from autocompact.gateway.exchange import Exchange, Refusal, Refused
 
 ANONYMOUS = "anonymous"
 

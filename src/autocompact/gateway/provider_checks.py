@@ -30,7 +30,6 @@ from autocompact.core.tokens import Counter
 from autocompact.engine import Compactor, Conversation
 from autocompact.errors import InvalidRequest, log_data
 from autocompact.gateway.conversations import Conversations, Incoming, Kept
-from autocompact.gateway.counting import as_sent
 from autocompact.gateway.exchange import Header
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.native import asks_for_compaction, asks_now, history_is_elsewhere
@@ -43,7 +42,7 @@ from autocompact.gateway.provider_blocks import (
     with_text,
 )
 from autocompact.gateway.relay import Head, Send, relay
-from autocompact.gateway.turns import Turn
+from autocompact.gateway.turns import Turn, as_sent
 from autocompact.ledger.entries import Ledger
 from autocompact.ledger.extraction import extract
 from autocompact.ledger.summary import frame_beside

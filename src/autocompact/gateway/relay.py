@@ -1,4 +1,9 @@
-"""The answer on its way back: byte for byte as it comes, read along for its usage."""
+"""The answer on its way back: byte for byte as it comes, read along for its usage.
+
+A provider that finds a request too large when its stream is already open says so in the first event. Not quite in the
+first one in OpenAI's Responses: there ``response.created`` and ``response.in_progress`` go before ``response.failed``.
+These say nothing yet, so they are held back for the event after them; comments are not, they keep clients waiting.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +13,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mutab
 from typing import Any, Protocol, TypeAlias
 
 import aiohttp
+import msgspec
 
 from autocompact.core.messages import Dialect, Usage
 from autocompact.gateway.client import Client
 from autocompact.gateway.exchange import Header, forwarded
-from autocompact.gateway.opening import first_word
 from autocompact.wire import StreamUsage, parse_usage
+from autocompact.wire.sse import Payloads
 
 Event: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Event]]
@@ -200,3 +206,33 @@ async def while_connected(
 async def _disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
+
+
+_SILENT = frozenset({"response.created", "response.in_progress", "response.queued"})
+
+
+class _Event(msgspec.Struct):
+    type: str = ""
+
+
+_KIND = msgspec.json.Decoder(_Event)
+
+
+def first_word(text: bytes) -> bytes | None:
+    """What a stream that begins with ``text`` says first; None if it may still be anything.
+
+    The data of the first event that is not silent; b"" after comments alone; what is no stream of events as it is.
+    """
+    said = Payloads().feed(text)
+    if said:
+        return next((data for data in said if not _is_silent(data)), None)
+    if text.startswith(b":"):
+        return b""
+    return None if text.startswith((b"data:", b"event:", b"id:", b"retry:")) else text
+
+
+def _is_silent(data: bytes) -> bool:
+    try:
+        return _KIND.decode(data).type in _SILENT
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False

@@ -13,11 +13,10 @@ import aiohttp
 from autocompact.core.messages import Usage
 from autocompact.errors import AutocompactError
 from autocompact.gateway.config import Provider
-from autocompact.gateway.exchange import Exchange, Header, forwarded
+from autocompact.gateway.exchange import Exchange, Header, Refusal, Refused, forwarded
 from autocompact.gateway.members import Members, object_of, parts_of
 from autocompact.gateway.memory_tools import MOST_ROUNDS, Memory
 from autocompact.gateway.metrics import Metrics
-from autocompact.gateway.refusals import Refusal, Refused
 from autocompact.gateway.relay import MOST_ERROR_BYTES, Event, Head, Send, inflater, plain, relay
 from autocompact.gateway.tool_events import SIEVES
 from autocompact.gateway.tool_reply import REPLIES

@@ -13,8 +13,7 @@ from typing import cast
 
 import msgspec
 
-from autocompact.gateway.exchange import Exchange
-from autocompact.gateway.refusals import Refusal, Refused
+from autocompact.gateway.exchange import Exchange, Refusal, Refused
 
 _GET, _POST = ("GET", "HEAD"), ("POST",)
 ALLOWED: Mapping[str, tuple[str, ...]] = {

@@ -13,16 +13,15 @@ from typing import Literal, TypeAlias
 
 from autocompact.core.budget import fixed_note
 from autocompact.core.lookup import WITH_TOOLS, Lookup
-from autocompact.core.messages import Dialect, Usage
+from autocompact.core.messages import Usage
 from autocompact.core.usage import MARGIN, Load
-from autocompact.core.windows import DEFAULT_WINDOW, budget_for, window_for
 from autocompact.engine import Compactor, Conversation
 from autocompact.engine.compactor import NamedCompactor
 from autocompact.engine.situation import SMALLER
 from autocompact.errors import Conflict, IncompressibleContext, log_data
+from autocompact.gateway.compactors import Compactors
 from autocompact.gateway.config import Config
 from autocompact.gateway.conversations import Conversations, Incoming, Kept, Reported
-from autocompact.gateway.learned import LearnedWindows, counts_output, reserve_for
 from autocompact.gateway.memory_tools import (
     LEAST_ROOM,
     Memory,
@@ -31,7 +30,7 @@ from autocompact.gateway.memory_tools import (
     offered_tools,
 )
 from autocompact.gateway.metrics import Metrics
-from autocompact.gateway.native import is_managed
+from autocompact.gateway.native import asks_now, history_is_elsewhere, is_managed
 from autocompact.models.overflow import Overflow
 from autocompact.ports import Clock, ConversationStore, Key, Model, Order, Workers
 from autocompact.stores.behind import WriteBehind
@@ -40,12 +39,10 @@ from autocompact.wire import Renderer, Request
 
 Action: TypeAlias = Literal["forwarded", "compacted", "retried", "checked", "failed-open"]
 
-_OPENAI: frozenset[Dialect] = frozenset({"openai_chat", "openai_responses"})
 _NO_TOOLS = (None, b"null", b"[]")
 _ONE_HOUR = re.compile(rb'"ttl"\s*:\s*"1h"')
 """In a request whose cache marks ask for an hour instead of five minutes."""
 
-_MOST_COMPACTORS = 64
 _MOST_REFUSED = 64
 _GATHER_SECONDS = 0.05
 
@@ -138,44 +135,12 @@ class Turns:
         self._config = config
         self._summaries = summaries
         self._metrics = metrics
-        self._clock = clock
         self._workers = None if workers is None else _Settled(workers, self._store)
-        self._compactors: dict[tuple[str, int, int], Compactor] = {}
+        self.compactors = Compactors(
+            config, store=self._store, summaries=summaries, clock=clock, workers=self._workers
+        )
         self._index = index_of(store) if config.memory_tools else None
         self.refused: set[tuple[str, str, bytes | None]] = set()
-        self._learned = LearnedWindows()
-        self._counting: frozenset[Dialect] = (
-            _OPENAI if counts_output(config.upstreams.get("openai")) else frozenset()
-        )
-
-    def compactor(self, model: str, *, namespace: str, request: Request | None = None) -> Compactor:
-        """The compactor for a model, with the room that its provider keeps for the reply to ``request``."""
-        window = self._config.window
-        if window is None:
-            window = window_for(model, overrides=self._config.windows) or DEFAULT_WINDOW
-        window = min(window, self._learned.window(namespace, model=model) or window)
-        reserve = reserve_for(
-            window,
-            request.max_output if request is not None else None,
-            counts=request is not None and request.dialect in self._counting,
-            learned=self._learned.counts_output(namespace, model=model),
-        )
-        known = self._compactors.get((model, window, reserve))
-        if known is None:
-            while len(self._compactors) >= _MOST_COMPACTORS:
-                del self._compactors[next(iter(self._compactors))]
-            budget = budget_for(model, window=window, reserve=reserve)
-            known = self._compactors[model, window, reserve] = NamedCompactor(
-                self._store,
-                name=model,
-                budget=budget,
-                mode=self._config.mode_for(model),
-                windows=self._config.windows,
-                summaries=self._summaries,
-                clock=self._clock,
-                workers=self._workers,
-            )
-        return known
 
     async def recognise(self, request: Request, *, namespace: str, client: str = "") -> Recognised | None:
         """Which conversation ``request`` belongs to; None for one that is left alone.
@@ -188,7 +153,7 @@ class Turns:
         Raises:
             AutocompactError: the memory of them cannot be used.
         """
-        compactor = self.compactor(request.model, namespace=namespace, request=request)
+        compactor = self.compactors.of(request, namespace=namespace)
         if (
             self._surely_fits(request, compactor, namespace=namespace)
             or is_managed(request)
@@ -238,7 +203,7 @@ class Turns:
         """Whether the request is too small to be kept: no text has more tokens than bytes."""
         threshold = compactor.mode.policy.threshold(compactor.budget)
         is_small = len(request.raw) < threshold * self._config.keep_from
-        return is_small and not self._learned.was_refused(namespace, model=request.model)
+        return is_small and not self.compactors.was_refused(namespace, model=request.model)
 
     async def without_memory(self, request: Request, *, namespace: str) -> Turn:
         """What of a request goes upstream after the server refused the memory tools: the same without a word of them.
@@ -246,7 +211,7 @@ class Turns:
         Raises:
             AutocompactError: the memory of the conversations cannot be used.
         """
-        compactor = self.compactor(request.model, namespace=namespace, request=request)
+        compactor = self.compactors.of(request, namespace=namespace)
         incoming = await self.conversations.incoming(request, namespace=namespace)
         async with self._held(incoming, compactor=compactor, searches=False) as kept:
             return self._turn(kept, incoming, action="compacted")
@@ -266,8 +231,8 @@ class Turns:
         """A smaller request after the provider said that ``sent`` was too large; None if nothing can be gained."""
         if is_managed(request) or not request.messages.listed:
             return None
-        self._learned.learn(namespace, model=request.model, overflow=overflow)
-        compactor = self.compactor(request.model, namespace=namespace, request=request)
+        self.compactors.learn(namespace, model=request.model, overflow=overflow)
+        compactor = self.compactors.of(request, namespace=namespace)
         incoming = await self.conversations.incoming(request, namespace=namespace)
         if incoming.is_native:
             return None
@@ -292,7 +257,7 @@ class Turns:
         Raises:
             AutocompactError: it could not be compacted.
         """
-        compactor = self.compactor(request.model, namespace=namespace, request=request)
+        compactor = self.compactors.of(request, namespace=namespace)
         mode = replace(compactor.mode, background=False)
         apart = NamedCompactor(
             MemoryStore(),
@@ -407,7 +372,7 @@ class Turns:
 
     async def aclose(self) -> None:
         """End what runs in the background, then close the store and the model."""
-        running = [task for compactor in self._compactors.values() for task in tuple(compactor.tasks)]
+        running = [task for compactor in self.compactors for task in tuple(compactor.tasks)]
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
@@ -509,6 +474,44 @@ def rendered(
     new = request.messages[offset + len(conversation) :]  # nothing but where the tokens are only counted
     messages += (*context.messages[first:], *new)
     return renderer.render(request, messages, standing=context.standing + len(new), tools=tools)
+
+
+async def as_sent(
+    request: Request, *, conversations: Conversations, namespace: str, with_tools: bool = True
+) -> bytes:
+    """The body of a request about a conversation, with the context of that, as its next request would bring it.
+
+    Such a request is for the count of its tokens, or for the provider's compaction of it. It is about what really goes
+    upstream: a client that compacts by itself (`/compact` of Codex) would else send the whole history at once, which the
+    window may have no room for any more. Nothing is kept of it, and nothing is compacted for it. A conversation that nobody
+    asked about since the gateway was started is not known by its beginning yet: such a request goes upstream as it came.
+
+    Args:
+        request: about the conversation.
+        conversations: of the gateway.
+        namespace: the client's.
+        with_tools: the memory tools come along where the conversation has them.
+
+    Raises:
+        InvalidRequest: a message is not what the API describes.
+    """
+    left_alone = history_is_elsewhere(request) or (is_managed(request) and not asks_now(request))
+    if left_alone or not request.messages.listed:
+        return request.raw
+    incoming = await conversations.incoming(request, namespace=namespace)
+    kept = conversations.going_on(incoming)
+    if kept is None or incoming.is_native:
+        return request.raw
+    async with kept.lock:
+        conversation, logged = kept.conversation, len(kept.digests)
+        if conversation.records.active is None or incoming.digests[logged - 1 : logged] != kept.digests[-1:]:
+            return request.raw
+        tools = (
+            offered_tools(request.tools, request.dialect)
+            if with_tools and conversation.internals.replica.transcript.lookup.tools
+            else None
+        )
+        return rendered(request, conversation, renderer=Renderer(request.dialect), tools=tools)
 
 
 def _share(overflow: Overflow) -> float:

@@ -22,8 +22,7 @@ from aiohttp.connector import Connection
 from yarl import URL
 
 from autocompact.gateway.config import Config
-from autocompact.gateway.exchange import Exchange, Header, to_upstream
-from autocompact.gateway.refusals import ClientGone, Refusal, Refused
+from autocompact.gateway.exchange import ClientGone, Exchange, Header, Refusal, Refused, to_upstream
 
 _NOT_OURS = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 _CONNECT_SECONDS = 10
