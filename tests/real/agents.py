@@ -32,6 +32,9 @@ class Client:
         volatile: beginnings of system blocks that the client itself changes from request to request.
         side_requests: requests beside the agent's own that are usual: titles, topics.
         probes: requests that may fail: those of a client that tries a web socket first.
+        sessions: the files below its home in which it records what was said, as a pattern; "" if it records nothing that
+            is read here.
+        saves: a shell command that writes its session into such a file, where it keeps that in a database.
     """
 
     name: str
@@ -47,6 +50,8 @@ class Client:
     volatile: tuple[str, ...] = ()
     side_requests: int = 0
     probes: int = 0
+    sessions: str = ""
+    saves: str = ""
 
 
 def shell(part: int) -> Any:
@@ -77,6 +82,7 @@ def _claude_code() -> list[Client]:
         window=60_000,
         volatile=("x-anthropic-billing-header",),
         side_requests=3,
+        sessions=".claude/projects/*/*.jsonl",
     )
     without = {**usual.variables, "CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS": "1"}
     return [
@@ -105,6 +111,7 @@ def _codex() -> list[Client]:
         ),
         window=60_000,
         probes=2,
+        sessions=".codex/sessions/*/*/*/*.jsonl",
     )
 
     def simple(part: int) -> Any:
@@ -155,6 +162,9 @@ def _opencode() -> list[Client]:
             arguments=shell,
             window=60_000,
             side_requests=2,
+            sessions="session.json",
+            saves='opencode export "$(opencode session list --format json | grep -o "ses_[A-Za-z0-9]*" | tail -n 1)" '
+            ">../session.json",
         )
 
     return [
@@ -184,6 +194,7 @@ def _pi() -> list[Client]:
             files={".pi/agent/models.json": json.dumps({"providers": {"gateway": provider}})},
             tool="bash",
             arguments=lambda part: {"command": f"cat part-{part:02}.txt"},
+            sessions=".pi/agent/sessions/*/*.jsonl",
         )
 
     return [
@@ -210,6 +221,7 @@ def _qwen_code() -> Client:
         arguments=lambda part: shell(part) | {"is_background": False},
         window=60_000,
         side_requests=2,
+        sessions=".qwen/projects/*/chats/*.jsonl",
     )
 
 
@@ -237,6 +249,7 @@ def _cline() -> Client:
         arguments=lambda part: {"commands": [f"cat part-{part:02}.txt"]},
         window=60_000,
         side_requests=2,
+        sessions=".cline/data/sessions/*/*.messages.json",
     )
 
 
@@ -265,6 +278,7 @@ def _aider() -> Client:
             "LITELLM_LOCAL_MODEL_COST_MAP": "True",
         },
         tool="",
+        sessions="project/.aider.chat.history.md",
     )
 
 

@@ -124,6 +124,9 @@ async def run(client: Client, home: Path, *, programs: Path) -> Run:
             going_on = replace(client, command=client.then)
             code, more = await client_ended(going_on, home, programs=programs, address=recorder.url)
             output += more
+    if client.saves:
+        saving = replace(client, command=("sh", "-c", client.saves))
+        await client_ended(saving, home, programs=programs, address=_NOWHERE)
     _keep(home, recorder.exchanges, provider.requests)
     return Run(
         code=code,

@@ -35,7 +35,8 @@ _INTRODUCTION = f"""# Real clients
 Each client runs through `autocompact serve` before a provider that refuses what the real one refuses, and besides:
 instructions or tools that changed, contexts above the window, invalid histories, forged thinking. It takes {TURNS} tool
 turns (aider: {TURNS} questions) of about 1,700 tokens each; the gateway is told a window that these do not fit. Every request
-of the client is compared with what went upstream: instructions, tools and every other member must be unchanged.
+of the client is compared with what went upstream: instructions, tools and every other member must be unchanged. Then the
+session that the client itself recorded is read: it must hold everything once, and nothing of a search of the gateway's.
 
 """
 _TITLES = "| client | version | API | window | requests | compactions | served from the cache | outcome |"

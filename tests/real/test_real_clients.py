@@ -10,6 +10,7 @@ import pytest
 
 from tests.real.agents import BY_WRAP, CLIENTS, LAST_WORDS, TURNS, Client
 from tests.real.judge import faults
+from tests.real.recorded import session_faults
 from tests.real.report import write_report
 from tests.real.running_clients import SECONDS, Run, run, run_wrapped
 
@@ -62,7 +63,10 @@ async def test_a_client_outlives_its_window_and_keeps_its_instructions(
 ) -> None:
     programs = installed(client)
     done = await run(client, tmp_path, programs=programs)
-    found = faults(client, done.exchanges, done.received)
+    found = [
+        *faults(client, done.exchanges, done.received),
+        *session_faults(client, tmp_path, done.exchanges),
+    ]
     write_report(programs, client, done, faults=found)
     judge(client, done, found, turns=TURNS, bodies=tmp_path / "bodies")
 
