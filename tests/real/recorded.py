@@ -40,7 +40,8 @@ def _faults(client: Client, messages: Sequence[Message], *, sent: Sequence[int])
     if twice := [number for number, count in shown.items() if count > 1]:
         yield f"its session has parts twice: {twice[:5]}"
     requests = [message.text for message in messages if message.is_request]
-    for asked in filter(None, (client.tool and REQUEST, client.then and MORE)):
+    expected = [REQUEST] * bool(client.tool) + [MORE] * bool(client.then)
+    for asked in expected:
         if not any(asked in text for text in requests):
             yield f"its session has no request {asked!r}"
     called = {call.name for message in messages for call in message.calls}
