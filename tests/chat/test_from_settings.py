@@ -10,6 +10,7 @@ import pytest
 from autocompact.chat import ChatConfig, CommandRules
 from autocompact.chat.from_settings import chat_setup
 from autocompact.compaction.modes import MODES
+from autocompact.history.paths import data_folder
 from autocompact.memory.paths import memory_folder
 from autocompact.settings import Settings, memory_folder_of
 from autocompact.testing import FakeProvider
@@ -32,7 +33,11 @@ def test_with_nothing_set_the_agent_works_in_the_folder_and_runs_no_commands(tmp
     place = chat_setup(Settings(), folder=tmp_path)
 
     assert place.db is None
-    assert place.config == ChatConfig(workspace=tmp_path, memory_folder=tmp_path / ".autocompact")
+    assert place.config == ChatConfig(
+        workspace=tmp_path,
+        memory_folder=tmp_path / ".autocompact",
+        approvals_file=data_folder() / "approvals.json",
+    )
     assert not place.config.commands.enabled
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from autocompact.chat.config import ANSWER_SILENCE, OFFLINE_WINDOW, ChatConfig
 from autocompact.chat.lazy_responder import LazyResponder
 from autocompact.chat.model_choices import (
+    NOTHING_KEPT,
     OFFLINE,
     Access,
     Kept,
@@ -172,7 +173,7 @@ class Engines:
         environ: Mapping[str, str] | None,
         clock: Clock,
         emit: Callable[[Event], None],
-        keys: Mapping[str, str],
+        keys: Mapping[str, str] = NOTHING_KEPT.keys,
     ) -> None:
         self._kept = Kept(keys=keys, base_url=config.base_url)
         self._store = store
