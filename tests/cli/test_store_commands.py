@@ -380,7 +380,7 @@ def test_deleting_takes_a_conversation_out_of_the_archives_and_says_what_goes_an
     assert (refused.returncode, len(listed)) == (2, 2)
     assert "then delete again. Nothing was deleted." in refused.stderr
     assert deleted.returncode == 0, deleted.stderr
-    assert "3 archive entries" in deleted.stderr  # one of them in the archive, two in its backups
+    assert "6 memory entries" in deleted.stderr  # in the archive and in DONE.md, and two backups of each
     assert (CODING.stem in whole, CODING.stem in left, OPENAI.stem in left) == (True, False, True)
     (database,) = (tmp_path / "data").rglob("*.db")
     assert b"invoice" not in database.read_bytes().lower()

@@ -248,7 +248,7 @@ def found_document(found: Sequence[Found]) -> bytes:
 def deleted_text(traces: Traces) -> str:
     """Text on what deleting a conversation removed."""
     entries = sum(each.entries + each.tasks + each.in_backups for each in traces.archives)
-    archived = f", {plural(entries, 'archive entry', many='archive entries')}" if entries else ""
+    archived = f", {plural(entries, 'memory entry', many='memory entries')}" if entries else ""
     return f"{one_line(traces.key.conversation)}: deleted, {plural(traces.messages, 'message')}{archived}"
 
 
