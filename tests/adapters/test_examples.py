@@ -66,3 +66,16 @@ def test_the_lowest_release_that_is_tested_is_the_one_that_the_extra_allows() ->
         assert extra is not None
         assert lowest.removesuffix(".0") == extra[1].removesuffix(".0")
         assert f"{framework}=={lowest}" in path.with_suffix(".txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "pins", sorted((ROOT / "tools" / "adapters").glob("*.in")), ids=lambda path: path.stem
+)
+def test_the_page_names_the_lowest_and_the_newest_release_that_the_suite_runs_with(pins: Path) -> None:
+    page = (ROOT / f"docs/guides/adapters/{pins.stem.replace('_', '-')}.md").read_text(encoding="utf-8")
+    framework, lowest = pins.read_text(encoding="utf-8").splitlines()[0].split("==")
+    lock = (ROOT / "uv.lock").read_text(encoding="utf-8")
+    newest = re.search(rf'^name = "{re.escape(framework)}"\nversion = "([\d.]+)"$', lock, re.MULTILINE)
+    assert newest is not None
+    named = re.findall(r"\d+(?:\.\d+)+", page)
+    assert {lowest, newest[1]} - set(named) == set()
