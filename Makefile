@@ -22,7 +22,7 @@ export UV_SYSTEM_CERTS := true
 export UV_PROJECT_ENVIRONMENT := .venv
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-long test-real test-adapters test-clients test-clients-newest browser postgres check bench screenshots picture changelog wheel format docs site lint types layers clean
+.PHONY: help run test test-long test-real test-adapters test-clients test-clients-newest clients browser postgres check bench screenshots picture changelog wheel format docs site lint types layers clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 16
@@ -79,8 +79,13 @@ test-clients: $(SYNCED)  ## Run real agents and SDKs through the gateway; instal
 test-clients-newest: $(SYNCED)  ## The same with the newest releases of all of them
 	$(BIN)/python tools/real_clients.py --newest
 
-check: lint types layers test test-adapters  ## The gate: format, lint, types, layers, tests, adapters, real clients
+# Two at once, since many tests wait for a program or a network.
+check: $(SYNCED) browser postgres  ## The gate: format, lint, types, layers, tests, adapters, real clients
+	$(MAKE) --no-print-directory --jobs 2 --output-sync=line lint layers types test clients test-adapters
 	$(BIN)/python tools/real_clients.py --no-table
+
+clients: $(SYNCED)  ## Install the agents and SDKs of test-clients
+	$(BIN)/python tools/real_clients.py --install
 
 bench: $(SYNCED)  ## Measure speed, memory and retention
 	$(BIN)/python -m benchmarks

@@ -157,7 +157,7 @@ class ResponsesAgent(StreamingAgent):
 
 
 class TestOpenAIAgents(AdapterConformance):
-    examples = turns(10, long=2_000)
+    examples = turns(6, long=2_000)
 
     def make_agent(self, setting: Setting) -> Agent:
         return Agent(setting)

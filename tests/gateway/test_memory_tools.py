@@ -42,11 +42,13 @@ from tests.gateway.searches import (
 from tests.gateway.serving import gateway_before
 from tests.gateway.test_compaction import WINDOW
 from tests.gateway.test_passing import post
+from tests.lengths import some
 
 pytestmark = pytest.mark.anyio
 
 every_way = pytest.mark.parametrize(
-    "dialect, stream", [(dialect, stream) for dialect in DIALECTS for stream in (False, True)]
+    "dialect, stream",
+    some([(dialect, stream) for dialect in DIALECTS for stream in (False, True)], gate=4),
 )
 
 
@@ -210,8 +212,7 @@ async def test_without_the_flag_or_a_compaction_nothing_is_added(flag: bool, win
     assert names(provider.requests[0]) == ["read"]
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
-@pytest.mark.parametrize("stream", [False, True])
+@every_way
 async def test_where_the_model_calls_nothing_of_ours_the_answer_is_the_providers_byte_for_byte(
     dialect: Dialect, stream: bool
 ) -> None:
@@ -588,8 +589,7 @@ async def test_they_are_offered_by_default_but_for_models_and_clients_that_are_n
     assert (b"memory_search finds them" in asked.raw) == offered
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
-@pytest.mark.parametrize("stream", [False, True])
+@every_way
 async def test_what_the_server_does_not_take_of_a_search_costs_the_client_nothing(
     dialect: Dialect, stream: bool
 ) -> None:
