@@ -152,7 +152,7 @@ def test_a_line_that_is_no_token_is_named_without_it(text: str, said: str, tmp_p
 
 
 def test_keys_without_tokens_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="upstream keys and access tokens belong together"):
+    with pytest.raises(InvalidInput, match="upstream keys and access tokens or keys belong together"):
         config(gateway(upstreamKeys={"openai": "env:KEY"}), KEY="sk")
     with pytest.raises(InvalidInput, match="cannot be read"):
         config(gateway(accessTokenFile=str(tmp_path / "none")))

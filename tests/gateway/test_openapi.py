@@ -24,10 +24,11 @@ from autocompact.stores.sqlite import SqliteStore
 from autocompact.testing import FakeProvider
 from tests.gateway.serving import config
 from tests.gateway.test_compaction import WINDOW, big, send
+from tests.lengths import turns
 
 pytestmark = pytest.mark.anyio
 
-EXAMPLES = 6
+EXAMPLES = turns(3, long=6)
 OURS = ("--exclude-path-regex", "^/v1", "--checks", "all")
 EXISTING = ("--include-path-regex", "{id}", "--exclude-method", "DELETE", "--phases", "coverage,fuzzing")
 """On a conversation that is there: most of the names that are made up are of none."""

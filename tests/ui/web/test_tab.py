@@ -14,6 +14,7 @@ from fastapi import FastAPI
 from nicegui import Client, ui
 
 from autocompact.chat import ChatConfig, opened
+from autocompact.chat.attachments import Uploads
 from autocompact.ui.web.tab import Tab
 from autocompact.ui.web.thread import Thread
 
@@ -42,7 +43,7 @@ def following():
     return [task for task in asyncio.all_tasks() if task.get_coro().__qualname__ == "Tab._follow"]
 
 async def watched(service, session, client):
-    tab = Tab(service, client)
+    tab = Tab(service, client, uploads=Uploads())
     opening = asyncio.create_task(tab.open(session))
     while not session.in_use:
         await asyncio.sleep(0)
@@ -72,6 +73,7 @@ class SlowLog:
     # the session, whose pages of the history arrive when `go` is set
     def __init__(self, session):
         self.session, self.read, self.go = session, asyncio.Event(), asyncio.Event()
+        self.id = session.id
 
     async def history(self, **given):
         page = await self.session.history(**given)

@@ -35,7 +35,7 @@ class Asked:
 AskPermission: TypeAlias = Callable[[Asked], Awaitable[bool]]
 """Asks the person for permission; True allows it."""
 
-REFUSED = "the person said no: do not try again, ask what they want instead"
+REFUSED = "the person said no, or nobody could be asked: do not try again, ask what they want instead"
 
 LONGEST_NAME = 64
 """Longest tool name, in characters, that every provider accepts."""
