@@ -81,7 +81,7 @@ test-clients-newest: $(SYNCED)  ## The same with the newest releases of all of t
 
 # Two at once, since many tests wait for a program or a network.
 check: $(SYNCED) browser postgres  ## The gate: format, lint, types, layers, tests, adapters, real clients
-	$(MAKE) --no-print-directory --jobs 2 --output-sync=line lint layers types test clients test-adapters
+	$(MAKE) --no-print-directory --jobs 2 lint layers types test clients test-adapters
 	$(BIN)/python tools/real_clients.py --no-table
 
 clients: $(SYNCED)  ## Install the agents and SDKs of test-clients
