@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from autocompact.compaction.transcript import Transcript, view
 from autocompact.core.messages import Document, Image, Message, Opaque, Text, ToolCall, ToolResult, Usage
 from autocompact.core.tokens import Estimator, message_cost
-from autocompact.core.validity import check_message, mended
+from autocompact.core.validity import check_message, check_usage, mended
 from autocompact.errors import InvalidInput
 from autocompact.wire import export_messages
 
@@ -88,6 +88,14 @@ def test_what_cannot_be_used_is_named_by_its_place(message: Message, said: str) 
     with pytest.raises(InvalidInput) as refused:
         check_message(message)
     assert str(refused.value).startswith(f"the message was not stored: {said}")
+
+
+def test_usage_is_a_usage_of_whole_numbers() -> None:
+    check_usage(Usage(prompt=3))
+    with pytest.raises(InvalidInput, match=r"the usage is of type int: give a Usage, e\.g\. Usage\(prompt"):
+        check_usage(5)
+    with pytest.raises(InvalidInput, match="prompt"):
+        check_usage(Usage(prompt=cast("int", "many")))
 
 
 @pytest.mark.parametrize("given_in", [None, "Hello.", {"role": "user", "content": "Hello."}, Text(text="x")])

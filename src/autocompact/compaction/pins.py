@@ -14,7 +14,7 @@ from autocompact.compaction.masking import stub_results
 from autocompact.compaction.record import Compaction, Mask
 from autocompact.compaction.transcript import Transcript, masked
 from autocompact.core.pairing import pairs
-from autocompact.core.redacted import filled, joined
+from autocompact.core.redacted import EMPTY, cut, filled, joined, own
 from autocompact.core.redaction import Redacted
 from autocompact.core.tokens import message_cost
 
@@ -105,6 +105,11 @@ def with_notes(record: Compaction, notes: Iterable[Redacted]) -> Compaction:
     missing = joined("", (filled("- {}\n", note) for note in notes if note not in record.summary))
     if not missing:
         return record
-    before, heading, after = record.summary.partition(PINNED)
-    pinned = f"{before}{PINNED}{missing}{after}" if heading else f"{PINNED}{missing}\n{before}"
-    return replace(record, summary=Redacted(pinned))  # its words and redacted ones
+    at = record.summary.find(PINNED)
+    end = at + len(PINNED)
+    before, after = (
+        (EMPTY, filled("\n{}", record.summary))
+        if at < 0
+        else (cut(record.summary, end=at), cut(record.summary, end))
+    )
+    return replace(record, summary=joined("", (before, own(PINNED), missing, after)))

@@ -174,7 +174,7 @@ def seconds_left(now: str, period: Period) -> int:
             end = at.replace(second=0, microsecond=0) + timedelta(minutes=1)
         case "day":
             end = at.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
-        case "month":
+        case _:  # a month
             # the 1st of a month and 32 days is always within the next one
             first = at.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
             end = (first + timedelta(days=32)).replace(day=1)

@@ -10,10 +10,10 @@ import re
 from collections import Counter as Counted
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 
-from autocompact.core.redacted import filled
+from autocompact.core.redacted import filled, joined, own, pieces
 from autocompact.core.redaction import Redacted
-from autocompact.core.references import reference
 from autocompact.ledger.entries import Entry
 
 LEAST = 4
@@ -66,27 +66,33 @@ def told_once(findings: Sequence[Entry]) -> list[Entry]:
 def _one_for_all(group: Sequence[Entry]) -> Entry:
     best = max(group, key=lambda entry: (entry.need, entry.seq, entry.state_seq))
     in_order = sorted(group, key=lambda entry: (entry.seq, entry.state_seq))
-    ends = dict.fromkeys((reference(in_order[0].seq), reference(in_order[-1].seq)))
-    count = filled("{}×, {}", len(group), Redacted("–".join(ends)))
-    names = _listed([_differing(entry.text, best.text) for entry in in_order if entry is not best])
+    first, last = in_order[0].seq, in_order[-1].seq
+    places = filled("m{}", first) if first == last else filled("m{}–m{}", first, last)
+    count = filled("{}×, {}", len(group), places)
+    names = _listed(
+        name
+        for entry in in_order
+        if entry is not best
+        for name in pieces(entry.text, partial(_differing, other=best.text))
+    )
     note = filled("{}: {}", count, names) if names else count
     return replace(best, text=filled("{} [{}]", best.text, note))
 
 
-def _differing(text: str, other: str) -> str:
-    """The first name or number that ``other`` has not at its place."""
+def _differing(text: str, other: str) -> list[str]:
+    """The first name or number that ``other`` has not at its place; none where they are all the same."""
     pairs = zip(_SLOT.findall(text), _SLOT.findall(other), strict=True)
-    return next((mine for mine, theirs in pairs if mine != theirs), "")
+    return [mine for mine, theirs in pairs if mine != theirs][:1]
 
 
-def _listed(names: Iterable[str]) -> Redacted:
+def _listed(names: Iterable[Redacted]) -> Redacted:
     """The names, each once, as far as they fit."""
-    kept: list[str] = []
+    kept: list[Redacted] = []
     left = _NAMES
-    for name in dict.fromkeys(filter(None, names)):
+    for name in dict.fromkeys(names):
         left -= len(name) + 2
         if left < 0:
-            kept.append("…")
+            kept.append(own("…"))
             break
         kept.append(name)
-    return Redacted(", ".join(kept))  # pieces of redacted words
+    return joined(", ", kept)

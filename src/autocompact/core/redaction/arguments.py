@@ -78,7 +78,11 @@ _CALLS = (
         "basicauth(",
         before=1,
         examples=("HTTPBasicAuth('bob', '«moonlight»')", 'req.SetBasicAuth("bob", "«<a10>»")'),
-        others=("BasicAuth(user, password)", "HTTPBasicAuth('user', 'pass')"),
+        others=(
+            "BasicAuth(user, password)",
+            "HTTPBasicAuth('user', 'pass')",
+            'basicAuth("bob", "settings.smtp.port9")',
+        ),
     ),
     _call("basic_auth(", before=1, examples=('page.basic_auth("bob", "«<a10>»")',)),
     _call(".basic(", before=1, text=True, examples=('Auth.basic("bob", "«<a10>»")',)),
