@@ -33,6 +33,12 @@ class Ended:
     err: str
 
     @property
+    def told(self) -> str:
+        """What went to stdout, where all went well."""
+        assert (self.code, self.err) == (0, "")
+        return self.out.decode()
+
+    @property
     def report(self) -> str:
         """What it said on stderr, the seconds masked."""
         return _SECONDS.sub("0.00 s", self.err)
