@@ -322,11 +322,13 @@ def test_what_was_found_of_one_file_after_another_is_told_once_with_a_count() ->
         for number in range(40)
     ]
     cause = _entry("finding", "The cause is the table: `rates.py` keeps floats.", seq=50, need=0.2)
-    told = _told(*findings, cause)
+    told = _told(*findings, cause, budget=150)
     assert told.count("rounded twice") == 1
     assert "because item 39 is rounded twice there. [40×, m2–m41: src/pkg_0.py, src/pkg_1.py, " in told
     assert "…]" in told
     assert cause.text in told
+    roomy = _told(*findings, cause, budget=2_000)  # nothing is left out to save room that there is
+    assert (roomy.count("rounded twice"), cause.text in roomy) == (40, True)
 
 
 def test_sentences_that_differ_in_more_than_names_and_a_few_that_do_not_are_all_told() -> None:

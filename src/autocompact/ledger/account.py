@@ -172,6 +172,7 @@ def _account(
         draft.grow()
         draft.tell_details()
         draft.tell_names()
+        draft.tell_apart()
     return draft.text()
 
 
@@ -203,6 +204,7 @@ class _Draft:
         last_words = "\n".join(entry.text for entry in kinds.get("step", ()))
         said = [entry for entry in kinds.get("finding", ()) if entry.text not in last_words]
         self.findings, self.often = told_once(said), repeated(form(entry.text) for entry in said)
+        self.apart = told_once(said, by=str)
 
     def begin(self, shares: Mapping[str, float], *, previous: str) -> None:
         """Write each part that has a share of the budget."""
@@ -264,6 +266,14 @@ class _Draft:
                     name,
                     _with_names(self.parts[name], beside, paths=paths, room=self.room, counter=self.counter),
                 )
+
+    def tell_apart(self) -> None:
+        """The sentences that one of their form stood for, after all others, in the room that is left."""
+        once = {entry.key for entry in self.findings}
+        last = [replace(entry, need=entry.need - 1) for entry in self.apart if entry.key not in once]
+        if last and self.room > _LITTLE:
+            self.findings += last
+            self.tell_findings(self.counter.count(self.parts["account"]) + self.room)
 
     def text(self) -> str:
         """The sections, in their order."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter as Counted
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -49,13 +49,13 @@ def repeated(forms: Iterable[str]) -> frozenset[str]:
     return frozenset(each for each, count in Counted(forms).items() if each and count >= LEAST)
 
 
-def told_once(findings: Sequence[Entry]) -> list[Entry]:
-    """The findings, of those of one form only the most needed, which says how many there are, where, and of what."""
-    often = repeated(form(entry.text) for entry in findings)
+def told_once(findings: Sequence[Entry], *, by: Callable[[str], str] = form) -> list[Entry]:
+    """The findings, of those that have ``by`` in common only the most needed, which says how many there are, where, and of what."""
+    often = repeated(by(entry.text) for entry in findings)
     groups: dict[str, list[Entry]] = {}
     told: list[Entry] = []
     for entry in findings:
-        found = form(entry.text)
+        found = by(entry.text)
         if found in often:
             groups.setdefault(found, []).append(entry)
         else:

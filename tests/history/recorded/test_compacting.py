@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from itertools import product
 
 import pytest
 from hypothesis import given
@@ -101,13 +100,10 @@ def test_masking_old_outputs_is_enough_for_a_target_that_is_near() -> None:
 
 
 def test_a_target_is_filled_when_what_has_to_be_summarised_has_much_to_tell() -> None:
-    things = "invoice parser worker queue upload import ledger report mailer backup"
-    faults = "loses reorders doubles truncates rounds overwrites"
-    # no two of one form: those would be told once, with a count
     found = (
-        f"The {thing} {fault} order {n * 37}, because rate_{n} is read before the {thing} has loaded table_{n}. "
-        f"I decided that whatever {fault} the {thing} is loaded first, and left cache_{n} as it is."
-        for n, (thing, fault) in enumerate(product(things.split(), faults.split()))
+        f"The cause in module {n}: rate_{n} is read before table_{n} is loaded, so that order {n * 37} is taxed twice. "
+        f"I decided to load table_{n} first, because the report of day {n} needs it, and left cache_{n} as it is."
+        for n in range(60)
     )
     told = [
         replace(message, parts=(Text(text=next(found)), *message.parts[1:]))
