@@ -43,11 +43,13 @@ def test_usage_that_comes_before_its_reply_is_in_the_log_counts_the_reply_as_new
     assert gauge.read(Load(tokens=10_400)).used == 10_000 + 420
 
 
-@pytest.mark.parametrize("completion", [9_000, 0])
-def test_a_reply_that_is_not_what_the_log_has_of_it_is_estimated(completion: int) -> None:
-    # hidden reasoning, or one item of several; and a reply that took several requests
-    reading = anchored(completion=completion).read(Load(tokens=10_400, model="m"))
-    assert reading.used == 10_000 + 420
+def test_a_reply_that_took_several_requests_is_estimated() -> None:
+    assert anchored(completion=0).read(Load(tokens=10_400, model="m")).used == 10_000 + 420
+
+
+@pytest.mark.requirement("D2")
+def test_the_context_is_the_prompt_and_the_completion_of_the_last_call_however_short_the_reply_is() -> None:
+    assert anchored(completion=9_000).read(Load(tokens=10_400, model="m")).used == 10_000 + 9_000
 
 
 def test_what_left_the_same_context_is_taken_off_without_a_margin() -> None:

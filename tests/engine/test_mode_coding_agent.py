@@ -175,7 +175,7 @@ async def test_the_default_threshold_is_200k_and_0_switches_it_off() -> None:
             conversation = await agent(provider, mode)
             await conversation.say("x", role="assistant", usage=Usage(prompt=199_000, completion=999))
             assert isinstance(conversation.internals.decisions.decide(), Continue)
-            await conversation.say("y", role="assistant", usage=Usage(prompt=200_095, completion=5))
+            await conversation.say("y", role="assistant", usage=Usage(prompt=199_500, completion=600))
             assert isinstance(conversation.internals.decisions.decide(), wanted)
             await conversation.internals.replica.shared.aclose()
 
