@@ -29,7 +29,7 @@ help:  ## Show the targets
 
 run: $(BASE)  ## Compact the example session, then show a chat on http://127.0.0.1:8787 (PORT=8788 takes another port)
 	@mkdir -p build
-	@$(BIN)/autocompact compact $(SESSION) --window 80k --to 25k --out build/compacted.md
+	@$(BIN)/autocompact compact $(SESSION) --window 80k --to 12k --out build/compacted.md
 	@echo
 	@echo 'In short, from the summary:'
 	@sed -n '/^> ## Rules/,/^> ## What was found/p' build/compacted.md | grep -E '^> (##|-)' | grep -v 'What was found' | cut -c3-100 | sed 's/^/  /'

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
-import math
 import re
 import shlex
 import subprocess
@@ -23,8 +22,6 @@ from autocompact.compaction.ladder import RULES_LEAST, SMALLEST_LEDGER
 from autocompact.compaction.transcript import Transcript, view
 from autocompact.core.lookup import Lookup
 from autocompact.core.messages import Message
-from autocompact.history.recorded.moment import moment
-from autocompact.history.recorded.usage import usage_of
 from autocompact.ledger.entries import Kind
 from autocompact.models.vocabulary import load_counter
 from autocompact.runtime.files import PRIVATE_FOLDER
@@ -42,15 +39,6 @@ RECORDED = sorted(
     for path in (DATA / folder).glob("*")
     if path.name != "29eb990e-c773-4302-a4e7-317f0af0001f.json"
 )
-
-
-def target(path: Path, tokens: int) -> int:
-    """A target that leaves that many tokens of ours for what the log of a session holds."""
-    session, counter = read_session(path), load_counter()
-    then = moment(session, through=None, counter=counter)
-    counted = view(then.log, then.active, closed=True).cost.tokens
-    usage = usage_of(then, session, log_tokens=counted)
-    return math.ceil(tokens * usage.factor) + usage.outside + 2
 
 
 def compacted(program: Program, path: Path, *options: str | int) -> dict[str, Any]:
@@ -93,8 +81,6 @@ def pairing_problems(messages: list[dict[str, Any]]) -> list[str]:
 def test_the_json_keeps_to_its_schema_and_its_messages_can_be_sent(
     program: Program, path: Path, options: tuple[str | int, ...]
 ) -> None:
-    if options[:1] == ("--to",):
-        options = ("--to", target(path, int(options[1])))
     document = compacted(program, path, *options)
     Draft202012Validator.check_schema(SCHEMA)
     CONTRACT.validate(document)
@@ -106,7 +92,7 @@ def test_the_json_keeps_to_its_schema_and_its_messages_can_be_sent(
 
 
 def test_the_json_has_the_fields_of_the_contract_and_no_others(program: Program) -> None:
-    document = compacted(program, CODING, "--to", 22_000)
+    document = compacted(program, CODING, "--to", 9_000)
     assert list(document) == list(SCHEMA["properties"])
     for part in ("receipt", "usage", "source"):
         assert list(document[part]) == list(SCHEMA["properties"][part]["properties"])
@@ -119,10 +105,6 @@ def test_the_schema_knows_the_kinds_of_the_ledger() -> None:
     assert set(kinds) == set(get_args(Kind))
 
 
-def test_the_schema_knows_the_formats_that_are_read() -> None:
-    assert set(SCHEMA["properties"]["source"]["properties"]["format"]["enum"]) == set(get_args(Format))
-
-
 def test_the_schema_refuses_what_is_not_the_contract(program: Program) -> None:
     document = compacted(program, OPENAI)
     for broken in (
@@ -133,21 +115,25 @@ def test_the_schema_refuses_what_is_not_the_contract(program: Program) -> None:
         assert not CONTRACT.is_valid(broken)
 
 
+def test_the_schema_knows_the_formats_that_are_read() -> None:
+    assert set(SCHEMA["properties"]["source"]["properties"]["format"]["enum"]) == set(get_args(Format))
+
+
 @pytest.mark.skipif(not RECORDED, reason="the data pack is not beside the repository (../shared/data)")
 @pytest.mark.requirement("E8", "E6", "D3")
 @pytest.mark.parametrize("path", some(RECORDED, gate=12), ids=lambda path: path.name[:24])
 def test_every_recorded_session_gives_valid_json_within_its_target(program: Program, path: Path) -> None:
-    to = target(path, 16_000)
-    document = compacted(program, path, "--to", to)
+    document = compacted(program, path, "--to", 16_000)
     CONTRACT.validate(document)
     assert pairing_problems(document["messages"]) == []
     assert document["messages"][-1]["role"] != "tool"
-    assert document["receipt"]["tokens_after"] <= to
+    assert document["receipt"]["tokens_after"] <= 16_000
     usage = document["usage"]
-    assert document["receipt"]["tokens_before"] == usage["used"]
-    parts = usage["log"] * usage["factor"] + usage["outside"]
+    assert document["receipt"]["tokens_before"] == usage["log"]
     # the factor is rounded to four places
-    assert abs(parts - usage["used"]) <= 1 + usage["log"] / 10_000
+    counts = {"used": usage["log"], "after": document["receipt"]["tokens_after"]}
+    for name, counted in counts.items():
+        assert abs(counted * usage["factor"] + usage["outside"] - usage[name]) <= 1 + counted / 10_000
     if usage["reported"]:
         assert abs(usage["used"] - usage["reported"] - usage["since"]) <= 1
 
@@ -202,7 +188,7 @@ def test_a_last_request_that_was_cut_is_not_called_verbatim(program: Program, tm
 
 
 def test_out_makes_the_folder_that_is_missing_as_for_the_command_of_the_readme(tmp_path: Path) -> None:
-    command = ("compact", CODING, "--window", "80k", "--to", "25k", "--out", "build/compacted.md")
+    command = ("compact", CODING, "--window", "64000", "--to", "12000", "--out", "build/compacted.md")
     ended = subprocess.run(
         [sys.executable, "-m", "autocompact", *command], cwd=tmp_path, capture_output=True, check=False
     )
@@ -216,7 +202,7 @@ def test_out_makes_the_folder_that_is_missing_as_for_the_command_of_the_readme(t
 @pytest.mark.parametrize("path", EXAMPLES)
 @pytest.mark.parametrize("to", [1_500, 3_000, 8_000])
 def test_the_last_request_stands_in_the_context_verbatim(program: Program, path: Path, to: int) -> None:
-    sent = texts_of(compacted(program, path, "--to", target(path, to))["messages"], role="user")
+    sent = texts_of(compacted(program, path, "--to", to)["messages"], role="user")
     assert last_request(path).text in sent
 
 
@@ -252,7 +238,7 @@ def test_a_given_summary_is_taken_without_its_tags_checked_and_repaired(
 def test_a_pinned_message_stays_and_a_pinned_text_stands_in_the_summary(program: Program) -> None:
     pinned = "no new dependencies"
     rule = "Never touch storage.py; ask Kim first."
-    document = compacted(program, CODING, "--to", 19_000, "--pin", "1", "--pin", pinned, "--pin", rule)
+    document = compacted(program, CODING, "--to", 6_000, "--pin", "1", "--pin", pinned, "--pin", rule)
     first = read_session(CODING).messages[0].text
     assert any(message["content"] == first for message in document["messages"])
     assert f"## Pinned\n\n- {pinned} [m1]\n- {rule}\n" in document["summary"]
@@ -267,7 +253,7 @@ def test_a_focus_brings_what_matches_it(program: Program) -> None:
 
 @pytest.mark.requirement("C8")
 def test_a_target_that_masking_reaches_leaves_every_word_that_was_said(program: Program) -> None:
-    ended = program("compact", CODING, "--to", 64_000, "--format", "json")
+    ended = program("compact", CODING, "--to", 50_000, "--format", "json")
     document = json.loads(ended.out)
     assert document["receipt"]["rung"] == "mask"
     assert document["summary"] == ""
@@ -282,7 +268,7 @@ def test_a_target_that_masking_reaches_leaves_every_word_that_was_said(program: 
 def test_with_a_target_these_options_ask_for_a_summary(
     program: Program, option: tuple[str, str | int]
 ) -> None:
-    assert compacted(program, CODING, "--to", 73_000, *option)["receipt"]["rung"] == "summarise"
+    assert compacted(program, CODING, "--to", 60_000, *option)["receipt"]["rung"] == "summarise"
 
 
 def test_through_compacts_as_if_the_conversation_ended_there(program: Program, tmp_path: Path) -> None:
@@ -338,7 +324,7 @@ def test_a_secret_that_was_given_away_once_is_hidden_wherever_it_stands(
 
 
 def test_the_same_input_gives_the_same_output(program: Program) -> None:
-    first, second = (program("compact", CODING, "--to", 21_000).out for _ in range(2))
+    first, second = (program("compact", CODING, "--to", 8_000).out for _ in range(2))
     assert first == second
 
 
@@ -381,16 +367,14 @@ def test_what_is_written_for_claude_code_is_read_back_as_the_same_context(
     program: Program, tmp_path: Path
 ) -> None:
     out = tmp_path / "compacted.jsonl"
-    document = compacted(program, CODING, "--to", "22000")
-    program("compact", CODING, "--to", 22_000, "--format", "claude-code", "--out", out)
+    document = compacted(program, CODING, "--to", "9000")
+    program("compact", CODING, "--to", 9_000, "--format", "claude-code", "--out", out)
     assert out.read_bytes().startswith(CODING.read_bytes())
     session = read_session(out)
     lookup = Lookup(tools=False, command=f"autocompact show {CODING}:m123")
     log = Transcript(session.messages, counter=load_counter(), lookup=lookup)
     context = view(log, session.compactions[-1], closed=True)
-    usage = document["usage"]
-    metered = context.cost.tokens * usage["factor"] + usage["outside"]
-    assert abs(metered - document["receipt"]["tokens_after"]) <= 2
+    assert context.cost.tokens == document["receipt"]["tokens_after"]
     again = program("compact", out, "--to", 100_000, "--format", "json")
     assert unnamed(json.loads(again.out)["messages"], out) == unnamed(document["messages"], CODING)
 
@@ -402,7 +386,7 @@ def test_an_unchanged_session_of_claude_code_is_written_as_it_is(program: Progra
 
 @pytest.mark.parametrize("path", EXAMPLES)
 def test_the_forms_agree(program: Program, path: Path) -> None:
-    options = ("--to", target(path, 1_500))
+    options = ("--to", 1_500)
     document = compacted(program, path, *options)
     written = json.loads(program("compact", path, *options, "--format", "openai").out)
     assert written["messages"] == document["messages"]
@@ -430,8 +414,8 @@ def test_stdin_and_a_pipe_are_sessions_too(program: Program, tmp_path: Path) -> 
 
 def test_out_gets_what_stdout_would_get(program: Program, tmp_path: Path) -> None:
     out = tmp_path / "compacted.md"
-    expected = program("compact", CODING, "--to", 20_000).out
-    ended = program("compact", CODING, "--to", 20_000, "--out", out)
+    expected = program("compact", CODING, "--to", 7_000).out
+    ended = program("compact", CODING, "--to", 7_000, "--out", out)
     assert ended.out == b""
     assert out.read_bytes() == expected
     assert f"written     {out}" in ended.err
@@ -454,7 +438,7 @@ def rows(report: str) -> dict[str, str]:
 
 def test_the_report_of_the_coding_session(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(CODING.parent)
-    ended = program("compact", CODING.name, "--window", 80_000, "--to", 25_000)
+    ended = program("compact", CODING.name, "--window", 64_000, "--to", 12_000)
     told = rows(ended.report)
     assert list(told) == [
         *("before", "after", "usage", "in the log", "outside"),
@@ -463,7 +447,7 @@ def test_the_report_of_the_coding_session(program: Program, monkeypatch: pytest.
     assert ended.report.startswith(
         f"{CODING.name}: Claude Code, claude-sonnet-4-5-20250929, 279 messages\n\n"
     )
-    assert told["before"].endswith("78,550 tokens 98%")
+    assert told["before"].endswith("78,550 tokens 123%")
     assert told["usage"] == "78,550 tokens with the last reply, as the provider reported"
     assert told["in the log"].startswith("65,665 tokens: 64,478 counted with o200k_base, times 1.02 ")
     assert told["outside"].startswith("12,885 tokens that no compaction removes: system prompt")
@@ -478,7 +462,7 @@ def test_a_preview_says_what_would_happen_and_writes_nothing(
 ) -> None:
     monkeypatch.chdir(CODING.parent)
     out = tmp_path / "out.md"
-    ended = program("compact", CODING.name, "--to", 25_000, "--pin", 1, "--preview", "--out", out)
+    ended = program("compact", CODING.name, "--to", 12_000, "--pin", 1, "--preview", "--out", out)
     assert (ended.code, ended.out, out.exists()) == (0, b"", False)
     told = rows(ended.report)
     assert "Preview: nothing is written." in ended.report
@@ -579,7 +563,7 @@ def test_a_given_summary_is_checked_and_a_pointer_is_no_statement(program: Progr
 
 
 def test_no_color_reaches_a_pipe_and_none_a_terminal_that_wants_none(program: Program) -> None:
-    ended = program("compact", CODING, "--to", 21_000)
+    ended = program("compact", CODING, "--to", 8_000)
     assert "\x1b" not in ended.err
     assert b"\x1b" not in program("inspect", CODING).out
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from autocompact.models.vocabulary import load_counter
-from tests.cli.program import CODING, OPENAI, Program
+from tests.cli.program import CODING, Program
 from tests.cli.pseudo_terminal import PseudoTerminal
 from tests.cli.test_compact import compacted, texts_of
 from tests.lengths import some
@@ -25,7 +25,7 @@ def test_a_target_that_the_window_has_no_room_for_is_refused(program: Program) -
     assert "10,000" in ended.err
     assert "8,750" in ended.err
     assert ended.out == b""
-    assert compacted(program, OPENAI, "--window", 1_800, "--to", 1_500)["receipt"]["tokens_after"] <= 1_500
+    assert compacted(program, CODING, "--window", 10_000, "--to", 8_000)["receipt"]["tokens_after"] <= 8_000
 
 
 def pasted(tmp_path: Path) -> Path:
@@ -138,13 +138,13 @@ def test_a_tail_as_large_as_the_context_is_what_the_context_has_room_for(
     assert 3_000 < document["receipt"]["tokens_after"] <= 4_000
 
 
-SAME_SIZE = ("25k", "25K", "25,000", "25_000", "0.025m", " 25000 ")
+SAME_SIZE = ("12k", "12K", "12,000", "12_000", "0.012m", " 12000 ")
 
 
 def test_sizes_are_written_as_people_write_them(program: Program) -> None:
-    usual = program("compact", CODING, "--window", "80000", "--to", "25000", "--preview")
+    usual = program("compact", CODING, "--window", "64000", "--to", "12000", "--preview")
     for size in some(SAME_SIZE, gate=3):
-        asked = program("compact", CODING, "--window", "80k", "--to", size, "--preview")
+        asked = program("compact", CODING, "--window", "64k", "--to", size, "--preview")
         assert asked.code == 0
         assert asked.report == usual.report
 
@@ -158,14 +158,14 @@ def test_what_is_no_size_is_refused_with_the_forms_that_are(program: Program, si
 
 def test_on_a_terminal_the_report_is_shown_and_the_context_is_kept_off_the_screen(tmp_path: Path) -> None:
     environment = {**os.environ, "HOME": str(tmp_path), "TERM": "xterm"}
-    with PseudoTerminal("compact", str(CODING), "--to", "16k", cwd=tmp_path, env=environment) as terminal:
+    with PseudoTerminal("compact", str(CODING), "--to", "3k", cwd=tmp_path, env=environment) as terminal:
         assert terminal.ended() == 0
         shown = terminal.text
     assert "summarised" in shown
-    assert "--to 16k --out compacted.md" in shown
+    assert "--to 3k --out compacted.md" in shown
     assert "Conversation Summary" not in shown
     with PseudoTerminal(
-        "compact", str(CODING), "--to", "16k", "--out", "-", cwd=tmp_path, env=environment
+        "compact", str(CODING), "--to", "3k", "--out", "-", cwd=tmp_path, env=environment
     ) as terminal:
         assert terminal.ended() == 0
         shown = terminal.text
@@ -177,8 +177,8 @@ def test_the_report_says_what_out_replaced_and_which_folder_was_made(
     program: Program, tmp_path: Path
 ) -> None:
     out = tmp_path / "new" / "compacted.md"
-    first = program("compact", CODING, "--to", "16000", "--out", str(out))
-    second = program("compact", CODING, "--to", "16000", "--out", str(out))
+    first = program("compact", CODING, "--to", "3000", "--out", str(out))
+    second = program("compact", CODING, "--to", "3000", "--out", str(out))
     assert "in place of" not in first.err
     folder = f"The folder {str(out.parent)!r} was not there and has been made."
     assert folder in first.err

@@ -317,8 +317,7 @@ def test_a_dry_run_of_a_session_shows_its_entry(folder: Path, compress: Compress
     assert b"+- Conversation: `fix-invoice-rounding`" in planned.out
     assert not (folder / "CONTEXT_ARCHIVE.md").exists()
     told = json.loads(compress("--dir", folder, "--session-now", CODING, "--dry-run", "--json").out)
-    # 12,885 of them are outside of the log, as the provider's usage tells
-    assert told["session"]["receipt"]["tokens_after"] < 12_885 + 7_000
+    assert told["session"]["receipt"]["tokens_after"] < 7_000
     assert set(told["changed"]) == {"MEMORY.md", "DONE.md", "CONTEXT_ARCHIVE.md"}
 
 

@@ -258,7 +258,7 @@ async def test_a_short_ledger_has_the_rules_whatever_else_is_needed(home: Path) 
 async def test_a_check_finds_the_things_that_the_compaction_counted(home: Path) -> None:
     (home / ".claude" / "projects" / "-srv-pump" / "invoices.jsonl").write_bytes(EXAMPLE.read_bytes())
     async with connected(home) as client:
-        made = await called(client, "compact", to=25_000, conversation="invoices", max_tokens=8_000)
+        made = await called(client, "compact", to=12_000, conversation="invoices", max_tokens=8_000)
         summary, through = made["summary"], made["through"]
         found = await called(client, "verify", summary=summary, through=through, conversation="invoices")
     counts = [sum(kind.values()) for kind in found["kinds"].values()]

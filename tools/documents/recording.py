@@ -26,7 +26,7 @@ SESSION = ROOT / "examples" / "sessions" / "fix-invoice-rounding.jsonl"
 PICTURE = ROOT / "docs" / "images" / "first-minute.svg"
 
 COMMANDS = (
-    "autocompact compact session.jsonl --window 80k --to 25k --out compacted.md",
+    "autocompact compact session.jsonl --window 80k --to 12k --out compacted.md",
     "grep -A 3 'Rules in force' compacted.md",
     "autocompact import session.jsonl",
     "autocompact search 'why half up' -k 2",

@@ -69,7 +69,7 @@ class Wanted(Sizes):
     "--to",
     type=COUNT,
     metavar="N",
-    help="Tokens that the next request may take afterwards, what is outside of the log included.  [default: the window less room for the reply]",
+    help="Tokens that the messages may take afterwards; what is outside of the log comes on top.  [default: the window less room for the reply]",
 )
 @click.option(
     "--summary-tokens",

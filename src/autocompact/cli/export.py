@@ -86,7 +86,7 @@ def _json(compacted: Compacted) -> bytes:
             for entry in compacted.ledger.entries
         ],
         "receipt": {name: getattr(receipt, name) for name in figures},
-        "usage": as_json(compacted.usage),
+        "usage": as_json(compacted.usage) | {"after": compacted.usage.metered(compacted.after.cost.tokens)},
         "source": {
             "format": session.format,
             "messages": len(session.messages),

@@ -86,12 +86,13 @@ def _head(compacted: Compacted, name: str, *, preview: bool) -> Iterator[str]:
 
 
 def _bars(compacted: Compacted, width: int) -> Iterator[str]:
-    receipt, window = compacted.receipt, compacted.window
-    most = max(window, receipt.tokens_before)
+    window, before = compacted.window, compacted.usage.used
+    after = compacted.usage.metered(compacted.after.cost.tokens)
+    most = max(window, before)
     size = max(len(f"{most:,}"), 5)
     for label, tokens, color in (
-        ("before", receipt.tokens_before, "yellow"),
-        ("after", receipt.tokens_after, "green"),
+        ("before", before, "yellow"),
+        ("after", after, "green"),
     ):
         room = width - _INDENT - size - 14
         figures = f"{tokens:>{size},} tokens {tokens / window:>5.0%}"
@@ -116,14 +117,14 @@ def _rows(compacted: Compacted, *, preview: bool, written: str) -> Iterator[tupl
     by = f"{receipt.model} summary, " if compacted.record and compacted.summary else ""
     yield "receipt", f"{_DONE[receipt.rung]}, {by}{receipt.seconds:.2f} s, counted with {receipt.counter}"
     if preview:
-        saved = receipt.tokens_before - receipt.tokens_after
+        saved = usage.used - usage.metered(compacted.after.cost.tokens)
         yield "cost", f"no model is asked; every later request carries {saved:,} tokens less"
     elif written:
         yield "written", written
 
 
 def _reason(compacted: Compacted) -> str:
-    if compacted.usage.used <= compacted.target and compacted.goal.first_rung == "mask":
+    if compacted.before.cost.tokens <= compacted.goal.limit and compacted.goal.first_rung == "mask":
         return f"the context fits {compacted.target:,} tokens already; choose a smaller --to"
     goal = compacted.goal
     return (

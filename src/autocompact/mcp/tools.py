@@ -176,8 +176,8 @@ class Tools:
         receipt = made.receipt
         return answers.Preview(
             conversation=of.name,
-            tokens_before=receipt.tokens_before,
-            tokens_after=receipt.tokens_after,
+            tokens_before=made.usage.used,
+            tokens_after=made.usage.metered(made.after.cost.tokens),
             outside=made.usage.outside,
             window=made.window,
             through=reference(made.record.through_seq) if made.record and made.record.through_seq else "",

@@ -23,7 +23,7 @@ from autocompact.testing.clock import FakeClock
 
 for name in sys.argv[1:]:
     session = read_session(Path(name))
-    for options in (Options(), Options(to=17_000), Options(to=15_000, focus="rounding of the tax")):
+    for options in (Options(), Options(to=4_000), Options(to=1_500, focus="rounding of the tax")):
         made = compact_session(session, options, counter=Estimator(), clock=FakeClock())
         print(hashlib.sha256(repr((tuple(made.after.messages), made.record)).encode()).hexdigest())
 """

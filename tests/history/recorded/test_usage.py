@@ -1,4 +1,4 @@
-"""The provider's figures for a recorded context: at its head, in its limits, and in its refusals."""
+"""The provider's figures for a recorded context: before a compaction, in its limits, and in its refusals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autocompact.core.redaction import redact
 from autocompact.core.tokens import Estimator, message_cost
 from autocompact.errors import IncompressibleContext
 from autocompact.history.recorded import Compacted, Options, compact_session, inspect_session
-from autocompact.history.recorded.usage import OUTSIDE, ContextUsage
+from autocompact.history.recorded.usage import ContextUsage
 from autocompact.ledger.entries import Ledger
 from autocompact.sessions import Session
 from autocompact.testing.clock import FakeClock
@@ -66,8 +66,9 @@ def test_what_the_provider_reported_is_the_figure_before_everywhere() -> None:
     reported = last_reported(recorded.messages)
     made = compacted(recorded)
     assert (made.usage.reported, made.usage.since) == (reported, 0)
-    assert made.receipt.tokens_before == made.usage.used == reported == usage_of(recorded).used
-    assert made.receipt.tokens_after == made.usage.metered(made.after.cost.tokens)
+    assert made.usage.used == reported == usage_of(recorded).used
+    # a receipt counts the messages, as that of a live conversation does
+    assert made.receipt.tokens_before == made.usage.log == made.before.cost.tokens
     assert made.record is not None
     assert made.record.receipt == made.receipt
 
@@ -82,25 +83,31 @@ def test_what_came_since_the_last_report_is_added() -> None:
 
 
 def test_a_target_is_in_tokens_of_the_provider() -> None:
-    recorded = session(40, factor=1.3)
-    before = usage_of(recorded).used
-    assert usage_of(recorded).log < before * 0.6
-    made = compacted(recorded, to=round(before * 0.8))
+    usage = usage_of(recorded := session(40, factor=1.3))
+    to = round(usage.log * 1.1)
+    assert usage.log < to < usage.scaled(usage.log)
+    made = compacted(recorded, to=to)
+    assert made.record is not None  # by our own count it would have fitted
+    assert usage.scaled(made.after.cost.tokens) <= to
+
+
+def test_a_target_is_for_the_messages_and_what_is_outside_of_the_log_comes_on_top() -> None:
+    made = compacted(session(40), to=2_000)
     assert made.record is not None
-    assert made.receipt.tokens_after <= round(before * 0.8)
-    # the log alone would have fitted
-    assert made.before.cost.tokens < round(before * 0.8)
+    assert made.receipt.tokens_after <= 2_000
+    with pytest.raises(IncompressibleContext, match=r"tokens outside of the log .* come on top") as refused:
+        compacted(session(40), to=100)
+    assert refused.value.limit == 100
 
 
-def test_a_target_below_what_no_compaction_removes_is_refused_with_the_figure() -> None:
-    with pytest.raises(IncompressibleContext) as refused:
-        compacted(session(40), to=12_000)
-    assert refused.value.limit == 12_000
-    assert next(iter(refused.value.breakdown)) == OUTSIDE
-    assert "tools" not in refused.value.breakdown
-    assert abs(refused.value.breakdown[OUTSIDE] - OUTSIDE_TOKENS) < 0.2 * OUTSIDE_TOKENS
-    least = sum(refused.value.breakdown.values())
-    assert compacted(session(40), to=least + 600).receipt.tokens_after <= least + 600
+def test_a_window_has_to_hold_what_is_outside_of_the_log_too() -> None:
+    usage = usage_of(recorded := session(40))
+    window = usage.outside + usage.log
+    made = compacted(recorded, window=window)
+    assert made.record is not None  # the log alone would have fitted
+    assert usage.metered(made.after.cost.tokens) < window
+    with pytest.raises(IncompressibleContext, match="outside of the log"):
+        compacted(recorded, window=usage.outside)
 
 
 def test_a_log_that_holds_more_than_was_sent_is_scaled_to_what_was() -> None:

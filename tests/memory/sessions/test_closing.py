@@ -8,13 +8,11 @@ from pathlib import Path
 import pytest
 
 from autocompact.errors import InvalidInput, ModelError, UnreadableSession
-from autocompact.history.recorded import inspect_session
 from autocompact.memory.documents.archive_entries import Archived, entries_in
 from autocompact.memory.sessions import Places, SessionPolicy, SessionRun, compact_session_now
 from autocompact.memory.sessions.finding import Recorded, lasted
 from autocompact.memory.upkeep import run_upkeep
 from autocompact.models.openai_compatible import OpenAICompatible
-from autocompact.models.vocabulary import load_counter
 from autocompact.ports import Key
 from autocompact.sessions import read_session
 from autocompact.stores.sqlite import SqliteStore
@@ -129,9 +127,7 @@ async def test_a_recorded_session_is_summarised_archived_and_its_tasks_are_noted
     assert all(f"## {title}" in asked for title in ("Tasks", "Decisions", "State", "Next steps", "Metrics"))
     assert run.record is not None
     receipt = run.record.receipt
-    outside = inspect_session(read_session(CODING), counter=load_counter()).usage.outside
-    assert receipt.tokens_before == 78_550
-    assert 0.88 <= 1 - (receipt.tokens_after - outside) / (receipt.tokens_before - outside) < 1
+    assert 0.88 <= 1 - receipt.tokens_after / receipt.tokens_before < 1
     assert run.tasks == ("TASK-12: rounding of invoice lines",)
     (entry,) = archived(folder)
     assert (entry.conversation, entry.log_messages, entry.noted) == ("fix-invoice-rounding", 279, True)

@@ -30,12 +30,12 @@ from autocompact.core.messages import Message, Text, ToolCall, ToolResult
 from autocompact.core.redacted import EMPTY, filled
 from autocompact.core.redaction import Redacted, redact
 from autocompact.core.reply import parse_summary
-from autocompact.core.tokens import Cost, Counter, message_cost
+from autocompact.core.tokens import Counter, message_cost
 from autocompact.core.windows import budget_for, window_for
 from autocompact.errors import IncompressibleContext, InvalidInput
 from autocompact.history.recorded.moment import Moment, moment
 from autocompact.history.recorded.pieces import Piece, largest, weighed
-from autocompact.history.recorded.usage import OUTSIDE, ContextUsage, usage_of
+from autocompact.history.recorded.usage import ContextUsage, usage_of
 from autocompact.ledger.entries import Ledger
 from autocompact.ledger.verification import Verification, verify
 from autocompact.ports import Clock
@@ -51,8 +51,8 @@ TARGET_SUMMARY = 0.4
 """With a target: the share of it, less what is fixed, that goes to summary and ledger; the tail gets the rest."""
 
 _OUTSIDE_ADVICE = (
-    "What is outside of the log (system prompt, tool schemas, attachments) no compaction removes: choose a larger target or "
-    "window, or unpin something."
+    "Shorten the largest of these, unpin something, or choose a larger target or window; {:,} tokens outside of the log "
+    "(system prompt, tool schemas, attachments) come on top, which no compaction removes."
 )
 
 FRAME_TOKENS = 100
@@ -113,9 +113,9 @@ class Compacted:
         log: its messages, through the one asked for.
         goal: what the compaction had to reach.
         window: tokens of the model's window.
-        target: tokens that the context may take afterwards.
-        usage: tokens of the context before. Its figures, the receipt's, ``window`` and ``target`` are the provider's where
-            it reported any; those of ``goal``, ``before`` and ``after`` are our own count of the log.
+        target: tokens that what the log holds may take afterwards.
+        usage: tokens of the context before. Its figures, ``window`` and ``target`` are the provider's where it reported
+            any; those of ``goal``, ``before``, ``after`` and the receipt are our own count of the log.
         before: the context before, under the recording program's own last compaction.
         after: the context now; neither ends on a tool result.
         record: the compaction; None if there was nothing to gain, and ``after`` is ``before``.
@@ -217,11 +217,11 @@ def plan_session(session: Session, options: Options, *, counter: Counter, clock:
     budget = budget_for(session.model, window=options.window)
     options = _within_window(options, budget, model=session.model)
     usage = usage_of(then, session, log_tokens=before.cost.tokens)
-    target = options.to or budget.limit
-    goal = _goal(options, before, log=then.log, budget=budget, usage=usage)
+    target = options.to or max(1, budget.limit - usage.outside)
+    goal = _goal(options, before, log=then.log, budget=budget, limit=usage.to_estimate(target))
     planned, ending = None, 0
     # nothing to do for a session that fits already
-    if options.asks_for_summary or usage.used > target:
+    if options.asks_for_summary or before.cost.tokens > goal.limit:
         # the export may not end on a tool result; the word that ends it must fit too
         ending = before.cost.tokens - view(then.log, then.active).cost.tokens
         with _refusals(usage, ending=ending, limit=target):
@@ -255,7 +255,7 @@ def finish_session(made: Plan, reply: SummaryReply | None, *, clock: Clock) -> C
     with _refusals(made.usage, ending=made.ending, limit=made.target):
         record = answer(made.planned, reply)
     after = view(then.log, record, closed=True) if record else before
-    receipt = _receipt(record, before, after=after, usage=made.usage, counter=then.log.counter)
+    receipt = _receipt(record, before, after=after, counter=then.log.counter)
     receipt = replace(receipt, seconds=clock.monotonic() - made.started, time=clock.now())
     if record is not None:
         record = replace(record, receipt=receipt, parent=then.active.id if then.active else "")
@@ -305,10 +305,8 @@ def _within_window(options: Options, budget: Budget, *, model: str) -> Options:
     )
 
 
-def _goal(options: Options, before: Context, *, log: Transcript, budget: Budget, usage: ContextUsage) -> Goal:
-    limit = usage.to_estimate(options.to or budget.limit)
-    # all below is our own count of what the log holds
-    room = limit - usage.overhead - _fixed(options, before, log=log)
+def _goal(options: Options, before: Context, *, log: Transcript, budget: Budget, limit: int) -> Goal:
+    room = limit - _fixed(options, before, log=log)
     last, cut = _last_request(options, before, log=log, room=room)
     tail, summary = _sizes(
         options, before, window=budget.window, room=max(0, room + (last - cut if cut else 0))
@@ -323,7 +321,6 @@ def _goal(options: Options, before: Context, *, log: Transcript, budget: Budget,
     return Goal(
         limit=limit,
         target=limit,
-        overhead=Cost(tokens=usage.overhead),
         summary_tokens=max(min(summary, SMALLEST_LEDGER), summary - cut)
         if options.summary_tokens
         else summary,
@@ -402,15 +399,15 @@ def _planned(goal: Goal, then: Moment, *, before: Context, ending: int) -> Compa
 
 @contextmanager
 def _refusals(usage: ContextUsage, *, ending: int, limit: int) -> Generator[None]:
-    """Give the figures of a refusal in tokens of the provider, with the end of the context and what is outside of the log."""
+    """Give the figures of a refusal in tokens of the provider, with the end of the context."""
     try:
         yield
     except IncompressibleContext as error:
-        parts = {name: usage.scaled(tokens) for name, tokens in error.breakdown.items() if name != "tools"}
+        parts = {**error.breakdown, "the end": ending}
         raise IncompressibleContext(
-            {**parts, OUTSIDE: usage.outside, "the end": usage.scaled(ending)},
+            {name: usage.scaled(tokens) for name, tokens in parts.items()},
             limit=limit,
-            advice=_OUTSIDE_ADVICE if usage.outside else "",
+            advice=_OUTSIDE_ADVICE.format(usage.outside) if usage.outside else "",
         ) from error
 
 
@@ -427,14 +424,12 @@ def _note(pin: str, log: Transcript) -> Redacted:
     return filled("{} [m{}]", redact(pin), asked[-1].seq) if asked else redact(pin)
 
 
-def _receipt(
-    record: Compaction | None, before: Context, *, after: Context, usage: ContextUsage, counter: Counter
-) -> Receipt:
+def _receipt(record: Compaction | None, before: Context, *, after: Context, counter: Counter) -> Receipt:
     unchanged = Receipt(tokens_before=0, tokens_after=0, bytes_before=0, bytes_after=0, rung="none")
     return replace(
         record.receipt if record else unchanged,
-        tokens_before=usage.used,
-        tokens_after=usage.metered(after.cost.tokens),
+        tokens_before=before.cost.tokens,
+        tokens_after=after.cost.tokens,
         bytes_before=before.cost.bytes,
         bytes_after=after.cost.bytes,
         images_before=before.cost.images,

@@ -7,7 +7,6 @@ figure is the one for the whole, and our count of the messages is scaled to it. 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from autocompact.compaction.metering import replayed
@@ -16,9 +15,6 @@ from autocompact.core.messages import Message
 from autocompact.core.usage import Gauge, Load
 from autocompact.history.recorded.moment import Moment
 from autocompact.sessions import Session
-
-OUTSIDE = "outside of the log"
-"""The name of what a request carries and the log does not hold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,12 +41,6 @@ class ContextUsage:
         """Tokens that the next request needs."""
         return self.metered(self.log)
 
-    @property
-    def overhead(self) -> int:
-        """What is outside of the log, by our own count."""
-        # rounded up, so that what fits by our own count fits by the provider's
-        return math.ceil(self.outside / self.factor)
-
     def scaled(self, tokens: int) -> int:
         """Convert our count to tokens of the provider."""
         return round(tokens * self.factor)
@@ -60,8 +50,8 @@ class ContextUsage:
         return self.scaled(tokens) + self.outside
 
     def to_estimate(self, tokens: int) -> int:
-        """Our own count of a request that takes that many tokens of the provider."""
-        return max(1, int(tokens / self.factor))
+        """Our own count of messages that take that many tokens of the provider; never more than these."""
+        return max(1, int(tokens / max(1.0, self.factor)))
 
 
 def usage_of(then: Moment, session: Session, *, log_tokens: int) -> ContextUsage:
