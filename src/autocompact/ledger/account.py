@@ -172,7 +172,7 @@ def _account(
         draft.grow()
         draft.tell_details()
         draft.tell_names()
-        draft.tell_apart()
+        draft.tell_repeated()
     return draft.text()
 
 
@@ -204,7 +204,7 @@ class _Draft:
         last_words = "\n".join(entry.text for entry in kinds.get("step", ()))
         said = [entry for entry in kinds.get("finding", ()) if entry.text not in last_words]
         self.findings, self.often = told_once(said), repeated(form(entry.text) for entry in said)
-        self.apart = told_once(said, by=str)
+        self.every_finding = told_once(said, by=str)
 
     def begin(self, shares: Mapping[str, float], *, previous: str) -> None:
         """Write each part that has a share of the budget."""
@@ -267,10 +267,10 @@ class _Draft:
                     _with_names(self.parts[name], beside, paths=paths, room=self.room, counter=self.counter),
                 )
 
-    def tell_apart(self) -> None:
+    def tell_repeated(self) -> None:
         """The sentences that one of their form stood for, after all others, in the room that is left."""
         once = {entry.key for entry in self.findings}
-        last = [replace(entry, need=entry.need - 1) for entry in self.apart if entry.key not in once]
+        last = [replace(entry, need=entry.need - 1) for entry in self.every_finding if entry.key not in once]
         if last and self.room > _LITTLE:
             self.findings += last
             self.tell_findings(self.counter.count(self.parts["account"]) + self.room)
