@@ -224,3 +224,28 @@ def test_in_a_summary_nothing_is_a_formula() -> None:
 def test_each_block_finds_its_own_direction() -> None:
     html = safe_html("> \u05e9\u05dc\u05d5\u05dd\n\n1. a\n\n| a |\n|--:|\n| b |")
     assert html.count('dir="auto"') == 6
+
+
+@pytest.mark.parametrize(
+    "path",
+    [r"C:\Users\anna\_new\.ssh", r"\\server\share\.x", r"..\..\a", r"C:\(x86)\[a]", "C:\\*.txt", "C:\\"],
+)
+def test_the_backslashes_of_a_windows_path_stay(path: str) -> None:
+    assert safe_html(f"See {path}") == f'<p dir="auto">See {path}</p>'
+    assert safe_html(f"({path})", bare=True) == f'<p dir="auto">({path})</p>'
+
+
+def test_elsewhere_a_backslash_says_that_no_markup_follows() -> None:
+    assert safe_html(r"snake\_case and \*stars\*") == '<p dir="auto">snake_case and *stars*</p>'
+
+
+@pytest.mark.parametrize(
+    "figure", ["42.3", "1,042.3 €", "-3.5 %", "2026-11-26", "12 km/h", "42 / 3", "(~7)", "9:15–10:00"]
+)
+def test_a_figure_in_a_table_is_not_broken_into_lines(figure: str) -> None:
+    assert f'<td class="number" dir="auto">{figure}</td>' in safe_html(f"|a|\n|--|\n|{figure}|")
+
+
+@pytest.mark.parametrize("words", ["42 birds", "m12", "see 3", "12 and 13 and 14 and 15 and 16"])
+def test_words_in_a_table_are_broken_into_lines(words: str) -> None:
+    assert f'<td dir="auto">{words}</td>' in safe_html(f"|a|\n|--|\n|{words}|")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from autocompact.chat.edits import Edits
+from autocompact.chat.edits import Edits, versions_of
 from autocompact.chat.session_log import SessionLog
 from autocompact.chat.views import Divider, Entry, HistoryPage, UsagePoint
 from autocompact.compaction.record import Compaction
@@ -16,12 +16,13 @@ _LEAST_READ, _MOST_READ = 20, 200
 
 
 async def history_page(
-    log: SessionLog, edits: Edits, *, before_seq: int | None, limit: int, replaced: bool
+    log: SessionLog, edits: Edits, *, before_seq: int | None, limit: int, replaced: bool, through: int
 ) -> HistoryPage:
     """A page of the log, see `ChatSession.history`."""
     conversation = log.conversation
     last = len(conversation)
     end = last if before_seq is None else min(before_seq - 1, last)
+    end = min(end, through or end)
     await edits.load_back_to(end + 1)
     entries: list[Entry] = []
     start = end + 1
@@ -31,10 +32,11 @@ async def history_page(
             if _enough(entries, limit):
                 break
             start = message.seq
-            if message.seq not in edits:
-                entries.append(log.entry(message))
-            elif replaced:
-                entries.append(replace(log.entry(message), visibility="replaced"))
+            if replaced or not edits.is_replaced(message.seq, through=through):
+                entry = log.entry(message)
+                gone = message.seq in edits
+                entries.append(replace(entry, visibility="replaced") if gone else entry)
+    entries.reverse()
     dividers = _dividers(
         await conversation.records.all(),
         active=conversation.internals.replica.active_id,
@@ -42,11 +44,37 @@ async def history_page(
         last=end,
     )
     return HistoryPage(
-        entries=tuple(reversed(entries)),
+        entries=tuple(await _with_versions(entries, log=log, edits=edits)),
         dividers=tuple(dividers),
         earlier=start if start > 1 else None,
         last_seq=last,
     )
+
+
+async def _with_versions(entries: Sequence[Entry], *, log: SessionLog, edits: Edits) -> list[Entry]:
+    """The entries, with the versions of requests and answers."""
+    result = list(entries)
+    for at, entry in enumerate(entries):
+        if not edits.may_have_versions(entry.message):
+            continue
+        chain = await edits.chain(entry.message)
+        of_request, of_answer = versions_of(chain, log.copies, shown=entry.seq, edits=edits)
+        result[at] = replace(entry, versions=of_request)
+        answer = _answer_to(entries, at)
+        if of_answer and (answer != at or not of_request):
+            result[answer] = replace(entries[answer], versions=of_answer)
+    return result
+
+
+def _answer_to(entries: Sequence[Entry], at: int) -> int:
+    """The place of the answer that a turn ended with; that of its request if it has none."""
+    for n in range(at + 1, len(entries)):
+        message = entries[n].message
+        if message.is_request:
+            break
+        if message.role == "assistant" and not message.calls:
+            return n
+    return at
 
 
 def _enough(entries: Sequence[Entry], limit: int) -> bool:

@@ -15,10 +15,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from html import escape
+from itertools import pairwise
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 from autocompact.chat.formulas import formula_html
@@ -29,6 +31,13 @@ Highlight: TypeAlias = Callable[[str, str], str]
 _SCHEMES = ("http", "https", "mailto")
 _BRACKETED = re.compile(r"\[(?P<name>m[1-9][0-9]{0,17})\]", re.ASCII)
 _BARE = re.compile(r"(?P<open>\[)?\b(?P<name>m[1-9][0-9]{0,17})\b(?(open)\])", re.ASCII)
+_PATH = re.compile(r"[(\[{\"'“„‘*_]*(?:[A-Za-z]:\\|\\\\\w[\w.$-]*\\|\.{1,2}\\)")
+"""How a path of Windows begins: with a drive, a server, or a dot."""
+_NUMBER = re.compile(
+    r"[~≈<>≤≥(]*[+−–-]?[€$£¥]?\s?\d[\d.,:/’'−–\s-]*\s?(?:[%‰°€$£¥]|[^\W\d]{1,3}(?:/[^\W\d]{1,3})?)?[)]?"
+)
+"""What is a figure, a date or an amount with its unit: never broken into lines."""
+_LONGEST_NUMBER = 24
 _LANGUAGE = re.compile(r"[\w+#.-]{1,30}", re.ASCII)
 _LOWERED = {f"h{level}": f"h{min(level + 1, 6)}" for level in range(1, 7)}
 _DIRECTED = frozenset(("p", "li", "ul", "ol", "blockquote", "th", "td", "h1", "h2", "h3", "h4", "h5", "h6"))
@@ -77,6 +86,24 @@ def reference_link(name: str) -> str:
     return f'<a class="reference" href="#m{seq}" data-action="jump" data-seq="{seq}">{name}</a>'
 
 
+def _paths(parser: MarkdownIt) -> None:
+    """Keep the backslashes of Windows' paths, which Markdown would take for signs that say what comes next is no markup."""
+    parser.inline.ruler.before("text", "windows_path", _in_path)
+
+
+def _in_path(state: StateInline, silent: bool) -> bool:
+    text, at = state.src, state.pos
+    if text[at] != "\\":
+        return False
+    start = max(text.rfind(end, 0, at) for end in " \n\t|") + 1
+    if not _PATH.match(text, start):
+        return False
+    if not silent:
+        state.pending += "\\"
+    state.pos += 1
+    return True
+
+
 @cache
 def _plain_parser() -> MarkdownIt:
     from mdit_py_plugins.tasklists import tasklists_plugin
@@ -85,6 +112,7 @@ def _plain_parser() -> MarkdownIt:
         MarkdownIt("commonmark", {"html": False, "maxNesting": _NESTING})
         .enable(["table", "strikethrough"])
         .use(tasklists_plugin)
+        .use(_paths)
     )
 
 
@@ -100,7 +128,7 @@ def _parser() -> MarkdownIt:
     parser.use(footnote_plugin, inline=False)
     # "$5 and $6" is money; models write \( \) and \[ \], too
     parser.use(dollarmath_plugin, allow_labels=False, allow_space=False, allow_digits=False)
-    parser.use(texmath_plugin, delimiters="brackets")
+    parser.use(texmath_plugin, delimiters="brackets").use(_paths)
     assert parser.linkify is not None, "linkify-it-py is among the requirements"
     # a link needs its scheme: "main.py" is a file, and no place in Paraguay
     parser.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})  # pyright: ignore[reportUnknownMemberType] - its options are untyped
@@ -121,6 +149,9 @@ class _Writing:
         self._links: list[bool] = []
 
     def blocks(self, tokens: Sequence[Token]) -> str:
+        for cell, content in pairwise(tokens):
+            if cell.type == "td_open" and _is_number(content.content):
+                cell.meta["number"] = True
         return "".join(self._block(token) for token in tokens)
 
     def _block(self, token: Token) -> str:
@@ -194,6 +225,10 @@ class _Writing:
         return f"{_anchor(url)}{escape(label)}</a>"
 
 
+def _is_number(text: str) -> bool:
+    return len(text) <= _LONGEST_NUMBER and _NUMBER.fullmatch(text) is not None
+
+
 def _code_piece(token: Token) -> str:
     return f"<code>{escape(token.content)}</code>"
 
@@ -239,8 +274,10 @@ def _tag(token: Token) -> str:
     if token.nesting < 0:
         return f"</{name}>{'</div>' if name == 'table' else ''}"
     extra = ""
-    if token.tag in ("th", "td") and "right" in str(token.attrGet("style") or ""):
-        extra = ' class="right"'
+    if token.tag in ("th", "td"):
+        right = ["right"] if "right" in str(token.attrGet("style") or "") else []
+        names = [*right, "number"] if "number" in token.meta else right
+        extra = f' class="{" ".join(names)}"' if names else ""
     elif token.tag == "ol" and isinstance(start := token.attrGet("start"), int):
         extra = f' start="{start}"'
     elif token.tag == "li" and token.attrGet("class"):

@@ -64,10 +64,17 @@ class Unqueued(_Note, frozen=True, tag="unqueued"):
 
 
 class Took(_Note, frozen=True, tag="took"):
-    """Run time of the tool whose result is message ``seq``."""
+    """Run time of the tool whose result is message ``seq``, or of the thinking that answer ``seq`` began with."""
 
     seq: int
     seconds: float
+
+
+class Resumed(_Note, frozen=True, tag="resumed"):
+    """From message ``seq`` on an earlier version of the conversation was taken up again: it began with message ``of``."""
+
+    seq: int
+    of: int
 
 
 class TaskItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,7 +90,7 @@ class Tasked(_Note, frozen=True, tag="tasks"):
     tasks: tuple[TaskItem, ...]
 
 
-Note: TypeAlias = Titled | Chosen | CutShort | Failed | Queued | Unqueued | Took | Tasked
+Note: TypeAlias = Titled | Chosen | CutShort | Failed | Queued | Unqueued | Took | Resumed | Tasked
 
 
 class Notes:
@@ -99,6 +106,7 @@ class Notes:
         self.failures: dict[int, str] = {}
         self.pending: tuple[PendingRequest, ...] = ()
         self.seconds: dict[int, float] = {}
+        self.copies: dict[int, int] = {}
         self.tasks: tuple[Task, ...] = ()
 
     @classmethod
@@ -117,6 +125,15 @@ class Notes:
         for message in await self._store.read(self._key, from_seq=self._last + 1):
             self._fold(_decoded(message, self._key))
             self._last = message.seq
+
+    def of_copy(self, seq: int, *, of: int) -> list[Note]:
+        """Notes that say of message ``seq`` what is noted of ``of``: how long it took, and why it is incomplete."""
+        notes: list[Note] = []
+        if of in self.seconds:
+            notes.append(Took(seq=seq, seconds=self.seconds[of]))
+        if of in self.cuts:
+            notes.append(CutShort(seq=seq, why=self.cuts[of]))
+        return notes
 
     async def add(self, *notes: Note) -> None:
         """Append notes, all or none; durable when this returns.
@@ -156,6 +173,8 @@ class Notes:
                 self.pending = tuple(each for each in self.pending if each.id != note.id)
             case Took():
                 self.seconds[note.seq] = note.seconds
+            case Resumed():
+                self.copies[note.seq] = note.of
             case Tasked():
                 self.tasks = tuple(Task(text=item.text, state=item.state) for item in note.tasks)
 

@@ -39,6 +39,7 @@ from autocompact.chat.views import (
     SessionView,
     Task,
     UsagePoint,
+    Version,
 )
 from autocompact.compaction.record import Compaction
 from autocompact.core.messages import Document, Image, Message, Text, text_message
@@ -356,7 +357,12 @@ class ChatSession:
         return self._log.entry(message)
 
     async def history(
-        self, *, before_seq: int | None = None, limit: int = PAGE, replaced: bool = False
+        self,
+        *,
+        before_seq: int | None = None,
+        limit: int = PAGE,
+        replaced: bool = False,
+        through: int = 0,
     ) -> HistoryPage:
         """A page of the whole log, regardless of compactions.
 
@@ -364,10 +370,16 @@ class ChatSession:
             before_seq: the messages before this one; None for the last ones.
             limit: messages at most; calls are not separated from their results, so there may be a few more.
             replaced: include messages that an edit replaced.
+            through: show the conversation as it was when its log had this many messages (`Version.through`); 0 for now.
         """
         return await history_page(
-            self._log, self._edits, before_seq=before_seq, limit=limit, replaced=replaced
+            self._log, self._edits, before_seq=before_seq, limit=limit, replaced=replaced, through=through
         )
+
+    async def version_with(self, seq: int) -> Version:
+        """The version of the conversation that has message ``seq``: the present one, unless it was replaced."""
+        await self._edits.load_back_to(seq + 1)
+        return Version(seq=seq, through=self._edits.through(seq))
 
     async def usage_over_time(self) -> tuple[UsagePoint, ...]:
         """The usage that the provider reported for each answer, oldest first."""
@@ -479,6 +491,29 @@ class ChatSession:
         again = replace(asked, seq=0, usage=None, time="")
         await self._start(again, replaces=request)
 
+    async def resume(self, through: int) -> None:
+        """Go on from an earlier version: its messages are appended once more, in place of what replaced them.
+
+        Args:
+            through: number of messages that the log had with it (`Version.through`); 0 does nothing.
+
+        Raises:
+            InvalidInput: a turn is running.
+            Conflict: another program appended meanwhile.
+            StoreError: it could not be stored.
+        """
+        if not through:
+            return
+        self._check_idle("go on from an earlier version")
+        await self._edits.load_back_to(through + 1)
+        first = self._edits.first_replaced_after(through)
+        if not first:
+            return
+        messages = await self.conversation.history(from_seq=first, through_seq=through)
+        await self._edits.load_back_to(first)
+        version = [each for each in messages if not self._edits.is_replaced(each.seq, through=through)]
+        await self._log.resume(version, replaces=self._edits.newest(first))
+
     async def _start(
         self, request: Message | None, *, replaces: int | None = None, pending_id: str = ""
     ) -> Message:
@@ -521,12 +556,14 @@ class ChatSession:
         Raises:
             InvalidInput: there is no such model, its key is missing, or a turn is running.
         """
-        self._check_idle()
+        self._check_idle("change the model")
         engine = self._shared.engines.get(name)
         await self.conversation.internals.background.wait_idle()
         # a preparation belongs to the engine that began it
         conversation = await engine.open(self.id)
-        self._check_idle()  # a turn may have begun meanwhile; it keeps the model it began with
+        self._check_idle(
+            "change the model"
+        )  # a turn may have begun meanwhile; it keeps the model it began with
         self._use(conversation, engine)
         # after it is in use: a note that cannot be stored does not keep the model from answering
         await self.notes.add(Chosen(model=engine.choice.name))
@@ -536,11 +573,9 @@ class ChatSession:
         )
         self._apply(events.ContextChanged())
 
-    def _check_idle(self) -> None:
+    def _check_idle(self, aim: str) -> None:
         if self.running:
-            raise InvalidInput(
-                "a turn is running: wait until it ends, or cancel it, before you change the model"
-            )
+            raise InvalidInput(f"a turn is running: wait until it ends, or cancel it, before you {aim}")
 
     # Compactions
 

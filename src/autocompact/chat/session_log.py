@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from autocompact.chat.events import ContextChanged, Emit, MessageAdded, MessagesReplaced
-from autocompact.chat.notes import CutShort, Failed, Note, Notes
+from autocompact.chat.notes import CutShort, Failed, Note, Notes, Resumed
 from autocompact.chat.views import Cut, Entry
 from autocompact.core.messages import Message, Part, ToolResult
 from autocompact.engine import Conversation
@@ -67,23 +67,52 @@ class SessionLog:
             failure=self._notes.failures.get(seq, ""),
         )
 
-    async def append(self, message: Message, *, note: Callable[[int], Note] | None = None) -> Message:
+    @property
+    def copies(self) -> Mapping[int, int]:
+        """By message that takes an earlier version up again: the message that the version began with."""
+        return self._notes.copies
+
+    async def append(
+        self, message: Message, *, notes: Callable[[int], Sequence[Note]] | None = None
+    ) -> Message:
         """Append a message, and announce it; returns it as stored.
 
         Args:
             message: without a ``time`` it is stamped.
-            note: makes, from its ``seq``, a note to be stored with it.
+            notes: makes, from its ``seq``, what is to be noted with it.
         """
         stamped = message if message.time else replace(message, time=self._clock.now())
         # One at a time: announcements must come in the order of the log.
         async with self._adding:
             stored = await self.conversation.append(stamped)
-            if note is not None:
-                await self._notes.add(note(stored.seq))
+            if notes is not None and (noted := notes(stored.seq)):
+                await self._notes.add(*noted)
             await self._announce_through(stored.seq - 1)
             self._announce(stored)
         self._emit(ContextChanged())
         return stored
+
+    async def resume(self, version: Sequence[Message], *, replaces: int) -> None:
+        """Append the messages of an earlier version once more, all or none, and announce them.
+
+        Args:
+            version: its messages.
+            replaces: the message in whose place they come.
+
+        Raises:
+            Conflict: another program appended meanwhile.
+        """
+        copies = [replace(message, seq=0, id="", usage=None, replaces=None) for message in version]
+        copies[0] = replace(copies[0], replaces=replaces)
+        async with self._adding:
+            stored = await self.conversation.extend(copies, after=len(self.conversation))
+            notes: list[Note] = [Resumed(seq=stored[0].seq, of=version[0].seq)]
+            for copy, message in zip(stored, version, strict=True):
+                notes += self._notes.of_copy(copy.seq, of=message.seq)
+            await self._notes.add(*notes)
+            for message in stored:
+                self._announce(message)
+        self._emit(ContextChanged())
 
     async def append_partial(
         self,
@@ -104,13 +133,13 @@ class SessionLog:
             failure: message for the person; "" if the turn did not fail.
         """
 
-        def note(seq: int) -> Note:
-            return CutShort(seq=seq, why=why)
+        def notes(seq: int) -> tuple[Note]:
+            return (CutShort(seq=seq, why=why),)
 
         for answer in answers:
-            await self.append(result_message(answer), note=note)
+            await self.append(result_message(answer), notes=notes)
         if parts:
-            await self.append(Message(seq=0, role="assistant", parts=tuple(parts), model=model), note=note)
+            await self.append(Message(seq=0, role="assistant", parts=tuple(parts), model=model), notes=notes)
         if failure:
             await self._notes.add(Failed(seq=len(self.conversation), message=failure))
 

@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Literal
 
 from autocompact.chat import events
-from autocompact.chat.notes import CutShort, Took
+from autocompact.chat.notes import CutShort, Note, Took
 from autocompact.chat.responder import ModelRequest, Reply
 from autocompact.chat.session_context import SessionContext
 from autocompact.chat.session_log import result_message
@@ -52,6 +52,9 @@ class Turn:
         self._journal = TurnJournal(context.store, context.key, clock=context.clock)
         self._text = ""
         self._reasoning = ""
+        # seconds: when the thinking of this answer began, and how long it took; None for not yet
+        self._began: float | None = None
+        self._thought: float | None = None
         self._calls: list[RunningCall] = []
         self._questions: dict[str, tuple[Question, asyncio.Future[bool]]] = {}
         self._why: Cut = "cancelled"
@@ -182,13 +185,21 @@ class Turn:
 
     def _show(self, kind: Literal["text", "reasoning"], text: str) -> None:
         if kind == "text":
+            self._end_thinking()
             self._text += text
             self._context.emit(events.TextDelta(conversation_id=self._context.id, text=text))
         else:
+            if self._began is None:
+                self._began = self._context.clock.monotonic()
             self._reasoning += text
             self._context.emit(events.ReasoningDelta(conversation_id=self._context.id, text=text))
 
+    def _end_thinking(self) -> None:
+        if self._began is not None and self._thought is None:
+            self._thought = self._context.clock.monotonic() - self._began
+
     def _discard(self) -> None:
+        self._began = self._thought = None
         if self._text or self._reasoning:
             self._text = self._reasoning = ""
             self._context.emit(events.AnswerRestarted(conversation_id=self._context.id))
@@ -197,9 +208,14 @@ class Turn:
         self._calls = []
         # kept, with a note: half an answer is better than none, and the person sees why it ends
         half = reply.stopped == "length"
-        stored = await self._context.log.append(
-            reply.message, note=(lambda seq: CutShort(seq=seq, why="length")) if half else None
-        )
+        self._end_thinking()
+        thought = self._thought
+
+        def notes(seq: int) -> list[Note]:
+            cut: list[Note] = [CutShort(seq=seq, why="length")] if half else []
+            return cut if thought is None else [*cut, Took(seq=seq, seconds=thought)]
+
+        stored = await self._context.log.append(reply.message, notes=notes)
         self._text = self._reasoning = ""
         self._calls = [
             RunningCall(id=call.id, name=call.name, arguments=call.arguments, index=index)
@@ -261,7 +277,7 @@ class Turn:
                 index=index,
             )
         )
-        await context.log.append(result_message(result), note=lambda seq: Took(seq=seq, seconds=seconds))
+        await context.log.append(result_message(result), notes=lambda seq: (Took(seq=seq, seconds=seconds),))
 
     # Questions
 

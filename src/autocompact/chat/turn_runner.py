@@ -164,7 +164,7 @@ async def _appended(context: SessionContext, request: Message | None, *, pending
         return await context.log.append(request)
     await context.notes.catch_up()
     context.pending.get(pending_id)  # another program may have sent or withdrawn it
-    stored = await context.log.append(request, note=lambda _: Unqueued(id=pending_id))
+    stored = await context.log.append(request, notes=lambda _: (Unqueued(id=pending_id),))
     context.pending.emit_changed()
     return stored
 

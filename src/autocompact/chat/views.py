@@ -45,6 +45,36 @@ class ConversationLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """A version of a request or an answer: `ChatSession.history` shows it, as the log was with it.
+
+    Attributes:
+        seq: of the request that it begins with.
+        through: number of messages that the log had with it; 0 for what is part of the conversation now.
+    """
+
+    seq: int
+    through: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Versions:
+    """The versions of a request or an answer, of which one is shown.
+
+    Attributes:
+        number: of the one shown, from 1.
+        count: of all, at least 2.
+        before: the one before it, None for the first.
+        after: the one after it, None for the last.
+    """
+
+    number: int
+    count: int
+    before: Version | None
+    after: Version | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """A message of the log as the history shows it.
 
@@ -53,9 +83,11 @@ class Entry:
             says which call they answer.
         visibility: what the model sees of it.
         cut: why the answer is incomplete, "" if it is complete.
-        seconds: run time of the tool whose result it is, None if it was not measured.
+        seconds: run time of the tool whose result it is; of an answer, how long the model thought before it wrote. None if
+            it was not measured.
         pinned: it stays verbatim through every compaction.
         failure: why the turn ended after it without an answer, "" if it did not; a retry clears it.
+        versions: of a request that was edited, or of an answer that was asked for again; only in a `HistoryPage`.
     """
 
     message: Message
@@ -64,6 +96,7 @@ class Entry:
     seconds: float | None = None
     pinned: bool = False
     failure: str = ""
+    versions: Versions | None = None
 
     @property
     def seq(self) -> int:

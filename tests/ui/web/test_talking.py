@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from autocompact.testing import Answer
-from tests.ui.web.harness import Speaker, Visit, call
+from tests.ui.web.harness import Speaker, Visit, call, shot
 
 
 def test_an_answer_comes_in_as_it_is_written_and_is_announced_once_it_is_whole(
@@ -56,6 +56,7 @@ def test_thinking_and_tools_are_folded_with_results_and_durations_also_parallel_
     visit.ask("When is high water in Bergen?")
     expect(page.locator(".message.assistant .prose").last).to_have_text("At 06:12.")
     thought = page.locator(".fold.reasoning")
+    expect(thought.locator("summary")).to_contain_text("Thought for")
     expect(thought.locator(".prose")).to_be_hidden()
     thought.locator("summary").press("Enter")
     expect(thought.locator(".prose")).to_contain_text("The file says it.")
@@ -174,12 +175,56 @@ def test_editing_can_be_given_up_with_escape(visit: Visit) -> None:
     expect(page.locator("#field")).to_have_value("")
 
 
-def test_an_answer_that_is_no_good_is_replaced_by_another_one(visit: Visit, speaker: Speaker) -> None:
+@pytest.mark.requirement("A14")
+def test_versions_of_an_answer_are_flipped_and_the_conversation_goes_on_from_the_one_that_is_shown(
+    visit: Visit, speaker: Speaker
+) -> None:
     page = visit.page
-    speaker.will_say("Blue.", "Green.")
+    answer, versions = page.locator(".message.assistant .prose"), page.locator(".versions")
+    speaker.will_say("Blue.", "Green.", "Because it is the sea.")
     visit.ask("A colour?")
     page.locator("[data-action=retry]").click()
-    expect(page.locator(".message.assistant .prose")).to_have_text("Green.")
+    expect(answer).to_have_text("Green.")
+    expect(versions).to_have_text("2/2")
+    expect(page.get_by_role("button", name="Next version of this answer")).to_be_disabled()
+    page.get_by_role("button", name="Previous version of this answer").press("Enter")
+    expect(answer).to_have_text("Blue.")
+    expect(page.get_by_role("button", name="Next version of this answer")).to_be_focused()
+    expect(page.locator(".earlier")).to_contain_text("You see an earlier version.")
+    shot(page, "version")
+    page.get_by_role("button", name="Back to the latest").click()
+    expect(answer).to_have_text("Green.")
+    expect(page.locator(".earlier")).to_be_hidden()
+    page.get_by_role("button", name="Previous version of this answer").click()
+    expect(answer).to_have_text("Blue.")
+    visit.say("Why?")
+    expect(answer).to_have_text(["Blue.", "Because it is the sea."])
+    visit.idle()
+    expect(versions).to_have_text("1/2")
+    page.reload()
+    visit.ready()
+    expect(versions).to_have_text("1/2")
+    asked = speaker.provider.requests[-1].messages
+    assert [message["content"] for message in asked if message["role"] == "assistant"] == ["Blue."]
+
+
+def test_a_long_message_is_folded_to_its_beginning_and_unfolded_by_its_button(visit: Visit) -> None:
+    page = visit.page
+    visit.ask("A short one.")
+    expect(page.locator(".unfold")).to_have_count(0)
+    visit.ask("a line of many\n" * 40)
+    text, button = page.locator(".long"), page.locator(".unfold")
+    folded = text.bounding_box()
+    button.press("Enter")
+    expect(button).to_have_attribute("aria-expanded", "true")
+    whole = text.bounding_box()
+    assert folded is not None
+    assert whole is not None
+    assert whole["height"] > 2 * folded["height"]
+    visit.say("/pin m3")
+    expect(page.locator("#m3.pinned .long:not(.folded)")).to_be_visible()
+    button.click()
+    expect(page.locator(".long.folded")).to_be_visible()
 
 
 def test_shift_enter_begins_a_line_and_what_is_written_is_still_there_after_a_reload(visit: Visit) -> None:

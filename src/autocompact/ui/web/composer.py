@@ -46,6 +46,7 @@ class Composer:
         stop: called when the person wants the turn to end.
         withdraw: takes back what waits.
         send_pending: sends what waits.
+        newest: goes back from an earlier version of the conversation to the present one.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Composer:
         stop: Callable[[], Awaitable[None]],
         withdraw: Callable[[str], Awaitable[None]],
         send_pending: Callable[[], Awaitable[None]],
+        newest: Callable[[], Awaitable[None]],
     ) -> None:
         self._send = send
         with ui.element("div").classes("composer"):
@@ -64,6 +66,11 @@ class Composer:
                 ui.html(_COMPRESSING, sanitize=False).classes("compressing").props("role=status")
             )
             ui.html(_EDITING, sanitize=False).classes("editing")
+            with ui.element("div").classes("earlier").props("role=status") as self._earlier:
+                ui.html(_EARLIER, sanitize=False, tag="span")
+                with ui.element("button").classes("quiet").props("type=button id=newest") as back:
+                    ui.html("Back to the latest", sanitize=False, tag="span")
+                back.on("click", newest, args=[])
             ui.html(_ATTACHED, sanitize=False)
             with ui.element("div").classes("box") as self._box:
                 ui.html(_ATTACH, sanitize=False)
@@ -90,6 +97,7 @@ class Composer:
         self._stop.on("click", stop, args=[])
         self._stop.set_visibility(False)
         self._compressing.set_visibility(False)
+        self._earlier.set_visibility(False)
 
     async def _said(self, event: GenericEventArguments) -> None:
         said = Said(
@@ -102,6 +110,10 @@ class Composer:
             taken = await self._send(said)
         finally:
             self._field.client.run_javascript(f"autocompactPage.answered({json.dumps(taken)})")
+
+    def earlier(self, *, on: bool) -> None:
+        """An earlier version of the conversation is shown, or the present one."""
+        self._earlier.set_visibility(on)
 
     def running(self, *, on: bool) -> None:
         """A turn runs, or does not any more."""
@@ -149,6 +161,7 @@ _ATTACH = (
     '</button><input type="file" id="files" multiple hidden tabindex="-1" aria-label="Files">'
 )
 _COMPRESSING = f"{icon('wait')}<span>Compressing context…</span>"
+_EARLIER = "You see an earlier version. What you send next goes on from it; nothing of the other one is lost."
 _EDITING = (
     f"{icon('edit')}<span>Editing message <b id='edited'></b>. Later messages are kept, but no longer sent."
     f"</span><button type='button' class='quiet' id='unedit'>{escape('Cancel')}</button>"

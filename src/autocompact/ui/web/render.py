@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from html import escape
-from typing import TypeAlias, cast
+from typing import Literal, TypeAlias, cast
 
 import msgspec
 
 from autocompact.chat.markdown import safe_html
-from autocompact.chat.views import Entry, Question
-from autocompact.core.messages import Document, Image, Opaque, Reasoning, Text, ToolCall, ToolResult
+from autocompact.chat.views import Entry, Question, Version, Versions
+from autocompact.core.messages import Document, Image, Opaque, Reasoning, Role, Text, ToolCall, ToolResult
 from autocompact.ui.web.addresses import attached_address, markdown_address
 from autocompact.ui.web.calls import Call, LogPlace
 from autocompact.ui.web.icons import Icon, icon
@@ -20,6 +20,13 @@ _Inline: TypeAlias = Text | Reasoning | ToolCall | ToolResult | Opaque
 
 SHOWN = 12_000
 """Characters of a request, or of a tool's result or arguments, that the history shows at once."""
+
+LONG = 1_500
+"""Characters of a message from which on it folds."""
+
+_LONG_LINES = 24
+_LONG_ANSWER = 6_000
+"""The same of an answer, which is there to be read: it only folds when the person wants it to."""
 
 _LAST_LINE = 160
 """Characters of the line that is seen of a model that thinks."""
@@ -58,8 +65,9 @@ def message_html(
         for index, part in enumerate(entry.message.parts)
     )
     cut = f'<p class="note cut">{icon("stop")}{_CUTS[entry.cut]}</p>' if entry.cut else ""
+    marks = f"{' pinned' if entry.pinned else ''}{' versioned' if entry.versions else ''}"
     return (
-        f'<article class="message {role}{step} {entry.visibility}{" pinned" if entry.pinned else ""}" id="m{entry.seq}" '
+        f'<article class="message {role}{step} {entry.visibility}{marks}" id="m{entry.seq}" '
         f'data-markdown="{markdown_address(conversation, seq=entry.seq)}" tabindex="-1" aria-label="{_speaker(role)}, message {entry.seq}">'
         f"{parts}{cut}{_foot(entry, role)}</article>"
     )
@@ -80,9 +88,12 @@ def _part(part: _Inline, entry: Entry, *, call: Call | None, last_seq: int) -> s
     match part:
         case Text():
             own = entry.message.is_request
-            return own_html(part.text, seq=entry.seq) if own else words_html(part.text, last_seq=last_seq)
+            html = own_html(part.text, seq=entry.seq) if own else words_html(part.text, last_seq=last_seq)
+            if not is_long(part.text, role=entry.message.role):
+                return html
+            return long_html(html, key=f"long-{entry.seq}", folded=entry.message.role != "assistant")
         case Reasoning():
-            return reasoning_html(part.text, key=f"reasoning-{entry.seq}")
+            return reasoning_html(part.text, key=f"reasoning-{entry.seq}", seconds=entry.seconds or 0.0)
         case ToolCall():
             return call_html(call) if call else ""
         case ToolResult():
@@ -107,6 +118,29 @@ def attached_html(part: Image | Document, address: str) -> str:
     if part.data or part.text:
         return f'<p class="chip"><a href="{address}" download>{icon("file")}{name}</a></p>'
     return f'<p class="chip">{name}</p>'
+
+
+def is_long(text: str, *, role: Role) -> bool:
+    """True for a text that would push what stands around it out of sight."""
+    if role == "assistant":
+        return len(text) > _LONG_ANSWER
+    return len(text) > LONG or text.count("\n") >= _LONG_LINES
+
+
+def long_html(html: str, *, key: str, folded: bool) -> str:
+    """A long text with a button that folds it to its beginning, and unfolds it.
+
+    Args:
+        html: of the text.
+        key: by which the page keeps what the person chose.
+        folded: as it is shown at first.
+    """
+    state, label = ("long folded", "Show all") if folded else ("long", "Fold")
+    return (
+        f'<div class="{state}" id="{key}">{html}</div>'
+        f'<button type="button" class="quiet unfold" data-unfold="{key}" aria-expanded="{"false" if folded else "true"}" '
+        f'aria-controls="{key}">{label}</button>'
+    )
 
 
 def own_html(text: str, *, seq: int) -> str:
@@ -197,7 +231,31 @@ def _foot(entry: Entry, role: str) -> str:
     if entry.pinned:
         facts.append("pinned")
     buttons = "".join(_buttons(entry, role))
-    return f'<footer><span class="facts">{" · ".join(facts)}</span><span class="actions">{buttons}</span></footer>'
+    versions = versions_html(entry.versions, of="request" if role == "user" else "answer")
+    return (
+        f'<footer>{versions}<span class="facts">{" · ".join(facts)}</span>'
+        f'<span class="actions">{buttons}</span></footer>'
+    )
+
+
+def versions_html(versions: Versions | None, *, of: str) -> str:
+    """Buttons that show the version before and the one after; "" where there is only one."""
+    if versions is None:
+        return ""
+    return (
+        f'<span class="versions" role="group" aria-label="Versions of this {of}">'
+        f"{_version(versions.before, 'previous', of=of)}<b>{versions.number}/{versions.count}</b>"
+        f"{_version(versions.after, 'next', of=of)}</span>"
+    )
+
+
+def _version(version: Version | None, which: Literal["previous", "next"], *, of: str) -> str:
+    place = f'data-seq="{version.seq}" data-through="{version.through}"' if version else "disabled"
+    label = f"{which.capitalize()} version of this {of}"
+    return (
+        f'<button type="button" data-action="version" data-which="{which}" {place} title="{label}" '
+        f'aria-label="{label}">{icon("left" if which == "previous" else "right")}</button>'
+    )
 
 
 def _buttons(entry: Entry, role: str) -> list[str]:

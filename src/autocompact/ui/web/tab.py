@@ -19,7 +19,7 @@ from autocompact.chat import ChatService, ChatSession, events, is_command, run_c
 from autocompact.chat.attachments import Uploads
 from autocompact.chat.events import ChatEvent
 from autocompact.chat.setup import Setup
-from autocompact.chat.views import ConversationLine, Divider
+from autocompact.chat.views import ConversationLine, Divider, Version
 from autocompact.compaction.record import Compaction
 from autocompact.core.references import parse_reference
 from autocompact.errors import AutocompactError, InvalidInput
@@ -97,7 +97,11 @@ class Tab:
                 self.announcer = Announcer()
                 thread.on("click", self._clicked, js_handler=ACTION)
                 self.composer = Composer(
-                    send=self._send, stop=self._stop, withdraw=self._withdraw, send_pending=self._send_pending
+                    send=self._send,
+                    stop=self._stop,
+                    withdraw=self._withdraw,
+                    send_pending=self._send_pending,
+                    newest=self._newest,
                 )
         self.client.on_delete(self.close)  # pyright: ignore[reportUnknownMemberType] - it takes functions of any kind
 
@@ -125,6 +129,7 @@ class Tab:
         await self.thread.open(session, around=around)
         self.thread.running(view.turn)
         self.live.fail("")
+        self.composer.earlier(on=self.thread.through > 0)
         self.live.show(view.turn, last_seq=self.thread.last_seq)
         self._shown = self._visible_state()
         self.notices.clear()
@@ -218,7 +223,7 @@ class Tab:
             case events.ToolFinished():
                 await self.thread.finished(event)
             case events.TurnStarted() | events.TurnEnded():
-                self._turn(event)
+                await self._turn(event)
             case events.QuestionAsked():
                 self.live.ask(event.question)
             case events.QuestionAnswered():
@@ -236,8 +241,12 @@ class Tab:
             case _:
                 await self._engine(event)
 
-    def _turn(self, event: events.TurnStarted | events.TurnEnded) -> None:
+    async def _turn(self, event: events.TurnStarted | events.TurnEnded) -> None:
         started = isinstance(event, events.TurnStarted)
+        if started and self.thread.through:
+            await self._newest()
+        if not started:
+            await self.thread.ended()
         self.composer.running(on=started)
         self._show_pending()
         self.live.restart()
@@ -305,8 +314,11 @@ class Tab:
     async def _send(self, said: Said) -> bool:
         self.live.fail("")
         self.notices.clear()
+        goes_on = not said.replaces and (said.attached or not is_command(said.text))
+        if goes_on and not await self._attempt(self.session.resume(self.thread.through)):
+            return False
         if not self.thread.at_end:
-            await self.thread.open(self.session)
+            await self._newest()
         if not said.attached and not said.replaces and is_command(said.text):
             self._begin(self._command(said.text))
             return True
@@ -369,8 +381,23 @@ class Tab:
                 self.composer.put(message.text, replaces=seq)
             case "whole":
                 await self._whole(seq)
+            case "version":
+                await self._version(Version(seq=seq, through=int(event.args["through"] or 0)))
             case _:
                 log.warning("a page asked for what there is not", extra={"action": action})
+
+    async def _version(self, version: Version) -> None:
+        """Show a version of the conversation; the messages of a running turn belong to the present one."""
+        if self.session.running:
+            self.say("Other versions can be shown once the answer has ended.")
+            return
+        self.live.fail("")
+        await self.thread.show_version(version)
+        self.composer.earlier(on=self.thread.through > 0)
+
+    async def _newest(self) -> None:
+        await self.thread.open(self.session)
+        self.composer.earlier(on=False)
 
     async def _whole(self, seq: int) -> None:
         (message,) = await self.session.conversation.history(from_seq=seq, through_seq=seq)
@@ -390,6 +417,7 @@ class Tab:
             self.dialogs.text(reference, output_html(expansion.text, seq=0, label="Original", most=None))
             return
         if await self.thread.reach(seq):
+            self.composer.earlier(on=self.thread.through > 0)
             self.client.run_javascript(f"autocompactPage.reveal('m{seq}')")
         else:
             self.say(f"There is no message {name} to show.")
@@ -400,7 +428,7 @@ class Tab:
 
     async def _toggle_replaced(self) -> bool:
         self.thread.show_replaced = not self.thread.show_replaced
-        await self.thread.open(self.session)
+        await self._newest()
         return self.thread.show_replaced
 
     async def _charts(self) -> None:

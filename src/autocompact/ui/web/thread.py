@@ -15,7 +15,7 @@ from nicegui import ui
 
 from autocompact.chat import ChatSession
 from autocompact.chat.events import ToolFinished
-from autocompact.chat.views import Divider, Entry, HistoryPage, RunningTurn
+from autocompact.chat.views import Divider, Entry, HistoryPage, RunningTurn, Version
 from autocompact.ui.web.calls import LogPlace, ShownCalls
 from autocompact.ui.web.divider import DividerPart
 from autocompact.ui.web.render import message_html
@@ -27,7 +27,7 @@ AROUND = 20
 ACTION = (
     "(e) => { const b = e.target.closest('[data-action]');"
     " if (!b || b.dataset.action.startsWith('copy')) return;"
-    " e.preventDefault(); emit({action: b.dataset.action, seq: b.dataset.seq || ''}); }"
+    " e.preventDefault(); emit({action: b.dataset.action, seq: b.dataset.seq || '', through: b.dataset.through || ''}); }"
 )
 """Sends what was clicked among messages, as its action and its message; the browser itself copies."""
 
@@ -55,12 +55,16 @@ class Thread:
 
     Args:
         show_divider: makes the element of a compaction, in the place where it is called.
+
+    Attributes:
         show_replaced: whether replaced messages are to be shown.
+        last_seq: number of messages in the log.
+        through: number of messages that the log had with the earlier version that is shown; 0 if none is.
     """
 
     def __init__(self, *, show_divider: Callable[[Divider], DividerPart]) -> None:
         self.show_replaced = False
-        self.last_seq = 0
+        self.last_seq = self.through = 0
         self._show_divider = show_divider
         self._session: ChatSession | None = None
         self._chunks: list[Chunk] = []
@@ -87,8 +91,12 @@ class Thread:
 
     @property
     def at_end(self) -> bool:
-        """True if the last message of the log is shown."""
-        return not self._chunks or self._chunks[-1].last >= self.last_seq
+        """True if the last message of the conversation is shown, and no earlier version."""
+        return not self.through and self._all_shown
+
+    @property
+    def _all_shown(self) -> bool:
+        return not self._chunks or self._chunks[-1].last >= (self.through or self.last_seq)
 
     # Opening and paging
 
@@ -97,10 +105,14 @@ class Thread:
         async with self._changing:
             await self._open(session, around=around)
 
-    async def _open(self, session: ChatSession, *, around: int | None = None) -> None:
-        self._session = session
-        before = around + AROUND + 1 if around else None
-        page = await session.history(before_seq=before, limit=PAGE, replaced=self.show_replaced)
+    async def show_version(self, version: Version) -> None:
+        """Show a version of the conversation, around the request that it begins with."""
+        async with self._changing:
+            await self._open(self.session, around=version.seq, through=version.through)
+
+    async def _open(self, session: ChatSession, *, around: int | None = None, through: int = 0) -> None:
+        self._session, self.through = session, through
+        page = await self._page(before_seq=around + AROUND + 1 if around else None)
         self.body.clear()
         self._chunks.clear()
         self._dividers.clear()
@@ -108,6 +120,12 @@ class Thread:
         self.last_seq, self._earlier = page.last_seq, page.earlier
         self._place(page, at=0)
         self._mark_ends()
+
+    async def _page(self, *, before_seq: int | None, limit: int = PAGE) -> HistoryPage:
+        """A page of the version that is shown."""
+        return await self.session.history(
+            before_seq=before_seq, limit=limit, replaced=self.show_replaced, through=self.through
+        )
 
     async def older(self) -> None:
         """Show the page before the first message."""
@@ -117,7 +135,7 @@ class Thread:
     async def _show_older(self) -> None:
         if self._earlier is None:
             return
-        page = await self.session.history(before_seq=self._earlier, limit=PAGE, replaced=self.show_replaced)
+        page = await self._page(before_seq=self._earlier)
         self._earlier = page.earlier
         self._place(page, at=0)
         self._mark_ends()
@@ -128,11 +146,11 @@ class Thread:
             await self._show_newer()
 
     async def _show_newer(self) -> None:
-        if self.at_end:
+        if self._all_shown:
             return
         shown = self._chunks[-1].last
-        for through in range(shown + PAGE, self.last_seq + PAGE, PAGE):
-            page = await self.session.history(before_seq=through + 1, limit=PAGE, replaced=self.show_replaced)
+        for last in range(shown + PAGE, (self.through or self.last_seq) + PAGE, PAGE):
+            page = await self._page(before_seq=last + 1)
             later = tuple(entry for entry in page.entries if entry.seq > shown)
             if later:  # else there were only replaced ones, which are not shown
                 dividers = tuple(divider for divider in page.dividers if divider.after_seq > shown)
@@ -148,12 +166,15 @@ class Thread:
     async def _reach(self, seq: int) -> bool:
         if not 1 <= seq <= self.last_seq:
             return False
-        if self._chunks and self._chunks[0].first <= seq <= self._chunks[-1].last:
-            return True
-        if self._earlier is not None and self._earlier - seq <= PAGE and seq < self._earlier:
+        version = await self.session.version_with(seq)
+        if version.through != self.through and not self.show_replaced:
+            await self._open(self.session, around=seq, through=version.through)
+        elif self._chunks and self._chunks[0].first <= seq <= self._chunks[-1].last:
+            pass
+        elif self._earlier is not None and self._earlier - seq <= PAGE and seq < self._earlier:
             await self._show_older()
         else:
-            await self._open(self.session, around=seq)
+            await self._open(self.session, around=seq, through=self.through)
         return True
 
     async def refresh(self) -> None:
@@ -163,15 +184,13 @@ class Thread:
 
     async def _refresh(self) -> None:
         if not self._chunks:
-            await self._open(self.session)
+            await self._open(self.session, through=self.through)
             return
         first, last = self._chunks[0].first, self._chunks[-1].last
-        page = await self.session.history(
-            before_seq=last + 1, limit=last - first + 1, replaced=self.show_replaced
-        )
+        page = await self._page(before_seq=last + 1, limit=last - first + 1)
         page = replace(page, entries=tuple(entry for entry in page.entries if entry.seq >= first))
         if [entry.seq for entry in page.entries] != [e.seq for c in self._chunks for e in c.entries]:
-            await self._open(self.session)
+            await self._open(self.session, through=self.through)
             return
         # the log may have grown meanwhile: `add` tells of each message, and only then it counts as there
         fresh = {entry.seq: entry for entry in page.entries}
@@ -248,7 +267,7 @@ class Thread:
 
     def _mark_ends(self) -> None:
         self._older.set_visibility(self._earlier is not None)
-        self._newer.set_visibility(not self.at_end)
+        self._newer.set_visibility(not self._all_shown)
         self._empty.set_visibility(not self._chunks)
 
     # What a turn changes
@@ -271,6 +290,11 @@ class Thread:
         self._draw(chunk)
         self._draw_calls(answered)
         self._mark_ends()
+
+    async def ended(self) -> None:
+        """A turn has ended: an answer that took the place of another one is known as such only now."""
+        if any(entry.message.replaces for chunk in self._chunks for entry in chunk.entries):
+            await self.refresh()
 
     def running(self, turn: RunningTurn | None) -> None:
         """The calls of the running turn."""

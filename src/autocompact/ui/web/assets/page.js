@@ -268,13 +268,16 @@ const autocompactPage = (() => {
     const action = event.target.closest("[data-action]");
     const link = event.target.closest("a[href^=http], a[href^=mailto]");
     const number = event.target.closest("a.number");
+    const unfold = event.target.closest("[data-unfold]");
     for (const menu of document.querySelectorAll("details.menu[open]")) {
       if (!menu.contains(event.target) || event.target.closest(".options button")) menu.open = false;
     }
-    if (action && action.dataset.action === "copy-code") copy(action, action.closest(".code").querySelector("pre").innerText);
+    if (action && action.dataset.action === "version") flip(action);
+    else if (action && action.dataset.action === "copy-code") copy(action, action.closest(".code").querySelector("pre").innerText);
     else if (action && action.dataset.action === "copy") {
       copy(action, markdownOf(action));
-    } else if (number) {
+    } else if (unfold) fold(unfold.dataset.unfold, $(unfold.dataset.unfold).classList.contains("folded"));
+    else if (number) {
       event.preventDefault();
       reveal(number.hash.slice(1));
     } else if (link) {
@@ -334,8 +337,43 @@ const autocompactPage = (() => {
   document.addEventListener("keydown", (event) => (event.key === "Enter" || event.key === " ") && folding(event), true);
 
   function folding(event) {
-    const fold = event.target.closest("summary, .divider .line, .choices button");
+    const fold = event.target.closest("summary, .divider .line, .choices button, .unfold");
     if (fold && fold.closest(".thread")) hold(fold, performance.now() + 1500);
+  }
+
+  // Long messages: what the person folded or unfolded stays so when the message is drawn again.
+
+  const unfolded = new Map(); // by the id of the text: whether it is
+
+  function fold(id, on) {
+    unfolded.set(id, on);
+    const text = $(id), button = document.querySelector(`[data-unfold="${id}"]`);
+    text.classList.toggle("folded", !on);
+    button.setAttribute("aria-expanded", String(on));
+    button.textContent = on ? "Fold" : "Show all";
+    if (!on && text.getBoundingClientRect().top < 0) text.scrollIntoView({ block: "start" });
+  }
+
+  // Versions: the buttons stay where they are, and the one that was used keeps the focus, while others are drawn for them.
+
+  let flipped = null;
+
+  function flip(button) {
+    const group = button.closest(".versions");
+    flipped = { group, which: button.dataset.which, label: group.getAttribute("aria-label"), y: group.getBoundingClientRect().top, seq: button.dataset.seq };
+  }
+
+  function land() {
+    if (!flipped || flipped.group.isConnected) return;
+    const { which, label, seq, y } = flipped;
+    const first = Number(seq);
+    const groups = [...document.querySelectorAll(`.versions[aria-label="${label}"]`)];
+    const group = groups.find((each) => Number(each.closest(".message").id.slice(1)) >= first);
+    if (!group) return;
+    flipped = null;
+    $("scroller").scrollTop += group.getBoundingClientRect().top - y;
+    held = null;
+    (group.querySelector(`[data-which=${which}]:enabled`) || group.querySelector("button:enabled")).focus({ preventScroll: true });
   }
 
   function toEnd() {
@@ -381,8 +419,11 @@ const autocompactPage = (() => {
   }
 
   function reopen(root) {
-    for (const fold of root.querySelectorAll("details[data-key]")) {
-      if (open.has(fold.dataset.key)) fold.open = true;
+    for (const details of root.querySelectorAll("details[data-key]")) {
+      if (open.has(details.dataset.key)) details.open = true;
+    }
+    for (const text of root.querySelectorAll(".long")) {
+      if (unfolded.has(text.id)) fold(text.id, unfolded.get(text.id));
     }
   }
 
@@ -415,6 +456,7 @@ const autocompactPage = (() => {
         local(change.target);
       }
     }
+    land();
     if (!begun && $("field")) {
       begun = true;
       sizes.observe(document.querySelector(".thread"));
