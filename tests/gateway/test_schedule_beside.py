@@ -11,7 +11,8 @@ import pytest
 
 from autocompact.gateway import Gateway
 from autocompact.gateway.server import running
-from autocompact.settings import load_settings, schedule_of
+from autocompact.settings import load_settings
+from autocompact.settings.schedule import schedule_of
 from autocompact.stores.memory import MemoryStore
 from autocompact.testing import FakeClock, FakeProvider
 from tests.gateway.serving import config

@@ -99,7 +99,7 @@ def serve_gateway(load: Callable[[], Loaded]) -> None:
     from autocompact.gateway.from_settings import database_of, open_gateway
     from autocompact.gateway.running import announced, found
     from autocompact.gateway.server import address_of, listening, run, served
-    from autocompact.settings import schedule_of
+    from autocompact.settings.schedule import schedule_of
 
     settings = load().settings
     host, port = settings.gateway.host, settings.gateway.port

@@ -101,7 +101,8 @@ def work_of(settings: Settings, url: ServerUrl) -> Work:
     from autocompact.gateway.from_settings import access_tokens, summaries_of
     from autocompact.gateway.retention import days_of
     from autocompact.jobs.work import Work
-    from autocompact.settings import gateway_mode_of, mode_of, schedule_of
+    from autocompact.settings import gateway_mode_of, mode_of
+    from autocompact.settings.schedule import schedule_of
     from autocompact.stores.namespace_key import key_of
     from autocompact.stores.postgres import PostgresStore
 

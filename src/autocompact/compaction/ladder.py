@@ -116,14 +116,17 @@ class SummaryNeeded:
     """A compaction that needs a summary to go on: hand the reply to `finish`.
 
     Attributes:
-        request: what to ask a model.
         attempt: the compaction so far.
         best: what masks alone can do; None if that is nothing.
     """
 
-    request: SummaryRequest
     attempt: _Attempt
     best: Compaction | None
+
+    @property
+    def request(self) -> SummaryRequest:
+        """What to ask a model. Made when it is first read, since that reads the whole log for rules and requests."""
+        return self.attempt.request
 
 
 def plan(
@@ -151,12 +154,9 @@ def plan(
         return best
     if attempt.rests():
         return attempt.request_cut_only()
-    # every rung shares one summary request: whichever is taken, the model is asked once
-    first = next(attempt.tries(), None)
-    if first is None:
+    if next(attempt.tries(), None) is None:
         return attempt.floor(None, best)
-    _, head, summary_tokens = first
-    return SummaryNeeded(request=attempt.request(head, summary_tokens), attempt=attempt, best=best)
+    return SummaryNeeded(attempt=attempt, best=best)
 
 
 def finish(needed: SummaryNeeded, reply: SummaryReply | None) -> Compaction | None:
@@ -317,8 +317,13 @@ class _Attempt:
             return None
         return _Head(messages=folded, index=index, through_seq=max(message.seq for message in folded))
 
-    def request(self, head: _Head, tokens: int) -> SummaryRequest:
-        """The question to a model: the live context up to the cut, so that its cache still holds it."""
+    @cached_property
+    def request(self) -> SummaryRequest:
+        """The question to a model: the live context up to the first cut that may do, so that its cache still holds it.
+
+        Every step shares it: whichever is taken, the model is asked once.
+        """
+        _, head, tokens = next(self.tries())
         return SummaryRequest(
             messages=self.context.messages[: head.index],
             previous=self._previous,

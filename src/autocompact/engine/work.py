@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from autocompact.compaction.goal import Goal
-from autocompact.compaction.ladder import SummaryNeeded, SummaryReply, SummaryRequest, finish, plan
+from autocompact.compaction.ladder import SummaryNeeded, SummaryReply, finish, plan
 from autocompact.compaction.record import Compaction
 from autocompact.compaction.transcript import Context, Transcript
 from autocompact.core.messages import Message
@@ -205,15 +205,14 @@ class Work:
         planned = await asyncio.to_thread(plan, self.log, self.goal, active=self.active, context=self.context)
         if not isinstance(planned, SummaryNeeded):
             return planned
-        reply = await self._reply(planned.request)
+        reply = None if self.summariser is None else await self._reply(planned, self.summariser)
         return await asyncio.to_thread(finish, planned, reply)
 
-    async def _reply(self, request: SummaryRequest) -> SummaryReply | None:
-        if self.summariser is None:
-            return None
-        name = self.summariser.model.name
+    async def _reply(self, planned: SummaryNeeded, summariser: Summariser) -> SummaryReply:
+        request = await asyncio.to_thread(lambda: planned.request)
+        name = summariser.model.name
         try:
-            reply = await self.summariser.summarise(request)
+            reply = await summariser.summarise(request)
         except ModelError as error:
             if not self.must_fit:
                 # better no compaction now than a worse one: the next turn tries again

@@ -1,6 +1,7 @@
 """Settings: one ``settings.json`` for everything, read from the project, the user's folder and the environment.
 
-`load_settings` gives all values with their origins; `mode_of` and `policy_of` are what they mean to the engine.
+`load_settings` gives all values with their origins; `mode_of` and `policy_of` are what they mean to the engine. The schedule of
+a server is in `schedule`, which loads the upkeep.
 """
 
 from autocompact.settings.engine import gateway_mode_of, mode_of, policy_of, session_mode_of, threshold_of
@@ -11,7 +12,6 @@ from autocompact.settings.upkeep import (
     databases_of,
     memory_folder_of,
     prices_of,
-    schedule_of,
     upkeep_policy_of,
 )
 from autocompact.settings.values import Settings
@@ -31,7 +31,6 @@ __all__ = [
     "policy_of",
     "prices_of",
     "project_file",
-    "schedule_of",
     "schema",
     "session_mode_of",
     "threshold_of",

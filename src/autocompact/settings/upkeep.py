@@ -10,8 +10,6 @@ from autocompact.errors import InvalidInput
 from autocompact.history.paths import data_folder, database_path
 from autocompact.memory.documents.policy import ObservationPolicy, TaskPolicy, UpkeepPolicy
 from autocompact.memory.paths import memory_folder
-from autocompact.memory.schedule import AfterSessions, Schedule, Upkeep
-from autocompact.ports import Clock, SystemClock
 from autocompact.settings.values import Settings
 from autocompact.stores.naming import IN_MEMORY, StorePlace, store_place
 
@@ -65,25 +63,3 @@ def memory_folder_of(settings: Settings, *, folder: Path | None = None) -> Path:
     """
     named = settings.chat.memory_folder
     return (folder or Path()) / Path(named).expanduser() if named else memory_folder(folder)
-
-
-def schedule_of(settings: Settings, *, clock: Clock | None = None) -> Schedule:
-    """Make the schedule of a server on the memory folder: empty where everything automatic is switched off.
-
-    Raises:
-        InvalidInput: the prices do not go together.
-    """
-    folder = memory_folder_of(settings)
-    upkeep = Upkeep(
-        folder=folder,
-        policy=upkeep_policy_of(settings),
-        databases=databases_of(settings),
-        prices=prices_of(settings),
-        report=settings.compaction.monthly_review,
-        clock=clock or SystemClock(),
-    )
-    if not settings.compaction.enabled:
-        return Schedule(folder, jobs={}, clock=clock)
-    most = settings.compaction.triggers.task_archive.archive_after_sessions
-    after = AfterSessions(count=upkeep.sessions, most=most, work=upkeep.tasks)
-    return Schedule(folder, jobs=upkeep.jobs(), after=after, clock=clock)

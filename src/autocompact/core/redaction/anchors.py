@@ -9,6 +9,7 @@ rest of the anchor is compared around it.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
@@ -107,10 +108,8 @@ def _pivots(literals: Iterable[str]) -> list[str]:
     left: set[str] = set(literals)
     found: list[str] = []
     while left:
-        candidates = sorted(set("".join(left)))
-        best = min(
-            candidates, key=lambda character: _frequency(character) / sum(character in each for each in left)
-        )
+        holders = Counter(character for each in left for character in set(each))
+        best = min(sorted(holders), key=lambda character: _frequency(character) / holders[character])
         found.append(best)
         left = {each for each in left if best not in each}
     return sorted(found, key=_frequency)

@@ -67,7 +67,9 @@ async def compact_with(
         output_tokens=mode.output_tokens,
         decisions=redact(decisions),
     )
-    reply = None if plan.request is None else await _reply(summariser, plan.request, fallback=fallback)
+    reply = (
+        None if (request := plan.request) is None else await _reply(summariser, request, fallback=fallback)
+    )
     return finish_session(plan, reply, clock=clock)
 
 
