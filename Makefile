@@ -20,6 +20,8 @@ PORT := 8787
 export UV_PYTHON_DOWNLOADS := never
 export UV_SYSTEM_CERTS := true
 export UV_PROJECT_ENVIRONMENT := .venv
+# Some containers forbid it; every program that a test starts would compile all of our modules anew.
+export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-long test-real test-adapters test-clients test-clients-newest clients browser postgres check bench screenshots picture changelog wheel format docs site lint types layers clean
