@@ -319,10 +319,7 @@ class _Attempt:
 
     @cached_property
     def request(self) -> SummaryRequest:
-        """The question to a model: the live context up to the first cut that may do, so that its cache still holds it.
-
-        Every step shares it: whichever is taken, the model is asked once.
-        """
+        """The one question to a model, whichever step is taken: the live context up to the first cut, as its cache holds it."""
         _, head, tokens = next(self.tries())
         return SummaryRequest(
             messages=self.context.messages[: head.index],

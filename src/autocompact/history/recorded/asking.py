@@ -67,13 +67,15 @@ async def compact_with(
         output_tokens=mode.output_tokens,
         decisions=redact(decisions),
     )
-    reply = (
-        None if (request := plan.request) is None else await _reply(summariser, request, fallback=fallback)
-    )
+    reply = await _reply(summariser, plan.request, fallback=fallback)
     return finish_session(plan, reply, clock=clock)
 
 
-async def _reply(summariser: Summariser, request: SummaryRequest, *, fallback: bool) -> SummaryReply:
+async def _reply(
+    summariser: Summariser, request: SummaryRequest | None, *, fallback: bool
+) -> SummaryReply | None:
+    if request is None:
+        return None
     name = summariser.model.name
     try:
         reply = await summariser.summarise(request)
