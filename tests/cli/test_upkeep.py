@@ -125,6 +125,28 @@ def test_confirmations_behind_a_comma_and_in_words_make_rules_and_others_are_nam
     assert (folder / "OBSERVATIONS.md").read_text() == "- 2020-01-04: Quux dreimal bestätigt\n"
 
 
+@pytest.mark.requirement("C2")
+@pytest.mark.parametrize(
+    "line, figure",
+    [
+        ("Old (n=8)", "(n=8)"),
+        ("Old (seen by 8 people)", "(seen by 8 people)"),
+        ("Old 👍👍👍👍👍", "👍👍👍👍👍"),
+        ("Old\n  - 8 confirmations", "- 8 confirmations"),
+        ("Old\n  - Confirmed by Ann, Bob, Cy, Dan and Eve", "- Confirmed by Ann, Bob, Cy, Dan and Eve"),
+    ],
+)
+def test_what_may_be_confirmations_is_never_archived_as_having_none(
+    folder: Path, line: str, figure: str, compress: Compress
+):
+    noted = f"- 2020-01-02: {line}\n"
+    (folder / "OBSERVATIONS.md").write_text(noted, "utf-8")
+    done = compress("--dir", folder, "--observations")
+    assert f"not read: OBSERVATIONS.md:{noted.count(chr(10))}: '{figure}' may be confirmations" in done.err
+    assert (folder / "OBSERVATIONS.md").read_text("utf-8") == noted
+    assert not (folder / "OBSERVATION_ARCHIVE.md").exists()
+
+
 @pytest.mark.requirement("C5")
 def test_all_closes_the_newest_session_too_and_a_dry_run_shows_all_steps_as_one(
     folder: Path, compress: Compress

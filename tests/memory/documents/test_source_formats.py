@@ -256,6 +256,8 @@ def test_parts_that_are_missing_are_made_in_order(there: str):
         ("- Lint first (confirmé 8 fois)", 8),
         ("- Lint first （5 次确认）", 5),
         ("- Lint first ✓✓✓✓✓", 5),
+        ("- Lint first ✔️✔️✔️ ✔️✔️", 5),
+        ("- Lint first\n  - Confirmations: ✔️✔️✔️✔️✔️", 5),
         ("- Lint first (✓✓✓ ✓✓)", 5),
         ("- Lint first\n  - Bestätigungen: 7 Mal", 7),
         ("- Lint first\n  - Confirmations: x6", 6),
@@ -286,6 +288,33 @@ def test_confirmations_are_read_however_they_are_counted(line: str, count: int):
         ("Lint first\n  - Stimmen: 8", "- Stimmen: 8"),
         ("Lint first\n  - Confirmations: about 8", "about 8"),
         ("Lint first\n  Votes: ★★★", "★★★"),
+        ("Lint first (n=8)", "(n=8)"),
+        ("Lint first (vu 8 fois)", "(vu 8 fois)"),
+        ("Lint first (5/5)", "(5/5)"),
+        ("Lint first 5/5", "5/5"),
+        ("Lint first (+8)", "(+8)"),
+        ("Lint first +8", "+8"),
+        ("Lint first 👍👍👍", "👍👍👍"),
+        ("Lint first ✅ 8", "✅ 8"),
+        ("Lint first ●●●●●", "●●●●●"),
+        ("Lint first |||||", "|||||"),
+        ("Lint first (VIII)", "(VIII)"),
+        ("Lint first {8}", "{8}"),
+        ("Lint first 【8】", "【8】"),
+        ("Lint first 8 votes", "8 votes"),
+        ("Lint first count: 8", "count: 8"),
+        ("Lint first (eight votes)", "(eight votes)"),
+        ("Lint first (acht Stimmen)", "(acht Stimmen)"),
+        ("Lint first (in 8 sessions)", "(in 8 sessions)"),
+        ("Lint first (gesehen: 8x)", "(gesehen: 8x)"),
+        ("Lint first\n  - 8 confirmations", "- 8 confirmations"),
+        ("Lint first\n  - confirmed 8 times by CI", "- confirmed 8 times by CI"),
+        ("Lint first\n  - Confirmed by Ann and Bob", "- Confirmed by Ann and Bob"),
+        ("Lint first\n  - seen in 8 sessions", "- seen in 8 sessions"),
+        ("Lint first\n  - 8 sessions", "- 8 sessions"),
+        ("Lint first\n  - count = 8", "- count = 8"),
+        ("Lint first\n  - Score: 8/10", "- Score: 8/10"),
+        ("Lint first\n  - Votes: ~8", "- Votes: ~8"),
     ],
 )
 def test_a_figure_that_nobody_can_read_is_named_and_its_entry_stays(line: str, named: str):
@@ -299,11 +328,38 @@ def test_a_figure_that_nobody_can_read_is_named_and_its_entry_stays(line: str, n
 
 
 @pytest.mark.parametrize(
-    "text", ["Ports below 1024", "The limit (2027)", "Upgrade (v3.11)", "Why: TZ", "Time: 10:30"]
+    "text",
+    [
+        *(
+            "Ports below 1024",
+            "The limit (2027)",
+            "Upgrade (v3.11)",
+            "Why: TZ",
+            "Time: 10:30",
+            "It waits (5 s)",
+        ),
+        *(
+            "Listens (port 80)",
+            "Broken since then (#12)",
+            "Merge (PR 7)",
+            "In UTC +2",
+            "Wait (two hours)",
+            "Go (on ice)",
+        ),
+        *(
+            "Flag a/b",
+            "Retry 3 times",
+            "Stop... ",
+            "Is **bold**",
+            "Use C++",
+            "(five)",
+            "Tests (fast and green)",
+        ),
+    ],
 )
 def test_other_figures_are_nothing_to_name(text: str):
     folder = Folder()
-    folder.put(OBSERVATIONS, f"- 2020-01-01: {text}\n  - Port: 8080\n")
+    folder.put(OBSERVATIONS, f"- 2020-01-01: {text}\n  - Port: 80\n  - Fails: in 3 of the 9 jobs of CI\n")
     run = folder.upkeep()
     assert (run.unread, len(run.archived)) == ((), 1)
 

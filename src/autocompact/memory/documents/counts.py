@@ -113,6 +113,11 @@ def _has(text: str, *words: str) -> bool:
     return any(word in lower for word in words)
 
 
+def counts_in(text: str) -> bool:
+    """True if ``text`` says somewhere how often something was confirmed or seen."""
+    return _has(text, *_STEMS, *_SEEN) and COUNT.search(text) is not None
+
+
 def find_behind(text: str) -> re.Match[str] | None:
     """The count at the end of ``text`` that a sign parts from the rest, as the only group of a match."""
     return _BEHIND.search(text, max(len(text) - _FAR, 0)) if _may_count(text) else None

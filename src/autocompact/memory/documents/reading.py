@@ -13,23 +13,22 @@ from autocompact.memory.documents.counts import (
     COUNT,
     FIGURE,
     counted,
-    doubtful_count,
     find_behind,
     says_none,
 )
 from autocompact.memory.documents.dates import DATE, find_dates, read_date, without_dates
 from autocompact.memory.documents.dialects import NAMES, Dialect
+from autocompact.memory.documents.doubts import TICKS, VARIANT, doubtful_end, doubtful_line
 
 _SESSION = (
     r"(?:sessions?|sitzung(?:en)?|séances?|sesi[oó]n(?:es)?|sess(?:ion[ei]|ões|ão)|会话|會話|セッション|세션)"
 )
-_TICKS = "✓✔✅☑"
 _LEAD = re.compile(
     rf"[*_(\[]{{0,3}}({DATE})[*_)\]]{{0,3}}\s*(?:[:–—|-]\s*)?(?:\*\*)?(?:\s+|\Z)", re.IGNORECASE
 )
 _TAIL = re.compile(
     r"\s*(?:[(（]([^()（）]*)[)）]|\[([^\[\]]*)\]|\s[–—-]+\s+([^–—()\[\]]*confirm[^–—()\[\]]*)"
-    rf"|((?:[{_TICKS}]\s?)+))[.*_\s]*\Z",
+    rf"|((?:[{TICKS}]{VARIANT}?\s?)+))[.*_\s]*\Z",
     re.IGNORECASE,
 )
 _SESSIONS = re.compile(rf"(?:\b(?:across|in|over|über|sur|en)\s+)?(\d{{1,4}})\s*{_SESSION}", re.IGNORECASE)
@@ -38,13 +37,6 @@ _FILLER = re.compile(
     r"|[\s,;:.&×+，、；：]",
     re.IGNORECASE,
 )
-# A figure or marks with a word that says nothing to us: perhaps confirmations, perhaps part of the text.
-_DOUBTFUL = re.compile(
-    r"[(（\[]\s*(?:\d{1,3}\s*[^\W\d]\w*[^()（）\[\]]{0,30}|[x×]\s?\d{1,3}|\d{1,3}\s?[x×]|[+★*•|I]{2,}|\d{1,3})\s*[)）\]][.*_\s]*\Z"
-    r"|\s(?:[x×]\s?\d{1,3}|\d{1,3}\s?[x×]|[+★]{2,})[.*_\s]*\Z",
-    re.IGNORECASE,
-)
-_DOUBTFUL_VALUE = re.compile(rf"(?:[x×]\s?)?\d{{1,3}}(?:\s?[x×]|\s+[^\W\d].*)?|[{_TICKS}+★|]+")
 _FIELD = re.compile(
     r"\s*(?:[-*+]\s+)?(?:\*\*|__)?([^\W\d_]+(?:[ -][^\W\d_]+){0,3})(?:\*\*|__)?\s*(?::(?:\*\*|__)?(?:\s+|\Z)|：\s*)(.*)"
 )
@@ -123,9 +115,7 @@ def read_head(
         if not _read_tail(found, match, line=line, column=column):
             break
         parts[-1] = parts[-1][: match.start()]
-    if dialect.labelled and found.place is None and (match := _DOUBTFUL.search(parts[-1])):
-        found.unread.append(match[0].strip())
-    elif dialect.labelled and found.place is None and (doubtful := doubtful_count(" ".join(parts))):
+    if dialect.labelled and found.place is None and (doubtful := doubtful_end(" ".join(parts))):
         found.unread.append(doubtful)
     found.text = " ".join(" ".join(parts).split())
     if is_labelled and _QUOTES.get(found.text[:1]) == found.text[-1:] != found.text:
@@ -139,7 +129,7 @@ def _tail(text: str) -> re.Match[str] | None:
 
 def _may_end(text: str) -> bool:
     """True if it is worth looking for brackets or confirmations at the end: a search takes longer."""
-    return text.rstrip(" .*_")[-1:] in (*")]）", *_TICKS) or "onfirm" in text or "ONFIRM" in text
+    return text.rstrip(" .*_")[-1:] in (*")]）", *TICKS, VARIANT) or "onfirm" in text or "ONFIRM" in text
 
 
 def without_label(text: str) -> str:
@@ -186,7 +176,7 @@ def _read_tail(found: Found, match: re.Match[str], *, line: int, column: int) ->
     Several dates are the one of the note, if nothing else says that, and those of its confirmations.
     """
     inside = match[match.lastindex or 0]
-    if ticks := sum(map(inside.count, _TICKS)):
+    if ticks := sum(map(inside.count, TICKS)):
         return _read_ticks(found, match, line=line, column=column, ticks=ticks)
     sessions = _SESSIONS.search(inside)
     if sessions:
@@ -216,7 +206,7 @@ def _read_tail(found: Found, match: re.Match[str], *, line: int, column: int) ->
 
 def _read_ticks(found: Found, match: re.Match[str], *, line: int, column: int, ticks: int) -> bool:
     """Take marks, each a confirmation; False if there are words beside them, or confirmations already."""
-    if found.place or match[match.lastindex or 0].strip(f"{_TICKS} "):
+    if found.place or match[match.lastindex or 0].strip(f"{TICKS}{VARIANT} "):
         return False
     found.count = ticks
     found.place = Place(line=line, start=column + match.start(), end=column + match.end(), form="brackets")
@@ -268,7 +258,9 @@ def read_body(
         is_listing = False
         if told is None or not _read_field(found, told, line=line):
             found.rest.append(text)
-            if dialect.labelled and not is_fenced and (indented or not text.startswith((" ", "\t"))):
+            is_known = told is not None and told[0] == "confirmed"
+            is_read = dialect.labelled and not (is_fenced or is_known)
+            if is_read and (indented or not text.startswith((" ", "\t"))):
                 _read_other(found, text, has_cells=indented)
         else:
             is_listing = not told[1]
@@ -335,15 +327,14 @@ def _read_other(found: Found, text: str, *, has_cells: bool) -> None:
         count = known.get("confirmations", "")
         found.count = max(found.count, int(count) if count.isdecimal() else 0)
         return
-    match = _FIELD.match(text)
-    if match and len(match[1]) <= _LONGEST_NAME and _DOUBTFUL_VALUE.fullmatch(match[2].strip()):
-        found.unread.append(text.strip())
+    if doubtful := doubtful_line(text):
+        found.unread.append(doubtful)
 
 
 def _read_confirmed(found: Found, value: str, *, line: int, column: int) -> bool:
     dates = find_dates(value)
-    figure, ticks = FIGURE.match(value), sum(map(value.count, _TICKS))
-    if value and not dates and figure is None and (not ticks or value.strip(f"{_TICKS} ")):
+    figure, ticks = FIGURE.match(value), sum(map(value.count, TICKS))
+    if value and not dates and figure is None and (not ticks or value.strip(f"{TICKS}{VARIANT} ")):
         if not says_none(value):
             found.unread.append(value)
         return False
