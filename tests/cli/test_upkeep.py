@@ -256,6 +256,23 @@ def test_observations_are_noted_confirmed_and_become_rules(folder: Path, program
     assert "back from the archive" in program("observe", "old", "--dir", folder).err
 
 
+@pytest.mark.requirement("C2")
+@pytest.mark.parametrize(
+    "one, other",
+    [
+        ("Debes pedir permiso", "Debe pedir permiso"),
+        ("Der Faktor ist 1,250", "Der Faktor ist 1250"),
+        ("Team messages are archived", "Teams messages are archived"),
+        ("No tests, need docs", "No tests need docs"),
+        ("Polish the texts", "Polish texts"),
+        ("Ask the WHO portal", "Ask the who portal"),
+    ],
+)
+def test_what_only_looks_alike_is_noted_anew(folder: Path, program: Program, one: str, other: str):
+    program("observe", one, "--dir", folder)
+    assert f"noted: {other}" in program("observe", other, "--dir", folder).err
+
+
 def test_an_observation_without_words_is_refused(folder: Path, program: Program):
     ended = program("observe", "...", "--dir", folder)
     assert ended.code == 2
@@ -408,6 +425,31 @@ def test_the_summary_model_judges_what_may_be_the_same(
     assert ("Also noted: Everywhere, use UTC" in (folder / "OBSERVATIONS.md").read_text()) == (
         reply == "1 same"
     )
+
+
+def test_a_model_is_asked_about_pairs_that_are_too_far_apart_for_a_person(
+    folder: Path, compress: Compress, monkeypatch: pytest.MonkeyPatch
+):
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    (folder / "ACTIVE_RULES.md").unlink()
+    day = datetime.now(UTC).date()
+    pair = (
+        "Neue Funktionen brauchen Typangaben",
+        "Typangaben sind in neuen Funktionen nötig",
+    )
+    (folder / "OBSERVATIONS.md").write_text("".join(f"- {day}: {each}\n" for each in pair))
+    assert "same?" not in compress("--dir", folder, "--observations").err
+    monkeypatch.setenv("AUTOCOMPACT_COMPACTION_SUMMARY_MODEL", "any")
+    loop = LoopThread()
+    try:
+        provider = FakeProvider(["1 contradicts"])
+        loop.hold(provider)
+        monkeypatch.setenv("OPENAI_BASE_URL", provider.base_url)
+        done = compress("--dir", folder, "--observations")
+    finally:
+        loop.close()
+    assert f"contradiction {pair[0]} / {pair[1]}" in done.err
 
 
 def test_a_model_that_nobody_offers_does_not_keep_upkeep_from_its_work(

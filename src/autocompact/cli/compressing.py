@@ -138,10 +138,10 @@ def _judged(asked: Asked, settings: Settings, *, ahead: Mapping[str, bytes]) -> 
         return {}
     policy = upkeep_policy_of(settings)
     looked = run_upkeep(asked.folder, layers=["observations"], policy=policy, dry_run=True, ahead=ahead)
-    if looked.observations is None:
+    if (found := looked.observations) is None:
         return {}
     try:
-        return run(_asked(model, [*looked.observations.alike, *looked.observations.contradictions]))
+        return run(_asked(model, [*found.alike, *found.contradictions, *found.distant]))
     except ModelError as error:
         tell(f"pairs of observations are not judged: {error}")
         return {}

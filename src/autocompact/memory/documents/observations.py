@@ -12,11 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import islice
+from operator import itemgetter
 from typing import Literal, TypeAlias
 
 from autocompact.errors import InvalidInput
 from autocompact.memory.documents.document import Edit
-from autocompact.memory.documents.meaning import difference, key_of, near_pairs, near_to
+from autocompact.memory.documents.meaning import NEAR, WORTH_JUDGING, difference, key_of, near_pairs, near_to
 from autocompact.memory.documents.notes import Note
 from autocompact.memory.documents.pages import OBSERVATION_ARCHIVE, OBSERVATIONS, RULES, Page, Pages
 from autocompact.memory.documents.policy import ObservationPolicy
@@ -95,6 +96,7 @@ class ObservationRun:
         merged: words that were taken as a confirmation of others.
         undated: observations that stay for want of a date.
         alike: pairs that may say the same, for a person or a model to judge; at most `MOST_PAIRS`.
+        distant: further pairs that are only worth a model's look, the nearest first; at most `MOST_PAIRS` with those.
         contradictions: pairs that a model found to contradict each other, and rules that differ in a negation or a figure.
         unread: what looks like an observation or a rule, and is not read as one.
     """
@@ -105,6 +107,7 @@ class ObservationRun:
     merged: tuple[str, ...] = ()
     undated: int = 0
     alike: tuple[Pair, ...] = ()
+    distant: tuple[Pair, ...] = ()
     contradictions: tuple[Pair, ...] = ()
     unread: tuple[Unread, ...] = ()
 
@@ -154,7 +157,7 @@ def plan_observations(
     changed[OBSERVATION_ARCHIVE] = archive.edited(_adding(archive, parts))
     escalated = tuple(Rule(number=n, text=note.text) for n, note in enumerate(found.escalate, first))
     current = [*(Rule(number=note.number, text=note.text) for note in rules.notes), *escalated]
-    alike, contradictions = _pairs(current, [note.text for note, _ in found.stay], judged=judged)
+    alike, distant, contradictions = _pairs(current, [note.text for note, _ in found.stay], judged=judged)
     run = ObservationRun(
         stayed=len(found.stay),
         escalated=escalated,
@@ -164,6 +167,7 @@ def plan_observations(
         merged=tuple(found.merged),
         undated=sum(note.last is None for note, _ in found.stay),
         alike=alike,
+        distant=distant,
         contradictions=contradictions,
         unread=(*unread_in(page), *unread_in(rules)),
     )
@@ -208,23 +212,32 @@ class _Same:
 
 def _pairs(
     rules: Sequence[Rule], texts: Sequence[str], *, judged: Verdicts
-) -> tuple[tuple[Pair, ...], tuple[Pair, ...]]:
-    """The pairs that may say the same, and those that contradict each other."""
+) -> tuple[tuple[Pair, ...], tuple[Pair, ...], tuple[Pair, ...]]:
+    """The pairs that may say the same, those that only a model should look at, and those that contradict each other."""
     every = [*rules, *(Rule(number=None, text=text) for text in texts)]
     alike: list[Pair] = []
+    distant: list[tuple[float, Pair]] = []
     contradictions: list[Pair] = []
-    for one, other in islice(near_pairs([each.text for each in every]), MOST_PAIRS):
+    for one, other, share in near_pairs([each.text for each in every], least=WORTH_JUDGING):
         pair = Pair(
             first=every[one], second=every[other], differ=difference(every[one].text, every[other].text)
         )
         verdict = judged.get((every[one].text, every[other].text))
         # What was judged the same and is still here are two rules, or differs: that is for a person.
-        is_open = verdict in (None, "same")
-        if verdict == "contradicts" or (is_open and pair.differ and other < len(rules)):
+        is_open, is_near = verdict in (None, "same"), share >= NEAR
+        if verdict == "contradicts" or (is_near and is_open and pair.differ and other < len(rules)):
             contradictions.append(pair)
-        elif is_open:
+        elif is_open and (is_near or verdict):
             alike.append(pair)
-    return tuple(alike), tuple(contradictions)
+        elif is_open:
+            distant.append((share, pair))
+    distant.sort(key=itemgetter(0), reverse=True)
+    left = max(0, MOST_PAIRS - len(alike))
+    return (
+        tuple(alike[:MOST_PAIRS]),
+        tuple(pair for _, pair in distant[:left]),
+        tuple(contradictions[:MOST_PAIRS]),
+    )
 
 
 def _sort(
