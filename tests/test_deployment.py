@@ -14,9 +14,9 @@ from autocompact.cli.working import worker
 from autocompact.gateway.endpoints import ENDPOINTS
 from autocompact.gateway.metrics import Metrics
 from autocompact.testing import FakeProvider
-from tests.cli.test_serve import ended, free_port, serving
+from tests.cli.test_serve import ended, free_port, serving, started
 from tests.house.source import ROOT
-from tests.stores.cluster import Cluster, Pooler
+from tests.stores.cluster import PROGRAM, SUPERUSER, USER, Cluster, Pooler
 
 pytestmark = pytest.mark.requirement("E9")
 
@@ -59,14 +59,14 @@ async def test_a_gateway_comes_up_on_a_migrated_database_behind_a_pooler(
 ) -> None:
     compose = services()
     migrate = compose["migrate"]["command"] if where == "compose" else container("Job")["args"]
-    assert migrate[0] == "migrate"
+    assert (migrate[0], migrate[2:]) == ("migrate", [f"--grant={PROGRAM}"])
     assert re.fullmatch(r"--db=(postgresql://\S+|\$\(DATABASE\))", migrate[1])
-    assert (await ended("migrate", f"--db={database}"))[0] == 0
+    assert (await ended("migrate", f"--db={database}", *migrate[2:]))[0] == 0
     serve = compose["gateway-1"]["command"] if where == "compose" else container("Deployment")["args"]
     port = free_port()
     pooler = Pooler(cluster, connections=4)
     try:
-        monkeypatch.setenv("AUTOCOMPACT_GATEWAY_DB", pooler.url(database))
+        monkeypatch.setenv("AUTOCOMPACT_GATEWAY_DB", pooler.url(database.replace(f"{USER}@", f"{PROGRAM}@")))
         arguments = on_this_machine(serve[1:], port=port)
         async with FakeProvider() as provider, serving(provider, *arguments):
             asked = ("/autocompact/health", "/autocompact/ready", "/metrics")
@@ -74,6 +74,21 @@ async def test_a_gateway_comes_up_on_a_migrated_database_behind_a_pooler(
             assert [await status(url, host="autocompact:8787") for url in urls] == [200, 200, 200]
     finally:
         pooler.stop()
+
+
+@pytest.mark.anyio
+async def test_a_gateway_says_when_its_role_is_held_to_no_tenant(cluster: Cluster) -> None:
+    process = await started(
+        "serve", "--no-page", "--port", 0, "--db", cluster.for_programs().replace(PROGRAM, SUPERUSER)
+    )
+    assert process.stderr is not None
+    said = b""
+    while b"kept in" not in said:
+        said += await process.stderr.readline()
+    process.terminate()
+    await process.communicate()
+    assert b"Tenants: the role 'keeper' is a superuser" in said
+    assert b"--grant ROLE" in said
 
 
 def test_what_is_probed_and_scraped_is_there() -> None:
@@ -101,7 +116,8 @@ def test_a_worker_goes_round_the_pooler_and_has_time_to_end_its_jobs(where: str)
     if where == "compose":
         service = services()["worker"]
         arguments, patience = service["command"], int(service["stop_grace_period"].removesuffix("s"))
-        assert "@database:" in service["environment"]["AUTOCOMPACT_GATEWAY_DB"]
+        assert f"//{PROGRAM}@database:" in service["environment"]["AUTOCOMPACT_GATEWAY_DB"]
+        assert f"CREATE ROLE {PROGRAM} LOGIN" in (DEPLOY / "roles.sh").read_text("utf-8")
     else:
         arguments = container("Deployment", name="autocompact-worker")["args"]
         pod = kubernetes("Deployment", name="autocompact-worker")["spec"]["template"]["spec"]

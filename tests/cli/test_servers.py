@@ -105,13 +105,8 @@ def test_a_store_of_another_gateway_is_not_moved_into(
 def test_only_the_owner_has_to_make_the_tables(program: Program, cluster: Cluster, database: str) -> None:
     cluster.sql("CREATE ROLE writer LOGIN", database=database)
     writers = database.replace("tester@", "writer@")
-    assert "`autocompact migrate --db URL`" in refused(program("list", "--db", writers))
-    said(program, "migrate", "--db", database)
-    cluster.sql(
-        "GRANT USAGE ON SCHEMA autocompact TO writer;"
-        "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA autocompact TO writer",
-        database=database,
-    )
+    assert "`autocompact migrate --db URL --grant ROLE`" in refused(program("list", "--db", writers))
+    said(program, "migrate", "--db", database, "--grant", "writer")
     filled(program, writers)
     assert everything(program, writers) == everything(program, database)
 

@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Sequence
 from itertools import count
@@ -19,6 +20,12 @@ PORT = 5432
 """Only part of the socket's name."""
 
 USER = "tester"
+"""Owner of the databases; no superuser, since row-level security does not hold for one."""
+
+PROGRAM = "programs"
+"""A role that owns nothing, see `Cluster.for_programs`."""
+
+SUPERUSER = "keeper"
 
 _SETTINGS = {
     "listen_addresses": "",
@@ -60,9 +67,21 @@ class Cluster:
         self._programs = programs()
         self._server: subprocess.Popen[bytes] | None = None
         self._numbers = count(1)
+        self._has_roles = False
+        self._template: str | None = None
         if os.geteuid() == 0:
             shutil.chown(self.folder, "postgres", "postgres")
-        initdb = ["--username", USER, "--auth", "trust", "--encoding", "UTF8", "--locale", "C", "--no-sync"]
+        initdb = [
+            "--username",
+            SUPERUSER,
+            "--auth",
+            "trust",
+            "--encoding",
+            "UTF8",
+            "--locale",
+            "C",
+            "--no-sync",
+        ]
         self._run("initdb", *initdb, "--pgdata", str(self._data))
 
     @property
@@ -91,12 +110,15 @@ class Cluster:
             cwd=self.folder,
             stderr=subprocess.PIPE,
         )
-        waiting = ["--host", str(self.folder), "--username", USER, "--quiet"]
+        waiting = ["--host", str(self.folder), "--username", SUPERUSER, "--quiet"]
         while subprocess.run(
             self._as_its_user("pg_isready", waiting), cwd=self.folder, check=False
         ).returncode:
             if self._server.poll() is not None:
                 raise AssertionError(self._server.communicate()[1].decode())
+        if not self._has_roles:
+            self.sql(f"CREATE ROLE {USER} LOGIN; CREATE ROLE {PROGRAM} LOGIN")
+            self._has_roles = True
 
     def kill(self) -> None:
         """End it as a crash does: the server and all that serve a connection, at once."""
@@ -120,8 +142,22 @@ class Cluster:
     def new_database(self) -> str:
         """The URL of an empty one."""
         name = f"d{next(self._numbers)}"
-        self.sql(f"CREATE DATABASE {name}")
+        self.sql(f"CREATE DATABASE {name} OWNER {USER}")
         return self.url(name)
+
+    def for_programs(self) -> str:
+        """The URL of a database with empty tables, as a role that may use them and owns none of them."""
+        if self._template is None:
+            made = self.new_database()
+            subprocess.run(
+                [sys.executable, "-m", "autocompact", "migrate", "--db", made, "--grant", PROGRAM],
+                check=True,
+                capture_output=True,
+            )
+            self._template = urlsplit(made).path.strip("/")
+        name = f"d{next(self._numbers)}"
+        self.sql(f"CREATE DATABASE {name} OWNER {USER} TEMPLATE {self._template}")
+        return self.url(name, user=PROGRAM)
 
     def url(self, database: str, *, user: str = USER, password: str = "") -> str:
         """Of a database on this server."""
@@ -129,14 +165,14 @@ class Cluster:
         return f"postgresql://{who}@/{database}?host={quote(str(self.folder))}&port={PORT}"
 
     def sql(self, statements: str, *, database: str = "postgres") -> str:
-        """What ``psql`` prints for statements, values alone.
+        """What ``psql`` prints for statements of the superuser, values alone.
 
         Args:
             statements: one or several.
             database: its name or URL.
         """
         name = urlsplit(database).path.strip("/")
-        where = ["--host", str(self.folder), "--username", USER, "--dbname", name]
+        where = ["--host", str(self.folder), "--username", SUPERUSER, "--dbname", name]
         return self._run("psql", "-qAtX", "-v", "ON_ERROR_STOP=1", *where, "-c", statements).strip()
 
     def remove(self) -> None:
@@ -152,14 +188,17 @@ class Pooler:
     def __init__(self, cluster: Cluster, *, connections: int) -> None:
         self._cluster = cluster
         configured = cluster.folder / "pgbouncer.ini"
+        users = cluster.folder / "users.txt"
+        users.write_text("".join(f'"{name}" ""\n' for name in (USER, PROGRAM, SUPERUSER)), encoding="utf-8")
         configured.write_text(
             f"""[databases]
-* = host={cluster.folder} port={PORT} user={USER}
+* = host={cluster.folder} port={PORT}
 [pgbouncer]
 listen_addr =
 listen_port = {PORT + 1}
 unix_socket_dir = {cluster.folder}
-auth_type = any
+auth_type = trust
+auth_file = {users}
 pool_mode = transaction
 default_pool_size = {connections}
 logfile = {cluster.folder / "pgbouncer.log"}

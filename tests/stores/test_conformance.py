@@ -17,6 +17,7 @@ from autocompact.stores.postgres import PostgresStore
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.testing.records import KEY, talk
 from autocompact.testing.stores import StoreConformance, StoreUnderTest
+from tests.stores.cluster import Cluster
 
 
 class TestMemoryStore(StoreConformance):
@@ -37,8 +38,9 @@ class TestSqliteStore(StoreConformance):
 @pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies")
 class TestPostgresStore(StoreConformance):
     @pytest.fixture(autouse=True)
-    def _in_a_database(self, database: str) -> None:
-        self.database = database
+    def _in_a_database(self, cluster: Cluster) -> None:
+        # held to row-level security in every table
+        self.database = cluster.for_programs()
 
     async def make_store(self, clock: Clock) -> PostgresStore:
         return PostgresStore(self.database, clock=clock)

@@ -150,7 +150,7 @@ async def test_tables_of_a_newer_version_are_left_alone(cluster: Cluster, databa
 async def test_who_may_not_make_tables_is_told_who_has_to(cluster: Cluster, database: str) -> None:
     cluster.sql("CREATE ROLE guest LOGIN", database=database)
     said = await _refused(database.replace("tester@", "guest@"))
-    assert "autocompact migrate --db URL" in said
+    assert "autocompact migrate --db URL --grant ROLE" in said
 
 
 async def test_who_waits_too_long_for_another_is_told_so(cluster: Cluster, database: str) -> None:

@@ -48,7 +48,12 @@ def move(*, source: StorePlace, target: StorePlace) -> None:
     is_flag=True,
     help="Only what programs of the version before get along with: for the time in which both run.",
 )
-def migrate(*, db: StorePlace | None, pre: bool) -> None:
+@click.option(
+    "--grant",
+    metavar="ROLE",
+    help="Let this role use the tables, and no more: programs that connect as it are held to row-level security.",
+)
+def migrate(*, db: StorePlace | None, pre: bool, grant: str | None) -> None:
     """Make the tables of a store, or bring them up to date with this version of autocompact.
 
     Every command does so when it opens a store, and every worker with the tables of the jobs. On a server where programs
@@ -57,9 +62,13 @@ def migrate(*, db: StorePlace | None, pre: bool) -> None:
     from autocompact.history import database_path
 
     place = database(db) or database_path()
+    if grant is not None and not isinstance(place, ServerUrl):
+        raise InvalidInput(f"{place} is a file, which knows no roles: --grant is for postgresql://…")
     with progress(f"Bringing {place} up to date"):
         run(_migrated(place, post=not pre))
-    display(f"{place} is up to date")
+        if grant is not None:
+            _granted(place, grant)
+    display(f"{place} is up to date" + (f", and {grant} may use it" if grant is not None else ""))
 
 
 async def _moved(source: StorePlace, target: StorePlace) -> Moved:
@@ -80,6 +89,13 @@ async def _migrated(place: StorePlace, *, post: bool) -> None:
             from autocompact.jobs.schema import install
 
             await install(place, post=post)
+
+
+def _granted(place: StorePlace, role: str) -> None:
+    from autocompact.stores.postgres_roles import grant
+
+    assert isinstance(place, ServerUrl)
+    grant(place, role)
 
 
 def _told(moved: Moved, *, target: StorePlace) -> str:

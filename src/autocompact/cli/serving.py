@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from autocompact.errors import InvalidInput
 from autocompact.runtime.extras import install_command
+from autocompact.stores.naming import ServerUrl
 from autocompact.ui.terminal.output import tell
 
 if TYPE_CHECKING:
@@ -112,13 +113,15 @@ def serve_gateway(load: Callable[[], Loaded]) -> None:
         gateway = open_gateway(settings, workers=workers_of(settings))
         gateway.run_beside(schedule_of(settings))
         page = _page(load, gateway)
+        kept = database_of(settings) or "memory, until this process ends"
+        if isinstance(kept, ServerUrl):
+            _tell_unguarded(kept)
 
         def say() -> None:
             address = address_of(bound)
             if page is not None:
                 tell(f"Chat on {address}{_key_part(settings, gateway)}")
             tell(f"Listening on {address}  (OPENAI_BASE_URL={address}/v1  ANTHROPIC_BASE_URL={address})")
-            kept = database_of(settings) or "memory, until this process ends"
             tell(f"Conversations of its clients are kept in {kept}")
 
         async def serving() -> None:
@@ -126,6 +129,15 @@ def serve_gateway(load: Callable[[], Loaded]) -> None:
             await served(gateway, bound, page=page, begins=say)
 
         run(serving())
+
+
+def _tell_unguarded(url: ServerUrl) -> None:
+    """Tell where the role of the store is held to no row-level security."""
+    from autocompact.stores.postgres_roles import ADVICE, role_of
+
+    role = role_of(url)
+    if role.bypasses:
+        tell(f"Tenants: {role.remark}. To change that: {ADVICE}")
 
 
 def _key_part(settings: Settings, gateway: Gateway) -> str:

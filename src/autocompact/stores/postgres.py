@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from hashlib import blake2b
 from typing import Literal, TypeVar
@@ -22,6 +23,7 @@ from autocompact.stores.postgres_index import PostgresIndex, PostgresIndexer
 from autocompact.stores.postgres_server import DIALECT, PostgresConnection, Server, begin
 from autocompact.stores.queries import queries
 from autocompact.stores.table_store import TableStore
+from autocompact.stores.tenants import Tenant, Tenants, tenant_setting
 
 T = TypeVar("T")
 
@@ -95,14 +97,14 @@ class PostgresStore(TableStore[PostgresConnection]):
             if not self._is_open:
                 self._server.open()
                 with self._server.connection() as connection:
-                    self._catch_up(connection, partial(begin, connection))
+                    self._catch_up(connection, partial(self._begun, connection))
                 self._is_open = True
 
-    async def reading(self, work: Callable[[PostgresConnection], T]) -> T:
-        """Run ``work`` on the database as it is now and returns its result; for indexes and tools."""
+    async def reading(self, work: Callable[[PostgresConnection], T], *, tenant: Tenant = Tenants.NONE) -> T:
+        """See `TableStore.reading`."""
 
         def read() -> T:
-            with self._server.transaction(reads=True) as connection:
+            with self._server.transaction(tenant, reads=True) as connection:
                 return work(connection)
 
         return await self._run(read)
@@ -116,16 +118,13 @@ class PostgresStore(TableStore[PostgresConnection]):
 
         def work() -> None:
             with self._server.connection() as connection:
-                self._catch_up(connection, partial(begin, connection))
+                self._catch_up(connection, partial(self._begun, connection))
 
         await self._run(work)
 
     async def _change(self, work: Callable[[PostgresConnection], T], *, name: str, key: Key) -> T:
         def change() -> T:
-            with self._server.transaction() as connection:
-                connection.execute(
-                    queries(DIALECT)["lock"], {"patience": self._patience, "key": _lock_of(key)}
-                )
+            with self._server.connection() as connection, self._begun(connection, key):
                 self._failpoint(f"{name}:begun")
                 result = work(connection)
                 self._failpoint(f"{name}:written")
@@ -133,6 +132,21 @@ class PostgresStore(TableStore[PostgresConnection]):
             return result
 
         return await self._run(change)
+
+    @contextmanager
+    def _begun(self, connection: PostgresConnection, key: Key | None) -> Generator[None]:
+        """A transaction in which nobody else changes the conversation; for None one that reads those of every tenant."""
+        if key is None:
+            with begin(connection, Tenants.EVERY, reads=True):
+                yield
+            return
+        with connection.transaction():
+            # all that the transaction needs to know, in one statement
+            connection.execute(
+                queries(DIALECT)["lock"],
+                {"patience": self._patience, "tenant": tenant_setting(key.namespace), "key": _lock_of(key)},
+            )
+            yield
 
     async def purge(self) -> None:
         """See `Retention.purge`: the space of what was deleted is given free for what comes.
@@ -166,7 +180,7 @@ def shared_secret(url: ServerUrl, *, name: str, made: bytes) -> bytes:
     server = Server(url, connections=1, patience=5.0)
     server.open()
     try:
-        with server.transaction() as connection:
+        with server.transaction(Tenants.NONE) as connection:
             connection.execute(queries(DIALECT)["add_secret"], {"name": name, "value": made})
             found: bytes = connection.execute(queries(DIALECT)["secret"], {"name": name}).get
             return found

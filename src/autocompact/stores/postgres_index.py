@@ -20,6 +20,7 @@ from autocompact.stores.connection import Value
 from autocompact.stores.postgres_server import DIALECT, PostgresConnection, Rows
 from autocompact.stores.queries import queries
 from autocompact.stores.rows import row_id, row_range
+from autocompact.stores.tenants import Tenant
 
 T = TypeVar("T")
 
@@ -29,8 +30,8 @@ _LAST = (1 << 63) - 1
 class PostgresReader(Protocol):
     """Runs reads on a store's database. `autocompact.stores.postgres.PostgresStore` implements it."""
 
-    async def reading(self, work: Callable[[PostgresConnection], T]) -> T:
-        """The result of ``work`` on the database as it is now."""
+    async def reading(self, work: Callable[[PostgresConnection], T], *, tenant: Tenant) -> T:
+        """The result of ``work`` on the database as it is now, of which it sees the tenant's part."""
         ...
 
 
@@ -82,7 +83,7 @@ class PostgresIndex:
             scope = _scope(_Tables(connection), namespace=namespace, conversation=conversation)
             return () if scope is None else find(scope, query, k=k, admit=admit, kinds=kinds)
 
-        return await self._store.reading(work)
+        return await self._store.reading(work, tenant=namespace)
 
 
 class _Tables:
@@ -108,7 +109,6 @@ class _Scope:
     Attributes:
         tables: on the connection of this search.
         namespace: its name.
-        space: its number, which stands in front of every term.
         first: id of the first passage.
         last: id of the last one.
         total: how many there are.
@@ -117,7 +117,6 @@ class _Scope:
 
     tables: _Tables
     namespace: str
-    space: int
     first: int
     last: int
     total: int
@@ -136,20 +135,20 @@ class _Scope:
 
     def count(self, terms: Sequence[str], *, most: int) -> list[int]:
         """See `Passages.count`."""
-        wanted = [self._word(term) for term in terms]
-        found = self.tables.run("count_places", terms=wanted, first=self.first, last=self.last, most=most)
+        asked = list(terms)
+        found = self.tables.run("count_places", terms=asked, first=self.first, last=self.last, most=most)
         return [count for (count,) in found]
 
     def places(self, asked: Asked) -> dict[int, Sequence[int]]:
         """See `Passages.places`."""
         found = self.tables.run(
-            "newest_places" if asked.newest else "places",
-            term=self._word(asked.term),
-            every=[self._word(term) for term in (asked.term, *asked.every)],
-            beside=[self._word(term) for term in asked.beside],
+            "places",
+            every=[asked.term, *asked.every],
+            beside=list(asked.beside),
             first=self.first,
             last=self.last,
             most=asked.most,
+            newest=asked.newest,
         )
         return {id: [at - 1 for at in places] for id, places in found}
 
@@ -157,22 +156,16 @@ class _Scope:
         """See `Passages.passages`."""
         return {row[0]: passage_of(row) for row in self.tables.run("passages", ids=list(ids))}
 
-    def _word(self, term: str) -> str:
-        return f"{self.space}_{term}"
-
 
 def _scope(tables: _Tables, *, namespace: str, conversation: str | None) -> _Scope | None:
     """Return the scope of a search; None where nothing was ever indexed."""
-    space = tables.run("space", name=namespace).get
-    if space is None:
+    if tables.run("space", name=namespace).get is None:
         return None
     if conversation is None:
         total = tables.run("passages_of", name=namespace).get
-        return _Scope(tables=tables, namespace=namespace, space=space, first=1, last=_LAST, total=total)
+        return _Scope(tables=tables, namespace=namespace, first=1, last=_LAST, total=total)
     id = tables.run("conversation", namespace=namespace, name=conversation).get
     if id is None:
         return None
     before, last = row_id(id, 0), tables.last_passage(id)
-    return _Scope(
-        tables=tables, namespace=namespace, space=space, first=before + 1, last=last, total=last - before
-    )
+    return _Scope(tables=tables, namespace=namespace, first=before + 1, last=last, total=last - before)

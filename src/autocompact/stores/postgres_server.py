@@ -14,11 +14,13 @@ from autocompact.errors import InvalidInput, StoreError, StoreTooNew, StoreUnava
 from autocompact.runtime.extras import install_command
 from autocompact.stores.connection import Bindings
 from autocompact.stores.naming import ServerUrl
-from autocompact.stores.queries import migrations
+from autocompact.stores.queries import migrations, queries
+from autocompact.stores.tenants import Tenant, Tenants, tenant_setting
 
 try:
     import psycopg
     from psycopg import errors as refused
+    from psycopg import sql
     from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
@@ -65,8 +67,24 @@ class PostgresConnection:
         """A transaction; all or nothing."""
         return self._connection.transaction()
 
+    @contextmanager
+    def reading(self) -> Generator[None]:
+        """A transaction that sees one state of the database in all its statements, and changes nothing."""
+        connection = self._connection
+        # said by BEGIN itself, which spares a statement
+        connection.isolation_level, connection.read_only = psycopg.IsolationLevel.REPEATABLE_READ, True
+        try:
+            with connection.transaction():
+                yield
+        finally:
+            if not connection.closed:
+                connection.isolation_level, connection.read_only = None, None
+
     def execute(
-        self, statements: str, bindings: Sequence[object] | Mapping[str, object] | None = None, /
+        self,
+        statements: str | sql.Composed,
+        bindings: Sequence[object] | Mapping[str, object] | None = None,
+        /,
     ) -> Rows:
         """See `Statements.execute`; all rows come at once."""
         # The statements come from our own files; psycopg wants to see that they are literals.
@@ -130,9 +148,14 @@ class Server:
             yield PostgresConnection(connection)
 
     @contextmanager
-    def transaction(self, *, reads: bool = False) -> Generator[PostgresConnection]:
-        """Lend one connection in a transaction; with ``reads`` it sees one snapshot of the database, and changes nothing."""
-        with self.connection() as connection, begin(connection, reads=reads):
+    def transaction(self, tenant: Tenant, *, reads: bool = False) -> Generator[PostgresConnection]:
+        """Lend one connection in a transaction that sees what is the tenant's.
+
+        Args:
+            tenant: whose conversations it is about.
+            reads: it sees one snapshot of the database, and changes nothing.
+        """
+        with self.connection() as connection, begin(connection, tenant, reads=reads):
             yield connection
 
     @contextmanager
@@ -161,7 +184,7 @@ class Server:
                 )
             case refused.InsufficientPrivilege():
                 return StoreUnavailable(
-                    f"{self.url}: the user may not do that; its owner runs `autocompact migrate --db URL` once ({said})"
+                    f"{self.url}: the user may not do that; its owner runs `autocompact migrate --db URL --grant ROLE` once ({said})"
                 )
             case psycopg.OperationalError():
                 return StoreUnavailable(f"{self.url} does not answer: {said}")
@@ -170,12 +193,11 @@ class Server:
 
 
 @contextmanager
-def begin(connection: PostgresConnection, *, reads: bool = False) -> Generator[None]:
-    """Run the block as one transaction; ``reads`` as in `Server.transaction`."""
-    with connection.transaction():
-        if reads:
-            # several statements must see one state, else a snapshot mixes two
-            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+def begin(connection: PostgresConnection, tenant: Tenant, *, reads: bool = False) -> Generator[None]:
+    """Run the block as one transaction; arguments as in `Server.transaction`."""
+    with connection.reading() if reads else connection.transaction():
+        # it ends with the transaction: a pooler gives the connection to somebody else then
+        connection.execute(queries(DIALECT)["tenant"], {"tenant": tenant_setting(tenant)})
         yield
 
 
@@ -189,7 +211,8 @@ def _migrate(connection: PostgresConnection, *, name: str) -> None:
     # the usual case takes no lock, and needs no right to change tables
     if _version(connection, name=name) == len(scripts):
         return
-    with begin(connection):
+    # what a migration changes, it changes for all
+    with begin(connection, Tenants.EVERY):
         # released with the transaction, also when the process dies
         connection.execute(f"SELECT pg_advisory_xact_lock({_MIGRATING})")
         version = _version(connection, name=name)

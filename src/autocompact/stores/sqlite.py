@@ -8,7 +8,7 @@ use: a second copy of the SQLite library in the same process breaks its locks.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -25,6 +25,7 @@ from autocompact.stores.sqlite_index import SqliteIndex
 from autocompact.stores.sqlite_index import SqliteIndexer as SearchIndexer
 from autocompact.stores.table_store import TableStore
 from autocompact.stores.tables import Tables
+from autocompact.stores.tenants import Tenant, Tenants
 
 T = TypeVar("T")
 
@@ -90,14 +91,15 @@ class SqliteStore(TableStore[Connection]):
     def _open(self) -> Connection:
         connection = open_writer(self.path, busy_seconds=self._busy_seconds)
         try:
-            self._catch_up(connection, partial(transaction, connection, "IMMEDIATE"))
+            self._catch_up(connection, partial(_begun, connection))
         except BaseException:
             connection.close()
             raise
         return connection
 
-    async def reading(self, work: Callable[[Connection], T]) -> T:
-        """Run ``work`` on the file as it is now, in the reader's thread, and returns its result; for indexes and tools."""
+    async def reading(self, work: Callable[[Connection], T], *, tenant: Tenant = Tenants.NONE) -> T:
+        """See `TableStore.reading`: in the reader's thread. A file knows no tenants."""
+        del tenant
         if not self._writer.is_open:
             await self._writer.run(_nothing)
 
@@ -150,6 +152,11 @@ class SqliteStore(TableStore[Connection]):
             return False
         with self._writing(connection, "purge"):
             return self._search.tidy(connection, begun=begun)
+
+
+def _begun(connection: Connection, key: Key | None) -> AbstractContextManager[object]:
+    """A transaction that changes a conversation; for None one that reads, which waits for nobody."""
+    return transaction(connection, "DEFERRED" if key is None else "IMMEDIATE")
 
 
 def _nothing(_: Connection) -> None:

@@ -24,6 +24,7 @@ from autocompact.stores.rows import LAST_SEQ
 from autocompact.stores.rules import check_commit, check_end, check_numbers, title_of, unknown_record
 from autocompact.stores.stamps import milliseconds
 from autocompact.stores.tables import Row, Tables, without_nul
+from autocompact.stores.tenants import Tenant, Tenants
 
 T = TypeVar("T")
 C = TypeVar("C", bound=Statements)
@@ -80,8 +81,13 @@ class TableStore(ABC, Generic[C]):
         """Searches what the store's own indexer keeps; it finds nothing where another or none does."""
 
     @abstractmethod
-    async def reading(self, work: Callable[[C], T]) -> T:
-        """Run ``work`` on the database as it is now and returns its result; for indexes and tools."""
+    async def reading(self, work: Callable[[C], T], *, tenant: Tenant = Tenants.NONE) -> T:
+        """Run ``work`` on the database as it is now and return its result; for indexes and tools.
+
+        Args:
+            work: with a connection in a transaction that reads.
+            tenant: whose conversations it sees, where the database knows tenants.
+        """
 
     @abstractmethod
     async def _change(self, work: Callable[[C], T], *, name: str, key: Key) -> T:
@@ -120,26 +126,39 @@ class TableStore(ABC, Generic[C]):
     def _tables(self, connection: C) -> Tables:
         return Tables(connection, dialect=self._dialect)
 
-    def _catch_up(self, connection: C, begin: Callable[[], AbstractContextManager[object]]) -> None:
+    def _catch_up(self, connection: C, begin: Callable[[Key | None], AbstractContextManager[object]]) -> None:
         """Index what was appended without an index.
 
         Args:
             connection: on which it is done.
-            begin: a transaction on it.
+            begin: a transaction on it in which nobody else changes a conversation; one that reads those of every tenant
+                for None.
         """
         if self._indexer is None:
             return
-        tables = self._tables(connection)
-        for conversation, done, last in tables.to_index():
+        with begin(None):
+            keys = self._tables(connection).to_index()
+        for key in keys:
             # A damaged conversation keeps nobody from the others: it is reported when it is read.
             with suppress(StoreCorrupt):
                 # in short transactions: others may write between them, and a crash loses one batch of work
-                for seq in range(done, last, _INDEX_BATCH):
-                    through = min(seq + _INDEX_BATCH, last)
-                    with begin():
-                        messages = tables.messages(conversation, from_seq=seq + 1, through_seq=through)
-                        self._indexer.index(connection, messages, conversation=conversation)
-                        tables.indexed(conversation, seq=through)
+                while self._batch_indexed(connection, key, begin=begin(key)):
+                    pass
+
+    def _batch_indexed(self, connection: C, key: Key, *, begin: AbstractContextManager[object]) -> bool:
+        """Index some messages of a conversation; whether there are more."""
+        assert self._indexer is not None
+        tables = self._tables(connection)
+        with begin:
+            row = tables.find(key)
+            # read again: another program may have done it since the list was made
+            if row is None or row.indexed_seq >= row.last_seq:
+                return False
+            through = min(row.indexed_seq + _INDEX_BATCH, row.last_seq)
+            messages = tables.messages(row.id, from_seq=row.indexed_seq + 1, through_seq=through)
+            self._indexer.index(connection, messages, conversation=row.id)
+            tables.indexed(row.id, seq=through)
+            return through < row.last_seq
 
     # The log
 
@@ -203,7 +222,7 @@ class TableStore(ABC, Generic[C]):
                 state=row.state,
             )
 
-        return await self.reading(load)
+        return await self.reading(load, tenant=key.namespace)
 
     async def read(
         self, key: Key, *, from_seq: int = 1, through_seq: int | None = None
@@ -218,7 +237,7 @@ class TableStore(ABC, Generic[C]):
             last = row.last_seq if through_seq is None else min(through_seq, row.last_seq)
             return tables.messages(row.id, from_seq=from_seq, through_seq=last)
 
-        return await self.reading(read)
+        return await self.reading(read, tenant=key.namespace)
 
     # Compactions
 
@@ -263,14 +282,15 @@ class TableStore(ABC, Generic[C]):
             row = tables.find(key)
             return tables.records(row) if row else ()
 
-        return await self.reading(compactions)
+        return await self.reading(compactions, tenant=key.namespace)
 
     async def conversations(
         self, namespace: str, *, limit: int | None = None, after: ConversationInfo | None = None
     ) -> tuple[ConversationInfo, ...]:
         """See `Store.conversations`."""
         return await self.reading(
-            lambda connection: self._tables(connection).conversations(namespace, limit=limit, after=after)
+            lambda connection: self._tables(connection).conversations(namespace, limit=limit, after=after),
+            tenant=namespace,
         )
 
     async def delete(self, key: Key) -> bool:
@@ -304,7 +324,7 @@ class TableStore(ABC, Generic[C]):
             messages = tables.messages(row.id, through_seq=row.last_seq)
             return Whole(row=row, messages=messages, records=tables.records(row))
 
-        return await self.reading(read)
+        return await self.reading(read, tenant=key.namespace)
 
     async def put_whole(self, whole: Whole) -> bool:
         """Add a conversation as another store kept it; False, and nothing is changed, if there is one of its name."""
@@ -331,13 +351,16 @@ class TableStore(ABC, Generic[C]):
 
     async def namespaces(self) -> tuple[str, ...]:
         """See `Retention.namespaces`."""
-        return await self.reading(lambda connection: self._tables(connection).namespaces())
+        return await self.reading(
+            lambda connection: self._tables(connection).namespaces(), tenant=Tenants.EVERY
+        )
 
     async def idle(self, namespace: str, *, before: str) -> tuple[Key, ...]:
         """See `Retention.idle`."""
         now = milliseconds(self._clock)
         return await self.reading(
-            lambda connection: self._tables(connection).idle(namespace, before=before, now=now)
+            lambda connection: self._tables(connection).idle(namespace, before=before, now=now),
+            tenant=namespace,
         )
 
     async def expire(self, key: Key, *, before: str) -> bool:

@@ -402,9 +402,9 @@ class Tables:
 
     # The search index
 
-    def to_index(self) -> list[tuple[int, int, int]]:
-        """Conversations of which messages are missing in the index: id, last ``seq`` that is there, last ``seq``."""
-        return [(id, done, last) for id, done, last in self._run("to_index")]
+    def to_index(self) -> list[Key]:
+        """Conversations of which messages are missing in the index."""
+        return [Key(conversation=name, namespace=namespace) for namespace, name in self._run("to_index")]
 
     def indexed(self, conversation: int, *, seq: int) -> None:
         """The index has the messages through ``seq``."""

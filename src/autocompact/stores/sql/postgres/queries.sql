@@ -119,7 +119,7 @@ UPDATE autocompact.leases SET expires = 0 WHERE fence = %(fence)s;
 DELETE FROM autocompact.leases WHERE namespace = %(namespace)s AND name = %(name)s;
 
 -- name: to_index
-SELECT id, indexed_seq, last_seq FROM autocompact.conversations WHERE indexed_seq < last_seq;
+SELECT namespace, name FROM autocompact.conversations WHERE indexed_seq < last_seq;
 
 -- name: indexed
 UPDATE autocompact.conversations SET indexed_seq = %(seq)s WHERE id = %(conversation)s;
@@ -134,7 +134,14 @@ SELECT deleted FROM autocompact.deletions WHERE deleted > purged;
 UPDATE autocompact.deletions SET purged = greatest(purged, %(deleted)s);
 
 -- name: lock
-SELECT set_config('lock_timeout', %(patience)s, true), pg_advisory_xact_lock(%(key)s);
+SELECT set_config('lock_timeout', %(patience)s, true), set_config('autocompact.tenant', %(tenant)s, true), pg_advisory_xact_lock(%(key)s);
+
+-- name: tenant
+SELECT set_config('autocompact.tenant', %(tenant)s, true);
+
+-- name: role
+SELECT rolname, rolsuper OR rolbypassrls, pg_has_role(rolname, relowner, 'USAGE')
+FROM pg_catalog.pg_roles, pg_catalog.pg_class WHERE rolname = current_user AND pg_class.oid = 'autocompact.passages'::regclass;
 
 -- name: add_secret
 INSERT INTO autocompact.secrets (name, value) VALUES (%(name)s, %(value)s) ON CONFLICT (name) DO NOTHING;

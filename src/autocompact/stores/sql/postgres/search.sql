@@ -35,18 +35,7 @@ DELETE FROM autocompact.passages WHERE id BETWEEN %(first)s AND %(last)s;
 SELECT id, seq, part, start, length, kind, terms FROM autocompact.passages WHERE id = ANY(%(ids)s::bigint[]);
 
 -- name: count_places
-SELECT (
-    SELECT count(*) FROM (
-        SELECT 1 FROM autocompact.passages
-        WHERE words @> ARRAY[asked.term] AND id BETWEEN %(first)s AND %(last)s LIMIT %(most)s
-    ) AS held
-) FROM unnest(%(terms)s::text[]) WITH ORDINALITY AS asked (term, number) ORDER BY number;
+SELECT * FROM autocompact.count_places(%(terms)s::text[], %(first)s, %(last)s, %(most)s);
 
 -- name: places
-SELECT id, array_positions(words, %(term)s) FROM autocompact.passages
-WHERE words @> %(every)s::text[] AND (%(beside)s::text[] = '{}' OR words && %(beside)s::text[])
-AND id BETWEEN %(first)s AND %(last)s LIMIT %(most)s;
-
--- name: newest_places
-SELECT id, array_positions(words, %(term)s) FROM autocompact.passages
-WHERE words @> %(every)s::text[] AND id BETWEEN %(first)s AND %(last)s ORDER BY id DESC LIMIT %(most)s;
+SELECT * FROM autocompact.places(%(every)s::text[], %(beside)s::text[], %(first)s, %(last)s, %(most)s, %(newest)s);

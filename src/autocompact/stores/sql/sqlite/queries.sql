@@ -124,7 +124,7 @@ UPDATE leases SET expires = 0 WHERE fence = :fence;
 DELETE FROM leases WHERE namespace = :namespace AND name = :name;
 
 -- name: to_index
-SELECT id, indexed_seq, last_seq FROM conversations WHERE indexed_seq < last_seq;
+SELECT namespace, name FROM conversations WHERE indexed_seq < last_seq;
 
 -- name: indexed
 UPDATE conversations SET indexed_seq = :seq WHERE id = :conversation;
