@@ -185,3 +185,18 @@ async def test_damage_is_found_when_it_is_read(cluster: Cluster, database: str) 
         cluster.sql("UPDATE autocompact.messages SET body = body || '\\x00'", database=database)
         with pytest.raises(StoreError, match="message 1 is damaged"):
             await store.read(KEY)
+
+
+async def test_programs_that_open_a_store_at_once_index_what_is_missing_once(
+    cluster: Cluster, database: str
+) -> None:
+    async with PostgresStore(database, indexer=None) as without:
+        for number in range(4):
+            await without.append(Key(conversation=f"talk {number}"), _log(40), after=0)
+    stores = [PostgresStore(database) for _ in range(6)]
+    await asyncio.gather(*(store.catch_up() for store in stores))
+    for store in stores:
+        await store.aclose()
+    counted = "SELECT count(*), sum(passages) FROM autocompact.conversations"
+    assert cluster.sql(counted, database=database) == "4|160"
+    assert cluster.sql("SELECT count(*) FROM autocompact.passages", database=database) == "160"
