@@ -332,6 +332,34 @@ def test_a_session_is_compacted_from_the_command_line(folder: Path, compress: Co
     assert "fix-invoice-rounding" in (folder / "CONTEXT_ARCHIVE.md").read_text("utf-8")
 
 
+@pytest.mark.requirement("C5", "C7")
+def test_a_task_is_not_named_by_what_the_agent_explains_or_offers(
+    folder: Path, compress: Compress, tmp_path: Path
+):
+    def line(role: str, content: object, at: str) -> str:
+        said = {
+            "type": role,
+            "timestamp": f"2026-05-04T10:{at}:00Z",
+            "sessionId": "s",
+            "cwd": "/home/ada/shop",
+        }
+        return json.dumps({**said, "uuid": at, "message": {"role": role, "content": content}}) + "\n"
+
+    change = {"file_path": "/home/ada/shop/cart.py", "old_string": "a", "new_string": "b" * 9_000}
+    call = {"type": "tool_use", "id": "c", "name": "Edit", "input": change}
+    result = {"type": "tool_result", "tool_use_id": "c", "content": "edited"}
+    recorded = tmp_path / "s.jsonl"
+    recorded.write_text(
+        line("user", "can you add a -c flag to the export?", "01")
+        + line("assistant", [call], "02")
+        + line("user", [result], "03")
+        + line("assistant", "Next time you export, check `export.log`. Should I push?", "04")
+    )
+    done = compress("--dir", folder, "--session-now", recorded)
+    assert "noted Add a -c flag to the export" in done.err
+    assert "- 2026-05-04: Add a -c flag to the export\n" in (folder / "DONE.md").read_text()
+
+
 @pytest.mark.requirement("C9")
 def test_what_is_read_alone_tells_the_last_request_and_points_to_nothing_below(
     folder: Path, compress: Compress

@@ -109,11 +109,37 @@ def test_a_task_is_named_by_what_was_reached_and_has_its_figures():
         ),
         ("## Rounding of the cart\n\nIt was one cent off.", "Rounding of the cart"),
         ("Let me know!", "Round the cart per line"),
+        ("Next time you run it, check `cart.log`.", "Round the cart per line"),
+        ("All tests now pass. You can try it now.", "Round the cart per line"),
+        ("This was completed in the past, and (merged) means done.", "Round the cart per line"),
+        ("Files modified: `cart.py` - Added a test of refunds", "`cart.py` - Added a test of refunds"),
+        ("✅ Done\n\nThe limit is now 100, tests pass", "The limit is now 100, tests pass"),
+        ("It was off.\nThe fix rounds each line.", "The fix rounds each line"),
+        ("Plan of carts written to `docs/cart.md`. Which way?", "Plan of carts written to `docs/cart.md`"),
         (f"Renamed {'the handler ' * 30}", f"Renamed {'the handler ' * 30}"[:159] + "…"),
     ],
 )
 def test_the_name_is_what_the_report_says_was_done(report: str, name: str):
     assert [text for text, _ in told(("Hi! Round the cart per line", edit(), report))] == [name]
+
+
+@pytest.mark.parametrize(
+    "request_, name",
+    [
+        ("can you also add a -c flag to the export?", "Add a -c flag to the export"),
+        ("Kannst du bitte den Warenkorb runden?", "Den Warenkorb runden"),
+        ("## Task\nThis is it:\nRename the handler of carts", "Rename the handler of carts"),
+        ("It is slow again. Cache the totals of carts", "Cache the totals of carts"),
+        ("let's do 2 for now", "Changed src/cart.py"),
+        ("why is the cart so slow?", "Changed src/cart.py"),
+        ("<command-name>/plan the carts</command-name>", "Changed src/cart.py"),
+        ("It fails.\n```\nround the cart failed\n```", "Changed src/cart.py"),
+    ],
+)
+def test_where_the_report_says_nothing_the_request_names_the_task_if_it_says_what_is_wanted(
+    request_: str, name: str
+):
+    assert [text for text, _ in told((request_, edit(), "Next time, check the log."))] == [name]
 
 
 def test_titles_of_commits_are_names_and_a_turn_that_only_commits_is_part_of_what_it_commits():
@@ -137,7 +163,7 @@ def test_titles_of_commits_are_names_and_a_turn_that_only_commits_is_part_of_wha
     ]
     assert told(*turns) == [
         ("Round the cart per line", "done; 1 file: src/cart.py; commit 1f2e3d4; 5 min"),
-        ("Uploads are retried three times", "done; 1 file: src/upload.py; commit 5a6b7c8; 3 min"),
+        ("Retry uploads", "done; 1 file: src/upload.py; commit 5a6b7c8; 3 min"),
         ("Release 1.2", "done; commit 9d8e7f6; 3 min"),
     ]
 
@@ -171,11 +197,11 @@ def test_what_interrupts_belongs_to_the_work_and_work_without_an_end_is_open():
     turns = (
         ("Round the cart per line", edit(), edit()),
         ("not so many lines at once!", edit("/home/ada/shop/src/line.py"), "Rounded each line of the cart."),
-        ("now the invoices", edit("/home/ada/shop/src/invoice.py")),
+        ("now round the invoices", edit("/home/ada/shop/src/invoice.py")),
     )
     assert told(*turns) == [
         ("Rounded each line of the cart", "done; 2 files: src/cart.py, src/line.py; 8 min"),
-        ("now the invoices", "open; 1 file: src/invoice.py"),
+        ("Now round the invoices", "open; 1 file: src/invoice.py"),
     ]
 
 

@@ -1,8 +1,10 @@
 """What a session reached: one task for each request after which files changed or a commit was made.
 
 A task is named by what came of it: the title of its commits, else what the agent's report at the end of the turn says was
-done. The words of the request name it only where the agent reported nothing. Its outcome says, as far as the log shows it,
-how the tests ended, which files changed, the commits, how long it took and how many tokens it added.
+done or is different now. Where the report says neither, but explains, asks or lists, the request names the task if it says in
+one sentence what is wanted; a remark, a pasted log or a command of the client does not, and the files that changed do. Its
+outcome says, as far as the log shows it, how the tests ended, which files changed, the commits, how long it took and how many
+tokens it added.
 
 A request that only asked, or after which nothing changed, is no task: the summary of the session has the answer. One that
 came while the agent was at work belongs to what it was at work on.
@@ -46,8 +48,41 @@ _CHECKED = re.compile(
     r"|测试.*通过|テスト.*(?:通|成功)"
 )
 """That the checks pass says nothing of what was done."""
+_OF_CHECKS = re.compile(
+    r"(?:all|both|the|\d+)?\s*(?:\w+ )?(?:tests?|lint\w*|build|checks?|ci)\b", re.IGNORECASE
+)
 _MESSAGE = re.compile(
     r"\bgit (?:-\S+ \S+ )?commit\b[^\n]*?\s-\w*m[ =]?[\"'](?:\$\(cat <<-?\s*\W?\w+\W?\n)?(?P<title>[^\n\"']+)"
+)
+_NOW = re.compile(
+    r"(?<!\.)\b(?:now(?!\()|no longer|jetzt|nun|nicht mehr|désormais|maintenant|ne \w+ plus|ahora|ya no|adesso|agora|теперь|больше не)\b"
+    r"|\A(?:the|this) (?:fix|change|patch|update)\b|现在|不再|今は|ようになりました|이제",
+    re.IGNORECASE,
+)
+"""A statement that tells what is different since."""
+_ADVICE = re.compile(r"\b(?:you|we) (?:can|could|should|may|might|need)\b", re.IGNORECASE)
+_ASIDE = re.compile(
+    r"\W*\(|(?:this (?!fix|change|patch|update)|these|those|it|it's|good|great|note|if|when|unless|whether)\b",
+    re.IGNORECASE,
+)
+"""How a statement begins that is about something else than what was done."""
+_MARK = re.compile(r"[✅✔☑🎉✓✨🚀]\ufe0f?\s*")
+_AT = re.compile(r"(?:`[^`]+`|[\w./-]+\.\w{1,5})(?: \([^()]*\))?\s*(?:[-–—:]|→)\s+")
+"""The file that a statement begins with."""
+_PASTED = re.compile(r"<[a-z/]|```|===|\{|\[[0-9a-f]{7,}|.*(?:\.\w{1,4}:\d+|\b[A-Z]+ +\w+\.\w+:|\bat \S+ \()")
+_REMARK = re.compile(
+    r"(?:\(|(?:I|I've|I'm|I'd|I'll|it|it's|that|that's|this|these|those|there|hmm+|erm+|well|so|but|if|what|why|how|when|where|who|which|is|are|do|does|did"
+    r"|has|have|was|were)\b)|.*(?:\?|？)\Z",
+    re.IGNORECASE,
+)
+"""What a request says beside what is wanted: a remark, or a question."""
+_CHOICE = re.compile(r"(?:do|option|number|go with|take|use|yes,?) (?:\d|[a-d]\b)", re.IGNORECASE)
+"""A choice among what the agent had offered."""
+_ASKS_FOR = re.compile(
+    r"(?:(?:yes|yeah|ok|okay|sure|great|cool|nice|no|hm+|and|so|then|now|well|also)[,.!]? +)*"
+    r"(?:(?:can|could|would|will) (?:we|you)(?: please)?(?: also)?|let's(?: also)?|please|maybe|(?:I'd|I would) like (?:you )?to"
+    r"|I (?:want|need) (?:you )?to|kannst du(?: bitte)?|bitte|peux-tu|pouvez-vous|puedes)\s+(?=\S)",
+    re.IGNORECASE,
 )
 _LABEL = re.compile(r"([^:：]{1,40})[:：]\s+(?=\S)")
 _SPEAKER = re.compile(r"(?:I|we)(?:'ve| have)? (?:also |now |just )?(?=[a-z])", re.IGNORECASE)
@@ -58,7 +93,14 @@ _DEED = re.compile(
     re.IGNORECASE,
 )
 """How a report in English begins to say what was done; in other languages `claim` tells."""
-_OF_REPORTS = "summary change changes changed implementation implement implemented complete completed fix fixed fixes following update updated right two three both count counts"
+_PAST = re.compile(
+    r"(?!(?:bas|relat|unrelat|need|inde|notic|propos|suggest|expect|suppos|recommend|requir|plann?|fail|block|detail|locat|assum|us)ed\b)"
+    r"[a-z]{2,}[^\Waeiou]ed (?!on\b|to\b|from\b)"
+    r"|(?:[\w-]+ ){1,4}(?:written|created|added|updated|moved|removed|saved|renamed) (?:to|in|into|from|at|under)\b",
+    re.IGNORECASE,
+)
+"""A regular verb in the past ("Rounded the cart"), or a participle with a place ("Design written to docs")."""
+_OF_REPORTS = "previous request files file modified summary change changes changed implementation implement implemented complete completed fix fixed fixes following update updated right two three both count counts"
 
 
 @dataclass(slots=True)
@@ -80,6 +122,8 @@ class _Done:
     end: int
     files: list[Redacted]
     commits: list[Redacted]
+    is_alone: bool = False
+    """A later turn committed it and nothing else."""
 
 
 def tasks_of(
@@ -188,6 +232,7 @@ def _done(turns: Iterable[_Turn], ends: Iterable[int], *, cwd: str) -> list[_Don
         if not each.files and each.commits and waiting:
             for earlier in waiting:
                 earlier.commits += each.commits
+                earlier.is_alone = len(waiting) == 1
         elif each.files or each.commits:
             found.append(each)
             waiting.append(each)
@@ -231,10 +276,14 @@ def _title(commit: str) -> str:
 
 
 def _name(done: _Done) -> Redacted:
-    own = [commit for commit in done.commits if commit in set(_commits(done.turn.calls))]
-    if own:
-        return _cut(joined("; ", (edited(commit, _title) for commit in own)))
-    told = edited(done.turn.report, _reached) or edited(done.turn.request.text, _asked)
+    own = set(_commits(done.turn.calls))
+    titles = [commit for commit in done.commits if commit in own]
+    told = edited(done.turn.report, _reached)
+    if not titles and not told and done.is_alone:
+        titles = done.commits
+    if titles:
+        return _cut(joined("; ", (edited(commit, _title) for commit in titles)))
+    told = told or edited(done.turn.report, _headed) or edited(done.turn.request.text, _wanted)
     return _cut(told or filled("Changed {}", joined(", ", done.files)))
 
 
@@ -244,14 +293,35 @@ def _cut(text: Redacted) -> Redacted:
 
 
 def _reached(report: str) -> str:
-    """What ``report`` says was done, in one statement; "" if it says nothing."""
-    told = [each for each in map(_plain, _statements(report)) if _tells(each)][:_LOOKED_AT]
-    best = min(enumerate(told), key=lambda each: (_rank(each[1]), each[0]), default=(0, ""))[1]
+    """What ``report`` says was done or is different now, in one statement; "" if it says neither."""
+    told = [(each, plain) for each in _statements(report) if _tells(plain := _plain(each))][:_LOOKED_AT]
+    ranked = [
+        (rank, place, plain)
+        for place, (each, plain) in enumerate(told)
+        if (rank := _rank(each, plain)) is not None
+    ]
+    best = min(ranked, default=(0, 0, ""))[2]
     return best[:1].upper() + best[1:]
 
 
-def _rank(statement: str) -> int:
-    return 0 if _DEED.match(statement) else 1 if claim(statement) == "done" else 2
+def _rank(statement: str, plain: str) -> int | None:
+    """How surely a statement tells what was done, 0 the most; None if it does not. ``plain`` is without its label."""
+    if _DEED.match(plain):
+        return 0
+    if (at := _AT.match(plain)) and _DEED.match(plain, at.end()):
+        return 1
+    if _ASIDE.match(plain):
+        return None
+    if claim(plain) == "done" or _PAST.match(plain) or _DEED.match(_MARK.sub("", statement)):
+        return 2
+    return 3 if _NOW.search(plain) and not _ADVICE.search(plain) else None
+
+
+def _headed(report: str) -> str:
+    """The heading that ``report`` begins with, "" if it has none that says something."""
+    first = report.lstrip().partition("\n")[0]
+    title = _plain(first.strip("#* ")) if first.startswith(("#", "**")) and len(first) < LONGEST_NAME else ""
+    return title if _tells(title) else ""
 
 
 def _statements(report: str) -> Iterator[str]:
@@ -272,7 +342,8 @@ def _statements(report: str) -> Iterator[str]:
 
 
 def _plain(statement: str) -> str:
-    """The statement without a label such as "Summary:" and without who says it."""
+    """The statement without a mark, a label such as "Summary:" and who says it."""
+    statement = _MARK.sub("", statement)
     label = _LABEL.match(statement)
     if label and not _says(label[1]):
         statement = statement[label.end() :]
@@ -289,16 +360,28 @@ def _says(text: str) -> bool:
 
 def _tells(statement: str) -> bool:
     is_promise = announces(statement) or only_intends(statement)
-    is_check = _CHECKED.search(statement) is not None and len(statement) < LONGEST_NAME // 2
+    is_short = len(statement) < LONGEST_NAME // 2
+    is_check = is_short and _CHECKED.search(statement) is not None
+    # "The limit is now 100, tests pass" tells more than that they do
+    is_check = is_check and not (_NOW.search(statement) and not _OF_CHECKS.match(statement))
     return not (is_promise or is_check or statement.endswith(("?", "？"))) and _says(statement)
 
 
-def _asked(request: str) -> str:
-    """The first sentence of a request that says something, else all of it."""
-    return next(
-        (each for each in map(str.strip, sentences(" ".join(request.split()))) if says_something(each)),
-        request,
-    )
+def _wanted(request: str) -> str:
+    """What ``request`` wants, in one sentence and without its politeness; "" if it does not say so."""
+    for line in request.splitlines():
+        # what follows is an output or a command of the client
+        if _PASTED.match(line.lstrip()):
+            break
+        if line.startswith("#") or line.rstrip().endswith((":", "：")):
+            continue
+        for sentence in sentences(" ".join(line.strip(" -*•").split())):
+            polite = _ASKS_FOR.match(sentence)
+            wanted = sentence[polite.end() :].rstrip("?？ ") if polite else sentence
+            is_other = _CHOICE.match(wanted) or (polite is None and _REMARK.match(wanted))
+            if says_something(wanted) and not is_other:
+                return wanted[:1].upper() + wanted[1:]
+    return ""
 
 
 # What is known of it
