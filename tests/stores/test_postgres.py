@@ -7,12 +7,17 @@ from collections.abc import Sequence
 
 import pytest
 
+from autocompact.core.budget import Budget
 from autocompact.core.messages import Message, text_message
+from autocompact.core.tokens import Estimator
+from autocompact.engine import Compactor
 from autocompact.errors import InvalidInput, StoreError, StoreTooNew, StoreUnavailable
 from autocompact.ports import Key
 from autocompact.stores.postgres import PostgresStore
 from autocompact.stores.postgres_index import PostgresIndex
 from autocompact.testing.records import KEY, compaction
+from tests.engine.support import step
+from tests.lengths import some
 from tests.stores.cluster import Cluster, Pooler
 
 pytestmark = [pytest.mark.anyio, pytest.mark.requirement("E9")]
@@ -200,3 +205,54 @@ async def test_programs_that_open_a_store_at_once_index_what_is_missing_once(
     counted = "SELECT count(*), sum(passages) FROM autocompact.conversations"
     assert cluster.sql(counted, database=database) == "4|160"
     assert cluster.sql("SELECT count(*) FROM autocompact.passages", database=database) == "160"
+
+
+STEPS = (
+    "acquire:begun",
+    "acquire:committed",
+    "commit:begun",
+    "commit:written",
+    "commit:committed",
+    "release:written",
+)
+
+
+@pytest.mark.parametrize("at", some(STEPS, gate=3))
+async def test_a_server_killed_at_a_step_of_a_compaction_leaves_one_or_none(
+    cluster: Cluster, database: str, at: str
+) -> None:
+    killed: list[str] = []
+
+    def kill(name: str) -> None:
+        if name == at and not killed:
+            killed.append(name)
+            cluster.kill()
+
+    budget = Budget(window=6_000, reserve=600)
+    async with PostgresStore(database, failpoint=kill, busy_seconds=0.2) as store:
+        compactor = Compactor(store, window=budget.window, reserve=budget.reserve, counter=Estimator())
+        conversation = await compactor.open("task")
+        number, was_down = 0, False
+        while conversation.records.active is None:
+            try:
+                await step(conversation, number)
+                await conversation.ready()
+            except StoreUnavailable:
+                assert killed
+                was_down = True
+                cluster.start()
+                cluster.sql("UPDATE autocompact.leases SET expires = 0", database=database)
+                conversation = await compactor.open("task")
+            number += 1
+        await conversation.internals.background.wait_idle()
+        if not was_down:
+            cluster.start()
+        log, records = (
+            await store.read(Key(conversation="task")),
+            await store.compactions(Key(conversation="task")),
+        )
+        assert killed == [at]
+        assert [message.seq for message in log] == list(range(1, len(log) + 1))
+        assert [record.status for record in records if record.status != "prepared"] == ["active"]
+        again = await compactor.open("task")
+        assert again.records.active == records[-1]

@@ -23,6 +23,7 @@ from autocompact.gateway.chain import Known, chain, common, seed
 from autocompact.gateway.native import holds_compaction
 from autocompact.ports import NO_MESSAGES, ConversationStore, Key
 from autocompact.runtime.off_loop import LARGE_BODY, off_loop_if
+from autocompact.stores.behind import WriteBehind
 from autocompact.stores.fork import copy_conversation
 from autocompact.wire import EarlierRequest, Renderer, Request
 from autocompact.wire.canonical import without_marks
@@ -249,6 +250,9 @@ class Conversations:
         self._beginning[key] = True
         try:
             await incoming.append_to(conversation, after=shared)
+            # the next request may come to another gateway, which would begin it once more under another name
+            if isinstance(self.store, WriteBehind):
+                await self.store.settled(key)
             if not self._beginning[key]:
                 raise StoreUnavailable("a new conversation could not be stored: see the log for the reason")
         finally:

@@ -20,7 +20,7 @@ from autocompact.ports import Clock, Key, SystemClock
 from autocompact.stores.indexing import Indexer
 from autocompact.stores.naming import ServerUrl
 from autocompact.stores.postgres_index import PostgresIndex, PostgresIndexer
-from autocompact.stores.postgres_server import DIALECT, PostgresConnection, Server, begin
+from autocompact.stores.postgres_server import DIALECT, Call, PostgresConnection, Server, begin
 from autocompact.stores.queries import queries
 from autocompact.stores.table_store import TableStore
 from autocompact.stores.tenants import Tenant, Tenants, tenant_setting
@@ -29,6 +29,9 @@ T = TypeVar("T")
 
 CONNECTIONS = 8
 """Connections of one store at most: as many things are done at once."""
+
+ANSWER_SECONDS = 30.0
+"""For one method. A conversation of 100,000 messages is read in three."""
 
 _TABLES = ("conversations", "messages", "compactions", "passages", "leases")
 
@@ -42,6 +45,8 @@ class PostgresStore(TableStore[PostgresConnection]):
         indexer: keeps a search index up to date: "search" is `autocompact.stores.postgres_index`, None keeps none.
         connections: to the server at most.
         busy_seconds: how long to wait for a connection, and for who changes the same conversation.
+        answer_seconds: how long a method may take, but for upkeep and `put_whole`; then its connection is cut: a server that
+            a network does not reach any more sends no refusal.
         failpoint: called with the name of each step of a writing method ("append:begun", "append:written",
             "append:committed"), so that a test can end the process there.
 
@@ -58,6 +63,7 @@ class PostgresStore(TableStore[PostgresConnection]):
         indexer: Indexer[PostgresConnection] | Literal["search"] | None = "search",
         connections: int = CONNECTIONS,
         busy_seconds: float = 5.0,
+        answer_seconds: float = ANSWER_SECONDS,
         failpoint: Callable[[str], object] = str,
     ) -> None:
         search = PostgresIndexer() if indexer == "search" else indexer
@@ -66,6 +72,7 @@ class PostgresStore(TableStore[PostgresConnection]):
         self._server = Server(place, connections=connections, patience=busy_seconds)
         self._failpoint = failpoint
         self._patience = f"{round(busy_seconds * 1000)}ms"
+        self._answer_seconds = answer_seconds
         self._threads = ThreadPoolExecutor(connections, thread_name_prefix="autocompact-postgres")
         self._opening = threading.Lock()
         self._is_open = False
@@ -85,12 +92,21 @@ class PostgresStore(TableStore[PostgresConnection]):
         await asyncio.get_running_loop().run_in_executor(None, self._server.close)
         self._threads.shutdown(wait=False)
 
-    async def _run(self, work: Callable[[], T]) -> T:
+    async def _run(self, work: Callable[[], T], *, is_long: bool = False) -> T:
+        call = Call()
+
         def run() -> T:
             self._open()
-            return work()
+            with self._server.called(call):
+                return work()
 
-        return await asyncio.get_running_loop().run_in_executor(self._threads, run)
+        loop = asyncio.get_running_loop()
+        limit = None if is_long else loop.call_later(self._answer_seconds, call.cut)
+        try:
+            return await loop.run_in_executor(self._threads, run)
+        finally:
+            if limit is not None:
+                limit.cancel()
 
     def _open(self) -> None:
         with self._opening:
@@ -120,7 +136,7 @@ class PostgresStore(TableStore[PostgresConnection]):
             with self._server.connection() as connection:
                 self._catch_up(connection, partial(self._begun, connection))
 
-        await self._run(work)
+        await self._run(work, is_long=True)
 
     async def _change(self, work: Callable[[PostgresConnection], T], *, name: str, key: Key) -> T:
         def change() -> T:
@@ -131,7 +147,7 @@ class PostgresStore(TableStore[PostgresConnection]):
             self._failpoint(f"{name}:committed")
             return result
 
-        return await self._run(change)
+        return await self._run(change, is_long=name == "put")
 
     @contextmanager
     def _begun(self, connection: PostgresConnection, key: Key | None) -> Generator[None]:
@@ -162,7 +178,7 @@ class PostgresStore(TableStore[PostgresConnection]):
                         connection.execute(f"VACUUM autocompact.{table}")
                     tables.purged(deleted)
 
-        await self._run(vacuum)
+        await self._run(vacuum, is_long=True)
 
 
 def shared_secret(url: ServerUrl, *, name: str, made: bytes) -> bytes:

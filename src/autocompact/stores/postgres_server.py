@@ -6,8 +6,11 @@ that gives connections out by the transaction (PgBouncer) may stand between.
 
 from __future__ import annotations
 
+import os
+import socket
+import threading
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, LiteralString, cast
 
 from autocompact.errors import InvalidInput, StoreError, StoreTooNew, StoreUnavailable
@@ -34,6 +37,11 @@ _HOW: dict[str, Any] = {
     "prepare_threshold": None,
     "application_name": "autocompact",
     "connect_timeout": 10,
+    # a machine that is gone says nothing: found out within half a minute, not within the system's two hours
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 20_000,
 }
 
 _MIGRATING = 0x41435054
@@ -97,6 +105,37 @@ class PostgresConnection:
         return self.execute(statements, columns) if columns else Rows([])
 
 
+class Call:
+    """One use of a connection, which another thread may end."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._lent: psycopg.Connection[Any] | None = None
+        self._is_cut = False
+
+    @contextmanager
+    def uses(self, connection: psycopg.Connection[Any]) -> Generator[None]:
+        """Within this block, `cut` ends the connection."""
+        with self._lock:
+            self._lent = connection
+        if self._is_cut:
+            self.cut()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._lent = None
+
+    def cut(self) -> None:
+        """End the connection under whoever waits for an answer on it, who then gets the driver's error."""
+        with self._lock:
+            self._is_cut = True
+            if self._lent is not None and not self._lent.closed:
+                # the driver's own way to cancel asks the server, which does not answer
+                with suppress(OSError), socket.socket(fileno=os.dup(self._lent.fileno())) as line:
+                    line.shutdown(socket.SHUT_RDWR)
+
+
 class Server:
     """The connections to one database, opened when they are first needed.
 
@@ -109,6 +148,7 @@ class Server:
     def __init__(self, url: ServerUrl, *, connections: int, patience: float) -> None:
         self.url = url
         self._patience = patience
+        self._calls = threading.local()
         self._pool = ConnectionPool(
             url.url,
             kwargs=_HOW,
@@ -144,8 +184,18 @@ class Server:
             StoreError: it refuses.
             InvalidInput: a text that PostgreSQL cannot hold.
         """
-        with self._errors(), self._pool.connection() as connection:
+        call: Call = getattr(self._calls, "call", None) or Call()
+        with self._errors(), self._pool.connection() as connection, call.uses(connection):
             yield PostgresConnection(connection)
+
+    @contextmanager
+    def called(self, call: Call) -> Generator[None]:
+        """Within this block, what this thread does with connections can be cut by ``call``."""
+        self._calls.call = call
+        try:
+            yield
+        finally:
+            self._calls.call = None
 
     @contextmanager
     def transaction(self, tenant: Tenant, *, reads: bool = False) -> Generator[PostgresConnection]:
