@@ -11,7 +11,7 @@ import random
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -48,10 +48,10 @@ def _log(key: Key, *, length: int) -> list[Message]:
     return log
 
 
-async def write(path: Path) -> None:
+async def write(path: Path, *, keys: Sequence[Key] = KEYS) -> None:
     """The file, folded into one: no write-ahead log is left."""
     async with SqliteStore(path) as store:
-        for key in KEYS:
+        for key in keys:
             await store.append(key, _log(key, length=40), after=0)
             summary = "The pump leaks at the valve. " * 60
             for number, through in enumerate((10, 25)):
@@ -63,7 +63,7 @@ async def write(path: Path) -> None:
                     active=record.id,
                     expected=expected,
                     fence=0,
-                    state=b'{"made":2}' * 20,
+                    state=b'{"made":2}' + b" " * 180,
                 )
             prepared = replace(compaction("p", 30), status="prepared")
             await store.commit(key, records=[prepared], active="c1", expected="c1", fence=0)

@@ -26,18 +26,32 @@ HEALTHY, ILL = 0, 1
 @click.command()
 @click.option("--deep", is_flag=True, help="Compare every word of a large search index with the messages.")
 @click.option("--seal", is_flag=True, help="First give messages of older versions a checksum.")
+@click.option(
+    "--rescue",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Copy what can be read of a damaged store into the new FILE instead.",
+)
 @json_option
 @db_option
-def doctor(*, deep: bool, seal: bool, as_json: bool, db: StorePlace | None) -> int:
+def doctor(*, deep: bool, seal: bool, rescue: Path | None, as_json: bool, db: StorePlace | None) -> int:
     """Look at the whole store: damage, gaps, what points nowhere, its search index, its modes, the disk.
 
     Only --seal changes the file. Of a store on a server everything is read and compared with its checksums; pages and indexes
     are for PostgreSQL's own pg_amcheck. Exit codes: 0 all is well, 1 something is wrong, 2 it cannot be looked at.
+
+    --rescue makes a new store, for you alone, whole and checked or not at all. Messages keep their numbers: in the place of
+    one that cannot be read stands a note. What was lost is listed; the damaged file stays as it is. Exit codes: 0 nothing is
+    lost, 1 something is, 2 there is no new file.
     """
     from autocompact.history import database_path
     from autocompact.stores import doctor as doctors
     from autocompact.stores.server_doctor import examine_server
 
+    if rescue is not None:
+        if seal or deep:
+            raise InvalidInput("--rescue makes a new file of what can be read: leave --seal and --deep out")
+        return _rescued(_file(db), rescue, as_json=as_json)
     place = database(db) or database_path()
     with progress(f"Examining {place}"):
         if isinstance(place, ServerUrl):
@@ -48,6 +62,31 @@ def doctor(*, deep: bool, seal: bool, as_json: bool, db: StorePlace | None) -> i
             found = doctors.examine(place.absolute(), deep=deep)
     deliver([_document(found)], None) if as_json else display("\n".join(_lines(found)))
     return ILL if found.problems else HEALTHY
+
+
+def _rescued(source: Path, target: Path, *, as_json: bool) -> int:
+    from dataclasses import asdict
+
+    from autocompact.history.archive import encode
+    from autocompact.stores.rescue import rescue
+    from autocompact.ui.text import visible
+
+    with progress(f"Reading {source}"):
+        rescued = run(rescue(source, target))
+    losses = rescued.losses
+    if as_json:
+        counts = rescued.examination.counts
+        document = {"file": str(target), "counts": counts, "losses": [asdict(loss) for loss in losses]}
+        deliver([encode(document) + b"\n"], None)
+    else:
+        lost = [f"lost     {visible(loss.where)}: {visible(loss.what)}" for loss in losses]
+        head = click.style(f"{target}: {_figures(rescued.examination)}, checked", bold=True)
+        display(
+            "\n".join(
+                [head, *lost, "nothing is lost" if not losses else plural(len(losses), "loss", many="losses")]
+            )
+        )
+    return ILL if losses else HEALTHY
 
 
 @click.command()

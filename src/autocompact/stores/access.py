@@ -237,14 +237,22 @@ class AccessKeys:
             StoreError: one of the two cannot be used.
         """
         known = {key.id for key in await self.keys()}
-        new = [key for key in await other.keys() if key.id not in known]
+        return await self.put([key for key in await other.keys() if key.id not in known])
+
+    async def put(self, keys: Iterable[AccessKey]) -> int:
+        """Add keys as another database had them, without what they used; how many.
+
+        Raises:
+            StoreError: they could not be stored, or are here already.
+        """
 
         def add(tables: _Tables, key: AccessKey) -> None:
             tables.run("add_key", id=key.id, digest=key.digest, tenant=key.tenant, record=_encoded(key))
 
-        for key in new:
+        keys = tuple(keys)
+        for key in keys:
             await self._change(partial(add, key=key), key=key.id)
-        return len(new)
+        return len(keys)
 
 
 class _Tables:

@@ -13,7 +13,7 @@ from autocompact.stores.connection import Connection
 from autocompact.stores.doctor import Examination, examine
 from autocompact.stores.sqlite_file import check_file, errors
 
-_OF_THE_PLACE = ("modes", "disk", "log")
+OF_THE_PLACE = ("modes", "disk", "log")
 """Checks of the doctor that say nothing of what is in a file."""
 
 
@@ -35,20 +35,23 @@ def back_up(source: Path, target: Path, *, overwrite: bool = False) -> Examinati
         StoreUnavailable: there is no such file or folder, or it cannot be read or written.
         StoreCorrupt: the file is damaged; there is no copy.
     """
-    _check(source, target, overwrite=overwrite)
+    with errors(source):
+        check_target(source, target, overwrite=overwrite)
+        check_file(source)
     temporary = target.with_name(f".autocompact-{secrets.token_hex(6)}")
     try:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         with errors(source):
-            _copy(source, temporary)
+            copy_pages(source, temporary)
+            _without_log(temporary)
         found = examine(temporary)
-        wrong = [finding for finding in found.problems if finding.check not in _OF_THE_PLACE]
+        wrong = [finding for finding in found.problems if finding.check not in OF_THE_PLACE]
         if wrong:
             raise StoreCorrupt(
                 f"{str(source)!r} is damaged, no backup was made: {wrong[0].where}: {wrong[0].what}. "
                 f"`autocompact doctor --db {source}` lists all, with what to do"
             )
-        _take_its_name(temporary, target, overwrite=overwrite)
+        take_its_name(temporary, target, overwrite=overwrite)
     except OSError as error:
         raise StoreUnavailable(
             f"the backup {str(target)!r} cannot be written: {error.strerror or error}"
@@ -59,11 +62,15 @@ def back_up(source: Path, target: Path, *, overwrite: bool = False) -> Examinati
     return found
 
 
-def _check(source: Path, target: Path, *, overwrite: bool) -> None:
-    if not source.exists():
+def check_target(source: Path, target: Path, *, overwrite: bool) -> None:
+    """Check that there is a source, and that the target can be made of it.
+
+    Raises:
+        InvalidInput: the target is there, or is the source.
+        StoreUnavailable: there is no such file or folder.
+    """
+    if not source.is_file():
         raise StoreUnavailable(f"there is no file {str(source)!r}: check the path, or name one with --db")
-    with errors(source):
-        check_file(source)
     if not target.absolute().parent.is_dir():
         raise StoreUnavailable(f"there is no folder {str(target.parent)!r}: make it, or choose another file")
     if target.exists() and target.samefile(source):
@@ -74,7 +81,12 @@ def _check(source: Path, target: Path, *, overwrite: bool) -> None:
         raise InvalidInput(f"{str(target)!r} is there already: choose another file, or give --overwrite")
 
 
-def _copy(source: Path, target: Path) -> None:
+def copy_pages(source: Path, target: Path) -> None:
+    """Copy the pages of a file, and of its write-ahead log, as they are at one moment; whoever writes goes on.
+
+    Raises:
+        apsw.Error: the file cannot be read, or the target not written.
+    """
     import apsw
 
     with (
@@ -85,10 +97,24 @@ def _copy(source: Path, target: Path) -> None:
         # All pages in one step: a step holds one state of the file, and a writer need not wait for it (WAL).
         with cast("Any", writer).backup("main", reader, "main") as copying:
             copying.step(-1)
-        cast("Connection", writer).execute("PRAGMA journal_mode = delete")
 
 
-def _take_its_name(temporary: Path, target: Path, *, overwrite: bool) -> None:
+def _without_log(path: Path) -> None:
+    import apsw
+
+    with closing(
+        cast("Connection", apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE))
+    ) as connection:
+        connection.execute("PRAGMA journal_mode = delete")
+
+
+def take_its_name(temporary: Path, target: Path, *, overwrite: bool) -> None:
+    """Flush a file to the disk and give it its name, at once.
+
+    Raises:
+        InvalidInput: another program made a file of that name meanwhile.
+        OSError: it cannot be done.
+    """
     with temporary.open("rb+") as file:
         os.fsync(file.fileno())
     if not overwrite:

@@ -114,9 +114,9 @@ _Check: TypeAlias = Callable[[_Patient], Iterator[Finding]]
 
 _TABLES = "SELECT count(*) FROM sqlite_schema"
 
-_RESTORE = "restore the file from a backup; what can still be read: `autocompact export NAME --out FILE`"
+_RESTORE = "restore the file from a backup, or copy what can still be read into a new one: `autocompact doctor --rescue NEW.db`"
 _REINDEX = (
-    "nothing that was said is lost: `autocompact export` each conversation, and import them into a new file"
+    "nothing that was said is lost: `autocompact doctor --rescue NEW.db` makes a new file, with a new index"
 )
 
 

@@ -212,7 +212,10 @@ def _look(path: Path) -> None:
             )
         _check_version(connection, path)
     except apsw.NotADBError as error:
-        raise StoreCorrupt(f"{str(path)!r} is not a database: choose another file ({error})") from error
+        raise StoreCorrupt(
+            f"{str(path)!r} is not a database: choose another file ({error}). If it was one of autocompact, "
+            f"`autocompact doctor --rescue NEW.db --db {path}` copies what can still be read of it"
+        ) from error
     finally:
         if connection is not None:
             connection.close()

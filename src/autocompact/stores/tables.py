@@ -106,10 +106,10 @@ class Tables:
             if check:
                 self._check_names()
             return None
-        return self._checked(row) if check else _row(row)
+        return self._checked(row) if check else row_of(row)
 
     def _checked(self, columns: tuple[Any, ...]) -> Row:
-        row = _row(columns)
+        row = row_of(columns)
         # rows of older versions have no checksum until they are written again
         if columns[-1] is not None and columns[-1] != row.checksum:
             raise StoreCorrupt(
@@ -413,7 +413,8 @@ class Tables:
         self.seal(conversation)
 
 
-def _row(columns: tuple[Any, ...]) -> Row:
+def row_of(columns: tuple[Any, ...]) -> Row:
+    """The row of its columns, a checksum behind them left out."""
     return Row(**dict(zip(_COLUMNS, columns, strict=False)))
 
 
