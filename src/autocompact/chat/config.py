@@ -70,6 +70,7 @@ class ChatConfig:
         skill_folders: folders that hold skills, each a folder with a ``SKILL.md``; of equal names the last one counts.
         mcp_file: a JSON file with ``mcpServers``.
         commands: rules for commands of the agent.
+        titles: ask the model for a title after the first answer of a conversation that has none.
         approval: "ask" puts a question to the person before a file is written or a tool of an MCP server is used, unless
             they gave a standing answer; "allow" does not. Files that may hold secrets are asked for in any case.
         approvals_file: keeps the standing answers; None keeps them in memory.
@@ -96,6 +97,7 @@ class ChatConfig:
     skill_folders: tuple[Path, ...] = ()
     mcp_file: Path | None = None
     commands: CommandRules = field(default_factory=CommandRules)
+    titles: bool = False
     approval: Approval = "ask"
     approvals_file: Path | None = None
     instructions: str = ""

@@ -39,7 +39,7 @@ async def history_page(
     entries.reverse()
     dividers = _dividers(
         await conversation.records.all(),
-        active=conversation.internals.replica.active_id,
+        log=log,
         first=start,
         last=end,
     )
@@ -82,7 +82,8 @@ def _enough(entries: Sequence[Entry], limit: int) -> bool:
     return len(entries) >= max(1, limit) and entries[-1].message.role != "tool"
 
 
-def _dividers(records: Sequence[Compaction], *, active: str, first: int, last: int) -> Iterable[Divider]:
+def _dividers(records: Sequence[Compaction], *, log: SessionLog, first: int, last: int) -> Iterable[Divider]:
+    active = log.conversation.internals.replica.active_id
     known = {record.id: record for record in records}
     for record in records:
         if record.status == "prepared":
@@ -93,6 +94,7 @@ def _dividers(records: Sequence[Compaction], *, active: str, first: int, last: i
             record=record,
             active=record.id == active,
             left=(begin, record.through_seq) if record.through_seq >= begin else None,
+            metered=log.metered(record.id),
         )
         if first <= divider.after_seq <= last:
             yield divider

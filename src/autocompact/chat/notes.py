@@ -77,6 +77,14 @@ class Resumed(_Note, frozen=True, tag="resumed"):
     of: int
 
 
+class Metered(_Note, frozen=True, tag="metered"):
+    """What the meter showed before a compaction was activated, and after it: tokens."""
+
+    compaction: str
+    before: int
+    after: int
+
+
 class TaskItem(msgspec.Struct, frozen=True, kw_only=True):
     """A task of a list."""
 
@@ -90,7 +98,7 @@ class Tasked(_Note, frozen=True, tag="tasks"):
     tasks: tuple[TaskItem, ...]
 
 
-Note: TypeAlias = Titled | Chosen | CutShort | Failed | Queued | Unqueued | Took | Resumed | Tasked
+Note: TypeAlias = Titled | Chosen | CutShort | Failed | Queued | Unqueued | Took | Resumed | Metered | Tasked
 
 
 class Notes:
@@ -106,6 +114,7 @@ class Notes:
         self.failures: dict[int, str] = {}
         self.pending: tuple[PendingRequest, ...] = ()
         self.seconds: dict[int, float] = {}
+        self.metered: dict[str, tuple[int, int]] = {}
         self.copies: dict[int, int] = {}
         self.tasks: tuple[Task, ...] = ()
 
@@ -175,6 +184,8 @@ class Notes:
                 self.seconds[note.seq] = note.seconds
             case Resumed():
                 self.copies[note.seq] = note.of
+            case Metered():
+                self.metered[note.compaction] = (note.before, note.after)
             case Tasked():
                 self.tasks = tuple(Task(text=item.text, state=item.state) for item in note.tasks)
 

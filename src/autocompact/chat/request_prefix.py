@@ -9,6 +9,7 @@ from pathlib import Path
 from autocompact.chat.approvals import Approvals
 from autocompact.chat.config import ChatConfig
 from autocompact.chat.prompt import MemoryFiles, system_prompt
+from autocompact.chat.rules import rules_prompt
 from autocompact.chat.tools import Tool, Toolbox
 from autocompact.chat.tools.command import command_tool
 from autocompact.chat.tools.files import file_tools
@@ -127,5 +128,6 @@ class RequestPrefix:
 
     def refresh(self, conversation: Conversation) -> None:
         """Bring the prompt up to date, and count prompt and tools in the usage of ``conversation``."""
-        self.system = self._toolkit.system_prompt()
+        rules = rules_prompt(conversation.records.notes)
+        self.system = "\n\n".join(filter(None, (self._toolkit.system_prompt(), rules)))
         conversation.internals.replica.use_tools(self.toolbox.schemas(), system=self.system)

@@ -15,6 +15,7 @@ from typing import Self
 from autocompact.chat import events, example
 from autocompact.chat.config import ChatConfig
 from autocompact.chat.engine import Engines
+from autocompact.chat.labels import LONGEST_TAG, MOST_TAGS, Tags, tags_in
 from autocompact.chat.model_choices import OFFLINE, ModelChoice
 from autocompact.chat.pins import pin, pinned
 from autocompact.chat.request_prefix import Toolkit
@@ -83,6 +84,7 @@ class ChatService:
         self._unsaid: dict[str, None] = {}
         self._opening: dict[str, asyncio.Task[ChatSession]] = {}
         self._titles = Titles(store, config.namespace)
+        self._tags = Tags(store, config.namespace)
         self._listeners: list[Callable[[events.ConversationChanged], None]] = []
         self._watching: asyncio.Task[None] | None = None
         self._clearing: asyncio.Task[None] | None = None
@@ -146,6 +148,7 @@ class ChatService:
     async def conversations(self) -> tuple[ConversationLine, ...]:
         """All conversations: new ones without a message first, then the pinned ones, then the last used first."""
         await self._titles.catch_up()
+        await self._tags.catch_up()
         stored = await self._stored()
         kept = await pinned(self.store, self._config.namespace)
         lines = [
@@ -158,6 +161,7 @@ class ChatService:
                 compacted=info.compressed_at is not None,
                 running=self._is_running(info.key.conversation),
                 pinned=info.key.conversation in kept,
+                tags=self._tags.of(info.key.conversation),
             )
             for info in sorted(stored, key=lambda info: info.key.conversation not in kept)
         ]
@@ -235,8 +239,10 @@ class ChatService:
             self._shared,
             self._key(id),
             title=self._titles.titles.get(id) or first_words,
+            named=id in self._titles.titles,
             on_used=self.sessions.used,
             on_change=self._notify,
+            on_named=self._named,
         )
         self.sessions.add(session)
         if self._watching is None:
@@ -281,6 +287,36 @@ class ChatService:
             session.set_title(title)
         else:
             self._notify(events.ConversationChanged(conversation_id=id, title=title))
+
+    async def _named(self, id: str, title: str) -> None:
+        """Take the title that the model gave, unless the person gave one in another program."""
+        await self._titles.catch_up()
+        if id not in self._titles.titles:
+            await self.rename(id, title=title)
+
+    async def tag(self, id: str, text: str) -> None:
+        """Give a conversation tags in place of those it had.
+
+        Args:
+            id: of the conversation.
+            text: the tags, separated by commas; "" removes all.
+
+        Raises:
+            InvalidInput: they are too many or too long, there is no such conversation, or nothing was said in it yet.
+            StoreError: it could not be stored.
+        """
+        tags = tags_in(redact(text))
+        if len(tags) > MOST_TAGS or any(len(tag) > LONGEST_TAG for tag in tags):
+            raise InvalidInput(
+                f"a conversation has at most {MOST_TAGS} tags of {LONGEST_TAG} characters each, separated by commas"
+            )
+        await self._check(id)
+        if id in self._unsaid:
+            raise InvalidInput(
+                "nothing was said in this conversation yet: it can be tagged after its first message"
+            )
+        await self._tags.put(id, tags)
+        self._notify(events.ConversationChanged(conversation_id=id))
 
     async def pin(self, id: str, *, on: bool = True) -> None:
         """Keep a conversation at the beginning of the list, or no longer.
@@ -342,7 +378,8 @@ class ChatService:
         session = self.sessions.get(id)
         self.sessions.remove(id)
         self._unsaid.pop(id, None)
-        self._titles.titles.pop(id, None)
+        self._titles.drop(id)
+        self._tags.drop(id)
         if session is not None:
             session.emit_deleted()
         self._notify(events.ConversationChanged(conversation_id=id, deleted=True))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
 from typing import Self, TypeAlias
 
@@ -21,10 +21,12 @@ from autocompact.chat.edits import Edits
 from autocompact.chat.engine import Engine
 from autocompact.chat.history import history_page, usage_points
 from autocompact.chat.metering import read_meter
-from autocompact.chat.notes import Chosen, Notes
+from autocompact.chat.naming import suggested_title
+from autocompact.chat.notes import Chosen, Metered, Notes
 from autocompact.chat.pending_requests import PendingRequests
 from autocompact.chat.request_prefix import RequestPrefix
 from autocompact.chat.responder import Responder
+from autocompact.chat.rules import rules_of
 from autocompact.chat.session_context import ServiceContext, SessionContext
 from autocompact.chat.session_log import SessionLog
 from autocompact.chat.task_list import TaskList
@@ -32,6 +34,7 @@ from autocompact.chat.tools import Toolbox
 from autocompact.chat.tools.memory import memory_tools
 from autocompact.chat.turn_runner import TurnRunner
 from autocompact.chat.views import (
+    ConversationRule,
     Entry,
     HistoryPage,
     MeterReading,
@@ -45,10 +48,11 @@ from autocompact.compaction.record import Compaction
 from autocompact.core.messages import Document, Image, Message, Text, text_message
 from autocompact.engine import CompactionResult, Conversation
 from autocompact.engine.records import Comparison
-from autocompact.errors import InvalidInput
+from autocompact.errors import AutocompactError, InvalidInput, log_data
 from autocompact.events import CompactionCompleted, CompactionStarted, Event
 from autocompact.history.recall import RESULTS, Expansion, Found, Recall, Scope
 from autocompact.ports import Key
+from autocompact.runtime.off_loop import off_loop
 from autocompact.stores.companions import hidden_names, notes_key
 from autocompact.stores.rules import title_of
 
@@ -78,9 +82,11 @@ class ChatSession:
         engine: of the model that answers.
         notes: as above.
         title: "" takes the first words of the first request.
+        named: it is not only its first words, so the model is asked for none.
         hidden: conversations that a search leaves out.
         on_used: called when somebody uses the session.
         on_change: takes the events that concern the list of conversations.
+        on_named: stores the title that the model gave.
     """
 
     def __init__(
@@ -91,9 +97,11 @@ class ChatSession:
         engine: Engine,
         notes: Notes,
         title: str,
+        named: bool,
         hidden: frozenset[str],
         on_used: Callable[[ChatSession], None],
         on_change: Callable[[events.ConversationChanged], None],
+        on_named: Callable[[str, str], Awaitable[None]],
     ) -> None:
         self.key = conversation.internals.replica.key
         self.id = conversation.internals.replica.key.conversation
@@ -111,7 +119,10 @@ class ChatSession:
         )
         self._shared = shared
         self._next: ServiceContext | None = None
-        self._on_used, self._on_change = on_used, on_change
+        self._on_used, self._on_change, self._on_named = on_used, on_change, on_named
+        self._named = named
+        self._shown = self._before = 0  # tokens: of the last reading, and of that before a compaction
+        self._background = _Background()
         self._listeners: list[Listener] = []
         self._compacting = False
         self._runner = TurnRunner()
@@ -129,8 +140,10 @@ class ChatSession:
         key: Key,
         *,
         title: str,
+        named: bool,
         on_used: Callable[[ChatSession], None],
         on_change: Callable[[events.ConversationChanged], None],
+        on_named: Callable[[str, str], Awaitable[None]],
     ) -> Self:
         """The session of a stored or new conversation; an unfinished turn of a dead program is recovered.
 
@@ -147,9 +160,11 @@ class ChatSession:
             engine=engine,
             notes=notes,
             title=title,
+            named=named,
             hidden=await hidden_names(shared.store, key.namespace),
             on_used=on_used,
             on_change=on_change,
+            on_named=on_named,
         )
         # before anybody sees the session: the half answer of a dead program becomes part of the log
         await session._runner.recover(session._context)
@@ -282,7 +297,9 @@ class ChatSession:
 
     def meter(self) -> MeterReading:
         """The size of the context and of its parts. Compactions start by the same figure."""
-        return read_meter(self.conversation, system=self.system)
+        reading = read_meter(self.conversation, system=self.system)
+        self._shown = reading.used
+        return reading
 
     # Events
 
@@ -310,6 +327,10 @@ class ChatSession:
 
     def set_title(self, title: str) -> None:
         """Set the title that is shown; `ChatService.rename` stores one."""
+        self._named = True
+        self._show_title(title)
+
+    def _show_title(self, title: str) -> None:
         self.title, self._has_title = title, True
         changed = events.ConversationChanged(conversation_id=self.id, title=title, model=self.model)
         self._notify(changed)
@@ -332,15 +353,46 @@ class ChatSession:
                 return
             case CompactionStarted():
                 self._compacting = True
+                self._before = self._shown or self.meter().used
             case CompactionCompleted():
                 self._compacting = False
+                self._measure()
             case _:
                 pass
         self._notify(event)
+        self._entitle(event)
+
+    def _measure(self) -> None:
+        """Keep what the meter showed before and after a compaction: the receipt counts by itself, all compactions alike."""
+        active = self.conversation.records.active
+        if active is None or active.id in self.notes.metered:
+            return  # it failed
+        before, after = self._before, self.meter().used
+        self.notes.metered[active.id] = (before, after)  # shown at once
+        note = Metered(compaction=active.id, before=before, after=after)
+        self._background.start(self.notes.add(note))
+
+    def _entitle(self, event: events.SessionEvent) -> None:
+        """Take a title from the first request, and ask the model for one after the first answer."""
         if isinstance(event, events.MessageAdded) and not self._has_title:
             message = event.entry.message
             if message.is_request:
-                self.set_title(title_of([message]))
+                self._show_title(title_of([message]))
+        if isinstance(event, events.TurnEnded) and event.outcome == "finished":
+            self._name()
+
+    def _name(self) -> None:
+        """Ask the model for a title, once, unless the conversation has one."""
+        if self._named or not self._shared.config.titles or self._context.model.is_offline:
+            return
+        self._named = True
+        self._background.start(self._suggest_title())
+
+    async def _suggest_title(self) -> None:
+        before = self.title
+        title = await suggested_title(self._context)
+        if title and self.title == before:  # else the person gave one meanwhile
+            await self._on_named(self.id, title)
 
     def _notify(self, event: events.ChatEvent) -> None:
         # a copy: a listener may end itself while it is called
@@ -603,6 +655,15 @@ class ChatSession:
         await self.prepare_request()
         return await self.conversation.records.preview(focus)
 
+    async def rules(self) -> tuple[ConversationRule, ...]:
+        """The rules of the conversation: written by the person, pinned, and found in their words. Reads the whole log."""
+        log = await self.conversation.history()
+        await self._edits.load_back_to(1)
+        said = [each for each in log if each.is_request and each.seq not in self._edits]
+        records = self.conversation.records
+        pinned, notes = [log[seq - 1] for seq in records.pins], records.notes
+        return await off_loop(lambda: rules_of(said, pinned=pinned, notes=notes))
+
     async def apply(self, record: Compaction, *, summary: str | None = None) -> Compaction:
         """Activate a previewed compaction, with another summary if one is given."""
         records = self.conversation.records
@@ -639,6 +700,7 @@ class ChatSession:
         """
         records = self.conversation.records
         await (records.pin(pinned) if isinstance(pinned, int) else records.note(pinned))
+        self._prefix.refresh(self.conversation)
         self._apply(events.ContextChanged())
 
     async def unpin(self, pinned: int | str) -> None:
@@ -648,6 +710,7 @@ class ChatSession:
             InvalidInput: it is not pinned.
         """
         await self.conversation.records.unpin(pinned)
+        self._prefix.refresh(self.conversation)
         self._apply(events.ContextChanged())
 
     # Life
@@ -668,6 +731,7 @@ class ChatSession:
     async def aclose(self) -> None:
         """End a running turn, whose half answer is marked as interrupted, and refuse new ones."""
         self._runner.closed = True
+        self._background.cancel()
         # first: no new turn may begin while this one ends
         await self._runner.cancel("interrupted")
         await self.conversation.internals.background.wait_idle()
@@ -675,6 +739,28 @@ class ChatSession:
     def reopen(self) -> None:
         """Allow turns again after `aclose`: the conversation could not be deleted."""
         self._runner.closed = False
+
+
+class _Background:
+    """Small work that nobody waits for; what it cannot do is logged."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self, work: Coroutine[object, object, None]) -> None:
+        task = asyncio.create_task(self._done(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _done(self, work: Coroutine[object, object, None]) -> None:
+        try:
+            await work
+        except AutocompactError as error:
+            log.info("something beside a conversation was not done", extra=log_data(error))
+
+    def cancel(self) -> None:
+        for task in tuple(self._tasks):
+            task.cancel()
 
 
 def _request(text: str, attachments: Sequence[Attachment] = ()) -> Message:

@@ -72,6 +72,10 @@ class SessionLog:
         """By message that takes an earlier version up again: the message that the version began with."""
         return self._notes.copies
 
+    def metered(self, compaction: str) -> tuple[int, int] | None:
+        """What the meter showed before and after a compaction, in tokens; None if that is not known."""
+        return self._notes.metered.get(compaction)
+
     async def append(
         self, message: Message, *, notes: Callable[[int], Sequence[Note]] | None = None
     ) -> Message:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
@@ -93,7 +93,10 @@ class Setup:
         Raises:
             InvalidInput: a file cannot be used, or values do not go together.
         """
-        return chat_setup(self._load().settings, folder=self._folder)
+        settings = self._load().settings
+        chat = chat_setup(settings, folder=self._folder)
+        # who chats on the page has a list of conversations to find one in
+        return replace(chat, config=replace(chat.config, titles=settings.chat.titles))
 
     @asynccontextmanager
     async def opened(self) -> AsyncGenerator[ChatService]:

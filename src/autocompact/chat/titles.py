@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from autocompact.chat.labels import Labels
 from autocompact.chat.notes import Notes
 from autocompact.core.messages import text_message
 from autocompact.errors import Conflict
-from autocompact.ports import ConversationInfo, ConversationStore, Key
+from autocompact.ports import ConversationStore, Key
 from autocompact.stores.companions import title_key
 
-_TRIES = 8
 _STARTED = "started"
 
 
 class Titles:
     """The titles of one namespace.
-
-    Attributes:
-        titles: by conversation, as of the last `catch_up`.
 
     Args:
         store: holds them.
@@ -24,11 +23,19 @@ class Titles:
     """
 
     def __init__(self, store: ConversationStore, namespace: str) -> None:
-        self.titles: dict[str, str] = {}
         self._store = store
         self._namespace = namespace
-        self._known: dict[str, ConversationInfo] = {}
+        self._labels = Labels(store, namespace, beside=title_key)
         self._is_migrated = False
+
+    @property
+    def titles(self) -> Mapping[str, str]:
+        """By conversation, as of the last `catch_up`."""
+        return self._labels.texts
+
+    def drop(self, id: str) -> None:
+        """Forget a conversation that was deleted."""
+        self._labels.texts.pop(id, None)
 
     async def catch_up(self) -> None:
         """Read the titles that any program changed since the last call.
@@ -37,19 +44,7 @@ class Titles:
             StoreError: the store cannot be read.
         """
         await self._migrate()
-        namespace = title_key(Key(conversation="", namespace=self._namespace)).namespace
-        infos = {info.key.conversation: info for info in await self._store.conversations(namespace)}
-        for id, info in infos.items():
-            if self._known.get(id) != info:
-                self.titles[id] = await self._title(info)
-        self.titles = {id: self.titles[id] for id in infos}
-        self._known = infos
-
-    async def _title(self, info: ConversationInfo) -> str:
-        if info.last_seq == 1 and info.title and not info.title.endswith("…"):
-            return info.title  # the store's own title is the first message, up to 80 characters
-        last = await self._store.read(info.key, from_seq=info.last_seq)
-        return last[-1].text if last else ""
+        await self._labels.catch_up()
 
     async def put(self, id: str, title: str) -> None:
         """Give a conversation a title.
@@ -57,17 +52,7 @@ class Titles:
         Raises:
             StoreError: it could not be stored.
         """
-        key = title_key(Key(conversation=id, namespace=self._namespace))
-        for attempt in range(1, _TRIES + 1):
-            last = len(await self._store.read(key))
-            try:
-                await self._store.append(key, [text_message(last + 1, "user", title)], after=last)
-            except Conflict:
-                if attempt == _TRIES:
-                    raise
-            else:
-                break
-        self.titles[id] = title
+        await self._labels.put(id, title)
 
     async def is_first_start(self) -> bool:
         """True on the first call for a store in which no conversation was ever kept."""

@@ -32,6 +32,7 @@ class ConversationLine:
         compacted: True if a compaction is active.
         running: True while a turn runs in this process.
         pinned: the person wants it at the beginning of the list.
+        tags: that the person gave it.
     """
 
     id: str
@@ -42,6 +43,7 @@ class ConversationLine:
     compacted: bool = False
     running: bool = False
     pinned: bool = False
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +107,21 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationRule:
+    """A rule of the conversation.
+
+    Attributes:
+        kind: "own", written by the person; "pinned", a message that they pinned; "found", in their words.
+        text: of the rule; of a long message its beginning.
+        seq: of the message, 0 for one that the person wrote.
+    """
+
+    kind: Literal["own", "pinned", "found"]
+    text: str
+    seq: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Divider:
     """A compaction in the history: it stands after message ``after_seq``.
 
@@ -112,11 +129,20 @@ class Divider:
         record: summary, ledger, receipt, status and what it covers (``from_seq`` to ``through_seq``).
         active: it is the active compaction: the model sees its summary instead of everything above.
         left: first and last ``seq`` of the messages that left the context; None if only tool outputs became stubs.
+        metered: what the meter showed before and after it, in tokens; None if that is not known. The receipt counts all
+            compactions alike, whatever providers reported.
     """
 
     record: Compaction
     active: bool
     left: tuple[int, int] | None
+    metered: tuple[int, int] | None = None
+
+    @property
+    def tokens(self) -> tuple[int, int]:
+        """Tokens of the context before and after: as the meter showed them, else as the receipt counts them."""
+        receipt = self.record.receipt
+        return self.metered or (receipt.tokens_before, receipt.tokens_after)
 
     @property
     def after_seq(self) -> int:
@@ -157,6 +183,8 @@ class MeterReading:
         preparing: a compaction is being prepared in the background.
         reported: of ``used``, what the provider reported; the rest is estimated.
         note: why nothing is compacted although the threshold is reached, "" otherwise.
+        why: how the threshold comes about, in words.
+        cheap: why a compaction would cost little now, in words; "" if it would not, or there is little to gain.
     """
 
     used: int
@@ -169,6 +197,8 @@ class MeterReading:
     preparing: bool = False
     reported: int = 0
     note: str = ""
+    why: str = ""
+    cheap: str = ""
 
     @property
     def ratio(self) -> float:

@@ -265,6 +265,14 @@ class Chat(Section, frozen=True):
     ] = ()
     mcp_file: Annotated[str | None, Meta(description="JSON file with `mcpServers`.", extra=OWN | PATH)] = None
     instructions: Annotated[str, Meta(description="What the system prompt says besides its own words.")] = ""
+    titles: Annotated[
+        bool,
+        Meta(
+            description="On the page, let the model name a conversation after its first answer, in a small request of its own; "
+            "else its first words are its title.",
+            extra=OWN,
+        ),
+    ] = True
     steps: Annotated[Positive, Meta(description="Model calls that one turn may take.", extra=OWN)] = 100
     approval: Annotated[
         Literal["ask", "allow"],

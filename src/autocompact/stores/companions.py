@@ -11,8 +11,8 @@ from autocompact.errors import Conflict
 from autocompact.ports import Key, Store
 
 _NOTES, _DRAFTS, _TURNS, _TITLES, _ARCHIVES = "#notes", "#drafts", "#turns", "#titles", "#archives"
-_PINS = "#pins"
-_SUFFIXES = (_NOTES, _DRAFTS, _TURNS, _TITLES, _ARCHIVES, _PINS, "#chat")
+_PINS, _TAGS = "#pins", "#tags"
+_SUFFIXES = (_NOTES, _DRAFTS, _TURNS, _TITLES, _ARCHIVES, _PINS, _TAGS, "#chat")
 _TRIES = 8
 
 EXAMPLE = "example"
@@ -46,6 +46,11 @@ def pins_key(key: Key) -> Key:
     return _beside(key, _PINS)
 
 
+def tags_key(key: Key) -> Key:
+    """Key of the tags that a person gave to a conversation; the last entry counts."""
+    return _beside(key, _TAGS)
+
+
 def archives_key(key: Key) -> Key:
     """Key of the list of memory folders that have entries of a conversation."""
     return _beside(key, _ARCHIVES)
@@ -53,7 +58,14 @@ def archives_key(key: Key) -> Key:
 
 def companions(key: Key) -> tuple[Key, ...]:
     """Keys of all companion logs of a conversation, except the list of its memory folders."""
-    return notes_key(key), draft_key(key), turn_key(key), title_key(key), pins_key(key)
+    return (
+        notes_key(key),
+        draft_key(key),
+        turn_key(key),
+        title_key(key),
+        pins_key(key),
+        tags_key(key),
+    )
 
 
 def is_companion(namespace: str) -> bool:

@@ -22,6 +22,7 @@ class Wanted(msgspec.Struct):
     commands: bool = False
     example: bool = False
     memory: str = "."
+    titles: bool = False
 
 
 def main(port: str, db: str, *rest: str) -> None:
@@ -33,6 +34,7 @@ def main(port: str, db: str, *rest: str) -> None:
         workspace=Path(workspace),
         memory_folder=Path(workspace) / wanted.memory,
         commands=CommandRules(enabled=wanted.commands),
+        titles=wanted.titles,
     )
 
     @asynccontextmanager

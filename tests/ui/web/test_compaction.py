@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.ui.web.harness import Speaker, Visit
+from tests.ui.web.harness import Speaker, Visit, shot
 
 FACT = "The harbour master's number is 4711 and the pilot boat is called Vesta. "
 
@@ -252,3 +252,35 @@ def test_a_pinned_message_is_marked_and_can_be_let_go(quiet: Visit) -> None:
     expect(page.locator(".message.user.pinned .facts")).to_contain_text("pinned")
     page.locator("[data-action=unpin]").click()
     expect(page.locator(".pinned")).to_have_count(0)
+
+
+def test_rules_are_listed_written_and_changed_and_the_meter_explains_its_threshold(
+    visit: Visit, speaker: Speaker
+) -> None:
+    page = visit.page
+    visit.ask("Never push without my approval.")
+    expect(page.locator(".breakdown")).to_contain_text(
+        "Compaction at 43,200 tokens (68%): 80% of the window are 51,200 tokens, less 8,000 reserved for the reply."
+    )
+    page.locator("header summary").click()
+    page.get_by_role("button", name="Rules of this conversation…").click()
+    dialog = page.get_by_role("dialog", name="Rules of this conversation")
+    expect(dialog.locator("li .words")).to_have_text("m1 Never push without my approval.")
+    new, rule = dialog.get_by_label("New rule"), dialog.get_by_label("Rule", exact=True)
+    expect(new).to_be_focused()
+    new.press("Enter")
+    expect(dialog.get_by_role("alert")).to_contain_text("nothing to pin")
+    new.fill("Call me <b>Ada</b>.")
+    new.press("Enter")
+    expect(rule).to_have_value("Call me <b>Ada</b>.")
+    expect(new).to_have_value("")
+    rule.fill("Call me Ada Lovelace.")
+    rule.press("Enter")
+    dialog.get_by_role("button", name="Write down: Never push without my approval.").click()
+    expect(rule).to_have_count(2)
+    shot(page, "rules")
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    visit.ask("Good day.")
+    system = str(speaker.provider.requests[-1].messages[0]["content"])
+    assert system.endswith("- Call me Ada Lovelace.\n- Never push without my approval.")

@@ -59,6 +59,43 @@ def test_a_pinned_conversation_stays_at_the_beginning_of_the_list(quiet: Visit) 
     expect(page.locator(".conversations .group h2")).to_have_text(["Today"])
 
 
+def test_conversations_are_tagged_and_found_by_their_tags_and_titles(quiet: Visit) -> None:
+    page = quiet.page
+    quiet.ask("Measure the quay wall.")
+    page.locator(".conversations .current summary").click()
+    page.get_by_role("button", name="Tags…").click()
+    field = page.get_by_role("dialog").get_by_label("Tags")
+    expect(field).to_be_focused()
+    field.fill("Harbour, #survey 2026")
+    field.press("Enter")
+    tag = page.get_by_role("group", name="Filter by tag").get_by_role("button", name="#survey 2026")
+    expect(page.locator(".conversations .current .day")).to_contain_text("#harbour · #survey 2026")
+    tag.click()
+    expect(page.locator(".conversations li")).to_have_count(1)
+    expect(tag).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("#filter")).to_have_value("#survey 2026")
+    shot(page, "tags")
+    page.locator("#filter").fill("QUAY #harbour")
+    expect(page.locator(".conversations mark")).to_have_text("quay")
+    page.locator("#filter").fill("no such words")
+    expect(page.locator(".conversations")).to_contain_text("Ctrl K searches what was said")
+    page.locator("#filter").fill("")
+
+    page.keyboard.press("Control+k")
+    page.get_by_role("button", name="All conversations").click()
+    page.locator("#query").fill("survey")
+    first = page.locator(".result").first
+    expect(first).to_contain_text("conversation · ")
+    expect(first.locator(".words")).to_have_text("Measure the quay wall.")
+    page.locator("#query").fill("quay wall")
+    expect(page.locator(".result").first.locator("mark").first).to_have_text("quay")
+    page.get_by_role("dialog").get_by_role("button", name="Answers", exact=True).click()
+    expect(page.locator(".result").first).to_contain_text("the assistant")
+    shot(page, "search-filters")
+    page.get_by_role("dialog").get_by_role("button", name="You", exact=True).click()
+    expect(page.locator(".result").first).to_contain_text("Measure the quay wall. · the user")
+
+
 def test_a_conversation_is_renamed(quiet: Visit) -> None:
     page = quiet.page
     quiet.ask("Good day.")

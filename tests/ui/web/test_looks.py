@@ -170,4 +170,65 @@ def test_a_conversation_is_held_without_a_mouse(quiet: Visit) -> None:
         )
         if "new" in seen:
             break
-    assert {"copy", "edit", "retry", "pin", "search", "model", "new", "filter"} <= seen
+    assert {"m1", "m2", "search", "model", "new", "filter"} <= seen
+    assert not {"copy", "edit", "retry", "pin"} & seen, "a message is one tab stop"
+
+
+FOCUS = "() => document.activeElement.id || document.activeElement.getAttribute('aria-label') || document.activeElement.textContent"
+
+
+def test_an_item_is_one_tab_stop_and_arrows_lead_to_its_buttons(quiet: Visit) -> None:
+    page = quiet.page
+    quiet.ask("One.")
+    quiet.ask("Two.")
+    page.locator("#m3").focus()
+    page.keyboard.press("Tab")
+    assert page.evaluate(FOCUS) == "m4"
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    assert page.evaluate(FOCUS) == "m2"
+    for _ in range(2):
+        page.keyboard.press("ArrowRight")
+    assert page.evaluate(FOCUS) == "Copy (message 2)"
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    assert page.evaluate(FOCUS) == "m2"
+    page.locator(".conversations .current a.title").focus()
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate(FOCUS) == "More for One."
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate(FOCUS) == "Rename…"
+    page.keyboard.press("Escape")
+    assert page.evaluate(FOCUS) == "More for One."
+
+
+def test_the_page_begins_with_a_way_to_the_field_and_lists_its_shortcuts(quiet: Visit) -> None:
+    page = quiet.page
+    skip = page.locator(".skip")
+    skip.focus()
+    expect(skip).to_be_in_viewport()
+    skip.press("Enter")
+    expect(page.locator("#field")).to_be_focused()
+    page.locator("h1.title").click()
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog", name="Keyboard shortcuts")
+    expect(dialog).to_contain_text("Alt L")
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+
+
+def test_the_list_is_hidden_and_stays_so_until_it_is_wanted(quiet: Visit) -> None:
+    page = quiet.page
+    page.get_by_role("button", name="Hide the list").click()
+    expect(page.locator("#sidebar")).to_be_hidden()
+    expect(page.locator("#menu")).to_be_focused()
+    page.reload()
+    quiet.ready()
+    expect(page.locator("#sidebar")).to_be_hidden()
+    page.keyboard.press("Alt+l")
+    expect(page.locator("#sidebar")).to_be_visible()
+    page.reload()
+    quiet.ready()
+    expect(page.locator("#sidebar")).to_be_visible()

@@ -71,7 +71,7 @@ def test_of_many_conversations_the_last_used_are_listed_and_the_filter_finds_the
     found = list_html(lines, current="c1", words=" tALK> 1599")
     assert 'href="/c/c1599"' in found
     assert found.count("<a ") == 1
-    assert "No title contains &#x27;&lt;x&gt;&#x27;" in list_html(lines, current="c1", words="<x>")
+    assert "Nothing found for &#x27;&lt;x&gt;&#x27;" in list_html(lines, current="c1", words="<x>")
     counted = [list_html(lines[n : n + 1], current="") for n in (0, 1, 1_234)]
     for words, line in zip(("empty", "1 message<", "1,234 messages"), counted, strict=True):
         assert words in line
@@ -127,6 +127,22 @@ def test_a_result_is_shown_from_shortly_before_its_match_which_is_marked_and_esc
     assert shown.count("filler") < 12
     assert "<pre>… " in shown
     assert "<mark>" not in found_html(found)
+
+
+def test_a_summary_of_the_archive_is_called_one_and_another_conversation_by_its_title() -> None:
+    archived = Found(
+        reference="CONTEXT_ARCHIVE.md#2", source="summary of the conversation a", excerpt="The tide."
+    )
+    assert '<span class="archived">archive: a summary, not the words themselves</span>' in found_html(
+        archived
+    )
+    found = Found(reference="a:m3", source="the user", excerpt="The tide.", time="2026-11-26T10:00:00Z")
+    titles = {"a": "High <b>water</b>"}
+    assert "<b>m3</b> · High &lt;b&gt;water&lt;/b&gt; · the user · 2026-11-26" in found_html(
+        found, titles=titles
+    )
+    assert "archived" not in found_html(found)
+    assert "<b>a:m3</b>" in found_html(found)
 
 
 def test_a_result_shows_what_belongs_to_it_and_that_it_is_outdated() -> None:

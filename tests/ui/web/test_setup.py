@@ -193,7 +193,7 @@ def test_settings_are_changed_in_the_page_and_hold_at_once(
     server, visit = first
     page = visit.page
     server.settings.write_text(
-        '{\n  // mine\n  "models": {"window": 64000},\n  "chat": {"model": "lmstudio:llama3"} // the small one\n}\n'
+        '{\n  // mine\n  "models": {"window": 64000},\n  "chat": {"model": "lmstudio:llama3", "titles": false} // the small one\n}\n'
     )
     other = server.home / "other"
     other.mkdir()

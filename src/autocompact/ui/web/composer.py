@@ -34,6 +34,45 @@ class Said:
     attached: tuple[str, ...] = ()
 
 
+class Advice:
+    """A line that recommends a compaction where that would be cheap; the person may put it off for this conversation.
+
+    Args:
+        compact: previews a compaction.
+    """
+
+    def __init__(self, *, compact: Callable[[], None]) -> None:
+        self._compact = compact
+        self._text = ""
+        self._dismissed: set[str] = set()
+        self._conversation = ""
+        with ui.element("div").classes("advice").props("role=status") as self._line:
+            self._words = ui.html("", tag="span")
+            for label, act in (("Preview a compaction…", self._preview), ("Not now", self._dismiss)):
+                with ui.element("button").classes("quiet").props("type=button") as button:
+                    ui.html(label, sanitize=False, tag="span")
+                button.on("click", act, args=[])
+        self._line.set_visibility(False)
+
+    def show(self, text: str, *, conversation: str) -> None:
+        """Show a recommendation for a conversation; "" takes it back."""
+        self._conversation = conversation
+        if not text:
+            self._dismissed.discard(conversation)
+        text = "" if conversation in self._dismissed else text
+        if text != self._text:
+            self._text, self._words.content = text, escape(text)
+            self._line.set_visibility(bool(text))
+
+    def _preview(self) -> None:
+        self._dismiss()
+        self._compact()
+
+    def _dismiss(self) -> None:
+        self._dismissed.add(self._conversation)
+        self.show(self._text, conversation=self._conversation)
+
+
 class Composer:
     """The field, the button that sends or stops, the task list, and the notice while the context is compressed.
 
@@ -46,6 +85,7 @@ class Composer:
         stop: called when the person wants the turn to end.
         withdraw: takes back what waits.
         send_pending: sends what waits.
+        compact: previews a compaction.
         newest: goes back from an earlier version of the conversation to the present one.
     """
 
@@ -57,6 +97,7 @@ class Composer:
         withdraw: Callable[[str], Awaitable[None]],
         send_pending: Callable[[], Awaitable[None]],
         newest: Callable[[], Awaitable[None]],
+        compact: Callable[[], None],
     ) -> None:
         self._send = send
         with ui.element("div").classes("composer"):
@@ -65,12 +106,9 @@ class Composer:
             self._compressing = (
                 ui.html(_COMPRESSING, sanitize=False).classes("compressing").props("role=status")
             )
+            self.advice = Advice(compact=compact)
             ui.html(_EDITING, sanitize=False).classes("editing")
-            with ui.element("div").classes("earlier").props("role=status") as self._earlier:
-                ui.html(_EARLIER, sanitize=False, tag="span")
-                with ui.element("button").classes("quiet").props("type=button id=newest") as back:
-                    ui.html("Back to the latest", sanitize=False, tag="span")
-                back.on("click", newest, args=[])
+            self._earlier = _earlier_line(newest)
             ui.html(_ATTACHED, sanitize=False)
             with ui.element("div").classes("box") as self._box:
                 ui.html(_ATTACH, sanitize=False)
@@ -147,6 +185,16 @@ class Composer:
     def focus(self) -> None:
         """Put the cursor into the field."""
         self._field.client.run_javascript("autocompactPage.focus()")
+
+
+def _earlier_line(newest: Callable[[], Awaitable[None]]) -> ui.element:
+    """The line that says that an earlier version is shown, with the way back."""
+    with ui.element("div").classes("earlier").props("role=status") as line:
+        ui.html(_EARLIER, sanitize=False, tag="span")
+        with ui.element("button").classes("quiet").props("type=button id=newest") as back:
+            ui.html("Back to the latest", sanitize=False, tag="span")
+        back.on("click", newest, args=[])
+    return line
 
 
 def _commands() -> str:

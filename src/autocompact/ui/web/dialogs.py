@@ -74,25 +74,36 @@ class Dialogs:
 
     def rename(self, line: ConversationLine, rename: Callable[[str], Awaitable[None]]) -> None:
         """Ask for a title."""
-        title = line.title
+        with self._begin("Rename"):
+            self._field("Title", line.title, most=200, label="Rename", take=rename)
+
+    def tags(self, line: ConversationLine, tag: Callable[[str], Awaitable[None]]) -> None:
+        """Ask for the tags of a conversation."""
+        with self._begin("Tags"):
+            ui.html("<p class='note'>Separated by commas, such as: work, taxes 2026</p>", sanitize=False)
+            self._field("Tags", ", ".join(line.tags), most=500, label="Save", take=tag)
+
+    def _field(
+        self, name: str, text: str, *, most: int, label: str, take: Callable[[str], Awaitable[None]]
+    ) -> None:
+        """A field of one line; Enter or the button gives ``take`` what is in it."""
 
         def typed(event: GenericEventArguments) -> None:
-            nonlocal title
-            title = str(event.args)
+            nonlocal text
+            text = str(event.args)
 
         async def go() -> None:
-            await rename(title)
+            await take(text)
 
         async def enter() -> None:
             self._dialog.close()
-            await rename(title)
+            await take(text)
 
-        with self._begin("Rename"):
-            field = ui.element("input").props('type=text autofocus maxlength=200 aria-label="Title"')
-            field.props["value"] = line.title
-            field.on("input", typed, js_handler="(e) => emit(e.target.value)")
-            field.on("keydown.enter", enter, args=[])
-            self._buttons("Rename", go)
+        field = ui.element("input").props(f'type=text autofocus maxlength={most} aria-label="{name}"')
+        field.props["value"] = text
+        field.on("input", typed, js_handler="(e) => emit(e.target.value)")
+        field.on("keydown.enter", enter, args=[])
+        self._buttons(label, go)
 
     def export(self, line: ConversationLine) -> None:
         """Offer the forms that a conversation can be had in."""
@@ -181,6 +192,28 @@ class Dialogs:
         with ui.element("button").props("type=button aria-pressed=false") as button:
             ui.html(escape(_named(other)), tag="span")
         return button
+
+
+SHORTCUTS: tuple[tuple[str, str], ...] = (
+    ("Enter, Shift Enter", "send, new line"),
+    ("Esc", "stop the answer; leave a dialog"),
+    ("↑ in the empty field", "change your last message and ask again"),
+    ("/", "go to the field"),
+    ("Ctrl K", "search"),
+    ("Alt N", "new conversation"),
+    ("Alt L", "hide or show the list of conversations"),
+    ("?", "show these shortcuts"),
+    ("↑ ↓ in the list or on a message", "go to the one before or after"),
+    ("→ ← on a message or in the list", "go to its buttons, and back"),
+)
+
+
+def shortcuts_html() -> str:
+    """The keys of the page."""
+    rows = "".join(
+        f"<tr><th scope='row'><kbd>{keys}</kbd></th><td>{what}</td></tr>" for keys, what in SHORTCUTS
+    )
+    return f"<table class='shortcuts'><tbody>{rows}</tbody></table>"
 
 
 _KEYS = (

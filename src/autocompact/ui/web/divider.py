@@ -91,7 +91,7 @@ class DividerPart:
 
 def line_html(divider: Divider) -> str:
     """The divider closed."""
-    record, receipt = divider.record, divider.record.receipt
+    record = divider.record
     if record.status == "undone":
         state = "compaction, undone"
     elif divider.active:
@@ -99,7 +99,8 @@ def line_html(divider: Divider) -> str:
     else:
         state = "compacted earlier"
     what = f"through {reference(record.through_seq)}" if record.through_seq else "tool outputs only"
-    figures = f"{receipt.tokens_before:,} → {receipt.tokens_after:,} tokens"
+    before, after = divider.tokens
+    figures = f"{before:,} → {after:,} tokens"
     return (
         f"{icon('compress')}<span>{state} {what}</span><span class='figures'>{figures}</span>{icon('down')}"
     )

@@ -27,6 +27,8 @@ class Head:
         models: Act,
         compact: Callable[[], None],
         replaced: Callable[[], Awaitable[bool]],
+        rules: Act,
+        shortcuts: Callable[[], None],
         settings: Callable[[], None] | None,
     ) -> None:
         with ui.element("header").classes("head"):
@@ -43,7 +45,9 @@ class Head:
                 with ui.element("div").classes("options"):
                     _option("Compact the context…", compact)
                     _option("Usage and receipts", charts)
+                    _option("Rules of this conversation…", rules, id="rules")
                     self._replaced = _option("Show replaced messages", self._toggle)
+                    _option("Keyboard shortcuts", shortcuts, id="shortcuts")
                     if settings is not None:
                         _option("Settings…", settings)
                     ui.html(_THEME, sanitize=False)
@@ -75,8 +79,8 @@ def _button(name: Icon, act: Callable[[], object], *, label: str, id: str) -> No
     button.on("click", act, args=[])
 
 
-def _option(label: str, act: Callable[[], object]) -> ui.html:
-    with ui.element("button").props("type=button") as button:
+def _option(label: str, act: Callable[[], object], *, id: str = "") -> ui.html:
+    with ui.element("button").props(f"type=button id={id}" if id else "type=button") as button:
         shown = ui.html(escape(label), tag="span")
     button.on("click", act, args=[])
     return shown

@@ -58,14 +58,15 @@ def _breakdown(reading: MeterReading, state: str) -> str:
     note = "".join(f'<p class="note">{escape(words)}</p>' for words in (reported, reading.note) if words)
     return (
         f'<p class="total"><b>{reading.used:,}</b> of {reading.window:,} tokens</p><div class="stack">{stack}</div>'
-        f"<table>{rows}</table><p>{_threshold_words(reading)} {state}</p>{note}"
+        f"<table>{rows}</table><p>{escape(_threshold_words(reading))} {state}</p>{note}"
     )
 
 
 def _threshold_words(reading: MeterReading) -> str:
     if not reading.threshold:
         return "Automatic compaction is off."
-    return f"Compaction at {reading.threshold:,} ({reading.threshold / reading.window:.0%})."
+    why = f": {reading.why}" if reading.why else ""
+    return f"Compaction at {reading.threshold:,} tokens ({reading.threshold / reading.window:.0%}){why}."
 
 
 def _state(reading: MeterReading) -> str:

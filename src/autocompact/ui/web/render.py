@@ -68,7 +68,7 @@ def message_html(
     marks = f"{' pinned' if entry.pinned else ''}{' versioned' if entry.versions else ''}"
     return (
         f'<article class="message {role}{step} {entry.visibility}{marks}" id="m{entry.seq}" '
-        f'data-markdown="{markdown_address(conversation, seq=entry.seq)}" tabindex="-1" aria-label="{_speaker(role)}, message {entry.seq}">'
+        f'data-markdown="{markdown_address(conversation, seq=entry.seq)}" tabindex="0" aria-label="{_speaker(role)}, message {entry.seq}">'
         f"{parts}{cut}{_foot(entry, role)}</article>"
     )
 
@@ -219,7 +219,7 @@ def _more(text: str, *, seq: int, most: int | None) -> str:
 
 def _foot(entry: Entry, role: str) -> str:
     """Number, model, time, and what can be done with a message."""
-    facts = [f'<a class="number" href="#m{entry.seq}">m{entry.seq}</a>']
+    facts = [f'<a class="number" tabindex="-1" href="#m{entry.seq}">m{entry.seq}</a>']
     if entry.message.model:
         facts.append(escape(entry.message.model))
     if entry.message.time:
@@ -253,7 +253,7 @@ def _version(version: Version | None, which: Literal["previous", "next"], *, of:
     place = f'data-seq="{version.seq}" data-through="{version.through}"' if version else "disabled"
     label = f"{which.capitalize()} version of this {of}"
     return (
-        f'<button type="button" data-action="version" data-which="{which}" {place} title="{label}" '
+        f'<button type="button" tabindex="-1" data-action="version" data-which="{which}" {place} title="{label}" '
         f'aria-label="{label}">{icon("left" if which == "previous" else "right")}</button>'
     )
 
@@ -274,7 +274,7 @@ def _buttons(entry: Entry, role: str) -> list[str]:
 
 def _button(action: str, shown: Icon, *, label: str, seq: int) -> str:
     return (
-        f'<button type="button" data-action="{action}" data-seq="{seq}" title="{label}" '
+        f'<button type="button" tabindex="-1" data-action="{action}" data-seq="{seq}" title="{label}" '
         f'aria-label="{label} (message {seq})">{icon(shown)}</button>'
     )
 

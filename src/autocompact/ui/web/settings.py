@@ -54,6 +54,12 @@ SECTIONS: tuple[tuple[str, tuple[Row, ...]], ...] = (
                 hint="Added to the system prompt of every conversation.",
                 lines=True,
             ),
+            Row(
+                path="chat.titles",
+                label="Titles",
+                hint="Let the model name a conversation after its first answer.",
+                choices=_SWITCH,
+            ),
         ),
     ),
     (

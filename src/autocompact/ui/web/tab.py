@@ -19,7 +19,7 @@ from autocompact.chat import ChatService, ChatSession, events, is_command, run_c
 from autocompact.chat.attachments import Uploads
 from autocompact.chat.events import ChatEvent
 from autocompact.chat.setup import Setup
-from autocompact.chat.views import ConversationLine, Divider, Version
+from autocompact.chat.views import ConversationLine, Divider, MeterReading, Version
 from autocompact.compaction.record import Compaction
 from autocompact.core.references import parse_reference
 from autocompact.errors import AutocompactError, InvalidInput
@@ -28,17 +28,23 @@ from autocompact.ui.web.announcer import Announcer
 from autocompact.ui.web.charts import charts_html
 from autocompact.ui.web.composer import Composer, Said
 from autocompact.ui.web.connect import Connect, StartCard
-from autocompact.ui.web.dialogs import Dialogs
+from autocompact.ui.web.dialogs import Dialogs, shortcuts_html
 from autocompact.ui.web.divider import DividerPart
 from autocompact.ui.web.head import Head
 from autocompact.ui.web.live import Live
 from autocompact.ui.web.notices import Notices
 from autocompact.ui.web.preview import Preview
 from autocompact.ui.web.render import output_html
+from autocompact.ui.web.rules import Rules
 from autocompact.ui.web.search import Search
 from autocompact.ui.web.settings import SettingsForm
 from autocompact.ui.web.sidebar import Act, Sidebar
 from autocompact.ui.web.thread import ACTION, Thread
+
+_SKIP = '<a class="skip" href="#field">Skip to the message field</a>'
+
+LOOK_SECONDS = 60.0
+"""Seconds after which it is looked again whether a compaction would be cheap."""
 
 DRAW_SECONDS = 0.06
 """Least time between two drawings of a growing answer."""
@@ -73,9 +79,21 @@ class Tab:
         self._begun: set[asyncio.Task[None]] = set()
         self._shown: tuple[str, frozenset[int]] = ("", frozenset())
         self.dialogs = Dialogs()
-        self.search = Search(session=lambda: self.session, jump=self._jump)
+        self.search = Search(
+            session=lambda: self.session,
+            conversations=service.conversations,
+            jump=self._jump,
+            show=self._show_found,
+        )
         self.preview = Preview(session=lambda: self.session, apply=self._apply_previewed, jump=self._jump)
+        self._build()
+        ui.timer(LOOK_SECONDS, self._look_again)
+        self.client.on_delete(self.close)  # pyright: ignore[reportUnknownMemberType] - it takes functions of any kind
+
+    def _build(self) -> None:
+        """Make the elements of the page."""
         with ui.element("div").classes("page"):
+            ui.html(_SKIP, sanitize=False)
             self.sidebar = Sidebar(new=self._new, act=self._act_on)
             with ui.element("div").classes("main"):
                 self.head = Head(
@@ -84,7 +102,9 @@ class Tab:
                     models=self._models,
                     compact=self.preview.open,
                     replaced=self._toggle_replaced,
-                    settings=None if setup is None else self._settings,
+                    rules=self._rules,
+                    shortcuts=self._shortcuts,
+                    settings=None if self.setup is None else self._settings,
                 )
                 with (
                     ui.element("div").classes("scroller").props("id=scroller"),
@@ -93,7 +113,7 @@ class Tab:
                     self.thread = Thread(show_divider=self._divider)
                     self.live = Live(answer=self._answer, retry=self._retry)
                     self.notices = Notices()
-                    self.start = StartCard(setup, connected=self._connected)
+                    self.start = StartCard(self.setup, connected=self._connected)
                 self.announcer = Announcer()
                 thread.on("click", self._clicked, js_handler=ACTION)
                 self.composer = Composer(
@@ -102,8 +122,8 @@ class Tab:
                     withdraw=self._withdraw,
                     send_pending=self._send_pending,
                     newest=self._newest,
+                    compact=self.preview.open,
                 )
-        self.client.on_delete(self.close)  # pyright: ignore[reportUnknownMemberType] - it takes functions of any kind
 
     @property
     def session(self) -> ChatSession:
@@ -138,6 +158,7 @@ class Tab:
         self.composer.tasks.show(view.tasks)
         self._show_pending()
         self.head.show(view)
+        self._advise(view.meter)
         if view.turn is None:
             self.live.fail(await self._failure())
         await self._list()
@@ -181,6 +202,9 @@ class Tab:
         session = await self.service.open(id)
         await self.open(session, around=around)
         self.client.run_javascript(f"autocompactPage.visit('{page_address(session.id)}')")
+
+    async def _show_found(self, id: str) -> None:
+        await self._attempt(self.show(id))
 
     # Events
 
@@ -257,9 +281,18 @@ class Tab:
 
     async def _meter(self, event: events.MeterChanged) -> None:
         self.head.meter.show(event.meter)
+        self._advise(event.meter)
         if self._visible_state() != self._shown:
             self._shown = self._visible_state()
             await self.thread.refresh()
+
+    def _advise(self, reading: MeterReading) -> None:
+        self.composer.advice.show("" if self.session.running else reading.cheap, conversation=self.session.id)
+
+    def _look_again(self) -> None:
+        """Whether a compaction is cheap depends on the time that has passed."""
+        if self._session is not None and not self._session.running:
+            self._advise(self._session.meter())
 
     def _visible_state(self) -> tuple[str, frozenset[int]]:
         """The active compaction and the pins: they decide how messages are shown."""
@@ -441,6 +474,18 @@ class Tab:
         )
         self.dialogs.text("Usage and receipts", html)
 
+    async def _rules(self) -> None:
+        with self.dialogs.shown("Rules of this conversation", wide=True):
+            rules = Rules(self.session, jump=self._leave_for)
+        await rules.show()
+
+    async def _leave_for(self, reference: str) -> None:
+        self.dialogs.close()
+        await self._jump(reference)
+
+    def _shortcuts(self) -> None:
+        self.dialogs.text("Keyboard shortcuts", shortcuts_html())
+
     async def _models(self) -> None:
         choices = await self.service.models(probe=True)
         connect = None if self.setup is None else self._connect
@@ -486,6 +531,8 @@ class Tab:
                 await self._attempt(self.service.pin(line.id, on=not line.pinned))
             case "rename":
                 self.dialogs.rename(line, lambda title: self._rename(line.id, title))
+            case "tag":
+                self.dialogs.tags(line, lambda text: self._tag(line.id, text))
             case "export":
                 self.dialogs.export(line)
             case "delete":
@@ -493,6 +540,9 @@ class Tab:
 
     async def _rename(self, id: str, title: str) -> None:
         await self._attempt(self.service.rename(id, title=title))
+
+    async def _tag(self, id: str, text: str) -> None:
+        await self._attempt(self.service.tag(id, text))
 
     async def _ask_delete(self, line: ConversationLine) -> None:
         traces = await self.service.traces(line.id)

@@ -183,6 +183,34 @@ const autocompactPage = (() => {
     }
   }
 
+  // An item of a list is one tab stop: arrows lead from one to the next, and into its buttons and back.
+
+  function arrow(event) {
+    const at = document.activeElement;
+    const step = { ArrowDown: 1, ArrowUp: -1, ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    const along = event.key === "ArrowRight" || event.key === "ArrowLeft";
+    const options = at.closest(".options");
+    if (options && !along) return beside([...options.querySelectorAll("button")], at, step);
+    const message = at.closest(".message"), item = at.closest(".conversations > li");
+    if (message && (at === message || at.closest("footer"))) {
+      if (along) return beside([message, ...message.querySelectorAll("footer a, footer button:enabled")], at, step);
+      return beside([...document.querySelectorAll(".messages .message")], message, step);
+    }
+    if (item && !options) {
+      if (along) return beside([item.querySelector("a.title"), item.querySelector("summary")], at, step);
+      return beside([...document.querySelectorAll(".conversations a.title")], item.querySelector("a.title"), step);
+    }
+    return false;
+  }
+
+  function beside(all, at, step) {
+    const target = all[all.indexOf(at) + step];
+    if (!target) return false;
+    held = null;
+    target.focus();
+    return true;
+  }
+
   function escape() {
     if (document.querySelector(".q-dialog")) return;
     const menu = document.querySelector("details.menu[open]");
@@ -206,6 +234,14 @@ const autocompactPage = (() => {
     } else if (event.key.toLowerCase() === "n" && event.altKey) {
       event.preventDefault();
       $("new").click();
+    } else if (event.key.toLowerCase() === "l" && event.altKey) {
+      event.preventDefault();
+      toggleList();
+    } else if (event.key === "?" && !typing && !document.querySelector(".q-dialog")) {
+      event.preventDefault();
+      $("shortcuts").click();
+    } else if (event.key.startsWith("Arrow") && !typing && !event.ctrlKey && !event.metaKey && !event.altKey && arrow(event)) {
+      event.preventDefault();
     } else if (event.key === "/" && !typing) {
       event.preventDefault();
       focus();
@@ -218,11 +254,27 @@ const autocompactPage = (() => {
 
   // The list
 
+  // On a narrow screen the list lies over the messages while it is open; on a wide one it can be hidden, and stays so.
+
+  const narrow = matchMedia("(max-width: 52rem)");
+
   function toggleList(on) {
-    document.body.classList.toggle("list-open", on);
-    const shown = document.body.classList.contains("list-open");
+    const classes = document.body.classList;
+    if (narrow.matches) classes.toggle("list-open", on);
+    else if (on === undefined) keepList(classes.toggle("list-closed"));
+    const shown = narrow.matches ? classes.contains("list-open") : !classes.contains("list-closed");
     $("menu").setAttribute("aria-expanded", String(shown));
-    if (shown) document.querySelector("#new").focus();
+    $("fold-list").setAttribute("aria-expanded", String(shown));
+    if (shown && (narrow.matches || on === undefined)) $("new").focus();
+    else if (!shown && on === undefined) $("menu").focus();
+  }
+
+  function keepList(closed) {
+    document.cookie = `autocompact_list=${closed ? "closed" : "open"}; path=/; max-age=31536000; samesite=strict`;
+  }
+
+  function filter(text) {
+    $("filter").value = text;
   }
 
   function visit(path) {
@@ -286,7 +338,11 @@ const autocompactPage = (() => {
     } else if (event.target.closest("#send")) say();
     else if (event.target.closest("#to-end")) toEnd();
     else if (event.target.closest("#unedit")) put("", 0);
-    else if (event.target.closest("#menu")) toggleList();
+    else if (event.target.closest("#menu, #fold-list")) toggleList();
+    else if (event.target.closest(".skip")) {
+      event.preventDefault();
+      focus();
+    }
     else if (event.target.closest("#completions li")) take([...$("completions").children].indexOf(event.target.closest("li")));
     else if (event.target.closest("[data-theme]")) theme(event.target.closest("[data-theme]").dataset.theme);
     else if (document.body.classList.contains("list-open") && event.target.closest(".main")) toggleList(false);
@@ -442,6 +498,8 @@ const autocompactPage = (() => {
   // the key has done its work: it need not stand in the address, the history and bookmarks
   if (new URLSearchParams(location.search).has("key")) history.replaceState(history.state, "", location.pathname + location.hash);
 
+  document.body.classList.toggle("list-closed", document.cookie.includes("autocompact_list=closed"));
+
   let begun = false;
   new MutationObserver((changes) => {
     for (const button of document.querySelectorAll("[data-auto]")) {
@@ -466,5 +524,5 @@ const autocompactPage = (() => {
     }
   }).observe(document.documentElement, { childList: true, subtree: true });
 
-  return { answered, put, giveBack, focus, focusIn, resume, visit, reveal };
+  return { answered, filter, put, giveBack, focus, focusIn, resume, visit, reveal };
 })();
