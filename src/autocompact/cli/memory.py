@@ -183,7 +183,7 @@ def report_text(written: WrittenReport, *, dry_run: bool) -> str:
     if report.records.is_empty:
         lines.append(f"  nothing was recorded in {report.month}")
     else:
-        lines += [f"  {name}: {value}" for name, value in facts_of(report).rows if value not in ("0", "-")]
+        lines += [f"  {row[0]}: {row[1]}" for row in facts_of(report).rows if row[1] not in ("0", "-")]
     return "\n".join([*lines, *(f"  {visible(str(file))}" for file in written.files)])
 
 
@@ -193,10 +193,12 @@ def report_members(written: WrittenReport) -> dict[str, Any]:
     return {
         "report": {
             "month": str(report.month),
+            "project": report.project,
             "over": report.over,
             "files": [str(file) for file in written.files],
             "sessions": len(report.records.sessions),
             "calls": len(report.records.calls),
+            "session_tokens": report.session_tokens,
             "average_tokens": report.average_tokens,
             "compactions": len(report.records.compactions),
             "starting_tokens": report.starting_tokens,

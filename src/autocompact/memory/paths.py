@@ -80,6 +80,20 @@ def project_of(
     return next(filter(None, map(_top, around)), at)
 
 
+def project_around(folder: Path, *, home: Path | None = None) -> Path | None:
+    """The project that a memory folder is in, None if it is in none.
+
+    Args:
+        folder: the memory folder; it need not exist.
+        home: in place of the user's home folder.
+    """
+    where = folder.absolute()
+    if where.name == FOLDER:
+        return where.parent
+    at_home = (home or Path.home()).resolve()
+    return _top([each for each in (where.resolve(), *where.resolve().parents) if each != at_home])
+
+
 def _top(folders: Sequence[Path]) -> Path | None:
     """The first of ``folders`` that looks like the top of a project."""
     return next((each for each in folders if any((each / mark).exists() for mark in _PROJECT)), None)

@@ -177,3 +177,39 @@ def test_the_namespace_is_read_with_and_without_its_marks():
 def test_the_figures_of_an_entry_that_an_older_version_wrote_are_read_in_the_words_of_today() -> None:
     (found,) = entries_in(["## undated c1", "- Checked: 225 kept, 557 recoverable, 3 lost"])
     assert (found.stated, found.referenced, found.missing) == (225, 0, 560)
+
+
+ELSEWHERE = """# Context Archive - Session Transcripts
+
+Index of compressed sessions with generation date and summary.
+
+## Session [2026-04-04 14:00]
+**Duration:** 1.5 hours | **Tokens:** 95K input, 35K output | **Tasks:** 4 completed
+
+<summary>
+- TASK-101: Cleanup obsolete files ✓
+- TASK-103: ErrorBoundary tests ✓ (already complete)
+- TASK-105: Scoring analytics
+- Next: TASK-106
+</summary>
+
+**Original transcript:** /home/ada/.claude/projects/shop/7f3a.jsonl
+
+## Session [2026-04-05]
+
+Words.
+"""
+
+
+@pytest.mark.requirement("C9")
+def test_entries_in_the_form_of_others_are_read_and_their_tasks_are_not_noted_again():
+    first, second = entries_in(ELSEWHERE.split("\n"))
+    assert (first.conversation, first.time, first.day) == ("7f3a", "2026-04-04T14:00", "2026-04-04")
+    assert (first.tokens_before, first.tokens_after, first.recovered, first.noted) == (95_000, None, 0, True)
+    assert [(task.text, task.outcome) for task in first.tasks] == [
+        ("TASK-101: Cleanup obsolete files", "done"),
+        ("TASK-103: ErrorBoundary tests", "done; already complete"),
+        ("TASK-105: Scoring analytics", ""),
+    ]
+    assert (second.conversation, second.tokens_before, second.tasks) == ("Session 2026-04-05", None, ())
+    assert ELSEWHERE.split("\n")[second.start].startswith("## Session [2026-04-05]")

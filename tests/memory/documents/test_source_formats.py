@@ -68,6 +68,24 @@ def test_the_setting_says_how_a_new_month_lists_its_tasks(archive_format: Archiv
     assert [row.task for row in folder.rows()] == ["TASK-42: Add SMS OTP handler"]
 
 
+@pytest.mark.requirement("C3")
+@pytest.mark.parametrize(
+    "there, new",
+    [("## March 2026", "## April 2026"), ("### Mar 2026", "### Apr 2026"), ("## 2026/03", "## 2026/04")],
+)
+def test_a_new_month_is_named_as_the_others_and_a_table_of_ids_stays_one(there: str, new: str):
+    folder = Folder()
+    head = "| Task | Date | Outcome | Files | Tokens | Pattern |\n|------|------|---------|-------|--------|---------|\n"
+    table = f"# Task Archive\n\n{there}\n\n{head}| TASK-85 | 2026-03-28 | Fix auth flow ✓ | 4 | 3.2K | asyncauth |\n"
+    folder.put(TASK_ARCHIVE, table)
+    folder.put(DONE, TASK_42 + "- 2026-04-02: Tidy up (done)\n- 2026-03-30: Tidy more (done)\n")
+    folder.tasks(keep_recent=0)
+    assert folder.text(TASK_ARCHIVE).startswith(
+        f"{table}| TASK-42 | 2026-03-15 | Add SMS OTP handler; commit abc1234, def5678 | 3 | 2.8K | asyncauth ✓ |\n"
+        f"| Tidy more | 2026-03-30 | done |  |  |  |\n\n{new}\n\n"
+    )
+
+
 def test_tasks_without_id_date_or_cells_are_listed_and_read_back():
     folder = Folder()
     folder.put(DONE, "- Mend the | of it\n- 2026-03-01: Tidy up (done)\n- TASK-9: No day\n")
@@ -135,6 +153,9 @@ def test_observations_as_paragraphs_become_rules_or_stay():
     assert folder.text(OBSERVATIONS) == f"# Observations\n\n## Style\n\n{MODALS}"
     assert "## Rule 1: User prefers direct, honest feedback\n" in folder.text(RULES)
     assert "> Action: Escalate to ACTIVE_RULES.md" in folder.text(RULES)
+    assert "- Confirmations: 8 (across 4 sessions)\n" in folder.text(RULES)
+    (rule,) = folder.notes(RULES)
+    assert (rule.confirmations, rule.sessions) == (8, 4)
     assert folder.text(OBSERVATION_ARCHIVE) == (
         "# Observation archive\n\n## Escalated → ACTIVE_RULES\n\n"
         "- Pattern: User prefers direct, honest feedback (8 confirmations across 4 sessions)\n"

@@ -77,6 +77,41 @@ async def test_the_report_is_written_as_markdown_and_html_and_a_second_time_chan
     assert not missing.exists()
 
 
+@pytest.mark.requirement("C6")
+async def test_the_report_names_the_project_and_compares_with_the_month_before(tmp_path: Path):
+    folder = support.folder(tmp_path / "shop" / ".autocompact")
+    earlier = support.record("c0", time="2026-09-05T12:00:00.000+00:00", before=50_000)
+    with (folder / CONTEXT_ARCHIVE).open("a") as archive:
+        archive.write(support.entry(earlier, name="week-36").render())
+        archive.write(
+            "\n## Session [2026-10-07 14:00]\n**Tokens:** 95K input, 35K output | **Tasks:** 4 completed\n"
+        )
+    with (folder / "TASK_ARCHIVE.md").open("a") as archive:
+        archive.write("| TASK-85 | 2026-10-28 | Fix auth flow ✓; 42 passed | | | |\n")
+    database = await support.store(tmp_path / "x.db")
+    markdown, html = [
+        path.read_text("utf-8")
+        for path in (await write_report(folder, databases=[database], clock=CLOCK)).files
+    ]
+    for line in (
+        "# Memory and context in 2026-10: shop\n\nCompaction kept 180,000 tokens",
+        "The month before, 2026-09: compaction recovered 40,000 tokens (80% of the contexts).",
+        "|  | 2026-10 | 2026-09 |\n",
+        "| Sessions | 3 | 1 |",
+        "| Average tokens of a session | 100,000 | 50,000 |",
+        "| Tokens sent without compaction | 347,000 | - |",
+        "| Tokens sent with compaction | 167,000 | - |",
+        "| Tokens saved | 180,000 (52%) | - |",
+        "| Recovered tokens | 180,000 | 40,000 |",
+        "- Finished task: TASK-85: Fix auth flow ✓\n",
+        "| 2026-10-07 14:00 | Session 2026-10-07 14:00 | 95,000 | - | - | - | - |",
+    ):
+        assert line in markdown
+    assert "<dd>180,000</dd><dd><small>2026-09: 40,000</small></dd>" in html
+    assert "Session 2026-10-07 14:00:" not in html
+    assert Tags(html).open == []
+
+
 async def test_a_dry_run_writes_nothing_and_shows_the_same_changes(tmp_path: Path):
     folder = support.folder(tmp_path / "memory")
     planned = await write_report(folder, clock=CLOCK, dry_run=True)

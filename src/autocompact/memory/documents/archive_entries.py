@@ -11,6 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 _HEADING = re.compile(r"## (\d{4}-\d\d-\d\dT\S+|undated)[ \t]+(\S+)\s*\Z")
+# The form that people know from elsewhere: "## Session [2026-04-04 14:00]", facts in bold, the summary between tags.
+_SESSION_HEADING = re.compile(r"## Session \[(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d))?\]\s*\Z")
+_BOLD = re.compile(r"\*\*([A-Z][\w ]{2,30}):\*\*\s*([^|]+)")
+_ROUGH = re.compile(r"(\d[\d,]*(?:\.\d+)?)\s?([KkMm]?)\b")
+_LISTED = re.compile(r"[-*] (?!Next\b)(.+?)\s*(?:([✓✔✅])\ufe0f?\s*(?:\((.+)\))?)?\s*\Z")
 _ANY_HEADING = re.compile(r"#{1,6}[ \t]")
 _NAMESPACE = re.compile(r"`(.+)`")
 _SUMMARY = "summary:"
@@ -113,9 +118,14 @@ class Archived:
 
 def entries_in(texts: Sequence[str]) -> list[Archived]:
     """The entries of the file, given as lines without their ends, in their order."""
-    starts = [line for line, text in enumerate(texts) if _HEADING.match(text)]
+    starts = [line for line, text in enumerate(texts) if _HEADING.match(text) or _SESSION_HEADING.match(text)]
     ends = [*starts[1:], len(texts)]
-    return [_entry(texts, start, end=end) for start, end in zip(starts, ends, strict=False)]
+    return [
+        _session_entry(texts, start, end=end, heading=heading)
+        if (heading := _SESSION_HEADING.match(texts[start]))
+        else _entry(texts, start, end=end)
+        for start, end in zip(starts, ends, strict=False)
+    ]
 
 
 def _entry(texts: Sequence[str], start: int, *, end: int) -> Archived:
@@ -161,6 +171,43 @@ def _entry(texts: Sequence[str], start: int, *, end: int) -> Archived:
         facts_end=facts_end,
         end=last,
     )
+
+
+def _session_entry(texts: Sequence[str], start: int, *, end: int, heading: re.Match[str]) -> Archived:
+    """An entry of somebody else's; its tasks are theirs to note, and what was left of the tokens is not known."""
+    last = _end(texts, start, end=end)
+    lines = texts[start + 1 : last]
+    facts = {name.lower(): value.strip() for text in lines for name, value in _BOLD.findall(text)}
+    original = facts.get("original transcript", "")
+    rough = _ROUGH.search(facts.get("tokens", ""))
+    scale = {"k": 1_000, "m": 1_000_000}.get(rough[2].lower(), 1) if rough else 1
+    stem = original.rpartition("/")[2].removesuffix(".jsonl")
+    return Archived(
+        time=f"{heading[1]}T{heading[2] or '00:00'}",
+        id="session",
+        conversation=stem or f"Session {heading[1]} {heading[2] or ''}".strip(),
+        # nothing in it refers to a message of ours
+        through_seq=0,
+        tokens_before=round(float(rough[1].replace(",", "")) * scale) if rough else None,
+        tasks=tuple(_listed_tasks(lines)),
+        noted=True,
+        facts_end=start + 1,
+        ended=heading[1],
+        original=original,
+        start=start,
+        end=last,
+    )
+
+
+def _listed_tasks(lines: Sequence[str]) -> Iterator[ArchivedTask]:
+    """The list items between the tags of a summary; a tick says that a task is done."""
+    is_summary = False
+    for text in lines:
+        if text.strip() in ("<summary>", "</summary>"):
+            is_summary = text.strip() == "<summary>"
+        elif is_summary and (match := _LISTED.match(text)):
+            outcome = "; ".join(filter(None, ("done" if match[2] else "", match[3])))
+            yield ArchivedTask(text=match[1], outcome=outcome)
 
 
 def _namespace(value: str) -> str:

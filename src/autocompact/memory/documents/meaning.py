@@ -80,6 +80,11 @@ def key_of(text: str) -> str:
     return " ".join(words) or text
 
 
+def key_of_label(text: str) -> str:
+    """The normal form of a label, which is no sentence: its plurals count as English."""
+    return " ".join(map(_singular, key_of(text).split(" ")))
+
+
 def _words(text: str) -> Iterator[str]:
     """The normal forms of the words, and "," for a pause that may decide what is meant; "?" for a question."""
     tokens = [each for token in _SPLIT.findall(text) for each in _expanded(token)]

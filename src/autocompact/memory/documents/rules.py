@@ -11,7 +11,7 @@ from autocompact.memory.documents.document import Edit
 from autocompact.memory.documents.meaning import Difference
 from autocompact.memory.documents.notes import Note
 from autocompact.memory.documents.pages import Page
-from autocompact.memory.documents.wording import at_end, listed, quoted
+from autocompact.memory.documents.wording import across, at_end, listed, quoted
 
 _NUMBERED = re.compile(r"(#{1,6}\s+(?:[^\W\d]+\s*)?[#№-]?\s*)\d{1,6}(\s*[:.)–—-]+\s+)")
 
@@ -101,8 +101,8 @@ def _fields(note: Note, *, today: date) -> Iterator[str]:
     yield f"Why: {note.why or f'it was confirmed {note.confirmations} times{since}{last}'}"
     if note.date:
         yield f"Observed: {note.date}"
-    dates = f" ({listed(note.confirmed)})" if note.confirmed else ""
-    yield f"Confirmations: {note.confirmations}{dates}"
+    told = ": ".join(filter(None, (across(note.sessions) if note.sessions else "", listed(note.confirmed))))
+    yield f"Confirmations: {note.confirmations}{f' ({told})' if told else ''}"
     if note.seen:
         yield f"Last seen: {listed(note.seen)}"
     yield f"Rule since: {today}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from autocompact.memory.documents.dates import DATE, read_date, read_month
@@ -20,7 +20,11 @@ from autocompact.memory.documents.wording import block_at, one_line
 
 COLUMNS = ("Task", "Date", "Outcome", "Files", "Tokens", "Pattern")
 UNDATED = "Undated"
+ONLY_ID = re.compile(r"[A-Za-z][A-Za-z0-9]{0,9}-\d+|#\d+")
+"""A task that is named by its id alone."""
 HEAD = (f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}")
+_MONTHS = "January February March April May June July August September October November December".split()
+_FORMS = ("{year}-{number}", "{name} {year}", "{short} {year}", "{year}/{number}")
 RULER = re.compile(r"\s*\|?(?:\s*:?-+:?\s*\|)*\s*:?-+:?\s*\|?\s*")
 _CELL = re.compile(r"(?<!\\)\|")
 _COLUMN: Mapping[str, str] = {
@@ -173,6 +177,7 @@ def adding_rows(page: Page, rows: Sequence[Row], *, archive_format: ArchiveForma
     for row in sorted(rows, key=lambda row: row.date or date.max):
         months.setdefault(row.date.isoformat()[:7] if row.date else UNDATED, []).append(row)
     sections = list(_sections(page.outline.root))
+    lead, form = _form_of(sections)
     edits: list[Edit] = []
     new: dict[int, list[str]] = {}
     for month, found in months.items():
@@ -180,10 +185,32 @@ def adding_rows(page: Page, rows: Sequence[Row], *, archive_format: ArchiveForma
         if section is None:
             later = (each.start for each in sections if _month(each.title) > month)
             lines = _new_lines(found, archive_format)
-            new.setdefault(next(later, page.outline.end), []).extend(("", f"## {month}", "", *lines))
+            new.setdefault(next(later, page.outline.end), []).extend(
+                ("", f"{lead} {_named(month, form)}", "", *lines)
+            )
         else:
             edits += _extending(page.texts, section, rows=found)
     return [*edits, *(block_at(page.document, at, lines=lines[1:]) for at, lines in new.items())]
+
+
+def _form_of(sections: Iterable[Section]) -> tuple[str, str]:
+    """Hashes of a month's heading, and the form of its title that all months of the file have."""
+    months = [
+        (section, month) for section in sections if (month := _month(section.title)) not in ("", UNDATED)
+    ]
+    for form in _FORMS if months else ():
+        if all(_named(month, form) == section.title for section, month in months):
+            return "#" * months[-1][0].level, form
+    return "##", _FORMS[0]
+
+
+def _named(month: str, form: str) -> str:
+    """``2026-10`` in a form: the names are English whatever the locale."""
+    if month == UNDATED:
+        return month
+    year, number = month.split("-")
+    name = _MONTHS[int(number) - 1]
+    return form.format(year=year, number=number, name=name, short=name[:3])
 
 
 def _new_lines(rows: Sequence[Row], archive_format: ArchiveFormat) -> list[str]:
@@ -201,6 +228,8 @@ def _extending(texts: Sequence[str], section: Section, *, rows: Sequence[Row]) -
         return [Edit(start=items[-1] + 2, end=items[-1] + 2, lines=lines)]
     edits: list[Edit] = []
     apart: list[Row] = []
+    if tables and _has_ids_only(texts, tables[-1]):
+        rows = [_by_id(row) for row in rows]
     for row in rows:
         needed = {name for name, cell in row.cells.items() if cell}
         table = next((each for each in reversed(tables) if needed.issubset(each.columns)), None)
@@ -217,6 +246,19 @@ def _extending(texts: Sequence[str], section: Section, *, rows: Sequence[Row]) -
         lines = ("", *HEAD, *(row.render() for row in apart))
         edits.append(Edit(start=section.end, end=section.end, lines=lines))
     return edits
+
+
+def _has_ids_only(texts: Sequence[str], table: _Table) -> bool:
+    """True if the tasks of a table are ids, and what they were stands in their outcome."""
+    tasks = [_row(texts[line], columns=table.columns).task for line in range(table.start + 2, table.end)]
+    return bool(tasks) and all(map(ONLY_ID.fullmatch, tasks))
+
+
+def _by_id(row: Row) -> Row:
+    id, _, title = row.task.partition(": ")
+    if not title or not ONLY_ID.fullmatch(id):
+        return row
+    return replace(row, task=id, outcome="; ".join(filter(None, (title, row.outcome))))
 
 
 def _sections(section: Section) -> Iterator[Section]:

@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from autocompact.memory.documents.dates import DATE
 from autocompact.memory.documents.decisions import decisions_in
-from autocompact.memory.documents.meaning import key_of
+from autocompact.memory.documents.meaning import key_of_label
 from autocompact.memory.documents.notes import Note
 from autocompact.memory.documents.observations import new_note, recording
 from autocompact.memory.documents.pages import (
@@ -333,11 +333,11 @@ def _proposals(pages: Pages, rows: Iterable[Row], *, today: date, policy: TaskPo
     often = [found for found in seen.values() if len(found) >= policy.propose_after]
     if not often:
         return []
-    noted = {key_of(text) for name in _NOTED for note in pages[name].notes for text in note.wordings}
+    noted = {key_of_label(text) for name in _NOTED for note in pages[name].notes for text in note.wordings}
     proposed: list[Note] = []
     for found in often:
         text = Counter(pattern for pattern, _ in found).most_common(1)[0][0]
-        if key_of(text) not in noted:
+        if key_of_label(text) not in noted:
             proposed.append(new_note(text, why=_seen_in([row for _, row in found]), today=today))
     return proposed
 
@@ -352,4 +352,4 @@ def _patterns(value: str) -> Mapping[str, str]:
     """The patterns that a field names, each once."""
     parts = (one_line(part).strip(" .✓✔☑") for part in _COMMA.split(value))
     named = (part for part in parts if any(map(str.isalpha, part)) and part.lower() not in ("none", "n/a"))
-    return {key_of(part): part for part in named}
+    return {key_of_label(part): part for part in named}

@@ -66,7 +66,10 @@ def _axis(most: int) -> Iterator[str]:
 
 def _compactions(report: MonthlyReport) -> str:
     """Two bars for each compaction, before and after."""
-    made = [each for each in report.records.compactions if each.tokens_before][-_MOST_ROWS:]
+    made = [
+        each for each in report.records.compactions if each.tokens_before and each.tokens_after is not None
+    ]
+    made = made[-_MOST_ROWS:]
     most = max((each.tokens_before or 0 for each in made), default=0)
     if not most:
         return ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import replace
 from datetime import date
 
 from autocompact.compaction.record import Compaction
@@ -53,9 +54,9 @@ async def records_of_store(
             0 if span else sum(message.role == "assistant" and not message.time for message in messages)
         )
         day = date.fromisoformat(info.updated[:10])
-        calls += _calls(
-            messages, made, seqs={message.seq for message in said}, day=day, counter=counter or Estimator()
-        )
+        seqs = {message.seq for message in said}
+        found = _calls(messages, made, seqs=seqs, day=day, counter=counter or Estimator())
+        calls += (replace(call, conversation=name) for call in found)
     return Records(
         month=month,
         sessions=tuple(sessions),

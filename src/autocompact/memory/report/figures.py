@@ -74,6 +74,8 @@ class MonthlyReport:
         summaries: what summaries cost in US dollars: as receipts have it, else at most by size and price of the model;
             None where a price is missing.
         priced_as: the prices that were used, by family.
+        project: name of the project that the memory folder belongs to, "" if it belongs to none.
+        before: the report of the month before, None if nothing was recorded in it.
     """
 
     records: Records
@@ -83,6 +85,8 @@ class MonthlyReport:
     retention: Retention | None
     summaries: float | None
     priced_as: tuple[Priced, ...]
+    project: str = ""
+    before: MonthlyReport | None = None
 
     @property
     def month(self) -> Month:
@@ -93,6 +97,16 @@ class MonthlyReport:
     def average_tokens(self) -> int | None:
         """Tokens of a request on average; None without a reply."""
         return _average([call.tokens for call in self.records.calls])
+
+    @property
+    def session_tokens(self) -> int | None:
+        """Tokens that a session came to on average, compacted parts included; None where nobody wrote any down."""
+        most: dict[str, int] = {}
+        for call in self.records.calls:
+            most[call.conversation] = max(most.get(call.conversation, 0), call.without)
+        for record in self.records.compactions:
+            most[record.conversation] = max(most.get(record.conversation, 0), record.tokens_before or 0)
+        return _average([tokens for tokens in most.values() if tokens])
 
     @property
     def starting_tokens(self) -> int | None:
@@ -115,7 +129,8 @@ class MonthlyReport:
     @property
     def ratio(self) -> float | None:
         """The share of the contexts that compactions recovered."""
-        before = sum(record.tokens_before or 0 for record in self.records.compactions)
+        measured = [each for each in self.records.compactions if each.tokens_after is not None]
+        before = sum(each.tokens_before or 0 for each in measured)
         return self.recovered / before if before else None
 
     @property
@@ -155,7 +170,12 @@ class MonthlyReport:
 
 
 def monthly_report(
-    found: Sequence[Records], *, over: bool, prices: Mapping[str, Price] | None = None
+    found: Sequence[Records],
+    *,
+    over: bool,
+    prices: Mapping[str, Price] | None = None,
+    project: str = "",
+    before: MonthlyReport | None = None,
 ) -> MonthlyReport:
     """The report on what several places recorded of one month.
 
@@ -163,6 +183,8 @@ def monthly_report(
         found: records of the same month, at least one.
         over: the month is over.
         prices: by the beginning of a model's name; they go before the table.
+        project: whose memory it is.
+        before: the report of the month before.
     """
     records = merged(found)
     models = tuple(_by_model(records.calls, prices=prices))
@@ -177,6 +199,8 @@ def monthly_report(
         retention=_retention(records.compactions),
         summaries=None if None in costs else sum(cost for cost in costs if cost),
         priced_as=tuple({each.family: each for each in used}.values()),
+        project=project,
+        before=before if before and not before.records.is_empty else None,
     )
 
 

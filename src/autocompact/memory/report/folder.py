@@ -18,7 +18,7 @@ from autocompact.memory.documents.pages import (
     TASK_ARCHIVE,
     Pages,
 )
-from autocompact.memory.documents.task_table import rows_in
+from autocompact.memory.documents.task_table import ONLY_ID, rows_in
 from autocompact.memory.documents.tasks import row_of
 from autocompact.memory.report.records import CompactionRecord, Month, Records
 
@@ -83,4 +83,6 @@ def _tasks(pages: Pages, month: Month) -> Iterable[str]:
             yield row_of(note).task
     for row in rows_in(pages[TASK_ARCHIVE].texts):
         if month.has(row.date):
-            yield row.task
+            # by its id alone nobody knows it
+            title = row.outcome.partition(";")[0] if ONLY_ID.fullmatch(row.task) else ""
+            yield f"{row.task}: {title}" if title else row.task

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 
 from autocompact.memory.report.charts import chart_of
@@ -29,14 +29,22 @@ def _body(report: MonthlyReport) -> Iterator[str]:
         yield f'<p class="note">{escape(sentence)}</p>'
     if report.records.is_empty:
         return
-    facts = "".join(
-        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts_of(report).rows
-    )
-    yield f"<dl>{facts}</dl>"
+    yield f"<dl>{''.join(_fact(row, report) for row in facts_of(report).rows)}</dl>"
     for part in parts_of(report):
         yield f"<section>\n<h2>{escape(part.title)}</h2>"
         yield from _part(part, report)
         yield "</section>"
+
+
+def _fact(row: Sequence[str], report: MonthlyReport) -> str:
+    """A figure, and below it that of the month before."""
+    name, value, *before = row
+    was = (
+        f"<dd><small>{escape(str(report.before.month))}: {escape(before[0])}</small></dd>"
+        if report.before and before
+        else ""
+    )
+    return f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd>{was}</div>"
 
 
 def _part(part: Part, report: MonthlyReport) -> Iterator[str]:

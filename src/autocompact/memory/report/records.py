@@ -94,8 +94,10 @@ class CompactionRecord:
 
     @property
     def recovered(self) -> int:
-        """Tokens that the context became smaller by."""
-        return (self.tokens_before or 0) - (self.tokens_after or 0) if self.tokens_before else 0
+        """Tokens that the context became smaller by; 0 where nobody wrote down both figures."""
+        if self.tokens_before is None or self.tokens_after is None:
+            return 0
+        return self.tokens_before - self.tokens_after
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +111,7 @@ class Call:
         reply: tokens of the reply.
         saved: tokens that compactions kept out of the request.
         reported: the provider reported the figures.
+        conversation: its name.
     """
 
     day: date
@@ -117,6 +120,7 @@ class Call:
     reply: int
     saved: int
     reported: bool
+    conversation: str = ""
 
     @property
     def without(self) -> int:

@@ -35,31 +35,44 @@ class Part:
 
 def title_of(report: MonthlyReport) -> str:
     """The heading of the report."""
-    return f"Memory and context in {report.month}"
+    return f"Memory and context in {report.month}{f': {report.project}' if report.project else ''}"
 
 
 def facts_of(report: MonthlyReport) -> Table:
-    """The figures that come first."""
-    records = report.records
-    rows = (
+    """The figures that come first, beside those of the month before."""
+    rows = _facts(report)
+    if report.before is None:
+        return Table(columns=("", str(report.month)), rows=tuple(rows))
+    beside = tuple((*row, value) for row, (_, value) in zip(rows, _facts(report.before), strict=True))
+    return Table(columns=("", str(report.month), str(report.before.month)), rows=beside)
+
+
+def _facts(report: MonthlyReport) -> list[tuple[str, str]]:
+    records, calls = report.records, report.records.calls
+    without, sent = sum(call.without for call in calls), sum(call.tokens for call in calls)
+    share = f" ({(without - sent) / without:.0%})" if without else ""
+    return [
         ("Sessions", f"{len(records.sessions):,}"),
+        ("Average tokens of a session", _count(report.session_tokens)),
         ("Model calls", f"{len(records.calls):,}"),
         ("Average tokens of a request", _count(report.average_tokens)),
         ("Compactions", _compacted(report)),
         ("Starting tokens, on average", _count(report.starting_tokens)),
         ("Peak tokens", _count(report.peak)),
-        ("Recovered tokens", f"{report.recovered:,}" if records.compactions else "-"),
+        ("Recovered tokens", f"{report.recovered:,}" if report.ratio is not None else "-"),
         ("Share recovered", "-" if report.ratio is None else f"{report.ratio:.0%}"),
         ("Observations noted", f"{len(records.noted):,}"),
         ("Escalated to rules", f"{len(records.escalated):,}"),
         ("Observations archived", f"{len(records.archived):,}"),
         ("Tasks finished", f"{len(records.tasks):,}"),
         ("Tasks archived", f"{records.archived_tasks:,}"),
+        ("Tokens sent without compaction", f"{without:,}" if calls else "-"),
+        ("Tokens sent with compaction", f"{sent:,}" if calls else "-"),
+        ("Tokens saved", f"{without - sent:,}{share}" if calls else "-"),
         ("Cost without compaction", dollars(report.cost_without)),
         ("Cost with compaction", dollars(report.cost)),
         ("Savings", _savings(report)),
-    )
-    return Table(columns=("", str(report.month)), rows=rows)
+    ]
 
 
 def _compacted(report: MonthlyReport) -> str:
@@ -93,6 +106,12 @@ def _headline(report: MonthlyReport) -> Iterator[str]:
         yield f"Compaction recovered {report.recovered:,} tokens ({report.ratio or 0:.0%} of the contexts)."
 
 
+def _compared(report: MonthlyReport) -> Iterator[str]:
+    """What compaction did in the month before, in one sentence."""
+    if report.before is not None and (told := next(_headline(report.before), "")):
+        yield f"The month before, {report.before.month}: {told[0].lower()}{told[1:]}"
+
+
 def parts_of(report: MonthlyReport) -> Iterator[Part]:
     """The sections after the first figures."""
     if report.records.is_empty:
@@ -112,6 +131,7 @@ def opening_of(report: MonthlyReport) -> tuple[str, ...]:
         return (*lines, f"Nothing was recorded in {report.month}.")
     return (
         *_headline(report),
+        *_compared(report),
         *lines,
         "Counted from what was recorded: the memory files and the stores of conversations. Days are those of UTC. "
         "A dash is a figure that nobody wrote down.",
@@ -155,7 +175,7 @@ def _compactions(report: MonthlyReport) -> Part:
             each.conversation,
             _count(each.tokens_before),
             _count(each.tokens_after),
-            f"{each.recovered / each.tokens_before:.0%}" if each.tokens_before else "-",
+            f"{each.recovered / each.tokens_before:.0%}" if each.tokens_before and each.tokens_after else "-",
             f"{each.seconds:.1f} s" if each.seconds is not None else "-",
             each.model or "-",
         )

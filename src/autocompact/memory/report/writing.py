@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 from autocompact.core.prices import Price
@@ -11,12 +12,13 @@ from autocompact.errors import InvalidInput, MemoryInUse
 from autocompact.memory.documents.pages import NAMES
 from autocompact.memory.files.changes import Change, Failpoint, locked, read_files, write
 from autocompact.memory.observing import TRIES, today
+from autocompact.memory.paths import project_around
 from autocompact.memory.report.conversations import records_of_place
 from autocompact.memory.report.figures import MonthlyReport, monthly_report
 from autocompact.memory.report.folder import records_of_folder
 from autocompact.memory.report.markdown import as_markdown
 from autocompact.memory.report.page import as_html
-from autocompact.memory.report.records import Month
+from autocompact.memory.report.records import Month, Records
 from autocompact.memory.upkeep import FileChange
 from autocompact.ports import Clock, SystemClock
 from autocompact.stores.naming import StorePlace, is_there
@@ -71,13 +73,27 @@ async def write_report(
     wanted = month or Month.before(day)
     if wanted.first > day:
         raise InvalidInput(f"{wanted} has not begun: there is nothing to report on yet")
-    found = [await records_of_place(place, wanted) for place in _existing(databases)]
-    found.append(records_of_folder({**read_files(folder, NAMES), **(ahead or {})}, wanted))
-    report = monthly_report(found, over=wanted.last < day, prices=prices)
+    files, places = {**read_files(folder, NAMES), **(ahead or {})}, _existing(databases)
+    earlier = await _found(files, places, month=Month.before(wanted.first)) if wanted.first > date.min else []
+    before = monthly_report(earlier, over=True, prices=prices) if earlier else None
+    found = await _found(files, places, month=wanted)
+    project = project_around(folder)
+    report = monthly_report(
+        found,
+        over=wanted.last < day,
+        prices=prices,
+        project=project.name if project else "",
+        before=before,
+    )
     texts = {f"{REPORTS}/{wanted}.md": as_markdown(report), f"{REPORTS}/{wanted}.html": as_html(report)}
     after = {name: text.encode() for name, text in texts.items()}
     changes = _changes(folder, after) if dry_run else _written(folder, after, failpoint=failpoint)
     return WrittenReport(report=report, changes=changes, files=tuple(folder / name for name in after))
+
+
+async def _found(files: Mapping[str, bytes], places: Iterable[StorePlace], *, month: Month) -> list[Records]:
+    """What the folder and the stores recorded of a month."""
+    return [*[await records_of_place(place, month) for place in places], records_of_folder(files, month)]
 
 
 def _existing(databases: Iterable[StorePlace]) -> list[StorePlace]:
