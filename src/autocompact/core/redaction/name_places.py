@@ -87,6 +87,8 @@ class Place:
 
 def place_of(text: str, name: Name, *, at: int) -> Place | None:
     """The name whose word begins at ``at``; None if it is a name of something else."""
+    if name.accept is not None and name.head is not None and not name.head.search(text[max(0, at - 24) : at]):
+        return None
     word = name.word.match(text, at)
     if word is None:
         return None
@@ -122,8 +124,8 @@ def _goes_on(word: str, after: str) -> bool:
 
 def _is_head(name: Name, before: str, *, word: str, text: str, at: int) -> bool:
     """True if what stands before the word in its name makes it one: an API key, not a cache key."""
-    if name.accept is not None:
-        return name.head is None or bool(name.head.search(text[max(0, at - 24) : at]))
+    if name.accept is not None:  # its head is looked for before all else
+        return True
     head = before.rstrip("_-").lower()
     match word.lower():
         case "key":

@@ -8,7 +8,7 @@ look like a secret, the more so the less its place tells.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
@@ -132,6 +132,13 @@ _LINE_START = re.compile(
 _OF_USER = re.compile(r"[A-Za-z][\w.@+-]{0,40}[:/][^/]")
 _GIVEN_TO = ("pass", "key", "token", "secret", "cred", "creds", "credential", "credentials", "pat")
 _LEAST_OF_OPTION = 10
+_KEY = 12
+"""Characters from which a value has a run that names and signs do not have."""
+_KEY_RUN = re.compile(r"[^\s:=]{8,}")
+_REACH = 2_000
+"""Characters behind a name within which every form has its value."""
+_FEW = 64
+"""Places that are looked at one by one: to find the runs of a whole text costs more."""
 _CLAUSE_END = re.compile(r"[\"'`”»*]{0,3}[ \t]{0,4}(?:[.!,;)|]|\r?\n|\\[nr]|$|[^\x00-\x7f])")
 _FIELD_START = re.compile(
     r"(?:^|[\n?&;]|\w=[^\s;&]{0,40}[ ]|[ ]--[\w-]{1,30}=|[ ](?:-e|--env|--extra-vars|--build-arg|--set)[ ][\"']?)[\w.-]{0,40}$"
@@ -201,9 +208,25 @@ def find_named(source: Source) -> Iterator[Span]:
         yield from _named(source, name)
 
 
+def _before_keys(text: str, places: Sequence[int]) -> Iterator[int]:
+    """Those of the ascending places behind which a part of a key may stand: at the others every form is tried in vain."""
+    runs = _KEY_RUN.finditer(text)
+    run = next(runs, None)
+    for at in places:
+        while run is not None and run.end() <= at:
+            run = next(runs, None)
+        if run is None:
+            return
+        if run.start() < at + _REACH:
+            yield at
+
+
 def _named(source: Source, name: Name) -> Iterator[Span]:
     done = 0
-    for at in source.positions(name.anchor):
+    places = source.positions(name.anchor)
+    if name.least >= _KEY and name.accept is None and isinstance(places, Sequence) and len(places) > _FEW:
+        places = _before_keys(source.text, places)
+    for at in places:
         place = place_of(source.text, name, at=at) if at >= done else None
         found = next(_accepted(source.text, name, place=place), None) if place is not None else None
         if found is not None:
