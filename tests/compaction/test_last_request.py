@@ -156,6 +156,38 @@ def test_a_longer_summary_than_the_cap_is_shortened_by_sentences_and_noted() -> 
     assert short.receipt.notes == ()
 
 
+@pytest.mark.requirement("B2", "D4")
+@pytest.mark.parametrize("rows", [3, 40, 900])
+@pytest.mark.parametrize(
+    "reply", [None, SummaryReply(text=redact("We rounded items to cents in every module. " * 90), model="m")]
+)
+def test_a_cap_holds_for_the_summary_with_the_request_that_stands_in_it(
+    reply: SummaryReply | None, rows: int
+) -> None:
+    asked = (
+        "BEGIN of the paste\n" + "\n".join(f"row {n} of what was pasted" for n in range(rows)) + "\nTHE END"
+    )
+    messages = ends_with(said("user", asked), said("assistant", "I will."))
+    goal = replace(
+        GOAL, summary_tokens=512, cap_tokens=512, tail_tokens=0, first_rung="summarise", inline_request=True
+    )
+    record = answer(plan(log_of(messages), goal), reply)
+    assert record is not None
+    assert COUNTER.count(record.summary) <= 512
+    said_last = record.summary.partition(LAST_REQUEST)[2]
+    assert said_last.startswith("BEGIN of the paste")
+    assert said_last.endswith("THE END")
+    assert COUNTER.count(record.summary.partition(LAST_REQUEST)[0]) > 128
+    is_cut = rows > 3
+    assert (
+        f'characters left out: memory_expand("m{len(messages) - 1}") shows all of it]' in said_last
+    ) == is_cut
+    assert any("the last request" in note for note in record.receipt.notes) == is_cut
+    whole = answer(plan(log_of(messages), replace(goal, cap_tokens=256)), reply)
+    assert whole is not None
+    assert whole.summary.endswith(asked)
+
+
 @pytest.mark.requirement("A7")
 def test_references_to_messages_that_do_not_exist_go_and_are_noted() -> None:
     text = 'Rounded in tax3.py [m5, m999] and again [m1000]. See m4711 and memory_expand("m4712"); on an m5.large, and on the m9001.'

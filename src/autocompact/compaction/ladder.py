@@ -25,11 +25,12 @@ from autocompact.compaction.cuts import DEFAULT, LogOrder, Rule, Unseen, legal_c
 from autocompact.compaction.goal import Goal
 from autocompact.compaction.instructions import Instructions, find_instructions
 from autocompact.compaction.last_request import (
-    LAST_REQUEST,
     LEAST_REQUEST,
     CutRequest,
+    beside_request,
     can_be_quoted,
     cut_request,
+    quoted_request,
     without_request,
 )
 from autocompact.compaction.masking import cut_results, mask_old_results, merged_masks
@@ -45,7 +46,7 @@ from autocompact.core.redaction import Redacted, hide
 from autocompact.core.references import false_references, without_references
 from autocompact.core.tokens import Cost, message_cost
 from autocompact.errors import IncompressibleContext
-from autocompact.ledger.entries import FOLLOWS, Entry, Ledger
+from autocompact.ledger.entries import Entry, Ledger
 from autocompact.ledger.extraction import Reading
 from autocompact.ledger.rendering import language_of, render
 from autocompact.ledger.rules import rules_section
@@ -53,7 +54,7 @@ from autocompact.ledger.scan import scan
 from autocompact.ledger.shortening import shortened_requests, shortened_text
 from autocompact.ledger.stretches import STRETCH_TOKENS, stretches
 from autocompact.ledger.summary import frame, offline_summary
-from autocompact.ledger.summary_repair import Repaired, repair_summary
+from autocompact.ledger.summary_repair import repair_summary
 from autocompact.ledger.verification import Verification, unknown_names, verify
 
 RULES: tuple[Rule, ...] = (*DEFAULT, LogOrder())
@@ -421,17 +422,19 @@ class _Attempt:
     ) -> Compaction:
         """Summary and ledger of the head in ``tokens``; the tail stays, but for ``cut`` and old outputs from `tighten` on."""
         ledger = self.ledger(head.through_seq)
-        rules = self._rules(head, tokens)
-        room = max(SMALLEST_LEDGER, tokens - self.log.counter.count(rules))
-        stated = self._stated_in_summary(ledger)
-        notes: tuple[Redacted, ...] = ()
+        rules, (line, note) = self._rules(head, tokens), self._line(head)
+        beside = joined("\n\n", (rules, line)) if self._is_capped else rules
+        room = max(SMALLEST_LEDGER, tokens - self.log.counter.count(beside))
+        last = self._cut_request.message if self._cut_request else None
+        stated = beside_request(ledger, last, said=line or (self.redactor(last).text if last else EMPTY))
+        notes = (note,) if note else ()
         if reply is not None and reply.text:
-            text, notes = self._usable(hide(reply.text, self.log.secrets), stated)
+            text, odd = self._usable(hide(reply.text, self.log.secrets), stated)
             checked = verify(text, stated)
             repaired = repair_summary(
                 text, stated, verification=checked, budget=room, counter=self.log.counter
             )
-            notes = (*notes, *self._against(text, checked), *_condensing(repaired))
+            notes = (*odd, *self._against(text, checked), *repaired.notes, *notes)
             text = repaired.text
         else:
             replaced = sum(self.tokens[min(self.prompt, head.index) : head.index]) - self._standing_tokens(
@@ -446,23 +449,25 @@ class _Attempt:
         )
         return replace(record, receipt=replace(record.receipt, notes=(*record.receipt.notes, *notes)))
 
-    def _stated_in_summary(self, ledger: Ledger) -> Ledger:
-        """The ledger without the rules, which stand before the summary, and without what the last request says.
+    @property
+    def _is_capped(self) -> bool:
+        """True if nothing in a summary is beyond its cap, the line of the last request included (requirement B2)."""
+        return self.goal.cap_tokens >= self.goal.summary_tokens
 
-        That stands after the summary or in it: a reference to it stays.
-        """
-        last = self._cut_request.message if self._cut_request else None
-        entries: list[Entry] = []
-        for entry in ledger.entries:
-            if entry.kind == "rule":
-                continue
-            if last is None or entry.seq != last.seq:
-                entries.append(entry)
-            elif entry.kind == "request":
-                entries.append(replace(entry, text=FOLLOWS))
-            elif entry.kind not in ("identifier", "fact") or entry.text not in self.redactor(last).text:
-                entries.append(entry)
-        return Ledger(entries=tuple(entries))
+    @cached_property
+    def _quoted(self) -> tuple[Redacted, Redacted]:
+        """The line of the last request, where a cap is on all in half of it at most, and a note if it was cut."""
+        last, most = self._cut_request, self.goal.summary_tokens // 2 if self._is_capped else 0
+        redactor, counter = self.redactor, self.log.counter
+        return (
+            quoted_request(last.message, most, counter=counter, redactor=redactor) if last else (EMPTY, EMPTY)
+        )
+
+    def _line(self, head: _Head) -> tuple[Redacted, Redacted]:
+        """`_quoted` if the last request stands inside the summary of the head."""
+        last = self.last_request
+        inside = last is not None and last.seq <= head.through_seq and last.seq not in self._pinned.seqs
+        return self._quoted if inside and self._quotes else (EMPTY, EMPTY)
 
     def _usable(self, summary: Redacted, ledger: Ledger) -> tuple[Redacted, tuple[Redacted, ...]]:
         """A model's summary without references to what is not there and cut to the cap, and notes on both."""
@@ -710,15 +715,8 @@ class _Attempt:
             sections.insert(0, joined("", (own(PINNED), pinned)))
         if rules:
             sections.insert(0, rules)
-        last = self._cut_request.message if self._cut_request else None
-        if (
-            last is not None
-            and self._quotes
-            and last.seq <= head.through_seq
-            and last.seq not in self._pinned.seqs
-        ):
-            sections.append(filled("{}{}", own(LAST_REQUEST), self.redactor(last).text))
-        return joined("\n\n", sections)
+        line, _ = self._line(head)
+        return joined("\n\n", (*sections, line) if line else sections)
 
     def _record(
         self,
@@ -773,14 +771,6 @@ class _Attempt:
             focus=self.goal.focus,
             receipt=Receipt(tokens_before=0, tokens_after=0, bytes_before=0, bytes_after=0, rung=rung),
         )
-
-
-def _condensing(repaired: Repaired) -> tuple[Redacted, ...]:
-    """A note on what of a model's summary made room."""
-    if not repaired.left_out:
-        return ()
-    note = "{} of {} passages of the model's summary made room for what it did not say: the log has all"
-    return (filled(note, repaired.left_out, repaired.passages),)
 
 
 def _spoken(part: Part) -> str:

@@ -6,7 +6,7 @@ Of a request that is too large its beginning and end stay, and the way to all of
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from autocompact.compaction.record import Mask
@@ -20,10 +20,12 @@ from autocompact.core.redacted import (
     cut,
     filled,
     joined,
+    own,
     redacted,
 )
 from autocompact.core.redaction import Redacted
 from autocompact.core.tokens import Counter, ends, message_cost
+from autocompact.ledger.entries import FOLLOWS, Entry, Ledger
 from autocompact.ledger.summary import frame
 
 _MARKER: Final = "\n[… {:,} " + CUT + OPENS_ALL + "\n"
@@ -84,12 +86,55 @@ def cut_request(
     return CutRequest(message=shown, masks=(mask,), note=note)
 
 
+def quoted_request(
+    message: Message,
+    tokens: int,
+    *,
+    counter: Counter,
+    redactor: Callable[[Message], RedactedMessage] = redacted,
+) -> tuple[Redacted, Redacted]:
+    """The line that says the last request inside a summary, and a sentence for the receipt if it was cut, else "".
+
+    Args:
+        message: the request as it is shown.
+        tokens: what the line may take at most, as far as a cut can reach that; 0: whatever it takes.
+        counter: measures it.
+        redactor: gives a message without secrets.
+    """
+    room = max(LEAST_REQUEST, tokens - counter.count(LAST_REQUEST)) if tokens else 0
+    cut = cut_request(message, room, counter=counter, redactor=redactor)
+    return filled("{}{}", own(LAST_REQUEST), redactor(cut.message).text), cut.note
+
+
 def _shortened(text: Redacted, tokens: int, *, seq: int, counter: Counter) -> Redacted:
     """Head and tail of ``text``, and between them how much is left out and what shows it."""
     room = max(0, tokens - counter.count(filled(_MARKER, len(text), seq)))
     head, tail = ends(text, room, counter=counter)
     marker = filled(_MARKER, len(text) - len(head) - len(tail), seq)
     return joined("", (cut(text, end=len(head)), marker, cut(text, len(text) - len(tail))))
+
+
+def beside_request(ledger: Ledger, last: Message | None, *, said: Redacted) -> Ledger:
+    """``ledger`` without the rules, which stand before a summary, and without what the last request says.
+
+    That stands after the summary or in it: a reference to it stays.
+
+    Args:
+        ledger: what a summary is to state.
+        last: the last request, None if there is none.
+        said: its words where they stand.
+    """
+    entries: list[Entry] = []
+    for entry in ledger.entries:
+        if entry.kind == "rule":
+            continue
+        if last is None or entry.seq != last.seq:
+            entries.append(entry)
+        elif entry.kind == "request":
+            entries.append(replace(entry, text=FOLLOWS))
+        elif entry.kind not in ("identifier", "fact") or entry.text not in said:
+            entries.append(entry)
+    return Ledger(entries=tuple(entries))
 
 
 def can_be_quoted(message: Message) -> bool:

@@ -96,6 +96,14 @@ class Repaired:
     left_out: int = 0
     passages: int = 0
 
+    @property
+    def notes(self) -> tuple[Redacted, ...]:
+        """What of the summary made room, as a sentence for the receipt; empty if nothing."""
+        if not self.left_out:
+            return ()
+        note = "{} of {} passages of the model's summary made room for what it did not say: the log has all"
+        return (filled(note, self.left_out, self.passages),)
+
 
 def repair_summary(
     summary: Redacted, ledger: Ledger, *, verification: Verification, budget: int, counter: Counter
