@@ -215,7 +215,7 @@ _EDITING = (
     f"</span><button type='button' class='quiet' id='unedit'>{escape('Cancel')}</button>"
 )
 _BESIDE = (
-    '<ul id="completions" role="listbox" aria-label="Commands" hidden></ul>'
+    '<ul id="completions" role="listbox" aria-label="Commands" tabindex="0" hidden></ul>'
     f'<p id="toolong" role="alert" hidden>Too long to send: <b id="length"></b> characters, at most {MOST:,} may be sent. '
     "Save it as a file in the workspace, and refer to that.</p>"
     f'<button type="button" id="to-end" aria-label="To the end" title="To the end" hidden>{icon("down")}</button>'

@@ -63,6 +63,8 @@ class DividerPart:
 
     async def _open(self) -> None:
         with self._body:
+            # the headings of a summary are of the third level
+            ui.html("Compaction", tag="h2", sanitize=False).classes("sr")
             self._sections = RecordSections(
                 self.divider.record, left=self.divider.left, session=self._session, section=self._section
             )
