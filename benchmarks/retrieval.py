@@ -46,7 +46,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import apsw
 
@@ -55,8 +55,11 @@ from autocompact.history.recall import Recall
 from autocompact.ports import Key
 from autocompact.sessions import read_session
 from autocompact.stores.sqlite import SqliteStore
-from autocompact.stores.sqlite_index import SqliteIndex, SqliteIndexer
+from autocompact.stores.table_store import TableStore
 from autocompact.what_if.needs import argument_text, content, names
+
+if TYPE_CHECKING:
+    from autocompact.stores.connection import Connection
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 CALLS, WORDS, FOUND = 40, 400, 5
@@ -110,7 +113,7 @@ def bm25(texts: Sequence[str], *, k1: float = 1.2, b: float = 0.75) -> Search:
 
 
 def fts5(texts: Sequence[str]) -> Search:
-    connection = apsw.Connection(":memory:")
+    connection = cast("Connection", apsw.Connection(":memory:"))
     connection.execute("CREATE VIRTUAL TABLE texts USING fts5 (text)")
     connection.executemany("INSERT INTO texts (rowid, text) VALUES (?, ?)", enumerate(texts))
 
@@ -125,11 +128,11 @@ def fts5(texts: Sequence[str]) -> Search:
 
 
 class Archive:
-    """A store in a temporary file, and a recall over one namespace of it."""
+    """A store, in a temporary file if none is given, and a recall over one namespace of it."""
 
-    def __init__(self, folder: Path) -> None:
-        self.store = SqliteStore(folder / "archive.db", indexer=SqliteIndexer())
-        self.index = SqliteIndex(self.store)
+    def __init__(self, folder: Path, *, store: TableStore[Any] | None = None) -> None:
+        self.store = store or SqliteStore(folder / "archive.db")
+        self.index = self.store.index
 
     async def recall(self, namespace: str, logs: dict[str, list[Message]]) -> Recall:
         for name, messages in logs.items():

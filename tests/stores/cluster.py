@@ -88,6 +88,12 @@ class Cluster:
     def _data(self) -> Path:
         return self.folder / "data"
 
+    @property
+    def process(self) -> int:
+        """Id of the server's process."""
+        assert self._server is not None
+        return int(Path(self._data, "postmaster.pid").read_text("ascii").split()[0])
+
     def _as_its_user(self, program: str, arguments: Sequence[str]) -> list[str]:
         return [*as_its_user(), str(self._programs / program), *arguments]
 

@@ -37,6 +37,7 @@ from autocompact.gateway.provider_checks import ProviderChecks
 from autocompact.gateway.relay import Event, Head, Receive, Send, relay, while_connected
 from autocompact.gateway.retention import Retention
 from autocompact.gateway.sharing import check_body, check_path
+from autocompact.gateway.tracing import NoTraces, Tracer
 from autocompact.gateway.turns import Turns
 from autocompact.gateway.upstream import Upstream
 from autocompact.models.vocabulary import default_counter
@@ -74,6 +75,7 @@ class Gateway:
         workers: other processes on the same store, which prepare compactions and delete what has expired, where there are
             any; None does all of it here.
         keys: access keys, where ``config`` asks for them.
+        tracer: makes spans of requests; None makes none.
 
     Attributes:
         retention: removes what has expired.
@@ -90,18 +92,20 @@ class Gateway:
         clock: Clock | None = None,
         workers: Workers | None = None,
         keys: AccessKeys | None = None,
+        tracer: Tracer | None = None,
     ) -> None:
-        if config.access_keys and keys is None:
-            raise InvalidInput(
-                "access keys are kept in a database, and this gateway has none: name one with --db"
-            )
         self.config = config
         self.metrics = Metrics()
-        self._access = Access(
-            config, keys=keys if config.access_keys else None, metrics=self.metrics, clock=clock
-        )
+        asked = _keys_asked_for(config, keys)
+        self._access = Access(config, keys=asked, metrics=self.metrics, clock=clock)
         self.turns = Turns(
-            config, store=store, summaries=summaries, metrics=self.metrics, clock=clock, workers=workers
+            config,
+            store=store,
+            summaries=summaries,
+            metrics=self.metrics,
+            clock=clock,
+            workers=workers,
+            tracer=tracer,
         )
         self.retention = Retention(
             config,
@@ -113,7 +117,12 @@ class Gateway:
         checks = self._provider_checks() if config.check_provider_compaction else None
         self._upstream = Upstream(config)
         self._handler = Handler(
-            config, turns=self.turns, upstream=self._upstream, checks=checks, metrics=self.metrics
+            config,
+            turns=self.turns,
+            upstream=self._upstream,
+            checks=checks,
+            metrics=self.metrics,
+            tracer=tracer or NoTraces(),
         )
         self._administration = Administration(
             config,
@@ -372,3 +381,16 @@ def _is_form(exchange: Exchange) -> bool:
 
 def _is_broken_upstream(error: Exception) -> bool:
     return isinstance(error, aiohttp.ClientError | TimeoutError | ConnectionError)
+
+
+def _keys_asked_for(config: Config, keys: AccessKeys | None) -> AccessKeys | None:
+    """The access keys, where ``config`` asks for them.
+
+    Raises:
+        InvalidInput: there is no database to keep them in.
+    """
+    if config.access_keys and keys is None:
+        raise InvalidInput(
+            "access keys are kept in a database, and this gateway has none: name one with --db"
+        )
+    return keys if config.access_keys else None

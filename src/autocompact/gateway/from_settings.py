@@ -13,6 +13,7 @@ import msgspec
 from autocompact.errors import InvalidInput, StoreUnavailable
 from autocompact.gateway.app import Gateway
 from autocompact.gateway.config import LOCAL_HOSTS, PROVIDERS, AccessToken, Config, Limits, Provider
+from autocompact.gateway.tracing import OpenTelemetry
 from autocompact.history.paths import data_folder
 from autocompact.ports import Model, Workers
 from autocompact.runtime.files import close_to_others, make_file, make_folder
@@ -59,9 +60,10 @@ def open_gateway(
     summaries = summaries_of(settings.compaction.summary_model, given)
     config = config_of(settings, namespace_key=passing_key(), environ=given)
     database = database_of(settings, environ=given)
+    tracer = OpenTelemetry() if settings.gateway.traces else None
     if database is None:
         index = MemoryIndex() if config.memory_tools else None
-        return Gateway(config, store=MemoryStore(indexer=index), summaries=summaries)
+        return Gateway(config, store=MemoryStore(indexer=index), summaries=summaries, tracer=tracer)
     store = open_store(database)
     if isinstance(database, Path):
         if settings.gateway.db is None:
@@ -70,7 +72,7 @@ def open_gateway(
         config = replace(config, database=str(database.resolve()))
     config = replace(config, namespace_key=key_of(database))
     keys = AccessKeys(store) if config.access_keys else None
-    return Gateway(config, store=store, summaries=summaries, workers=workers, keys=keys)
+    return Gateway(config, store=store, summaries=summaries, workers=workers, keys=keys, tracer=tracer)
 
 
 def _private_file(database: Path) -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
 
 import aiohttp
@@ -42,6 +42,7 @@ from autocompact.gateway.provider_checks import ProviderChecks
 from autocompact.gateway.relay import Head, Receive, Send, UsageReader, plain, relay, while_connected
 from autocompact.gateway.rounds import Rounds, readable
 from autocompact.gateway.sharing import check_body
+from autocompact.gateway.tracing import Note, Tracer
 from autocompact.gateway.turns import Turn, Turns, as_sent
 from autocompact.gateway.upstream import Upstream
 from autocompact.models.overflow import is_overflow
@@ -66,6 +67,7 @@ class Handler:
         upstream: the way to the providers.
         checks: what is done for conversations that their provider compacts; None leaves them alone.
         metrics: counts what happens.
+        tracer: makes spans.
     """
 
     def __init__(
@@ -76,12 +78,14 @@ class Handler:
         upstream: Upstream,
         checks: ProviderChecks | None,
         metrics: Metrics,
+        tracer: Tracer,
     ) -> None:
         self._config = config
         self._turns = turns
         self._upstream = upstream
         self._checks = checks
         self._metrics = metrics
+        self._tracer = tracer
 
     async def answer(
         self,
@@ -106,6 +110,14 @@ class Handler:
         Raises:
             Refused: the answer is an error of ours.
         """
+        with self._tracer.span("request", kind="server", headers=exchange.headers) as note:
+            work = await self._work(exchange, body, namespace=namespace, send=send, note=note)
+            await while_connected(work, client=client, receive=receive)
+
+    async def _work(
+        self, exchange: Exchange, body: bytes, *, namespace: str, send: Send, note: Note
+    ) -> Coroutine[object, object, None]:
+        """Prepare the request; what is left to do then: forward it, relay the answer and learn from it."""
         begun = time.perf_counter()
         dialect = exchange.dialect or UNLOGGED[exchange.path]
         exchange, body = without_encoding(exchange, body, most=self._config.limits.body_bytes)
@@ -125,7 +137,10 @@ class Handler:
             self._metrics.passed()
         else:
             self._metrics.requested(dialect, action=turn.action, seconds=time.perf_counter() - begun)
-        await while_connected(work, client=client, receive=receive)
+        note("gen_ai.operation.name", "chat")
+        note("gen_ai.request.model", "" if request is None else request.model)
+        note("autocompact.action", turn.action)
+        return work
 
     def _concerned(self, exchange: Exchange, request: Request | None) -> ProviderChecks | None:
         """The checks, if the provider compacts this conversation by itself."""
@@ -183,8 +198,16 @@ class Handler:
         if request is None:
             return as_it_came
         try:
-            recognised = await self._turns.recognise(request, namespace=namespace, client=exchange.program)
-            return as_it_came if recognised is None else await self._turns.prepare(recognised)
+            with self._tracer.span("recognise"):
+                recognised = await self._turns.recognise(
+                    request, namespace=namespace, client=exchange.program
+                )
+            if recognised is None:
+                return as_it_came
+            with self._tracer.span("plan") as note:
+                turn = await self._turns.prepare(recognised)
+                note("autocompact.tokens", turn.used)
+                return turn
         except InvalidRequest:
             return as_it_came
         except Exception as error:  # noqa: BLE001 - whatever fails here must not cost the client its answer
@@ -238,13 +261,14 @@ class Handler:
                 response.close()
                 turn, response = await self._without_tools(exchange, request, head=head, namespace=namespace)
                 head = Head(response)
-            if turn.memory is not None and request is not None:
-                plain_turn = partial(self._plain, request, namespace=namespace)
-                usage = await self._in_rounds(
-                    exchange, turn.memory, head=head, plain=plain_turn, ours=ours, send=send
-                )
-            else:
-                usage = await self._relay(exchange, turn, head=head, ours=ours, send=send)
+            with self._tracer.span("relay"):
+                if turn.memory is not None and request is not None:
+                    plain_turn = partial(self._plain, request, namespace=namespace)
+                    usage = await self._in_rounds(
+                        exchange, turn.memory, head=head, plain=plain_turn, ours=ours, send=send
+                    )
+                else:
+                    usage = await self._relay(exchange, turn, head=head, ours=ours, send=send)
             self._turns.learn(turn, usage)
         finally:
             response.close()
@@ -252,7 +276,10 @@ class Handler:
     async def _sent(self, exchange: Exchange, turn: Turn) -> aiohttp.ClientResponse:
         """The response to the request, which brings the memory tools if the turn has them."""
         asking = exchange if turn.memory is None else readable(exchange)
-        return await self._upstream.send(asking, turn.body)
+        with self._tracer.span("upstream", kind="client") as note:
+            response = await self._upstream.send(asking, turn.body)
+            note("http.response.status_code", response.status)
+            return response
 
     async def _in_rounds(
         self,

@@ -31,6 +31,7 @@ from autocompact.gateway.memory_tools import (
 )
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.native import asks_now, history_is_elsewhere, is_managed
+from autocompact.gateway.tracing import TracedStore, Tracer
 from autocompact.models.overflow import Overflow
 from autocompact.ports import Clock, ConversationStore, Key, Model, Order, Workers
 from autocompact.stores.behind import WriteBehind
@@ -110,6 +111,7 @@ class Turns:
         metrics: counts what happens.
         clock: by which a provider's cache expires.
         workers: prepare compactions in place of this process; None if nobody does.
+        tracer: makes spans of what the store does; None makes none.
 
     Attributes:
         refused: what servers refused the memory tools with: whose, a model, and the client's own tools.
@@ -124,12 +126,14 @@ class Turns:
         metrics: Metrics,
         clock: Clock | None = None,
         workers: Workers | None = None,
+        tracer: Tracer | None = None,
     ) -> None:
+        kept = store if tracer is None else TracedStore(store, tracer)
         # Who is told to fail closed is refused what could not be stored, so that waits for the disk.
         self._store = (
-            store
+            kept
             if config.fail_closed
-            else WriteBehind(store, failed=self._not_stored, gather_seconds=_GATHER_SECONDS)
+            else WriteBehind(kept, failed=self._not_stored, gather_seconds=_GATHER_SECONDS)
         )
         self.conversations = Conversations(self._store, size=config.limits.conversations)
         self._config = config

@@ -373,6 +373,13 @@ class Gateway(Section, frozen=True):
             extra=OWN,
         ),
     ] = False
+    traces: Annotated[
+        bool,
+        Meta(
+            description="Make spans of requests for OpenTelemetry, where the process was started with it set up.",
+            extra=OWN,
+        ),
+    ] = False
     fail_closed: Annotated[
         bool, Meta(description="Refuse a request that could not be compacted, instead of forwarding it.")
     ] = False

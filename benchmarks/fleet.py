@@ -1,0 +1,332 @@
+"""Many machines on one PostgreSQL server: what tenants cost, a large database, its ranking, and four gateways against one.
+
+    python -m benchmarks.fleet tenants [--rounds N]     row-level security: the same as a role that it holds for, and as one it does not
+    python -m benchmarks.fleet large [--seconds N]      loads conversations for so long, then loads, searches, and lives a month
+    python -m benchmarks.fleet ranking [--data DIR]     the retrieval sets, on a file and on the server
+    python -m benchmarks.fleet gateways [--requests N --each N]  processor time of a request, of one gateway and of four on one database
+
+The server is one of its own, with ``fsync`` on, reached through a socket of the same machine. Times of the clock are medians and 99th
+percentiles; processor time (of this process and of all of the server's) says more where the machine has other work.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import random
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Any
+
+import aiohttp
+
+from autocompact.core.tokens import Estimator
+from autocompact.ports import Key
+from autocompact.stores.postgres import PostgresStore
+from autocompact.testing import FakeProvider
+from benchmarks.retrieval import DATA, Archive, lines, mean, over_documents, rated
+from benchmarks.server import WORDS, message
+from tests.cli.test_serve import free_port, serving
+from tests.stores.cluster import PROGRAM, SUPERUSER, Cluster
+
+MESSAGES = 100
+"""Of a conversation of the large database."""
+
+CONVERSATIONS = 50
+"""Of each role, where tenants are measured."""
+
+AT_ONCE = 4
+DAYS = 30
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def used(process: int) -> float:
+    """Seconds of the processor that a process and its ended children took."""
+    figures = Path(f"/proc/{process}/stat").read_text("ascii").rpartition(")")[2].split()
+    return sum(map(int, figures[11:15])) / _TICKS
+
+
+def used_by(server: int) -> float:
+    """The same of a server with all that serve a connection."""
+    children = Path(f"/proc/{server}/task/{server}/children").read_text("ascii").split()
+    return used(server) + sum(used(int(child)) for child in children)
+
+
+def shown(times: Sequence[float]) -> str:
+    return f"{median(times) * 1000:7.2f} {quantiles(times, n=100)[98] * 1000:7.2f} ms"
+
+
+async def timed(work: Callable[[int], Awaitable[object]], rounds: Sequence[int]) -> list[float]:
+    """Seconds of each."""
+    taken: list[float] = []
+    for number in rounds:
+        start = time.perf_counter()
+        await work(number)
+        taken.append(time.perf_counter() - start)
+    return taken
+
+
+# What tenants cost
+
+
+class Share:
+    """The conversations of one role; each of its methods is one thing that a request does."""
+
+    def __init__(self, url: str, *, role: str) -> None:
+        self.store = PostgresStore(url)
+        self.keys = [Key(conversation=f"talk {n}", namespace=f"{role} {n % 5}") for n in range(CONVERSATIONS)]
+        self._ends: dict[Key, int] = defaultdict(int)
+        self._chance = random.Random(7)
+
+    async def append(self, number: int) -> None:
+        """A message, or at first forty."""
+        key = self.keys[number % CONVERSATIONS]
+        count = 1 if self._ends[key] else 40
+        new = [message(self._ends[key] + at, self._chance) for at in range(1, count + 1)]
+        await self.store.append(key, new, after=self._ends[key])
+        self._ends[key] += count
+
+    async def load(self, number: int) -> None:
+        """A conversation."""
+        await self.store.load(self.keys[number % CONVERSATIONS])
+
+    async def search(self, number: int) -> None:
+        """All conversations of a tenant."""
+        query = " ".join(self._chance.choices(WORDS[:400], k=3))
+        await self.store.index.search(self.keys[number % CONVERSATIONS].namespace, query, k=5)
+
+
+async def tenants(cluster: Cluster, *, rounds: int) -> None:
+    """The same work in turns as the two roles, each in namespaces of its own of one database."""
+    url = cluster.for_programs()
+    held, free = Share(url, role="held"), Share(url.replace(f"{PROGRAM}@", f"{SUPERUSER}@"), role="free")
+    for each in (held, free):
+        await timed(each.append, range(CONVERSATIONS))
+    found: dict[str, tuple[list[float], list[float]]] = defaultdict(lambda: ([], []))
+    for number in range(rounds):
+        for name in ("append", "load", "search"):
+            # who goes first takes turns
+            for place, each in ((0, held), (1, free)) if number % 2 else ((1, free), (0, held)):
+                found[name][place].extend(await timed(getattr(each, name), [number]))
+    print(f"{rounds} rounds; median, 99th percentile; ratio of the medians")
+    for name, (ours, theirs) in found.items():
+        print(
+            f"{name:<8} held to it {shown(ours)}  not {shown(theirs)}  x {median(ours) / median(theirs):.2f}"
+        )
+    for each in (held, free):
+        await each.store.aclose()
+
+
+# A large database
+
+
+async def filled(store: PostgresStore, *, seconds: float, tokens: list[int]) -> int:
+    """Append conversations, several at once, until the time is over; how many."""
+    done, end, chance, counter = 0, time.perf_counter() + seconds, random.Random(3), Estimator()
+
+    async def one_after_the_other() -> None:
+        nonlocal done
+        while time.perf_counter() < end:
+            number, done = done, done + 1
+            log = [message(seq, chance) for seq in range(1, MESSAGES + 1)]
+            if not tokens:
+                tokens.append(sum(counter.count(each.text) for each in log))
+            await store.append(large_key(number), log, after=0)
+
+    await asyncio.gather(*(one_after_the_other() for _ in range(AT_ONCE)))
+    return done
+
+
+def large_key(number: int) -> Key:
+    """Every hundredth conversation is of one tenant, the others of one of ten."""
+    return Key(
+        conversation=f"talk {number}", namespace="small" if number % 100 == 0 else f"team {number % 10}"
+    )
+
+
+async def large(cluster: Cluster, *, seconds: float) -> None:
+    url, tokens = cluster.for_programs(), list[int]()
+    empty = size(cluster, url)
+    async with PostgresStore(url) as store:
+        begun, server = time.perf_counter(), used_by(cluster.process)
+        count = await filled(store, seconds=seconds, tokens=tokens)
+        taken = time.perf_counter() - begun
+        messages = count * MESSAGES
+        print(
+            f"{count:,} conversations, {messages:,} messages in {taken:.0f} s: {messages / taken:.0f} a second; ",
+            end="",
+        )
+        print(
+            f"of the server's processor {(used_by(cluster.process) - server) / messages * 1000:.2f} ms a message"
+        )
+        bytes_ = size(cluster, url) - empty
+        print(f"{bytes_ / messages:.0f} bytes a message, {bytes_ / (count * tokens[0]):.2f} bytes a token")
+        print(cluster.sql(_SIZES, database=url))
+        cluster.sql("VACUUM ANALYZE", database=url)
+        await asked(store, count=count)
+        await month(store, count=count, held=lambda: size(cluster, url))
+
+
+async def asked(store: PostgresStore, *, count: int) -> None:
+    chance = random.Random(5)
+
+    def query() -> str:
+        return " ".join(chance.choices(WORDS[:400], k=3))
+
+    def any_key() -> Key:
+        return large_key(chance.randrange(count))
+
+    async def one(_: int) -> None:
+        key = any_key()
+        await store.index.search(key.namespace, query(), k=5, conversation=key.conversation)
+
+    works: dict[str, Callable[[int], Awaitable[object]]] = {
+        "load a conversation": lambda _: store.load(any_key()),
+        "search a conversation": one,
+        "search the small tenant": lambda _: store.index.search("small", query(), k=5),
+        "search a tenth of all": lambda _: store.index.search(any_key().namespace, query(), k=5),
+        "the same, rare words": lambda _: store.index.search(
+            any_key().namespace, " ".join(chance.choices(WORDS[800:], k=3)), k=5
+        ),
+    }
+    for name, work in works.items():
+        before = time.process_time()
+        taken = await timed(work, range(200))
+        print(
+            f"{name:<26}{shown(taken)}, {(time.process_time() - before) / 200 * 1000:.2f} ms of our processor"
+        )
+
+
+async def month(store: PostgresStore, *, count: int, held: Callable[[], int]) -> None:
+    """Each day a thirtieth of the conversations is deleted, and as many are new; autovacuum does what it does."""
+    chance, part, sizes = random.Random(9), max(1, min(count, 300) // DAYS), [held()]
+    for day in range(DAYS):
+        for number in range(day * part, (day + 1) * part):
+            await store.delete(large_key(number))
+            log = [message(seq, chance) for seq in range(1, MESSAGES + 1)]
+            await store.append(large_key(count + number), log, after=0)
+        await store.purge()
+        sizes.append(held())
+    print(
+        f"a month of {part} conversations a day, deleted and new: {sizes[0]:,} bytes, {sizes[-1]:,} after it"
+    )
+
+
+_SIZES = """SELECT relname, pg_size_pretty(pg_table_size(oid)), pg_size_pretty(pg_indexes_size(oid)) FROM pg_class
+WHERE relnamespace = 'autocompact'::regnamespace AND relkind = 'r' AND pg_total_relation_size(oid) > 1000000 ORDER BY 1"""
+
+
+def size(cluster: Cluster, url: str) -> int:
+    """Bytes of a database."""
+    return int(cluster.sql("SELECT pg_database_size(current_database())", database=url))
+
+
+# Its ranking
+
+
+async def ranking(cluster: Cluster, *, data: Path) -> None:
+    """any@5 and nDCG@10 of the retrieval sets, in percent."""
+    scopes: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for document in lines(data / "retrieval" / "documents.jsonl"):
+        scopes[document["scope"]].append(document)
+    questions = [query for query in lines(data / "retrieval" / "queries.jsonl") if query["relevant_doc_ids"]]
+    with tempfile.TemporaryDirectory() as folder:
+        for place in ("file", "server"):
+            store = PostgresStore(cluster.for_programs()) if place == "server" else None
+            archive = Archive(Path(folder), store=store)
+            engine = {
+                scope: await over_documents(archive, scope, documents=documents)
+                for scope, documents in scopes.items()
+            }
+            for corpus in sorted({query["corpus"] for query in questions}):
+                results = [
+                    await rated(query, engine, scopes=scopes)
+                    for query in questions
+                    if query["corpus"] == corpus
+                ]
+                any5, gain = mean([one for one, _ in results]), mean([two for _, two in results])
+                print(
+                    f"{corpus:<22} {place:<7} n {len(results):4} any@5 {100 * any5:5.1f} nDCG@10 {100 * gain:5.1f}"
+                )
+            await archive.store.aclose()
+
+
+# Four gateways
+
+
+async def gateways(cluster: Cluster, *, requests: int, each: int) -> None:
+    """The same conversations by one gateway, then by four in turns: processor time of a request."""
+    figures: list[float] = []
+    for count in (1, 4):
+        url = cluster.for_programs()
+        async with FakeProvider("Fine.", window=200_000) as provider:
+            ports = [free_port() for _ in range(count)]
+            running = [serving(provider, "--port", port, "--db", url, "--window", 200_000) for port in ports]
+            processes = [await one.__aenter__() for one in running]
+            try:
+                await talked(ports, range(2 * count), each=each)
+                before, server = sum(used(one.pid) for one in processes), used_by(cluster.process)
+                await talked(ports, range(10 * each, 10 * each + requests), each=each)
+                ours = (sum(used(one.pid) for one in processes) - before) / requests * 1000
+                theirs = (used_by(cluster.process) - server) / requests * 1000
+            finally:
+                for one in running:
+                    await one.__aexit__(None, None, None)
+        figures.append(ours)
+        print(f"{count} gateways: {ours:.2f} ms of theirs a request, {theirs:.2f} ms of the server's")
+    print(f"four on a core each: x {4 * figures[0] / figures[1]:.2f} of one")
+
+
+async def talked(ports: Sequence[int], numbers: Sequence[int], *, each: int) -> None:
+    """Conversations that grow by two messages a request, ``each`` requests long; each goes to the next gateway."""
+    async with aiohttp.ClientSession() as session:
+        messages: list[dict[str, str]] = []
+        for number in numbers:
+            if number % each == 0:
+                messages = [{"role": "user", "content": f"{number} of {os.getpid()}. " + "Begin. " * 20_000}]
+            url = f"http://127.0.0.1:{ports[number % len(ports)]}/v1/chat/completions"
+            async with session.post(url, json={"model": "m", "max_tokens": 10, "messages": messages}) as told:
+                assert told.status == 200, await told.text()
+                await told.read()
+            said = "word " * 100
+            messages += [{"role": "assistant", "content": "Fine."}, {"role": "user", "content": said}]
+
+
+def main() -> None:
+    """Run one of them."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("part", choices=("tenants", "large", "ranking", "gateways"))
+    parser.add_argument("--rounds", type=int, default=600)
+    parser.add_argument("--seconds", type=float, default=540)
+    parser.add_argument("--requests", type=int, default=400)
+    parser.add_argument("--each", type=int, default=40, help="requests of a conversation")
+    parser.add_argument("--data", type=Path, default=DATA)
+    chosen = parser.parse_args()
+    cluster = Cluster()
+    cluster.start(fsync="on", shared_buffers="512MB", autovacuum="on", maintenance_work_mem="256MB")
+    print(f"load of the machine at the start: {os.getloadavg()[0]:.1f}", file=sys.stderr)
+    try:
+        match chosen.part:
+            case "tenants":
+                asyncio.run(tenants(cluster, rounds=chosen.rounds))
+            case "large":
+                asyncio.run(large(cluster, seconds=chosen.seconds))
+            case "ranking":
+                asyncio.run(ranking(cluster, data=chosen.data))
+            case _:
+                asyncio.run(gateways(cluster, requests=chosen.requests, each=chosen.each))
+    finally:
+        cluster.remove()
+
+
+if __name__ == "__main__":
+    main()
