@@ -133,25 +133,34 @@ def test_every_option_that_a_page_shows_exists(page: Path) -> None:
     assert [(each, wrong) for each in shown if (wrong := unknown_options(each))] == []
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in _pages() if any(not _reason(each) for each in commands(read(page)))], ids=str
-)
-def test_the_commands_of_a_page_run(page: Path, tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    (tmp_path / "build").mkdir()
-    (tmp_path / ".autocompact").mkdir()
-    (tmp_path / "backups").mkdir()
-    (tmp_path / ".claude").mkdir()
-    (tmp_path / "my-summary.md").write_text(
-        "# Summary\n\nThe importer is repeatable now.\n", encoding="utf-8"
-    )
-    environment = {
-        "HOME": str(tmp_path),
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a reader of the pages has at hand: the examples, one of them kept, and some folders. It is copied, not used."""
+    folder = tmp_path_factory.mktemp("reader")
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    for name in ("build", ".autocompact", "backups", ".claude"):
+        (folder / name).mkdir()
+    (folder / "my-summary.md").write_text("# Summary\n\nThe importer is repeatable now.\n", encoding="utf-8")
+    done = _run("autocompact import $SESSION", folder, _environment(folder))
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def _environment(home: Path) -> dict[str, str]:
+    return {
+        "HOME": str(home),
         "NAME": "fix-invoice-rounding",
         "PATH": f"{Path(sys.executable).parent}:{os.defpath}",
         "SESSION": "examples/sessions/fix-invoice-rounding.jsonl",
     }
-    _run("autocompact import $SESSION", tmp_path, environment)
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in _pages() if any(not _reason(each) for each in commands(read(page)))], ids=str
+)
+def test_the_commands_of_a_page_run(page: Path, home: Path, tmp_path: Path) -> None:
+    shutil.copytree(home, tmp_path, dirs_exist_ok=True)
+    environment = _environment(tmp_path)
     for command in commands(read(page)):
         if not _reason(command):
             typed = re.sub(r"\b(?<!\$)(SESSION|NAME)\b", r"$\1", command)
