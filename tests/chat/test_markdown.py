@@ -249,3 +249,9 @@ def test_a_figure_in_a_table_is_not_broken_into_lines(figure: str) -> None:
 @pytest.mark.parametrize("words", ["42 birds", "m12", "see 3", "12 and 13 and 14 and 15 and 16"])
 def test_words_in_a_table_are_broken_into_lines(words: str) -> None:
     assert f'<td dir="auto">{words}</td>' in safe_html(f"|a|\n|--|\n|{words}|")
+
+
+def test_a_diagram_is_shown_as_its_source_and_called_so() -> None:
+    html = safe_html("```mermaid\ngraph TD; A--><b>\n```")
+    assert '<span class="language">mermaid: source of a diagram</span>' in html
+    assert "A--&gt;&lt;b&gt;" in html

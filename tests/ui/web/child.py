@@ -23,6 +23,7 @@ class Wanted(msgspec.Struct):
     example: bool = False
     memory: str = "."
     titles: bool = False
+    mcp: str = ""
 
 
 def main(port: str, db: str, *rest: str) -> None:
@@ -35,6 +36,7 @@ def main(port: str, db: str, *rest: str) -> None:
         memory_folder=Path(workspace) / wanted.memory,
         commands=CommandRules(enabled=wanted.commands),
         titles=wanted.titles,
+        mcp_file=Path(workspace) / wanted.mcp if wanted.mcp else None,
     )
 
     @asynccontextmanager

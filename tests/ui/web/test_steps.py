@@ -45,10 +45,12 @@ def test_two_tabs_on_one_conversation_stay_in_step(
 def test_a_server_that_ends_in_mid_turn_loses_nothing_and_the_half_answer_is_marked(
     context: BrowserContext, tmp_path: Path, speaker: Speaker
 ) -> None:
-    with serving(tmp_path, speaker) as server, visiting(context, server.url) as visit:
+    (tmp_path / "mcp.json").write_text('{"mcpServers": {"wiki": {"command": "/no/such/program"}}}')
+    with serving(tmp_path, speaker, mcp="mcp.json") as server, visiting(context, server.url) as visit:
         page = visit.page
         visit.new()
         visit.ask("Good day.")
+        expect(page.locator(".said.error")).to_contain_text("The MCP server wiki was left out: ")
         speaker.will_say("one two three four five six seven eight nine ten")
         speaker.stall()
         visit.say("Count to ten.")

@@ -43,6 +43,8 @@ from autocompact.ui.web.thread import ACTION, Thread
 
 _SKIP = '<a class="skip" href="#field">Skip to the message field</a>'
 
+_LONGEST_PROBLEM = 300
+
 LOOK_SECONDS = 60.0
 """Seconds after which it is looked again whether a compaction would be cheap."""
 
@@ -77,6 +79,7 @@ class Tab:
         self._leaving = False
         self._closed = False
         self._begun: set[asyncio.Task[None]] = set()
+        self._problems: set[str] = set()
         self._shown: tuple[str, frozenset[int]] = ("", frozenset())
         self.dialogs = Dialogs()
         self.search = Search(
@@ -161,6 +164,7 @@ class Tab:
         self._advise(view.meter)
         if view.turn is None:
             self.live.fail(await self._failure())
+            self._say_problems()
         await self._list()
         await self.start.show()
         if not self._closed:
@@ -271,6 +275,7 @@ class Tab:
             await self._newest()
         if not started:
             await self.thread.ended()
+            self._say_problems()
         self.composer.running(on=started)
         self._show_pending()
         self.live.restart()
@@ -285,6 +290,14 @@ class Tab:
         if self._visible_state() != self._shown:
             self._shown = self._visible_state()
             await self.thread.refresh()
+
+    def _say_problems(self) -> None:
+        """Say once, in a line each, which MCP servers were left out."""
+        for name, why in self.service.server_problems.items():
+            line = f"The MCP server `{name}` was left out: {' '.join(why.split())[:_LONGEST_PROBLEM]}"
+            if line not in self._problems:
+                self._problems.add(line)
+                self.say(line)
 
     def _advise(self, reading: MeterReading) -> None:
         self.composer.advice.show("" if self.session.running else reading.cheap, conversation=self.session.id)
