@@ -148,13 +148,13 @@ _SKIPPED = 4_000
 
 _LEAST_OF_KEY = 12
 _Cells = list[tuple[int, int]]
-_ANCHORS = tuple(row.anchor for row in COLUMNS)
+_ANCHORS = frozenset(row.anchor for row in COLUMNS)
 
 
 def find_columns(source: Source) -> Iterator[Span]:
     """The values of the columns that are called like a password or a key."""
     text, done, looked_at = source.text, 0, -1
-    for at in sorted(at for anchor in _ANCHORS for at in source.positions(anchor)):
+    for at in source.all_positions(_ANCHORS):
         if at < done:
             continue
         opening = text.rfind("(", max(0, at - 300), at)

@@ -560,7 +560,7 @@ _ORDER = {anchor: index for index, anchor in enumerate(_BY_ANCHOR)}
 
 def find_forms(source: Source) -> Iterator[Span]:
     """The secrets that a row of the table surrounds."""
-    for anchor in sorted(source.places.keys() & _BY_ANCHOR.keys(), key=_ORDER.__getitem__):
+    for anchor in sorted(source.held(_BY_ANCHOR), key=_ORDER.__getitem__):
         forms, done = _BY_ANCHOR[anchor], 0
         for at in source.places[anchor]:
             if at < done:

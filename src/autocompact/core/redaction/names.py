@@ -200,7 +200,7 @@ _FOREIGN = tuple(row for row in _ORDER if not is_searched(row[1].anchor))
 
 def find_named(source: Source) -> Iterator[Span]:
     """The values of the names in the table, in its order."""
-    rows = [row for anchor in source.places.keys() & _ANCHORS for row in _BY_ANCHOR[anchor]]
+    rows = [row for anchor in source.held(_BY_ANCHOR) for row in _BY_ANCHOR[anchor]]
     # A letter that Latin-1 cannot write is "?" in the lower-case text: without two of them there is no foreign name.
     if b"??" in source.lower:
         rows += _FOREIGN

@@ -117,7 +117,7 @@ _HEAD = re.compile(r"(?:^|[^\w.$@/+=-])(?:[^\W\d_]{1,20}-)?(?:[^\W\d_](?:(?![A-Z
 def find_nearby(source: Source) -> Iterator[Span]:
     """What people made up, in the lines that speak of a password or a login; no part of a line is read twice."""
     text, done = source.text, 0
-    anchors = (*(source.places.keys() & _SEARCHED), *(() if text.isascii() else _WRITTEN_AS_THEY_ARE))
+    anchors = (*source.held(_SEARCHED), *(() if text.isascii() else _WRITTEN_AS_THEY_ARE))
     places = sorted((at, anchor) for anchor in anchors for at in source.positions(anchor))
     for at, anchor in places:
         word = _WORDS[anchor].match(text, at) if at >= done else None

@@ -67,7 +67,7 @@ PRIVATE_KEYS: tuple[Form, ...] = tuple(
     )
 )
 _MARK, _PUTTY = (form.pattern for form in PRIVATE_KEYS[:2])
-_ANCHORS = tuple(dict.fromkeys(form.anchor for form in PRIVATE_KEYS))
+_ANCHORS = frozenset(form.anchor for form in PRIVATE_KEYS)
 
 _BREAK = re.compile(
     r"\r?\n|\r|(?:\\+r)?\\+n|(?:%0[Dd])?%0[Aa]|(?<=[A-Za-z0-9+/=]{60})[ +](?=[A-Za-z0-9+/=]{16})"
@@ -129,7 +129,7 @@ def _trimmed(text: str, first: _Mark, *, last: _Mark) -> tuple[int, int]:
 
 def _marks(source: Source) -> list[_Mark]:
     found: list[_Mark] = []
-    for at in sorted(at for anchor in _ANCHORS for at in source.positions(anchor)):
+    for at in source.all_positions(_ANCHORS):
         putty = _PUTTY.match(source.text, at)
         if putty is not None:
             begins = source.text[at + 8] == "L"

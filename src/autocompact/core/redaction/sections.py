@@ -60,7 +60,7 @@ SECTIONS: tuple[Form, ...] = tuple(
     )
 )
 _KIND = SECTIONS[0].kind
-_ANCHORS = tuple(row.anchor for row in SECTIONS)
+_ANCHORS = frozenset(row.anchor for row in SECTIONS)
 _LONGEST = 6_000
 """Characters of a section that are read."""
 _NAME = r"(?:[\w-]{0,30}[_-])?(?:secrets|passw(?:or)?ds|tokens|(?:api|access|secret|private|signing|encryption)[_-]?keys|cred(?:ential)?s)(?:[_-]?data)?"
@@ -88,7 +88,7 @@ _PLAIN = re.compile(
 def find_sections(source: Source) -> Iterator[Span]:
     """The secrets that are members of a section of secrets."""
     text, done = source.text, 0
-    for at in sorted(at for anchor in _ANCHORS for at in source.positions(anchor)):
+    for at in source.all_positions(_ANCHORS):
         if at < done:
             continue
         start = text.rfind("\n", max(0, at - 100), at) + 1 or max(0, at - 100)

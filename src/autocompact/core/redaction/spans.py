@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from autocompact.core.redaction.anchors import Anchors, Places, is_searched
@@ -39,6 +39,15 @@ class Source:
     def has_no_anchor(self) -> bool:
         """True if the text holds no anchor; one that is not Latin-1 has two letters or more that Latin-1 cannot write."""
         return not self.places and b"??" not in self.lower
+
+    def held(self, anchors: Container[str]) -> list[str]:
+        """Those of ``anchors`` that the text holds and Latin-1 can write: seldom one, so a text's own are gone through."""
+        return [anchor for anchor in self.places if anchor in anchors]
+
+    def all_positions(self, anchors: Container[str]) -> Sequence[int]:
+        """Where any of ``anchors``, which Latin-1 can write, begins, in order."""
+        held = self.held(anchors)
+        return sorted(at for anchor in held for at in self.places[anchor]) if held else ()
 
     def positions(self, anchor: str) -> Iterable[int]:
         """Where ``anchor`` begins; one that Latin-1 cannot write is not in ``places``, and is written as it is or not at all."""
