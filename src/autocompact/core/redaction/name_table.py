@@ -47,7 +47,7 @@ KEY_HEADS = tuple(
     " groq mistral cohere deepseek pagerduty okta heroku azure aws gcp github gitlab supabase pinecone weather"
     " setup openweather newrelic posthog segment mixpanel amplitude sentry rapidapi deepl instrumentation global tunnel"
     " vision speech translator cognitive push fcm gcm vapid apns payment gateway smtp mail sms join device enc dek kek cmk"
-    " kms sas jws jwk maxmind infura alchemy etherscan tmdb omdb".split()
+    " kms sas jws jwk maxmind infura alchemy etherscan tmdb omdb authorization sdk".split()
 )
 """What stands before "key" in the name of a secret."""
 

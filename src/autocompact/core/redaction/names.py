@@ -101,7 +101,7 @@ _PLIST = re.compile(
     r"</(?:key|name)>[ \t\r\n]{0,40}<(?:string|value|val|text)(?:[ ][^<>\n]{0,80})?>", re.IGNORECASE
 )
 
-_WRAP = r"(?:(?:Secret\w{0,8}|String|str|bytes|b64decode|Buffer\.from|Some|SecureString)\(|[bBfFrRuUN@]{1,2}(?=[\"']))?"
+_WRAP = r"(?:(?:Secret\w{0,8}|String|str|bytes|Buffer\.from|Some|SecureString|(?:[\w.]{1,40}\.)?(?:fromhex|unhexlify|[bB](?:ase)?64_?[dD]ecode|[dD]ecode_?(?:[sS]tring|64)))\(|[bBfFrRuUN@]{1,2}(?=[\"']))?"
 _QUOTED = re.compile(
     rf"{_WRAP}(?P<q>\"{{3}}|'{{3}}|{_Q})(?P<value>(?:(?!(?P=q))(?:\\[^\s]|[^\x00-\x20]))+)(?P<end>(?P=q)|\\|)"
 )
