@@ -418,6 +418,7 @@ _BEGINNINGS = (
         "cookie: a=",
         "curl -u ",
         "key-",
+        "key: \n",
         "eyJhbGciOi.",
         "密码",
     ),
@@ -429,6 +430,12 @@ def test_a_text_that_repeats_the_beginning_of_a_secret_is_read_once(unit: str) -
     # The growth is measured in benchmarks/redaction.py; this takes minutes where it is quadratic.
     text = unit * (15_000 // len(unit))
     assert find_secrets(text) == ()
+
+
+def test_a_key_is_found_among_many_lines_that_name_one_and_have_none() -> None:
+    named = "key: \n" * 600
+    assert _found(f"{named}api_key: {A36}\n{named}") == [A36]
+    assert _found(named) == []
 
 
 def test_a_token_is_found_after_what_only_looks_like_its_beginning() -> None:
