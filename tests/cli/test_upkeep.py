@@ -171,6 +171,25 @@ def test_what_was_not_there_before_is_not_said_to_be_kept(tmp_path: Path, compre
     assert not (tmp_path / "backups").exists()
 
 
+@pytest.mark.requirement("C2", "C3")
+def test_tables_of_observations_rules_and_tasks_are_read(tmp_path: Path, compress: Compress):
+    observations = "| Pattern | Noted | Confirmations |\n|---|---|---|\n"
+    (tmp_path / "OBSERVATIONS.md").write_text(
+        f"{observations}| Use UTC | 2020-01-01 | 8 |\n| Old | 2020-01-01 | |\n"
+    )
+    (tmp_path / "ACTIVE_RULES.md").write_text("| # | Rule | Why |\n|---|---|---|\n| 3 | Lint | it helps |\n")
+    rows = "".join(f"| T-{n} | 2020-01-{n + 10} | done |\n" for n in range(12))
+    (tmp_path / "DONE.md").write_text(f"| Task | Date | Outcome |\n|---|---|---|\n{rows}")
+    told = compress("--dir", tmp_path, "--observations", "--tasks").err
+    assert "rule 4: Use UTC" in told
+    assert "archived Old" in told
+    assert "10 tasks stay, 2 archived" in told
+    assert "not read" not in told
+    assert (tmp_path / "OBSERVATIONS.md").read_text() == observations
+    assert "\n| 4 | Use UTC<br>Observed: 2020-01-01<br>" in (tmp_path / "ACTIVE_RULES.md").read_text()
+    assert compress("--dir", tmp_path, "--observations", "--tasks").code == 3
+
+
 def test_what_is_not_read_is_named(tmp_path: Path, compress: Compress):
     (tmp_path / "OBSERVATIONS.md").write_text("| what |\n|---|\n| x |\n\n2026-10-03: Use UTC\n")
     told = compress("--dir", tmp_path, "--observations").err

@@ -91,7 +91,7 @@ def _unread(found: Unread) -> str:
         case "paragraph":
             return f"{place} a paragraph is no entry, it stays as it is; begin each entry with '- '"
         case "table":
-            return f"{place} a table is no entry, it stays as it is; write it as a list"
+            return f"{place} a table is no entry, it stays as it is; give it the columns 'Observation' or 'Task' and 'Date'"
         case _:
             assert_never(found.kind)
 

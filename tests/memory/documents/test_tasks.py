@@ -152,9 +152,18 @@ def test_open_and_dated_tasks_in_a_task_keep_it(folder: Folder, inner: str, is_u
     assert folder.tasks(keep_recent=0).unclear == (("T-1: a",) if is_unclear else ())
 
 
-def test_a_table_of_tasks_is_named(folder: Folder):
-    folder.put(DONE, "# Done\n\n| Task | Date |\n|---|---|\n| T-1 | 2026-10-03 |\n\nT-2: Mend it\n")
-    assert [(each.line, each.kind) for each in folder.tasks().unread] == [(3, "table"), (7, "paragraph")]
+def test_a_table_of_tasks_is_read_and_one_of_something_else_named(folder: Folder):
+    folder.put(
+        DONE,
+        "# Done\n\n| Task | Date | Who |\n|---|---|---|\n| T-1 | 2026-10-03 | Ann |\n| T-2 | 2026-10-04 | Ben |\n\nT-2: Mend it\n\n"
+        "| Task | Who |\n|---|---|\n| T-3 | Ben |\n",
+    )
+    run = folder.tasks(keep_recent=1)
+    assert [(each.line, each.kind) for each in run.unread] == [(8, "paragraph"), (10, "table")]
+    assert "| T-1 |" not in folder.text(DONE)
+    assert [(row.task, str(row.date), row.outcome) for row in folder.rows()] == [
+        ("T-1", "2026-10-03", "Who: Ann")
+    ]
 
 
 def test_the_newest_stay_whatever_the_order_of_the_file(folder: Folder):

@@ -31,6 +31,7 @@ class Dialect:
         numbered: a heading that begins with a number is a note.
         titled: a note begins with a name, which ends where somebody broke the line.
         grouped: a heading that is a date is when the notes below it were made.
+        texts: names of the column of a table that says what was noted, the surest first.
         labelled: "Observation:" and "Pattern:" say what follows, also in front of a paragraph.
     """
 
@@ -39,12 +40,18 @@ class Dialect:
     titled: bool = False
     grouped: bool = True
     labelled: bool = False
+    texts: tuple[str, ...] = ()
 
 
-OF_OBSERVATIONS = Dialect(names=NAMES, labelled=True)
-OF_ARCHIVE = Dialect(names=NAMES, grouped=False, labelled=True)
+_TEXTS = tuple(
+    "observation pattern what note finding insight statement description beobachtung muster observación patrón 观察 模式".split()
+)
+OF_OBSERVATIONS = Dialect(names=NAMES, labelled=True, texts=_TEXTS)
+OF_ARCHIVE = Dialect(names=NAMES, grouped=False, labelled=True, texts=_TEXTS)
 """Its headings say when notes were archived."""
-OF_RULES = Dialect(names=NAMES, numbered=True, labelled=True)
+OF_RULES = Dialect(
+    names=NAMES, numbered=True, labelled=True, texts=("rule", "regel", "règle", "regla", "规则", *_TEXTS)
+)
 OF_TASKS = Dialect(
     names={
         **{name: kind for name, kind in NAMES.items() if kind == "date"},
@@ -62,5 +69,6 @@ OF_TASKS = Dialect(
         "coverage": "coverage",
     },
     titled=True,
+    texts=tuple("title task name what description titel aufgabe tâche tarea".split()),
 )
 """What tasks look like in DONE.md."""

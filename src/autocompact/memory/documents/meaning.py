@@ -60,6 +60,7 @@ _SHORTEST_PLURAL = 5
 # Articles of other languages than English stay: in German they say who does what to whom ("der Frau hilft die Ärztin"), in
 # French and Spanish they are pronouns as well ("el job las borra").
 _LIGHT = frozenset("the a an please bitte".split())
+_ARTICLES = frozenset("the a an".split())
 _POLITE = frozenset("Sie Ihr Ihre Ihrem Ihren Ihrer Ihres Ihnen".split())
 """German words that mean somebody else in small letters: "das müssen Sie prüfen", "das müssen sie prüfen"."""
 _BEFORE_AMOUNTS = frozenset("few little lot".split())
@@ -104,7 +105,12 @@ def _words(text: str) -> Iterator[str]:
         before, after = tokens[place - 1 : place], tokens[place + 1 : place + 2]
         is_amount = bool(after) and after[0].lower() in _BEFORE_AMOUNTS
         # A capital letter alone is a name ("copy A to B"); after the first word an article makes that a verb: "polish the texts".
-        if lower[place] in _LIGHT and token != "A" and not is_amount and kept != 1:
+        if (
+            lower[place] in _LIGHT
+            and token != "A"
+            and not is_amount
+            and (kept != 1 or lower[place] not in _ARTICLES)
+        ):
             continue
         # A capital within a sentence makes a name of a word ("use Go", "ask May"), one at its beginning says nothing.
         is_name = token[0].isupper() and token[1:].islower() and (since > 1 or token in _POLITE)

@@ -31,11 +31,13 @@ from autocompact.memory.documents.reading import (
     begins_field,
     is_labelled,
     read_body,
+    read_cell,
     read_head,
     unclosed,
 )
+from autocompact.memory.documents.tables import BREAKS, Cell, Table, tables_in
 
-Form: TypeAlias = Literal["item", "heading", "paragraph"]
+Form: TypeAlias = Literal["item", "heading", "paragraph", "row"]
 
 _BULLET = re.compile(r"(\s*(?:[-*+]|\d{1,9}[.)]))\s+(?:\[[ xX]\]\s+)?")
 _ESCALATED = "escalated"
@@ -62,7 +64,7 @@ class Note:
     Attributes:
         start: its first line in the document.
         end: the line after its last.
-        form: list item, heading, or a paragraph that begins with a label.
+        form: list item, heading, a paragraph that begins with a label, or a row of a table.
         mark: how it begins: indentation and bullet, or the hashes of the heading.
         text: what it says, without dates and confirmations.
         number: of a rule or of an item in an ordered list.
@@ -78,6 +80,7 @@ class Note:
         rest: further lines, as they stand, without common indentation.
         unread: what may be confirmations or a date, and is not read as such.
         place: where its confirmations stand.
+        cell: of a row, the column after the words that it notes.
     """
 
     start: int
@@ -98,6 +101,7 @@ class Note:
     rest: tuple[str, ...]
     unread: tuple[str, ...]
     place: Place
+    cell: int = 0
 
     @property
     def is_marked(self) -> bool:
@@ -133,12 +137,26 @@ def _notes(texts: Sequence[str], section: Section, *, above: date | None, dialec
     if section.title.lower().startswith(_ESCALATED) and not dialect.grouped:
         return
     blocks = [(item.start, _of_list(texts, item, above=above, dialect=dialect)) for item in section.items]
-    for block in _labelled(texts, section) if dialect.labelled else ():
-        blocks.append((block.start, [_dated(_of_paragraph(texts, block, dialect=dialect), above)]))
+    blocks += _blocks(texts, section, above=above, dialect=dialect)
     for _, notes in sorted(blocks, key=lambda pair: pair[0]):
         yield from notes
     for inner in section.sections:
         yield from _notes(texts, inner, above=above, dialect=dialect)
+
+
+def _blocks(
+    texts: Sequence[str], section: Section, *, above: date | None, dialect: Dialect
+) -> Iterator[tuple[int, list[Note]]]:
+    """The notes of a section that are paragraphs or rows, each block with its first line."""
+    for block in _labelled(texts, section) if dialect.labelled else ():
+        yield block.start, [_dated(_of_paragraph(texts, block, dialect=dialect), above)]
+    for table in tables_in(texts, _body(section), dialect=dialect):
+        rows = [
+            _of_row(texts, line, said=said, table=table, dialect=dialect)
+            for line in table.rows
+            if (said := table.text(texts[line])) and said.text
+        ]
+        yield table.rows.start, [_dated(row, above) for row in rows]
 
 
 def _body(section: Section) -> range:
@@ -179,6 +197,26 @@ def _of_paragraph(texts: Sequence[str], block: range, *, dialect: Dialect) -> No
     return _note(
         found, start=block.start, end=block.stop, form="paragraph", mark="", lines=lines, texts=texts
     )
+
+
+def _of_row(texts: Sequence[str], line: int, *, said: Cell, table: Table, dialect: Dialect) -> Note:
+    found = Found()
+    head, *more = BREAKS.split(texts[line][said.start : said.end])
+    # as if the words stood on a line of their own that ends with them
+    end = said.start + len(head)
+    read_head(found, [texts[line][:end]], lines=[(0, said.start)], dialect=dialect)
+    found.place = replace(found.place, line=line) if found.place else None
+    found.text = found.text.replace("\\|", "|")
+    for name, column, cell in table.cells(texts[line]):
+        if column != "text":
+            read_cell(found, cell, name=name, column=column, line=line, dialect=dialect)
+    more = [part.replace("\\|", "|") for part in more]
+    read_body(found, more, lines=range(len(more)), dialect=dialect)
+    if found.place and found.place.line != line:
+        found.place = None
+    found.place = found.place or Place(line=line, start=end, end=end, form="none")
+    note = _note(found, start=line, end=line + 1, form="row", mark="", lines=[(line, 0)], texts=texts)
+    return replace(note, cell=said.end)
 
 
 def _of_list(texts: Sequence[str], item: range, *, above: date | None, dialect: Dialect) -> list[Note]:

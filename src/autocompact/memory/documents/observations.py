@@ -16,6 +16,7 @@ from operator import itemgetter
 from typing import Literal, TypeAlias
 
 from autocompact.errors import InvalidInput
+from autocompact.memory.documents.dialects import OF_OBSERVATIONS
 from autocompact.memory.documents.document import Edit
 from autocompact.memory.documents.meaning import NEAR, WORTH_JUDGING, difference, key_of, near_pairs, near_to
 from autocompact.memory.documents.notes import Note
@@ -24,11 +25,13 @@ from autocompact.memory.documents.policy import ObservationPolicy
 from autocompact.memory.documents.reading import Place, without_label
 from autocompact.memory.documents.removal import removing
 from autocompact.memory.documents.rules import Pair, Rule, adding, next_number
+from autocompact.memory.documents.tables import table_of
 from autocompact.memory.documents.unread import Unread, unread_in
 from autocompact.memory.documents.wording import (
     as_heading,
     as_item,
     as_paragraph,
+    as_row,
     at_end,
     block_at,
     confirmations_of,
@@ -526,6 +529,9 @@ def recording(page: Page, *notes: Note) -> Edit:
     is_newest_first = bool(first.date and last.date and first.date > last.date)
     beside = first if is_newest_first else last
     at = first.start if is_newest_first else last.end
+    table = table_of(page.texts, beside.start, dialect=OF_OBSERVATIONS) if beside.form == "row" else None
+    if table is not None:
+        return Edit(start=at, end=at, lines=tuple(as_row(note, table) for note in notes))
     if beside.form != "item":
         level = len(beside.mark)
         blocks = [as_heading(note, level=level) if level else as_paragraph(note) for note in notes]

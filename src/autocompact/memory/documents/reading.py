@@ -19,6 +19,7 @@ from autocompact.memory.documents.counts import (
 from autocompact.memory.documents.dates import DATE, find_dates, read_date, without_dates
 from autocompact.memory.documents.dialects import NAMES, Dialect
 from autocompact.memory.documents.doubts import TICKS, VARIANT, doubtful_end, doubtful_line
+from autocompact.memory.documents.tables import Cell
 
 _SESSION = (
     r"(?:sessions?|sitzung(?:en)?|séances?|sesi[oó]n(?:es)?|sess(?:ion[ei]|ões|ão)|会话|會話|セッション|세션)"
@@ -264,6 +265,30 @@ def read_body(
                 _read_other(found, text, has_cells=indented)
         else:
             is_listing = not told[1]
+
+
+def read_cell(found: Found, cell: Cell, *, name: str, column: str, line: int, dialect: Dialect) -> None:
+    """Take a cell of a row.
+
+    Args:
+        found: what was read so far.
+        cell: its words, and where they stand.
+        name: of its column.
+        column: what the column holds.
+        line: the row.
+        dialect: what fields the file has.
+    """
+    value = cell.text
+    if column == "confirmed" and not value:
+        found.place = Place(line=line, start=cell.start, end=cell.end, form="field")
+    elif column == "number" and value.strip("#. ").isdecimal():
+        found.number = int(value.strip("#. "))
+    elif column == "sessions" and value.isdecimal():
+        found.sessions = int(value)
+    elif value:
+        is_field = column in dialect.names.values()
+        if not (is_field and _read_field(found, (column, value, cell.start), line=line)):
+            found.rest.append(f"{name}: {value}")
 
 
 def _bare_date(text: str) -> bool:

@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from autocompact.memory.documents.dialects import NAMES, OF_RULES
 from autocompact.memory.documents.document import Edit
 from autocompact.memory.documents.meaning import Difference
 from autocompact.memory.documents.notes import Note
 from autocompact.memory.documents.pages import Page
+from autocompact.memory.documents.tables import Table, table_of
 from autocompact.memory.documents.wording import across, at_end, listed, quoted
 
 _NUMBERED = re.compile(r"(#{1,6}\s+(?:[^\W\d]+\s*)?[#№-]?\s*)\d{1,6}(\s*[:.)–—-]+\s+)")
@@ -58,6 +60,14 @@ def adding(page: Page, notes: Sequence[Note], *, today: date) -> list[Edit]:
             for line in _as_item(note, n, bullet=bullet, today=today)
         ]
         return [Edit(start=last.end, end=last.end, lines=tuple(lines))]
+    table = (
+        table_of(page.texts, last.start, dialect=OF_RULES)
+        if last is not None and last.form == "row"
+        else None
+    )
+    if last is not None and table is not None:
+        rows = [_as_row(note, n, table=table, today=today) for n, note in enumerate(notes, first)]
+        return [Edit(start=last.end, end=last.end, lines=tuple(rows))]
     lead, end = _form(page, last)
     lines = [
         line
@@ -83,6 +93,23 @@ def _as_heading(note: Note, *, lead: str, today: date) -> Iterator[str]:
     if note.rest:
         yield ""
         yield from quoted(note.rest)
+
+
+def _as_row(note: Note, number: int, *, table: Table, today: date) -> str:
+    """The rule as a row; a field without a column stands behind a break, and the number before the words."""
+    told = {
+        "text": note.text if "number" in table.columns else f"{number}. {note.text}",
+        "number": str(number),
+    }
+    others: list[str] = []
+    for field in _fields(note, today=today):
+        name, _, value = field.partition(": ")
+        column = NAMES.get(name.lower(), name.lower())
+        if column in table.columns and column not in told:
+            told[column] = value
+        else:
+            others.append(field)
+    return table.row(told, [*others, *(line.lstrip("> ") for line in quoted(note.rest))])
 
 
 def _as_item(note: Note, number: int, *, bullet: tuple[str, str], today: date) -> Iterator[str]:

@@ -16,7 +16,7 @@ from autocompact.memory.documents.context_archive import CONTEXT_ARCHIVE
 from autocompact.memory.documents.document import Edit
 from autocompact.memory.documents.meaning import key_of
 from autocompact.memory.documents.pages import DONE, Page, Pages
-from autocompact.memory.documents.wording import at_end, one_line
+from autocompact.memory.documents.wording import at_end, block_at, one_line
 
 LONGEST = 200
 """Characters of a task, and of its outcome."""
@@ -133,6 +133,8 @@ def _adding(page: Page, new: Sequence[tuple[ArchivedTask, Archived]], *, today: 
     if first and last and first > last:
         lines = [line for block in reversed(blocks) for line in (*block, *([""] if is_heading else []))]
         return Edit(start=notes[0].start, end=notes[0].start, lines=tuple(lines))
+    if notes and notes[-1].form == "row":
+        return block_at(page.document, notes[-1].end, lines=[line for block in blocks for line in block])
     if notes and not is_heading:
         return Edit(
             start=notes[-1].end, end=notes[-1].end, lines=tuple(line for block in blocks for line in block)

@@ -200,7 +200,9 @@ def row_of(note: Note) -> Row:
     if name and name not in title:
         title = f"{name} {title}"
     prose, output = _split(note.rest)
-    outcome = _outcome(fields, told, prose=prose, output=output)
+    # what a row says in columns of its own is as short as ours
+    others = note.rest if note.form == "row" else ()
+    outcome = (*_outcome(fields, told, prose=prose, output=output), *others)
     return Row(
         task=title,
         date=note.date,

@@ -41,10 +41,15 @@ def unread_in(page: Page) -> list[Unread]:
     _mark(known, page.outline.root)
     for note in page.notes:
         known[note.start : note.end] = b"\1" * (note.end - note.start)
+        above = note.start - 1
+        # the head of the table that a row stands in
+        while note.form == "row" and above >= 0 and page.texts[above].startswith("|") and not known[above]:
+            known[above] = 1
+            above -= 1
     found: list[Unread] = []
     for block in _blocks(page.texts, known):
         lines = [page.texts[line] for line in block]
-        if any("|" in line and RULER.fullmatch(line) for line in lines[1:]):
+        if len(lines) > 2 and any("|" in line and RULER.fullmatch(line) for line in lines[1:]):
             found.append(Unread(file=page.name, line=block.start + 1, kind="table"))
         elif begins_with_date(lines[0]) or counts_confirmations(lines[0]) or _NUMBERED.match(lines[0]):
             found.append(Unread(file=page.name, line=block.start + 1, kind="paragraph"))

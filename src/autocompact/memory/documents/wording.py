@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import date
 
 from autocompact.memory.documents.document import Document, Edit
 from autocompact.memory.documents.notes import Note, reads_as
 from autocompact.memory.documents.outline import Outline
+from autocompact.memory.documents.tables import BREAK, Table, escaped
 
 QUOTE = ">"
 
@@ -114,6 +116,8 @@ def confirming(
         dates: when these were.
         also: fields and further lines to write under it.
     """
+    if note.form == "row":
+        return _in_row(document, note, count=count, dates=dates, also=also)
     if not count:
         return _under(document, note, lines=also)
     total, known = note.confirmations + count, (*note.confirmed, *dates)
@@ -136,6 +140,52 @@ def confirming(
             )
         ]
     return edits + _under(document, note, lines=also)
+
+
+def _in_row(
+    document: Document, note: Note, *, count: int, dates: Sequence[date], also: Sequence[str]
+) -> list[Edit]:
+    """The edit of the line that a row is: its confirmations, and further lines behind breaks in its cell."""
+    line, place = document.texts[note.start], note.place
+    changes = [(note.cell, note.cell, "".join(f"{BREAK}{escaped(_bare(each))}" for each in also))]
+    if count:
+        total, known = note.confirmations + count, (*note.confirmed, *dates)
+        sessions = note.sessions + count if note.sessions else 0
+        told = (
+            _field_value(total, known, sessions=sessions, note=note)
+            if place.form == "field"
+            else _in_line(total, known, sessions=sessions, lead=place.lead)
+        )
+        is_empty = place.form == "field" and not line[place.start : place.end].strip()
+        changes.append((place.start, place.end, f" {told} " if is_empty else told))
+    # from the end of the line on, so that the columns before stay; brackets at the end of a cell go before its breaks
+    for start, end, told in sorted(changes, key=lambda each: each[0], reverse=True):
+        line = line[:start] + told + line[end:]
+    return [Edit(start=note.start, end=note.end, lines=(line,))]
+
+
+def _bare(line: str) -> str:
+    """A line of a list or a quotation without its mark."""
+    return line.removeprefix("- ").removeprefix(QUOTE).strip()
+
+
+def as_row(note: Note, table: Table) -> str:
+    """The note as a row of ``table``."""
+    told = {
+        "date": note.date.isoformat() if note.date else "",
+        "why": note.why,
+        "confirmed": _field_value(note.confirmations, note.confirmed, sessions=note.sessions, note=note)
+        if note.confirmations
+        else "0",
+    }
+    bare = replace(
+        note,
+        date=None if "date" in table.columns else note.date,
+        confirmations=0 if "confirmed" in table.columns else note.confirmations,
+    )
+    own = replace(note, why="") if "why" in table.columns else note
+    fields = [*details(own), *(_bare(line) for line in quoted(note.rest))]
+    return table.row({"text": headline(bare), **told}, [each for each in fields if each])
 
 
 def _in_line(count: int, dates: Sequence[date], *, sessions: int, lead: str) -> str:
