@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from autocompact.chat.tools import Asked, Toolbox
 from autocompact.chat.tools.box import ToolOutcome
 from autocompact.chat.tools.command import command_tool, verdict
 from autocompact.chat.tools.files import file_tools
+from autocompact.chat.tools.sandbox import sandboxed
 from autocompact.chat.tools.search import search_tool
 from autocompact.chat.tools.skills import find_skills, skill_tool
 from autocompact.chat.tools.workspace import Workspace
@@ -210,7 +212,7 @@ async def test_a_command_that_the_person_forbids_does_not_run(tmp_path: Path) ->
 
 
 async def test_a_command_that_takes_too_long_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
-    rules = CommandRules(enabled=True, seconds=0.3)
+    rules = CommandRules(enabled=True, seconds=0.3, sandbox=False)
     box = Toolbox([command_tool(tmp_path, rules)])
 
     answer = await used(box, "run_command", command="sleep 600 & echo $!; sleep 600")
@@ -222,13 +224,64 @@ async def test_a_command_that_takes_too_long_is_ended_with_all_that_it_started(t
 
 async def test_a_cancelled_command_is_ended(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pid")
-    box = Toolbox([command_tool(tmp_path, CommandRules(enabled=True))])
+    box = Toolbox([command_tool(tmp_path, CommandRules(enabled=True, sandbox=False))])
     running = asyncio.create_task(used(box, "run_command", command="echo $$ > pid; sleep 600"))
     pid = await asyncio.to_thread((tmp_path / "pid").read_text)
     running.cancel()
     await asyncio.wait([running])
 
     await asyncio.to_thread(_wait_until_gone, int(pid))
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap")
+async def test_under_bubblewrap_a_command_writes_the_workspace_alone_and_ends_with_all_it_started(
+    tmp_path: Path,
+) -> None:
+    workspace, beside = tmp_path / "work", tmp_path / "beside"
+    workspace.mkdir()
+    beside.mkdir()
+    rules = CommandRules(enabled=True, seconds=20)
+    asked: list[Asked] = []
+
+    async def asking(about: Asked) -> bool:
+        asked.append(about)
+        return True
+
+    box = Toolbox([command_tool(workspace, rules)])
+    line = f"touch here; touch {beside}/there; touch /usr/there; sleep 600 & echo done"
+    answer = await box.call(call("run_command", command=line), asking=asking)
+
+    assert asked[0].note == "It runs under bubblewrap: it can write this folder alone, and see no keys."
+    assert answer.text.startswith("Exit code 0.")
+    assert answer.text.endswith("done")
+    assert (workspace / "here").exists()
+    assert list(beside.iterdir()) == []
+    assert "/usr/there': Read-only file system" in answer.text
+
+
+def test_under_bubblewrap_what_holds_keys_is_covered(tmp_path: Path) -> None:
+    (tmp_path / ".ssh").mkdir()
+    (tmp_path / ".netrc").write_text("")
+    words = sandboxed("bwrap", "ls", folder=tmp_path / "work", home=tmp_path)
+    line = " ".join(words)
+
+    assert f"--tmpfs {tmp_path / '.ssh'}" in line
+    assert f"--ro-bind /dev/null {tmp_path / '.netrc'}" in line
+    assert ".aws" not in line
+    assert words[-3:] == ["/bin/sh", "-c", "ls"]
+
+
+async def test_without_bubblewrap_the_person_is_told_so(tmp_path: Path) -> None:
+    asked: list[Asked] = []
+
+    async def asking(about: Asked) -> bool:
+        asked.append(about)
+        return False
+
+    box = Toolbox([command_tool(tmp_path, CommandRules(enabled=True, sandbox=False))])
+    await box.call(call("run_command", command="true"), asking=asking)
+
+    assert asked[0].note == "It runs without a sandbox, with all your rights: the settings say so."
 
 
 def _wait_until_gone(pid: int) -> None:

@@ -295,10 +295,14 @@ def test_a_command_runs_only_after_a_yes_and_tools_are_shown_folded(
     answers = [Answer(calls=(_call("run_command", command="touch made"),), reasoning="Hm, why?"), "Well."]
     with providing(provider := FakeProvider(answers)):
         place.talk_to(provider)
+        place.env["AUTOCOMPACT_CHAT_COMMANDS_SANDBOX"] = "false"
         with place.terminal("--commands") as terminal:
             terminal.prompt()
             terminal.enter("Make it.")
-            terminal.until("run_command: touch made\nAllow it? [y]es, [a]lways here, [N]o, ne[v]er here ")
+            terminal.until(
+                "run_command: touch made\nIt runs without a sandbox, with all your rights: the settings say so.\n"
+                "Allow it? [y]es, [a]lways here, [N]o, ne[v]er here "
+            )
             terminal.enter(typed)
             folded = terminal.until("Well.")
             terminal.prompt()

@@ -34,6 +34,7 @@ class CommandRules:
         deny: patterns of commands that are refused; they go before ``allow``.
         seconds: how long a command may run.
         output_bytes: of its output that the model is shown, its beginning and its end.
+        sandbox: run commands under bubblewrap where the system has it (`autocompact.chat.tools.sandbox`).
     """
 
     enabled: bool = False
@@ -41,6 +42,7 @@ class CommandRules:
     deny: tuple[str, ...] = ()
     seconds: float = 60.0
     output_bytes: int = 30_000
+    sandbox: bool = True
 
     def __post_init__(self) -> None:
         if self.seconds <= 0 or self.output_bytes < 1:

@@ -53,6 +53,7 @@ def chat_setup(settings: Settings, *, folder: Path, namespace: str = "default") 
             deny=commands.deny,
             seconds=commands.seconds,
             output_bytes=commands.output_bytes,
+            sandbox=commands.sandbox,
         ),
         approval=chat.approval,
         approvals_file=data_folder() / APPROVALS,

@@ -293,6 +293,7 @@ class Turn:
             diff=asked.diff,
             subject=asked.subject,
             folder=approvals.folder,
+            note=asked.note,
         )
         future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._questions[question.id] = (question, future)

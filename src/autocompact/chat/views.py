@@ -254,6 +254,7 @@ class Question:
         diff: what would change in a file, as a unified diff; "" if nothing would, or it cannot be shown.
         subject: what a standing answer would be about, "" where none is offered.
         folder: the workspace that a standing answer would hold in, "" without one.
+        note: what else there is to know, e.g. whether a command runs in a sandbox; "" if nothing.
     """
 
     id: str
@@ -262,6 +263,7 @@ class Question:
     diff: str = ""
     subject: str = ""
     folder: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -209,6 +209,13 @@ class Commands(Section, frozen=True):
     output_bytes: Annotated[
         Positive, Meta(description="Bytes of the output that the model is shown.", extra=OWN)
     ] = 30_000
+    sandbox: Annotated[
+        bool,
+        Meta(
+            description="Run them under bubblewrap where the system has it (Linux): they write the workspace alone, and see no keys.",
+            extra=OWN,
+        ),
+    ] = True
 
 
 class Chat(Section, frozen=True):

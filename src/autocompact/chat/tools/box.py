@@ -24,12 +24,14 @@ class Asked:
         text: what it would do.
         diff: what would change in a file, as a unified diff.
         subject: what a standing answer is about; "" where none is offered, since the next case may be another one.
+        note: what else the person should know, "" if nothing.
     """
 
     tool: str
     text: str
     diff: str = ""
     subject: str = ""
+    note: str = ""
 
 
 AskPermission: TypeAlias = Callable[[Asked], Awaitable[bool]]

@@ -21,6 +21,7 @@ import msgspec
 
 from autocompact.chat.config import CommandRules
 from autocompact.chat.tools.box import REFUSED, Asked, AskPermission, Tool, ToolError, tool
+from autocompact.chat.tools.sandbox import Sandbox, sandboxed
 from autocompact.chat.tools.secret_files import may_hold_secrets
 
 NAME = "run_command"
@@ -163,6 +164,7 @@ def _program(word: str, pattern: str) -> str:
 
 def command_tool(folder: Path, rules: CommandRules) -> Tool:
     """``run_command`` in ``folder``."""
+    sandbox = Sandbox(wanted=rules.sandbox)
 
     async def run(asked: CommandArguments, asking: AskPermission) -> str:
         match await asyncio.to_thread(verdict, asked.command, rules, folder=folder):
@@ -171,17 +173,24 @@ def command_tool(folder: Path, rules: CommandRules) -> Tool:
                     "this command is forbidden by the person's rules: find another way, or ask them"
                 )
             case "ask":
-                about = Asked(tool=NAME, text=asked.command, subject=f"the command runs: {asked.command}")
+                about = Asked(
+                    tool=NAME,
+                    text=asked.command,
+                    subject=f"the command runs: {asked.command}",
+                    note=await sandbox.words(),
+                )
                 if not await asking(about):
                     raise ToolError(REFUSED)
             case "run":
                 pass
-        return await _run(asked.command, folder=folder, rules=rules)
+        program = await sandbox.program()
+        words = sandboxed(program, asked.command, folder=folder, home=Path.home()) if program else None
+        return await _run(words or ["/bin/sh", "-c", asked.command], folder=folder, rules=rules)
 
     return tool(NAME, CommandArguments, run=run)
 
 
-async def _run(command: str, *, folder: Path, rules: CommandRules) -> str:
+async def _run(command: Sequence[str], *, folder: Path, rules: CommandRules) -> str:
     output = _Output(rules.output_bytes)
     timed_out = False
     async with _pipe() as (stream, end):
@@ -219,11 +228,11 @@ async def _pipe() -> AsyncGenerator[tuple[asyncio.StreamReader, BinaryIO]]:
             transport.close()
 
 
-async def _started(command: str, *, folder: Path, output: BinaryIO) -> asyncio.subprocess.Process:
+async def _started(command: Sequence[str], *, folder: Path, output: BinaryIO) -> asyncio.subprocess.Process:
     """The process; a cancellation while it is being started ends it."""
     starting = asyncio.ensure_future(
-        asyncio.create_subprocess_shell(
-            command,
+        asyncio.create_subprocess_exec(
+            *command,
             cwd=folder,
             env=_environment(os.environ),
             stdin=asyncio.subprocess.DEVNULL,

@@ -260,6 +260,8 @@ class Dialogue:
         self._screen.tell(f"{words.line(question.tool, most=40)}: {visible(question.text)}")
         if question.diff:
             self._screen.tell(words.coloured_diff(question.diff))
+        if question.note:
+            self._screen.tell(question.note)
         if not question.subject:
             return Answer(allow=self._agreed("Allow it? [y/N] "))
         asked = self._said("Allow it? [y]es, [a]lways here, [N]o, ne[v]er here ")

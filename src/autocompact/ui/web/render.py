@@ -285,7 +285,8 @@ def question_html(question: Question) -> str:
     what = (
         f"<pre tabindex='0'>{escape(question.text)}</pre>" if not diff else f"<p>{escape(question.text)}</p>"
     )
-    return f'<p class="ask">Allow <b>{escape(question.tool)}</b>?</p>{what}{diff}'
+    note = f"<p class='note'>{escape(question.note)}</p>" if question.note else ""
+    return f'<p class="ask">Allow <b>{escape(question.tool)}</b>?</p>{what}{diff}{note}'
 
 
 def diff_html(diff: str) -> str:

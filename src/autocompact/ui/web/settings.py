@@ -105,6 +105,12 @@ SECTIONS: tuple[tuple[str, tuple[Row, ...]], ...] = (
                 choices=_SWITCH,
             ),
             Row(
+                path="chat.commands.sandbox",
+                label="Sandbox",
+                hint="Run commands under bubblewrap where the system has it; each question says whether.",
+                choices=_SWITCH,
+            ),
+            Row(
                 path="chat.commands.allow",
                 label="Without asking",
                 hint="Commands that run at once, one a line, with the options that are covered: git log --oneline",
