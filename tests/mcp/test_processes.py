@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import sys
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -47,6 +49,60 @@ async def test_an_agent_that_starts_it_in_its_folder_finds_its_own_session(home:
         await called(client, "pin", text=RULE)
         assert "goes from m1 to" in await refused(client, "memory_expand", ref="m99")
     assert list((home / ".local" / "share" / "autocompact" / "pins").iterdir())
+
+
+PROBE: dict[str, Any] = {
+    "jsonrpc": "2.0",
+    "id": "probe",
+    "method": "server/discover",
+    "params": {
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "an-agent", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }
+    },
+}
+HANDSHAKE: dict[str, Any] = {
+    "jsonrpc": "2.0",
+    "id": 0,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": PROBE["params"]["_meta"]["io.modelcontextprotocol/clientInfo"],
+    },
+}
+READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        pytest.param([PROBE, HANDSHAKE, READY, LIST], id="which did not wait for the answer to its probe"),
+        pytest.param([HANDSHAKE, READY, LIST], id="of the older protocol"),
+        pytest.param([PROBE, LIST | {"params": PROBE["params"]}], id="of the newer protocol"),
+    ],
+)
+async def test_a_client_over_stdio_is_served(home: Path, sent: Sequence[Mapping[str, object]]) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "autocompact", "mcp"),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        env=environment(home),
+        cwd=home / "work",
+        limit=2**20,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(b"".join(json.dumps(each).encode() + b"\n" for each in sent))
+    answers = [json.loads(await process.stdout.readline()) for each in sent if "id" in each]
+    process.stdin.close()
+    assert [each["id"] for each in answers] == [each["id"] for each in sent if "id" in each]
+    assert all("result" in each for each in answers)
+    assert "memory_search" in {tool["name"] for tool in answers[-1]["result"]["tools"]}
+    assert await process.wait() == 0
 
 
 @asynccontextmanager
