@@ -265,6 +265,51 @@ def test_hooks_of_the_user_stay_as_they_are(home: Path, program: Program) -> Non
 
 
 @pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "\n",
+        "{}\n",
+        '{"hooks": {"PreCompact": [ ]}}',
+        '{\r\n\t"hooks": {\r\n\t\t"PreCompact": [ ]\r\n\t}\r\n}\r\n',
+    ],
+)
+def test_a_file_of_hooks_is_to_the_byte_what_it_was(home: Path, program: Program, content: str) -> None:
+    (home / "dotfiles").mkdir()
+    (home / ".codex").mkdir()
+    kept = home / "dotfiles" / "hooks.json"
+    kept.write_bytes(content.encode())
+    kept.chmod(0o640)
+    file = home / ".codex" / "hooks.json"
+    file.symlink_to(kept)
+    program("install", "codex")
+    program("install", "codex", "--no-archive")
+    assert json.loads(file.read_bytes())["hooks"]["SessionStart"]
+    program("uninstall", "codex")
+    assert (kept.read_bytes(), kept.stat().st_mode & 0o777) == (content.encode(), 0o640)
+    assert file.is_symlink()
+
+
+def test_what_the_user_added_to_a_file_of_hooks_meanwhile_stays(home: Path, program: Program) -> None:
+    (home / ".codex").mkdir()
+    file = home / ".codex" / "hooks.json"
+    file.write_text(MINE)
+    program("install", "codex")
+    file.write_text(file.read_text().replace('"Stop": []', '"Stop": [{"hooks": []}]'))
+    program("uninstall", "codex")
+    assert file.read_text() == MINE.replace('"Stop": []', '"Stop": [{"hooks": []}]')
+
+
+def test_a_file_of_hooks_that_is_read_only_is_left_alone(home: Path, program: Program) -> None:
+    (home / ".codex").mkdir()
+    file = home / ".codex" / "hooks.json"
+    file.write_text(MINE)
+    file.chmod(0o400)
+    done = program("install", "codex")
+    assert (done.code, "read-only" in done.err, file.read_text()) == (2, True, MINE)
+
+
+@pytest.mark.parametrize(
     "content", ["{", "[]", '{"hooks": []}', '{"hooks": {"SessionStart": {}}}', "\ufeff{}"]
 )
 def test_a_file_of_hooks_in_another_form_is_left_alone(home: Path, program: Program, content: str) -> None:

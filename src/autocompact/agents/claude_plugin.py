@@ -14,6 +14,7 @@ EVENTS: Mapping[str, int] = {"PreCompact": 5, "PostCompact": 15, "SessionStart":
 _LOST = """\
 ---
 description: What the summary of the last compaction does not say
+allowed-tools: mcp__plugin_autocompact_autocompact__verify, mcp__plugin_autocompact_autocompact__memory_expand
 ---
 
 Call the tool `verify` of the MCP server autocompact without a summary. Say in a few lines which rules, requests, findings and
@@ -24,6 +25,7 @@ _SEARCH = """\
 ---
 description: Search everything that was said and done in this session
 argument-hint: words, names, a question
+allowed-tools: mcp__plugin_autocompact_autocompact__memory_search, mcp__plugin_autocompact_autocompact__memory_expand
 ---
 
 Call the tool `memory_search` of the MCP server autocompact with this query, and answer from what it finds, with references:
@@ -33,7 +35,7 @@ $ARGUMENTS
 _REPORT = """\
 ---
 description: What was lost at each compaction of this session, and put back
-allowed-tools: Bash
+allowed-tools: Bash({status})
 ---
 
 Run `{status}` and show what it prints, without comment.

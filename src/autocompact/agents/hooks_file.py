@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import stat
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
+
+import msgspec
 
 from autocompact.agents.changes import Change, make
 from autocompact.agents.commands import as_json
 from autocompact.agents.hook import AGENT
 from autocompact.agents.json_edits import add_element, remove
 from autocompact.errors import InvalidInput
+from autocompact.runtime.files import make_folder, replace_file
 
 _HOOKS = "hooks"
+
+
+class _Written(msgspec.Struct, frozen=True, kw_only=True):
+    """What an installation wrote, to put back to the byte what was there.
+
+    Attributes:
+        file: its path.
+        before: its content without us; None where there was no file.
+        after: digest of the content with our hooks.
+    """
+
+    file: str
+    before: str | None
+    after: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +61,7 @@ class HooksFile:
     @property
     def is_installed(self) -> bool:
         """Whether entries of ours are in the file."""
-        return bool(self._ours(self._text()))
+        return bool(self._ours(self._text() or ""))
 
     @property
     def is_current(self) -> bool:
@@ -52,14 +72,14 @@ class HooksFile:
         """What an installation would change; nothing if it is there already.
 
         Raises:
-            InvalidInput: the file has another form.
+            InvalidInput: the file has another form, or is read-only.
             OSError: it cannot be read.
         """
-        text = self._text()
+        content = self._text()
         wanted = self.entries(archives)
-        if {event: element for event, _, element in self._ours(text)} == wanted:
+        if {event: element for event, _, element in self._ours(content or "")} == wanted:
             return []
-        text = self._without(text)
+        text = self._original(content) or ""
         if not text.strip():
             return self._change(as_json({_HOOKS: {event: [element] for event, element in wanted.items()}}))
         try:
@@ -73,14 +93,11 @@ class HooksFile:
         """What its removal would change; nothing if it is not there. A file that holds nothing else is removed.
 
         Raises:
-            InvalidInput: the file has another form.
+            InvalidInput: the file has another form, or is read-only.
             OSError: it cannot be read.
         """
         text = self._text()
-        if not self._ours(text):
-            return []
-        left = self._without(text)
-        return self._change(left if left.strip() else None)
+        return self._change(self._original(text)) if text and self._ours(text) else []
 
     def apply(self, changes: Sequence[Change]) -> Path | None:
         """Make the changes; the folder with a copy of the file as it was, None if there was none.
@@ -88,13 +105,39 @@ class HooksFile:
         Raises:
             OSError: the file cannot be written.
         """
+        for change in changes:
+            before, after = (
+                None if content is None else content.decode() for content in (change.before, change.after)
+            )
+            self._remember(before, after)
         return make(changes, agent=self.agent, root=self.file.parent, backups=self.data / "backups")
 
-    def _text(self) -> str:
+    def _remember(self, before: str | None, after: str | None) -> None:
+        """Keep what the file was without us, or forget it with our hooks."""
+        if after is None or not self._ours(after):
+            self._record.unlink(missing_ok=True)
+            return
+        written = _Written(file=str(self.file), before=self._original(before), after=_digest(after))
+        make_folder(self._record.parent)
+        replace_file(self._record, msgspec.json.encode(written))
+
+    @property
+    def _record(self) -> Path:
+        return self.data / "agents" / f"{self.agent}-hooks.json"
+
+    def _original(self, text: str | None) -> str | None:
+        """The file without us: as it was before, unless somebody has changed it since."""
+        with suppress(OSError, msgspec.MsgspecError):
+            written = msgspec.json.decode(self._record.read_bytes(), type=_Written)
+            if text is not None and (written.file, written.after) == (str(self.file), _digest(text)):
+                return written.before
+        return (self._without(text) or None) if text and self._ours(text) else text
+
+    def _text(self) -> str | None:
         try:
             return self.file.read_bytes().decode()
         except FileNotFoundError:
-            return ""
+            return None
         except UnicodeDecodeError as error:
             raise self._damaged(error) from error
 
@@ -124,7 +167,15 @@ class HooksFile:
     def _change(self, text: str | None) -> list[Change]:
         before = self.file.read_bytes() if self.file.is_file() else None
         after = None if text is None else text.encode()
-        return [] if before == after else [Change(path=self.file, before=before, after=after)]
+        if before == after:
+            return []
+        if before is not None and not self.file.stat().st_mode & stat.S_IWUSR:
+            raise InvalidInput(f"{str(self.file)!r} is read-only: make it writable, then try again")
+        return [Change(path=self.file, before=before, after=after)]
 
     def _damaged(self, error: Exception) -> InvalidInput:
         return InvalidInput(f"{str(self.file)!r} is no file of hooks ({error}): mend or rename it first")
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
