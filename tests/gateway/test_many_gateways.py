@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+import aiohttp
 import msgspec
 import pytest
 
@@ -97,7 +98,7 @@ async def four(cluster: Cluster, database: str, provider: FakeProvider) -> Async
         for _ in range(GATEWAYS):
             wire, clock = await stack.enter_async_context(Wire(cluster).laid()), WrongClock()
             store = PostgresStore(
-                wire.url(database), clock=clock, connections=2, busy_seconds=0.5, answer_seconds=1
+                wire.url(database), clock=clock, connections=2, busy_seconds=1, answer_seconds=2
             )
             chosen = config(provider, window=WINDOW, keep_from=0.0)
             gateway = Gateway(chosen, store=store, clock=clock)
@@ -140,6 +141,15 @@ def mended(fault: str, cluster: Cluster, machines: list[Machine]) -> None:
         machine.wire.mend()
 
 
+async def ready(machine: Machine) -> None:
+    """Ask until the gateway reaches its database again; each answer takes as long as the database does."""
+    async with aiohttp.ClientSession() as session:
+        while True:
+            async with session.get(f"{machine.url}/autocompact/ready") as told:
+                if told.status == 200:
+                    return
+
+
 async def test_whatever_fails_every_message_is_there_once_and_each_conversation_was_compacted_once(
     cluster: Cluster,
 ) -> None:
@@ -167,6 +177,7 @@ async def test_whatever_fails_every_message_is_there_once_and_each_conversation_
             await asyncio.gather(*(client.ask(machines, turn) for client in clients))
             assert not faults
             mended(fault, cluster, machines)
+            await asyncio.gather(*map(ready, machines))
     async with PostgresStore(database) as store:
         for client in clients:
             await client.check(store)

@@ -93,20 +93,25 @@ class PostgresStore(TableStore[PostgresConnection]):
         self._threads.shutdown(wait=False)
 
     async def _run(self, work: Callable[[], T], *, is_long: bool = False) -> T:
-        call = Call()
+        call, loop = Call(), asyncio.get_running_loop()
+        limits: list[asyncio.TimerHandle] = []
 
         def run() -> T:
             self._open()
+            if not is_long:
+                # from now on: waiting for a thread is no fault of the server
+                loop.call_soon_threadsafe(limit)
             with self._server.called(call):
                 return work()
 
-        loop = asyncio.get_running_loop()
-        limit = None if is_long else loop.call_later(self._answer_seconds, call.cut)
+        def limit() -> None:
+            limits.append(loop.call_later(self._answer_seconds, call.cut))
+
         try:
             return await loop.run_in_executor(self._threads, run)
         finally:
-            if limit is not None:
-                limit.cancel()
+            for each in limits:
+                each.cancel()
 
     def _open(self) -> None:
         with self._opening:
