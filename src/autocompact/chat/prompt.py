@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from autocompact.errors import InvalidInput
+from autocompact.memory.documents.document import read_document
 from autocompact.memory.files.changes import BACKUPS
 
 BOOTSTRAP = ("MEMORY.md", "ACTIVE_RULES.md")
@@ -57,10 +59,11 @@ class MemoryFiles:
             stamp = (stat.st_mtime_ns, stat.st_size)
             seen = self._seen.get(path)
             if seen is None or seen.stamp != stamp:
-                seen = _Seen(stamp=stamp, text=path.read_text("utf-8", errors="replace"))
+                lines = read_document(path.read_bytes(), name=path.name).texts
+                seen = _Seen(stamp=stamp, text="\n".join(lines))
                 self._seen[path] = seen
-        except OSError:
-            return ""
+        except (OSError, InvalidInput):
+            return ""  # removed meanwhile, or no text
         return seen.text
 
 
