@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,14 @@ RECORDED = [
     for folder in ("claude_code", "codex", "gemini_cli", "pi", "openhands_sdk")
     for path in sorted((DATA / folder).glob("*"), key=lambda path: path.stat().st_size)[1:2]
 ]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of what is kept between runs; none of the machine's own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    return tmp_path / "cache" / "autocompact" / "what-if"
 
 
 @pytest.fixture
@@ -113,6 +122,35 @@ def test_policies_of_ones_own_are_compared_instead(program: Program, policies: P
     (document,) = documents(program, CODING, "--policies", policies)
     assert [policy["name"] for policy in document["policies"]] == ["all of it", "early"]
     assert document["policies"][1]["peak"] < document["policies"][0]["peak"]
+
+
+def test_what_was_replayed_once_is_taken_from_the_cache_until_something_changes(
+    program: Program, policies: Path, tmp_path: Path, cache: Path
+) -> None:
+    session = tmp_path / "a.json"
+    shutil.copy(OPENAI, session)
+    first = program("what-if", session, "--policies", policies)
+    (kept,) = cache.iterdir()
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert program("what-if", session, "--policies", policies).out == first.out
+    page = tmp_path / "page.html"
+    assert program("what-if", session, "--policies", policies, "--html", page).code == 0
+    assert "a.json" in page.read_text("utf-8")
+    assert list(cache.iterdir()) == [kept]
+    # the same bytes by another name are the same session
+    shutil.copy(session, tmp_path / "b.json")
+    assert "b.json" in program("what-if", tmp_path / "b.json", "--policies", policies).out.decode()
+    assert list(cache.iterdir()) == [kept]
+    program("what-if", session, "--policies", policies, "--window", 9_000)
+    session.write_bytes(ANTHROPIC.read_bytes())
+    program("what-if", session, "--policies", policies)
+    assert len(list(cache.iterdir())) == 3
+    kept.write_bytes(b"broken")
+    (document,) = documents(program, OPENAI, "--policies", policies)
+    assert document["messages"] > 0
+    shutil.rmtree(cache)
+    program("what-if", session, "--policies", policies, "--no-cache")
+    assert not cache.exists()
 
 
 def test_a_folder_is_compared_session_by_session_and_together(

@@ -25,6 +25,7 @@ from autocompact.what_if.drawings import (
 from autocompact.what_if.figures import figures_of, summed
 from autocompact.what_if.page import page_of, section_of
 from autocompact.what_if.policies import Kind, WhatIf
+from autocompact.what_if.replays import replayed
 from autocompact.what_if.simulation import Outcome, simulate
 from tests.ui.web.harness import Visit, browsing
 from tests.what_if.recordings import COUNTER, course, made, prices, work
@@ -50,7 +51,7 @@ def outcomes(
 def section(found: list[Outcome]) -> str:
     recorded = work(60, files=20, compactions=[made(81, minutes=20.1)])
     ready = course_of(recorded, name=HOSTILE, counter=COUNTER, window=20_000, fixed=1_500)
-    return section_of(ready, found, number=1)
+    return section_of(replayed(ready, found), number=1)
 
 
 @pytest.fixture(scope="module")

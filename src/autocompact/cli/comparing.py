@@ -13,10 +13,10 @@ from autocompact.ui.charts import columns, marks, spread
 from autocompact.ui.pages import short
 from autocompact.ui.text import visible
 from autocompact.what_if.billing import Pricing
-from autocompact.what_if.course import Course
-from autocompact.what_if.documents import notes_of, prices_of
+from autocompact.what_if.documents import prices_of
 from autocompact.what_if.figures import COLUMNS, Figures, shown, winners
 from autocompact.what_if.recommending import NO_ADVICE, Recommendation
+from autocompact.what_if.replays import Replayed
 from autocompact.what_if.simulation import Outcome
 
 NAME = 18
@@ -29,17 +29,16 @@ LEGEND = (
 )
 
 
-def heading(course: Course, outcomes: Sequence[Outcome], *, width: int) -> str:
+def heading(result: Replayed, *, width: int) -> str:
     """Heading of the comparison: the session, what is assumed of it, what is missing."""
-    session, usage = course.session, course.usage
-    model = f", {course.model}" if course.model else ""
+    model = f", {result.model}" if result.model else ""
     told = (
-        f"{plural(len(course.requests), 'request')}. Window {course.window:,} tokens; system prompt and tools take "
-        f"{usage.fixed:,}; one token of our count is {usage.factor:.2f} of the model's. {_prices(outcomes[0].pricing)}"
+        f"{plural(result.requests, 'request')}. Window {result.window:,} tokens; system prompt and tools take "
+        f"{result.fixed:,}; one token of our count is {result.factor:.2f} of the model's. {_prices(result.outcomes[0].pricing)}"
     )
-    title = f"{click.style(visible(course.name), bold=True)}: {LABELS[session.format]}{visible(model)}, {plural(len(session.messages), 'message')}"
+    title = f"{click.style(visible(result.name), bold=True)}: {LABELS[result.format]}{visible(model)}, {plural(result.messages, 'message')}"
     lines = [title, *textwrap.wrap(told, width)]
-    for note in notes_of(course, outcomes):
+    for note in result.notes:
         lines += textwrap.wrap(f"Note: {visible(note)}.", width)
     return "\n".join(lines)
 

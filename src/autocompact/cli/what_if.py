@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
@@ -22,16 +22,19 @@ from autocompact.cli.values import complete_file, count
 from autocompact.core.plurals import plural
 from autocompact.core.windows import DEFAULT_WINDOW, window_for
 from autocompact.errors import InvalidInput, UnreadableSession
+from autocompact.history.paths import cache_folder
 from autocompact.models.vocabulary import default_counter
 from autocompact.settings import prices_of
 from autocompact.ui.terminal.output import display, progress, tell, width
 from autocompact.what_if.billing import PriceFile, Pricing, pricing_for, read_prices
 from autocompact.what_if.course import Course, course_of
 from autocompact.what_if.documents import document_of, recommendation_document
-from autocompact.what_if.figures import Figures, figures_of, summed
+from autocompact.what_if.figures import Figures, summed
 from autocompact.what_if.page import MOST_DRAWN, page_of, section_of
 from autocompact.what_if.policies import WhatIf, default_policies, read_policies
 from autocompact.what_if.recommending import Recommendation, recommended
+from autocompact.what_if.replays import Replayed, replayed
+from autocompact.what_if.results import Results
 from autocompact.what_if.simulation import Outcome, simulate
 
 if TYPE_CHECKING:
@@ -46,24 +49,6 @@ class Options(TypedDict):
     priced_as: str
     window: int | None
     fixed: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
-    """A session and what it came to under each policy."""
-
-    course: Course
-    outcomes: tuple[Outcome, ...]
-
-    @property
-    def figures(self) -> tuple[Figures, ...]:
-        """Figures of each policy."""
-        return tuple(map(figures_of, self.outcomes))
-
-    @property
-    def drawn(self) -> Outcome | None:
-        """The first that autocompact makes: what a single session is drawn under; None if there is none."""
-        return next((each for each in self.outcomes if each.policy.kind == "engine"), None)
 
 
 _file = partial(click.Path, exists=False, dir_okay=True, path_type=Path)
@@ -113,25 +98,36 @@ _file = partial(click.Path, exists=False, dir_okay=True, path_type=Path)
     is_flag=True,
     help="Say which policy to take for these sessions, why, and the settings to paste.",
 )
+@click.option(
+    "--cache/--no-cache",
+    default=True,
+    help="Take the result of an earlier run for a session that has not changed, and keep new ones.  [default: cache]",
+)
 @json_option
 def what_if(
-    sessions: tuple[str, ...], *, as_json: bool, out: Path | None, recommend: bool, **options: Unpack[Options]
+    sessions: tuple[str, ...],
+    *,
+    as_json: bool,
+    out: Path | None,
+    recommend: bool,
+    cache: bool,
+    **options: Unpack[Options],
 ) -> None:
     """Replay SESSIONs under several policies, and compare cost, tokens, failures and what was kept.
 
     A SESSION is a recorded session, a folder of them, or - for stdin; it is only read, and no model is asked. With --json
     there is one object for each session.
     """
-    policies = read_policies(options["policies"]) if options["policies"] else None
-    prices = read_prices(options["prices"]) if options["prices"] else None
+    files = _Files.read(options)
     paths = list(_paths(sessions))
+    results = _results(options, files, alone=len(paths) == 1) if cache else None
     check_out(out, session=Path(paths[0]) if paths else Path(), option="--html")
     seen = _Seen(draws=out is not None)
     for path in paths:
-        compared = _compared(path, options, policies=policies, prices=prices, alone=len(paths) == 1)
-        if compared is not None:
-            seen.add(compared)
-            _show(compared, as_json=as_json, alone=len(paths) == 1)
+        result = _replay(path, options, files=files, results=results, alone=len(paths) == 1)
+        if result is not None:
+            seen.add(result)
+            _show(result, as_json=as_json, alone=len(paths) == 1)
     if not seen.figures:
         raise InvalidInput(
             f"there is nothing to replay in {', '.join(map(repr, sessions))}: no reply of a model was recorded"
@@ -159,14 +155,12 @@ class _Seen:
         self._draws = draws
         self._policies: dict[str, WhatIf] = {}
 
-    def add(self, compared: Compared) -> None:
+    def add(self, result: Replayed) -> None:
         """Keep a session."""
-        self.figures.append(compared.figures)
-        self._policies |= {outcome.policy.name: outcome.policy for outcome in compared.outcomes}
+        self.figures.append(result.figures)
+        self._policies |= {outcome.policy.name: outcome.policy for outcome in result.outcomes}
         if self._draws and len(self.sections) < MOST_DRAWN:
-            self.sections.append(
-                section_of(compared.course, compared.outcomes, number=len(self.sections) + 1)
-            )
+            self.sections.append(section_of(result, number=len(self.sections) + 1))
 
     @property
     def total(self) -> tuple[Figures, ...]:
@@ -179,14 +173,15 @@ class _Seen:
         return recommended(tuple(self._policies.values()), self.total)
 
 
-def _show(compared: Compared, *, as_json: bool, alone: bool) -> None:
+def _show(result: Replayed, *, as_json: bool, alone: bool) -> None:
     if as_json:
-        document = document_of(compared.course, compared.outcomes)
-        deliver([msgspec.json.encode(document) + b"\n"], None)
+        deliver([msgspec.json.encode(document_of(result)) + b"\n"], None)
         return
-    display(heading(compared.course, compared.outcomes, width=width(sys.stdout)))
-    display("\n".join(("", *table(compared.figures), "")))
-    if alone and (drawn := compared.drawn) is not None:
+    display(heading(result, width=width(sys.stdout)))
+    display("\n".join(("", *table(result.figures), "")))
+    # what autocompact makes of a single session is drawn
+    drawn = next((each for each in result.outcomes if each.policy.kind == "engine"), None)
+    if alone and drawn is not None:
         display("\n".join((*course_chart(drawn, width=width(sys.stdout)), "")))
 
 
@@ -214,16 +209,37 @@ def _paths(sessions: Sequence[str]) -> Iterator[str]:
             yield session
 
 
-def _compared(
-    name: str,
-    options: Options,
-    *,
-    policies: Sequence[WhatIf] | None,
-    prices: PriceFile | None,
-    alone: bool,
-) -> Compared | None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Files:
+    """What the user's files say: the policies and the prices; None without a file."""
+
+    policies: tuple[WhatIf, ...] | None
+    prices: PriceFile | None
+
+    @classmethod
+    def read(cls, options: Options) -> _Files:
+        """Those that the options name."""
+        return cls(
+            policies=read_policies(options["policies"]) if options["policies"] else None,
+            prices=read_prices(options["prices"]) if options["prices"] else None,
+        )
+
+
+def _results(options: Options, files: _Files, *, alone: bool) -> Results:
+    """Results of earlier runs with these options, files and settings."""
+    told = (alone, options["priced_as"], options["window"], options["fixed"], files, defaults.settings())
+    return Results(cache_folder() / "what-if", depends=[msgspec.json.encode(told)])
+
+
+def _replay(
+    name: str, options: Options, *, files: _Files, results: Results | None, alone: bool
+) -> Replayed | None:
     """The session of that name under all policies; None if it is none, among others, or has no reply."""
     with opened(name) as source, progress(f"Replaying {source.name}"):
+        key = results.key(source.path) if results else ""
+        kept = results.find(key) if results else None
+        if kept is not None:
+            return replace(kept, name=source.name)
         try:
             session = source.read()
         except UnreadableSession as error:
@@ -234,9 +250,12 @@ def _compared(
         course = _course(session, options, name=source.name)
         if not course.requests:
             return None
-        chosen = policies or _usual(course, alone=alone)
-        pricing = pricing_for(course.model, own=prices_of(defaults.settings()), file=prices)
-        return Compared(course=course, outcomes=tuple(_outcomes(course, chosen, pricing=pricing)))
+        chosen = files.policies or _usual(course, alone=alone)
+        pricing = pricing_for(course.model, own=prices_of(defaults.settings()), file=files.prices)
+        result = replayed(course, tuple(_outcomes(course, chosen, pricing=pricing)))
+        if results:
+            results.keep(key, result)
+        return result
 
 
 def _outcomes(course: Course, policies: Sequence[WhatIf], *, pricing: Pricing) -> Iterator[Outcome]:

@@ -42,3 +42,22 @@ def data_folder(
         named = Path(given.get("XDG_DATA_HOME") or "")
         folder = named if named.is_absolute() else at_home / ".local" / "share"
     return folder / "autocompact"
+
+
+def cache_folder(
+    *, environ: Mapping[str, str] | None = None, platform: str | None = None, home: Path | None = None
+) -> Path:
+    """Autocompact's folder among what can be made again; it need not exist. Arguments are those of `data_folder`.
+
+    ``XDG_CACHE_HOME`` or ``~/.cache`` on Linux and other systems, ``~/Library/Caches`` on macOS, a folder beside the data
+    on Windows.
+    """
+    given = os.environ if environ is None else environ
+    system = platform or sys.platform
+    at_home = home or Path.home()
+    if system == "win32":
+        return data_folder(environ=given, platform=system, home=at_home) / "Cache"
+    if system == "darwin":
+        return at_home / "Library" / "Caches" / "autocompact"
+    named = Path(given.get("XDG_CACHE_HOME") or "")
+    return (named if named.is_absolute() else at_home / ".cache") / "autocompact"

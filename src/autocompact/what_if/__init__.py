@@ -7,6 +7,8 @@
     losses      what left the context with a compaction, and what the session needed of it later
     simulation  one course under one policy: `simulate`
     figures     its figures, and their sum over sessions
+    replays     a session with the outcomes of all policies
+    results     what was replayed once is kept by content
     documents   the JSON of it
     drawings    the context and the cost as SVG
     page        all of it as one HTML page

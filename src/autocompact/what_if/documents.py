@@ -2,49 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from autocompact.what_if.billing import Pricing
-from autocompact.what_if.course import Course, usage_notes
 from autocompact.what_if.figures import figures_of
 from autocompact.what_if.losses import Loss
 from autocompact.what_if.recommending import Recommendation
+from autocompact.what_if.replays import Replayed
 from autocompact.what_if.simulation import Outcome
 
 
-def document_of(course: Course, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+def document_of(result: Replayed) -> dict[str, Any]:
     """Make the document of one session under all policies."""
     return {
-        "session": course.name,
-        "format": course.session.format,
-        "model": course.model,
-        "messages": len(course.session.messages),
-        "requests": len(course.requests),
-        "window": course.window,
-        "fixed": course.usage.fixed,
-        "factor": round(course.usage.factor, 4),
-        "prices": prices_of(outcomes[0].pricing) if outcomes else None,
-        "notes": list(notes_of(course, outcomes)),
-        "policies": [_policy(outcome) for outcome in outcomes],
+        "session": result.name,
+        "format": result.format,
+        "model": result.model,
+        "messages": result.messages,
+        "requests": result.requests,
+        "window": result.window,
+        "fixed": result.fixed,
+        "factor": round(result.factor, 4),
+        "prices": prices_of(result.outcomes[0].pricing) if result.outcomes else None,
+        "notes": list(result.notes),
+        "policies": [_policy(outcome) for outcome in result.outcomes],
     }
-
-
-def notes_of(course: Course, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
-    """Notes on what is missing, a sentence each."""
-    notes = list(usage_notes(course))
-    pricing = outcomes[0].pricing if outcomes else None
-    if pricing is not None and pricing.price is None:
-        notes.append(
-            f"the price of {course.model!r} is not known: --prices FILE or --priced-as NAME says it"
-            if course.model
-            else "the session names no model, so it has no price: --priced-as NAME says which"
-        )
-    if pricing is not None and pricing.rates is None:
-        notes.append("nothing is known of the provider's prompt cache: every request is paid for in full")
-    return tuple(notes)
 
 
 def prices_of(pricing: Pricing) -> dict[str, Any] | None:

@@ -6,6 +6,7 @@ drawing as SVG or PNG.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from importlib.resources import files
@@ -15,12 +16,12 @@ import msgspec
 from autocompact.core.plurals import plural
 from autocompact.sessions import LABELS
 from autocompact.ui.pages import document
-from autocompact.what_if.course import Course
-from autocompact.what_if.documents import notes_of, prices_of
+from autocompact.what_if.documents import prices_of
 from autocompact.what_if.drawings import context_drawing, cost_drawing, hover_data
-from autocompact.what_if.figures import COLUMNS, Figures, figures_of, shown, winners
+from autocompact.what_if.figures import COLUMNS, Figures, shown, winners
 from autocompact.what_if.losses import Kept, Loss
 from autocompact.what_if.recommending import Recommendation
+from autocompact.what_if.replays import Replayed
 from autocompact.what_if.simulation import Outcome
 
 MOST_DRAWN = 20
@@ -37,15 +38,14 @@ LEGEND = (
 )
 
 
-def section_of(course: Course, outcomes: Sequence[Outcome], *, number: int) -> str:
+def section_of(result: Replayed, *, number: int) -> str:
     """Render the section of one session.
 
     Args:
-        course: the session.
-        outcomes: of each policy.
+        result: the session under each policy.
         number: of the session on the page.
     """
-    figures = [figures_of(outcome) for outcome in outcomes]
+    outcomes, figures = result.outcomes, result.figures
     chosen = next((i for i, outcome in enumerate(outcomes) if outcome.policy.kind == "engine"), 0)
     data = msgspec.json.encode([hover_data(outcome) for outcome in outcomes]).decode().replace("<", "\\u003c")
     options = "".join(
@@ -53,12 +53,12 @@ def section_of(course: Course, outcomes: Sequence[Outcome], *, number: int) -> s
         for i, each in enumerate(figures)
     )
     parts = (
-        f'<section class="session" id="session-{number}">\n<h2>{escape(course.name)}</h2>',
-        *_notes(course, outcomes),
+        f'<section class="session" id="session-{number}">\n<h2>{escape(result.name)}</h2>',
+        *_notes(result),
         _table(figures),
         "<h3>The context over time</h3>",
         f'<div class="bar"><label>Policy <select aria-label="Policy">{options}</select></label>{_saving("context")}</div>',
-        *_contexts(course, outcomes, chosen=chosen),
+        *_contexts(result, chosen=chosen),
         *_costs(outcomes, figures),
         "<h3>What left with each compaction, and what was needed of it later</h3>",
         *(_left(outcome, index=i, hidden=i != chosen) for i, outcome in enumerate(outcomes)),
@@ -98,19 +98,18 @@ def _advice(found: Recommendation) -> Iterator[str]:
         yield f"<p>In <code>settings.json</code>:</p><pre>{escape(found.settings)}</pre>"
 
 
-def _notes(course: Course, outcomes: Sequence[Outcome]) -> Iterator[str]:
-    session, usage = course.session, course.usage
-    facts = [LABELS[session.format], course.model, plural(len(session.messages), "message")]
+def _notes(result: Replayed) -> Iterator[str]:
+    facts = [LABELS[result.format], result.model, plural(result.messages, "message")]
     told = (
-        f"{', '.join(filter(None, facts))}, {plural(len(course.requests), 'request')}. Window {course.window:,} tokens; "
-        f"system prompt and tools take {usage.fixed:,}."
+        f"{', '.join(filter(None, facts))}, {plural(result.requests, 'request')}. Window {result.window:,} tokens; "
+        f"system prompt and tools take {result.fixed:,}."
     )
-    prices = prices_of(outcomes[0].pricing)
+    prices = prices_of(result.outcomes[0].pricing)
     if prices is not None:
         date = f", {prices['date']}" if prices["date"] else ""
         told += f" Prices: ${prices['input']:g} a million tokens in, ${prices['output']:g} out ({prices['source']}{date})."
     yield f'<p class="note">{escape(told)}</p>'
-    for note in notes_of(course, outcomes):
+    for note in result.notes:
         yield f'<p class="note">Note: {escape(note)}.</p>'
 
 
@@ -143,12 +142,13 @@ def _saving(of: str) -> str:
     return f'<span class="push"></span>{buttons}'
 
 
-def _contexts(course: Course, outcomes: Sequence[Outcome], *, chosen: int) -> Iterator[str]:
+def _contexts(result: Replayed, *, chosen: int) -> Iterator[str]:
     """A drawing for each policy, all at one scale; a window far larger than the others' has its own."""
-    usual = max((each.peak for each in outcomes if each.policy.window in (None, course.window)), default=1)
+    outcomes = result.outcomes
+    usual = max((each.peak for each in outcomes if each.policy.window in (None, result.window)), default=1)
     for index, outcome in enumerate(outcomes):
         drawn = context_drawing(
-            outcome, most=max(usual, outcome.peak, 1), window=outcome.policy.window or course.window
+            outcome, most=max(usual, outcome.peak, 1), window=outcome.policy.window or result.window
         )
         hidden = "" if index == chosen else " hidden"
         last = len(outcome.points)
@@ -177,7 +177,9 @@ def _left(outcome: Outcome, *, index: int, hidden: bool) -> str:
     rows = "".join(_row(loss) for loss in outcome.losses[:MOST_LOSSES])
     more = len(outcome.losses) - MOST_LOSSES
     note = f'<p class="note">{plural(more, "compaction")} more.</p>' if more > 0 else ""
-    again = "".join(f"<li>{escape(path)} ({times}×)</li>" for path, times in outcome.files.most_common(10))
+    again = "".join(
+        f"<li>{escape(path)} ({times}×)</li>" for path, times in Counter(outcome.files).most_common(10)
+    )
     files_again = f"<p>Files read again after their content had left:</p><ul>{again}</ul>" if again else ""
     head = "<th>before request</th><th>step</th><th>tokens</th><th>messages left</th><th>needs</th><th>rules</th><th>what was missing</th>"
     return (

@@ -10,7 +10,6 @@ have answered.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -111,7 +110,7 @@ class Outcome:
     reads_spared: int = 0
     points: list[Point] = field(default_factory=list[Point])
     losses: list[Loss] = field(default_factory=list[Loss])
-    files: Counter[Redacted] = field(default_factory=Counter[Redacted])
+    files: dict[Redacted, int] = field(default_factory=dict[Redacted, int])
 
     @property
     def dollars(self) -> float | None:
@@ -268,7 +267,8 @@ class _Run:
             if read.earlier in self._gone:
                 outcome.reads_again += 1
                 outcome.reads_again_tokens += read.tokens
-                outcome.files[path_of(read, course=self._course)] += 1
+                path = path_of(read, course=self._course)
+                outcome.files[path] = outcome.files.get(path, 0) + 1
             else:
                 outcome.reads_spared += 1
         self._seen = last
