@@ -302,6 +302,7 @@ class Order:
         target: tokens.
         summary_tokens: of summary and ledger.
         tail_tokens: that stay verbatim.
+        working_set_tokens: of files beside the summary.
         first_rung: the step to begin with.
         overhead: what the requests carry besides the messages.
     """
@@ -315,6 +316,7 @@ class Order:
     tail_tokens: int
     first_rung: Rung
     overhead: Cost
+    working_set_tokens: int = 0
 
 
 class Workers(Protocol):

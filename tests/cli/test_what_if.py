@@ -124,6 +124,40 @@ def test_policies_of_ones_own_are_compared_instead(program: Program, policies: P
     assert document["policies"][1]["peak"] < document["policies"][0]["peak"]
 
 
+def test_files_stay_beside_the_summary_where_the_settings_have_a_budget_for_them(
+    program: Program, tmp_path: Path
+) -> None:
+    log = Claude()
+    log.user("Please fix the pump controller.")
+    for step in range(40):
+        valve = 0 if step % 3 == 0 else step
+        log.reply(call(f"r{step}", "Read", file_path=f"/srv/pump/valve_{valve}.py"), id=f"a{step}")
+        log.user([result(f"r{step}", f"def valve_{valve}(): return open_valve({valve})\n" * 40)])
+    log.reply(text("Next I change valve_0.py."), id="end")
+    session, path = tmp_path / "pump.jsonl", tmp_path / "policies.json"
+    session.write_bytes(log.bytes())
+    engine = {"mode": "session-layer", "tailTokens": 1_000, "target": 0.6}
+    policies = [
+        {
+            "name": name,
+            "settings": {
+                "engine": {**engine, "workingSetTokens": tokens},
+                "compaction": {"triggers": {"sessionTokens": {"threshold": 12_000}}},
+            },
+        }
+        for name, tokens in (("without", 0), ("with files", 2_000))
+    ]
+    path.write_text(json.dumps({"policies": policies}))
+    (document,) = documents(program, session, "--policies", path, "--window", 64_000)
+    without, with_files = document["policies"]
+    first, second = (policy["losses"][0] for policy in (without, with_files))
+    assert (first["request"], first["rung"]) == (second["request"], "summarise")
+    assert first["after"] + 300 < second["after"] <= first["after"] + 2_100
+    assert second["left"] < first["left"]
+    # what was read again stood in the context still
+    assert with_files["reads_spared"] > without["reads_spared"]
+
+
 def test_what_was_replayed_once_is_taken_from_the_cache_until_something_changes(
     program: Program, policies: Path, tmp_path: Path, cache: Path
 ) -> None:

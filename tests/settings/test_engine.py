@@ -61,6 +61,7 @@ def test_everything_that_the_engine_section_says_reaches_the_mode() -> None:
         "tailTokens": 7,
         "onOverflow": "refuse",
         "summaryTokens": 11,
+        "workingSetTokens": 14,
         "capTokens": 12,
         "outputTokens": 13,
         "placement": "assistant",
@@ -69,6 +70,7 @@ def test_everything_that_the_engine_section_says_reaches_the_mode() -> None:
     mode = mode_of(settings(engine=engine, compaction={"summaryPrompt": "handoff"}))
     assert mode.policy == Policy(ratio=0.8, target=0.3, tail_tokens=7, on_overflow="refuse")
     assert (mode.summary_tokens, mode.cap_tokens, mode.output_tokens) == (11, 12, 13)
+    assert mode.working_set_tokens == 14
     assert (mode.placement, mode.background, mode.skill, mode.mask_first) == (
         "assistant",
         True,

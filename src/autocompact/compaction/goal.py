@@ -28,6 +28,7 @@ class Goal:
             may exceed the target; 0 folds everything but a request that nobody answered.
         max_bytes: of the request on the wire; 0 if nothing limits it.
         max_images: in the request; 0 if nothing limits them.
+        working_set_tokens: of files that will be needed next, beside the summary (`autocompact.compaction.working_set`).
         overhead: what the request holds besides the messages (tool schemas, a system prompt outside of the log).
         pins: messages (``seq``) that must stay verbatim.
         notes: texts that must stand in the summary verbatim, whatever its budget.
@@ -50,6 +51,7 @@ class Goal:
     request_tokens: int = 0
     max_bytes: int = 0
     max_images: int = 0
+    working_set_tokens: int = 0
     overhead: Cost = field(default_factory=Cost)
     pins: frozenset[int] = frozenset()
     notes: tuple[Redacted, ...] = ()

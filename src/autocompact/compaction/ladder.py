@@ -39,6 +39,7 @@ from autocompact.compaction.pricing import masks_pay
 from autocompact.compaction.receipts import weigh
 from autocompact.compaction.record import Compaction, Mask, Receipt, Rung, Standing
 from autocompact.compaction.transcript import Context, Transcript, located_masks, masked, view
+from autocompact.compaction.working_set import with_working_set
 from autocompact.core.language import WORDS
 from autocompact.core.messages import Document, Message, Part, Reasoning, Text, ToolCall, ToolResult
 from autocompact.core.redacted import EMPTY, Redactor, edited, filled, joined, own
@@ -175,7 +176,7 @@ def finish(needed: SummaryNeeded, reply: SummaryReply | None) -> Compaction | No
         candidate = attempt.summarised(rung, head, reply=reply, tokens=summary_tokens)
         best = attempt.smaller(candidate, best)
         if best is candidate and attempt.fits(candidate, tokens=attempt.target):
-            return candidate
+            return attempt.with_files(candidate)
     return attempt.floor(reply, best)
 
 
@@ -502,6 +503,13 @@ class _Attempt:
         """Everything that the summary is made of, for names that look like references."""
         texts = (_spoken(part) for message in self.context.messages for part in message.parts)
         return (self._previous, *texts)
+
+    def with_files(self, record: Compaction) -> Compaction:
+        """``record`` with the files that will be needed next beside its summary, where the goal has a budget for them."""
+        goal = replace(self.goal, target=self.target)
+        return with_working_set(
+            record, self.log, goal=goal, active=self.active, before=self.before, redactor=self.redactor
+        )
 
     def tries(self) -> Iterator[tuple[Rung, _Head, int]]:
         """The steps that may do, each with what its summary stands for and the tokens of that.

@@ -25,6 +25,7 @@ class Mode:
             prompt of your own as text.
         placement: where the summary goes.
         summary_tokens: size of summary plus ledger in the context.
+        working_set_tokens: of files that will be needed next, word for word beside the summary; 0 for none.
         cap_tokens: longest summary asked of a model.
         output_tokens: tool outputs are cut to this length where they are summarised as a document.
         inline_request: the last request stands inside the summary message, unless it holds more than words.
@@ -43,6 +44,7 @@ class Mode:
     skill: str = "compact"
     placement: Placement = "user"
     summary_tokens: int = 6_000
+    working_set_tokens: int = 0
     cap_tokens: int = 1_500
     output_tokens: int = 500
     inline_request: bool = False
@@ -56,6 +58,7 @@ class Mode:
             raise InvalidInput(f"policy is {self.policy!r}: give a Policy, e.g. Policy(tokens=100_000)")
         for name in ("summary_tokens", "cap_tokens", "output_tokens"):
             check_whole(getattr(self, name), name=name, least=1)
+        check_whole(self.working_set_tokens, name="working_set_tokens")
         for name in ("inline_request", "mask_first", "reuse_prefix", "recount", "background"):
             check_flag(getattr(self, name), name=name)
         check_choice(self.placement, get_args(Placement), name="placement")

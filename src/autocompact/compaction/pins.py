@@ -6,13 +6,14 @@ results of the others. Those others stay as stubs: the user did not ask for them
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Final
 
 from autocompact.compaction.masking import stub_results
 from autocompact.compaction.record import Compaction, Mask
 from autocompact.compaction.transcript import Transcript, masked
+from autocompact.core.messages import Message
 from autocompact.core.pairing import pairs
 from autocompact.core.redacted import EMPTY, cut, filled, joined, own
 from autocompact.core.redaction import Redacted
@@ -47,24 +48,32 @@ def kept_steps(log: Transcript, pins: Collection[int]) -> Kept:
     if not held:
         return Kept()
     messages = list(log.live())
-    tied: dict[int, set[int]] = {}
-    asked_for = set(held)
-    for pair in pairs(messages):
-        call, result = messages[pair.call.message].seq, messages[pair.result.message].seq
-        tied.setdefault(call, set()).add(result)
-        tied.setdefault(result, set()).add(call)
-        # who pins a call wants its result with it; who pins a result gets the call
-        # for the API's sake, with its other results as stubs
-        if call in held:
-            asked_for.add(result)
+    # who pins a call wants its result with it; who pins a result gets the call
+    # for the API's sake, with its other results as stubs
+    results = {
+        messages[pair.result.message].seq
+        for pair in pairs(messages)
+        if messages[pair.call.message].seq in held
+    }
+    asked_for = held | results
     # a step is whole or absent: parallel calls tie several messages together
-    seqs = _closure(held, tied)
+    seqs = whole_steps(held, ties(messages))
     steps = [message for message in messages if message.seq in seqs]
     return Kept(seqs=frozenset(seqs), masks=stub_results(steps, counter=log.counter, without=asked_for))
 
 
-def _closure(seqs: Iterable[int], tied: dict[int, set[int]]) -> set[int]:
-    """Everything that hangs together with ``seqs``."""
+def ties(messages: Sequence[Message]) -> Mapping[int, Set[int]]:
+    """For each message (``seq``) with calls those with their results, and the other way round."""
+    tied: dict[int, set[int]] = {}
+    for pair in pairs(messages):
+        call, result = messages[pair.call.message].seq, messages[pair.result.message].seq
+        tied.setdefault(call, set()).add(result)
+        tied.setdefault(result, set()).add(call)
+    return tied
+
+
+def whole_steps(seqs: Iterable[int], tied: Mapping[int, Set[int]]) -> set[int]:
+    """Everything that hangs together with ``seqs``, by `ties`."""
     found: set[int] = set()
     waiting = list(seqs)
     while waiting:

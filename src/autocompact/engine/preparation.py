@@ -161,6 +161,7 @@ def order_of(goal: Goal, shared: Shared) -> Order:
         tail_tokens=goal.tail_tokens,
         first_rung=goal.first_rung,
         overhead=goal.overhead,
+        working_set_tokens=goal.working_set_tokens,
     )
 
 
@@ -179,4 +180,5 @@ def goal_of(order: Order, own: Goal) -> Goal:
         tail_tokens=order.tail_tokens,
         first_rung=order.first_rung,
         overhead=order.overhead,
+        working_set_tokens=order.working_set_tokens,
     )

@@ -115,6 +115,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
             # of a small conversation, compacted by the user, a quarter stays
             tail_tokens=min(mode.policy.tail(budget), said // 4),
             cap_tokens=mode.cap_tokens,
+            working_set_tokens=mode.working_set_tokens,
             max_bytes=budget.max_bytes,
             max_images=budget.max_images,
             overhead=overhead,

@@ -75,7 +75,7 @@ AROUND = 20
 """Characters before and behind what differs in a long line, so that a reader sees where it stands."""
 
 
-_Edit: TypeAlias = "tuple[Redacted, Effect, list[tuple[str | None, str]]]"
+Edit: TypeAlias = "tuple[Redacted, Effect, list[tuple[str | None, str]]]"
 """Path, effect, and what was there before with what is there now; None for a whole file."""
 
 
@@ -174,11 +174,11 @@ def find_changes(
     tried: dict[Redacted, _File] = {}
     for call in calls:
         if call.is_error:
-            tried |= {same.get(path, path): _tried(call, hunks) for path, _, hunks in _edits(call.action)}
+            tried |= {same.get(path, path): _tried(call, hunks) for path, _, hunks in edits_of(call.action)}
             continue
         _follow_git(files, call.action.command)
         _follow_agents(files, call)
-        for path, effect, hunks in _edits(call.action):
+        for path, effect, hunks in edits_of(call.action):
             path = same.get(path, path)
             tried.pop(path, None)
             file = files.pop(path, None) or _File()
@@ -241,7 +241,7 @@ def _follow_agents(files: dict[Redacted, _File], call: Call) -> None:
             file.hand_on(call.seq)
 
 
-def _edits(action: Action) -> Iterator[_Edit]:
+def edits_of(action: Action) -> Iterator[Edit]:
     """Path, effect and (old, new) pairs of a call; old None is a whole file."""
     arguments = action.arguments
     patch = next((str(arguments[key]) for key in _PATCH if isinstance(arguments.get(key), str)), "") or (
@@ -260,7 +260,7 @@ def edited_lines(action: Action) -> str:
     """The first lines that an edit added, or where it added none those that it took out; "" where it wrote a whole file."""
     gone: list[str] = []
     come: list[str] = []
-    for _, _, hunks in _edits(action):
+    for _, _, hunks in edits_of(action):
         for old, new in hunks:
             if old is not None:
                 before, after = _difference(_lines(old), _lines(new))
@@ -293,13 +293,13 @@ def _pair(arguments: Mapping[str, RedactedJson]) -> tuple[str, str]:
     return first(_OLD), first(_NEW)
 
 
-def _patch(patch: str, action: Action) -> Iterator[_Edit]:
+def _patch(patch: str, action: Action) -> Iterator[Edit]:
     effects = dict(action.files)
     path = EMPTY
     old: list[str] = []
     new: list[str] = []
 
-    def done() -> Iterator[_Edit]:
+    def done() -> Iterator[Edit]:
         if path:
             yield path, effects.get(path, "edited"), [("\n".join(old), "\n".join(new))]
 

@@ -15,7 +15,7 @@ from autocompact.settings.trust import OFFLINE
 from autocompact.settings.values import Settings
 
 _OF_POLICY = ("target", "tail_tokens", "on_overflow")
-_OF_MODE = ("summary_tokens", "cap_tokens", "output_tokens", "placement", "background")
+_OF_MODE = ("summary_tokens", "working_set_tokens", "cap_tokens", "output_tokens", "placement", "background")
 
 
 PRICED: Mapping[str, Any] = MappingProxyType({"enough": 60_000, "cold": 0.75})

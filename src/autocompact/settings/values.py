@@ -138,6 +138,13 @@ class Engine(Section, frozen=True):
     summary_tokens: Annotated[
         Positive | None, Meta(description="Size of summary and ledger in the context, in tokens.")
     ] = None
+    working_set_tokens: Annotated[
+        Count | None,
+        Meta(
+            description="Files that the agent will probably need next, word for word beside the summary, in tokens; null and "
+            "0 keep none, since it reads less again than they take."
+        ),
+    ] = None
     cap_tokens: Annotated[
         Positive | None, Meta(description="Longest summary asked of a model, in tokens.")
     ] = None
