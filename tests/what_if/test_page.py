@@ -30,7 +30,7 @@ from autocompact.what_if.simulation import Outcome, simulate
 from tests.ui.web.harness import Visit, browsing
 from tests.what_if.recordings import COUNTER, course, made, prices, work
 
-HOSTILE = '<script>alert(1)</script>&".jsonl'
+HOSTILE = f'{"/srv/projects" * 5}/<script>alert(1)</script>&".jsonl'
 KINDS: tuple[Kind, ...] = ("none", "recorded", "masks", "summaries", "engine")
 
 
