@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from autocompact.compaction.goal import Goal
-from autocompact.compaction.masking import stub_results
+from autocompact.compaction.masking import merged_masks, stub_results
 from autocompact.compaction.pins import ties, whole_steps
 from autocompact.compaction.receipts import weigh
 from autocompact.compaction.record import Compaction, Mask
@@ -91,20 +91,17 @@ def with_working_set(
     )
     if not found.seqs:
         return record
-    masks = (*record.masks, *found.masks)
     bigger = replace(
         record,
         keep=tuple(sorted({*record.keep, *found.seqs})),
-        masks=tuple(sorted(masks, key=lambda mask: (mask.seq, mask.part))),
+        masks=merged_masks(record.masks, found.masks),
     )
     weighed = weigh(bigger, log, before=before, overhead=goal.overhead)
-    after = weighed.receipt.tokens_after
-    # bytes have a limit of their own; invariant 4: strictly smaller than before
-    fits = goal.allows(
-        Cost(tokens=after, bytes=weighed.receipt.bytes_after, images=weighed.receipt.images_after),
-        tokens=goal.target,
-    )
-    return weighed if fits and after < before.tokens else record
+    receipt = weighed.receipt
+    after = Cost(tokens=receipt.tokens_after, bytes=receipt.bytes_after, images=receipt.images_after)
+    # invariant 4: strictly smaller than before
+    fits = goal.allows(after, tokens=goal.target) and after.tokens < before.tokens
+    return weighed if fits else record
 
 
 def wanted_terms(entries: Iterable[Entry]) -> dict[str, float]:
