@@ -484,7 +484,9 @@ const autocompactPage = (() => {
   }
 
   const seen = new IntersectionObserver((entries) => {
-    for (const entry of entries) if (entry.isIntersecting) entry.target.click();
+    // before the first messages are drawn the button is in sight, and nobody has scrolled up to it
+    const drawn = document.querySelector(".messages .message");
+    for (const entry of entries) if (entry.isIntersecting && drawn) entry.target.click();
   });
   const watched = new WeakSet();
 
