@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from autocompact.agents.hook import answered
+from autocompact.agents.hook import MOST_READ, answered
 from autocompact.agents.hook_files import GIVEN, PENDING
 from autocompact.agents.hook_state import HookState, Receipt
 from autocompact.agents.pinned import pin
@@ -118,6 +118,15 @@ def test_what_the_summary_lacks_besides_comes_with_the_next_prompt_once(tmp_path
     assert [line for line in body if line in given] == []
     assert session.event("UserPromptSubmit", prompt="go on") == ""
     assert session.event("SessionStart", source="resume") == ""
+
+
+def test_a_session_that_takes_long_to_read_holds_nobody_up_and_is_given_with_the_next_prompt(
+    tmp_path: Path,
+) -> None:
+    session = Session(tmp_path, before_compaction(tmp_path) + b"\n" * MOST_READ)
+    assert session.compacted() == ""
+    session.event("PostCompact", "work", trigger="auto", compact_summary=f"<summary>{SUMMARY}</summary>")
+    assert RULE in session.event("UserPromptSubmit")
 
 
 def test_what_is_pinned_stands_first(session: Session) -> None:

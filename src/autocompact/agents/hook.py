@@ -37,6 +37,10 @@ SWITCH = "AUTOCOMPACT_HOOKS"
 TAIL = 262_144
 """Bytes at the end of a transcript in which the summary of its compaction is looked for."""
 
+MOST_READ = 8_000_000
+"""Bytes of a transcript that is read while the agent waits, about two seconds. A larger one is read beside it, and what was
+found comes with the next prompt."""
+
 _SUMMARY = re.compile(rb'"isCompactSummary":\s*true')
 _MOST_LOG = 100_000
 
@@ -123,7 +127,7 @@ def _compacting(event: Mapping[str, object], given: Sequence[str], *, state: Pat
     if event["hook_event_name"] == "PreCompact":
         for name in (GIVEN, PENDING, BLIND):
             (state / name).unlink(missing_ok=True)
-    elif not (state / GIVEN).exists():
+    elif not (state / GIVEN).exists() and not _is_large(event):
         _work(event, given, state=state)  # the text that comes next is to know what is found now
         return
     _beside(json.dumps(dict(event)).encode(), given)
@@ -159,7 +163,15 @@ def _blind(event: Mapping[str, object], given: Sequence[str], *, state: Path) ->
         if not is_known and 0 <= size - int(made["size"]) <= GROWN:
             (state / BLIND).replace(state / GIVEN)
             return str(made["text"])
+    if _is_large(event) and _agent(given) not in UNREAD:
+        return ""
     return _hook(event, given, state=state).block_now()
+
+
+def _is_large(event: Mapping[str, object]) -> bool:
+    with suppress(OSError):  # whoever reads it says why it cannot be read
+        return Path(str(event["transcript_path"])).stat().st_size > MOST_READ
+    return False
 
 
 def _work(event: Mapping[str, object], given: Sequence[str], *, state: Path) -> None:
