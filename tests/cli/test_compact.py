@@ -379,6 +379,19 @@ def test_what_is_written_for_claude_code_is_read_back_as_the_same_context(
     assert unnamed(json.loads(again.out)["messages"], out) == unnamed(document["messages"], CODING)
 
 
+def test_what_claude_code_goes_on_from_has_a_summary_where_masks_alone_would_do(
+    program: Program, tmp_path: Path
+) -> None:
+    out = tmp_path / "compacted.jsonl"
+    assert compacted(program, CODING, "--to", "60000")["receipt"]["rung"] == "mask"
+    program("compact", CODING, "--to", "60000", "--format", "claude-code", "--out", out)
+    summary = json.loads(out.read_bytes().splitlines()[-1])["message"]["content"]
+    assert "## " in summary.partition("<conversation_record>")[2]
+    assert f"autocompact show {CODING}:m123" in summary
+    assert "memory_search" not in summary.partition("<conversation_record>")[0]
+    assert read_session(out).compactions[-1].through_seq > 0
+
+
 def test_an_unchanged_session_of_claude_code_is_written_as_it_is(program: Program, tmp_path: Path) -> None:
     program("compact", CODING, "--to", 100_000, "--format", "claude-code", "--out", tmp_path / "same.jsonl")
     assert (tmp_path / "same.jsonl").read_bytes() == CODING.read_bytes()

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, NotRequired, TypedDict, Unpack
 
 import click
 
@@ -55,6 +55,7 @@ class Wanted(Sizes):
     summary: str | None
     pins: tuple[str, ...]
     focus: str
+    masks_alone: NotRequired[bool]
 
 
 @click.command()
@@ -158,9 +159,9 @@ def compact(
         check_out(out, session=source.path)
         replaced = out is not None and out.exists()
         writer = None if preview else asked
-        compacted = compacted_from(
-            source, writer, fallback=bool(fallback), summary=text, pins=pin, focus=focus, **sizes
-        )
+        # Claude Code takes no masks from a file
+        wanted = Wanted(summary=text, pins=pin, focus=focus, masks_alone=format != "claude-code", **sizes)
+        compacted = compacted_from(source, writer, fallback=bool(fallback), **wanted)
         if format == "json" or not (preview or shown):
             deliver(export(compacted, format, source=source.path), None if preview else out)
     written = "" if preview or out is None else f"{out}{', in place of the file that was there' * replaced}"

@@ -61,7 +61,7 @@ def _claude_code(compacted: Compacted, source: Path) -> Iterable[bytes]:
         )
     if compacted.record is None:
         return (source.read_bytes(),)
-    return write_claude_code(source, compacted.record)
+    return write_claude_code(source, compacted.record, lookup=compacted.log.lookup)
 
 
 def _json(compacted: Compacted) -> bytes:

@@ -11,6 +11,7 @@ from typing import Literal
 import msgspec
 
 from autocompact.compaction.record import Compaction
+from autocompact.core.lookup import WITH_TOOLS, Lookup
 from autocompact.core.messages import (
     Document,
     Image,
@@ -49,7 +50,9 @@ class _Common(msgspec.Struct, rename="camel"):
 _common = msgspec.json.Decoder(_Common).decode
 
 
-def write_claude_code(source: Path, compaction: Compaction) -> Iterator[bytes]:
+def write_claude_code(
+    source: Path, compaction: Compaction, *, lookup: Lookup = WITH_TOOLS
+) -> Iterator[bytes]:
     """A Claude Code session that goes on from a compaction: the original lines, a boundary, and the summary.
 
     The original lines are the bytes of ``source``. The messages that stay verbatim are named in ``preservedSegment``
@@ -60,6 +63,7 @@ def write_claude_code(source: Path, compaction: Compaction) -> Iterator[bytes]:
     Args:
         source: a Claude Code session.
         compaction: a record over the messages that `read_session` finds in it.
+        lookup: how the agent opens what left its context.
 
     Raises:
         UnreadableSession: no line of ``source`` can be followed by a boundary.
@@ -80,7 +84,7 @@ def write_claude_code(source: Path, compaction: Compaction) -> Iterator[bytes]:
     if not line.endswith(b"\n"):
         yield b"\n"
     preserved = [id for seq in kept for id in loaded.uuids[seq - 1]]
-    yield from _boundary(compaction, common=common, preserved=preserved)
+    yield from _boundary(compaction, common=common, preserved=preserved, lookup=lookup)
 
 
 def _line_fields(line: bytes) -> _Common | None:
@@ -90,11 +94,14 @@ def _line_fields(line: bytes) -> _Common | None:
         return None
 
 
-def _boundary(compaction: Compaction, *, common: _Common, preserved: list[str]) -> Iterator[bytes]:
+def _boundary(
+    compaction: Compaction, *, common: _Common, preserved: list[str], lookup: Lookup
+) -> Iterator[bytes]:
     known = msgspec.to_builtins(common)
     shared = {name: known[name] for name in _COMMON if known[name] is not None}
     boundary_id = _id(compaction, common.uuid or "", kind="boundary")
     summary_id = _id(compaction, common.uuid or "", kind="summary")
+    framed = frame(compaction.summary, placement="user", lookup=lookup)
     receipt = compaction.receipt
     metadata: dict[str, object] = {
         "trigger": "manual" if receipt.trigger == "manual" else "auto",
@@ -109,11 +116,8 @@ def _boundary(compaction: Compaction, *, common: _Common, preserved: list[str]) 
     if preserved:
         segment = {"headUuid": preserved[0], "anchorUuid": summary_id, "tailUuid": preserved[-1]}
         metadata["preservedSegment"] = segment
-        metadata["preservedMessages"] = {
-            "anchorUuid": summary_id,
-            "uuids": preserved,
-            "allUuids": preserved,
-        }
+        uuids = {"uuids": preserved, "allUuids": preserved}
+        metadata["preservedMessages"] = {"anchorUuid": summary_id, **uuids}
     yield _line(
         {
             "parentUuid": None,
@@ -133,7 +137,7 @@ def _boundary(compaction: Compaction, *, common: _Common, preserved: list[str]) 
             "parentUuid": boundary_id,
             **shared,
             "type": "user",
-            "message": {"role": "user", "content": frame(compaction.summary, placement="user")},
+            "message": {"role": "user", "content": framed},
             "isVisibleInTranscriptOnly": True,
             "isCompactSummary": True,
             "uuid": summary_id,

@@ -73,6 +73,7 @@ class Options:
         pins: what must stay verbatim: a message by its number, any other text in the summary.
         focus: what the summary should concentrate on.
         lookup: how whoever goes on from the result opens what left the context.
+        masks_alone: a context in which old tool outputs are masked and nothing is summarised will do, where it is enough.
 
     Raises:
         InvalidInput: a number that is too small, or an empty pin.
@@ -87,6 +88,7 @@ class Options:
     pins: tuple[str, ...] = ()
     focus: str = ""
     lookup: Lookup = WITH_TOOLS
+    masks_alone: bool = True
 
     def __post_init__(self) -> None:
         for name, least in (("window", 1), ("to", 1), ("summary_tokens", 1), ("tail_tokens", 0)):
@@ -101,7 +103,8 @@ class Options:
         """True if masking old tool outputs would not be what was asked for, even if it were enough."""
         # who names one of these wants a summary, though masks might do
         sized = (self.summary_tokens, self.tail_tokens, self.summary) != (None, None, None)
-        return self.to is None or sized or bool(self.focus) or any(_number(pin) is None for pin in self.pins)
+        wants = self.to is None or sized or bool(self.focus) or not self.masks_alone
+        return wants or any(_number(pin) is None for pin in self.pins)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
