@@ -43,7 +43,7 @@ from autocompact.testing.provider import Received
 from tests.cli.test_serve import ended
 from tests.engine.support import HeldModel, TalkingModel, step
 from tests.house.source import ROOT
-from tests.stores.cluster import Cluster
+from tests.stores.cluster import USER, Cluster
 
 pytestmark = [pytest.mark.anyio, pytest.mark.requirement("E9")]
 
@@ -417,10 +417,12 @@ async def test_tables_of_before_get_what_is_missing_and_what_ends_older_programs
     before = [name for name in migrations() if name < pre]
     async with PostgresStore(url) as store:
         for name in before:
-            cluster.sql(migrations()[name].read_text("utf-8"), database=url.url)
+            cluster.sql(f"SET ROLE {USER}; {migrations()[name].read_text('utf-8')}", database=url.url)
         rows = ", ".join(f"('{name}')" for name in before)
         made = "CREATE TABLE autocompact.job_migrations (name TEXT PRIMARY KEY)"
-        cluster.sql(f"{made}; INSERT INTO autocompact.job_migrations VALUES {rows}", database=url.url)
+        cluster.sql(
+            f"SET ROLE {USER}; {made}; INSERT INTO autocompact.job_migrations VALUES {rows}", database=url.url
+        )
         assert await install(url, post=False) == [pre]
         assert await install(url, post=False) == []
         assert await install(url) == [post]

@@ -89,10 +89,11 @@ def test_hostile_output_of_a_tool_and_a_hostile_request_do_nothing(
 def test_a_hostile_title_does_nothing(visit: Visit) -> None:
     page = visit.page
     visit.ask("Good day.")
-    title = "<img src=x onerror=alert(1)> \" onmouseover=alert(2) ' ${alert(3)}"
+    title = "<img src=x onerror=alert(1)> \" onmouseover=alert(2) ' ${alert(3)} --> </title>"
     visit.say(f"/title {title}")
     expect(page.locator("h1.title")).to_have_text(title)
     expect(page.locator(".conversations .current .words")).to_have_text(title)
+    expect(page.locator(".conversations .current summary")).to_have_accessible_name(f"More for {title}")
     page.locator(".conversations .current summary").click()
     page.get_by_role("button", name="Delete…").click()
     expect(page.get_by_role("dialog")).to_contain_text(title)

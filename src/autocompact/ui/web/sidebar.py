@@ -189,7 +189,8 @@ def _item(line: ConversationLine, *, current: bool, wanted: str) -> str:
         f'<a class="title" href="{page_address(line.id)}" data-do="open" data-id="{id}" {place}>{marks}'
         f'<span class="words">{_marked(line.title, wanted)}</span><span class="day">{escape(facts)}</span></a>'
         f'<details class="menu" data-key="menu-{id}">'
-        f'<summary tabindex="-1" aria-label="More for {escape(line.title)}">{icon("more")}</summary>'
+        # as text: the page drops an attribute that holds what might end a comment or a title
+        f'<summary tabindex="-1"><span class="sr">More for {escape(line.title)}</span>{icon("more")}</summary>'
         f'<div class="options">{options}</div></details></li>'
     )
 
