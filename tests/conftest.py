@@ -16,7 +16,7 @@ from tests.stores.cluster import Cluster
 _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 
 settings.register_profile("dev", _UNTIMED, max_examples=40)
-settings.register_profile("ci", _UNTIMED, max_examples=40, derandomize=True, database=None)
+settings.register_profile("ci", _UNTIMED, max_examples=25, derandomize=True, database=None)
 settings.register_profile("long", _UNTIMED, max_examples=1_000)
 settings.load_profile(PROFILE)
 
