@@ -79,7 +79,9 @@ _EDITOR: Mapping[str, Verb] = {
     "undo_edit": "edit",
 }
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_PATCHED = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.*[^ \n]) *$|^\*\*\* (Move) to: (.*[^ \n]) *$", re.MULTILINE)
+_PATCHED = re.compile(
+    r"^\*\*\* (Add|Update|Delete) File: (.*[^ \n]) *$|^\*\*\* (Move) to: (.*[^ \n]) *$", re.MULTILINE
+)
 _PATCH_EFFECTS: Mapping[str, Effect] = {
     "Add": "created", "Update": "edited", "Delete": "deleted", "Move": "created"
 }  # fmt: skip
