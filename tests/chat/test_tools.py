@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -251,7 +252,10 @@ async def test_under_bubblewrap_a_command_writes_the_workspace_alone_and_ends_wi
     line = f"touch here; touch {beside}/there; touch /usr/there; sleep 600 & echo done"
     answer = await box.call(call("run_command", command=line), asking=asking)
 
-    assert asked[0].note == "It runs under bubblewrap: it can write this folder alone, and see no keys."
+    assert asked[0].note == (
+        "It runs under bubblewrap: it can write this folder alone, "
+        "and does not see ~/.ssh and other usual places of keys."
+    )
     assert answer.text.startswith("Exit code 0.")
     assert answer.text.endswith("done")
     assert (workspace / "here").exists()
@@ -269,6 +273,33 @@ def test_under_bubblewrap_what_holds_keys_is_covered(tmp_path: Path) -> None:
     assert f"--ro-bind /dev/null {tmp_path / '.netrc'}" in line
     assert ".aws" not in line
     assert words[-3:] == ["/bin/sh", "-c", "ls"]
+
+
+def test_under_bubblewrap_keys_in_the_workspace_are_covered_and_a_workspace_among_keys_is_not(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / ".ssh" / "work").mkdir(parents=True)
+    keys = str(tmp_path / ".ssh")
+
+    def order(folder: Path) -> tuple[int, int]:
+        words = sandboxed("bwrap", "ls", folder=folder, home=tmp_path)
+        return words.index(keys), words.index("--bind")
+
+    covered, bound = order(tmp_path)
+    assert covered > bound
+    covered, bound = order(tmp_path / ".ssh" / "work")
+    assert covered < bound
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap")
+def test_under_bubblewrap_a_home_folder_as_workspace_shows_no_keys(tmp_path: Path) -> None:
+    (tmp_path / ".ssh").mkdir()
+    (tmp_path / ".ssh" / "id").write_text("KEY")
+    words = sandboxed("bwrap", "cat .ssh/id; touch here", folder=tmp_path, home=tmp_path)
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+
+    assert "KEY" not in done.stdout
+    assert (tmp_path / "here").exists()
 
 
 async def test_without_bubblewrap_the_person_is_told_so(tmp_path: Path) -> None:

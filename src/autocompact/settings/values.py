@@ -219,7 +219,7 @@ class Commands(Section, frozen=True):
     sandbox: Annotated[
         bool,
         Meta(
-            description="Run them under bubblewrap where the system has it (Linux): they write the workspace alone, and see no keys.",
+            description="Run them under bubblewrap where the system has it (Linux): they write the workspace alone, and do not see ~/.ssh and other usual places of keys.",
             extra=OWN,
         ),
     ] = True

@@ -1,4 +1,4 @@
-"""Commands under bubblewrap, where the system has it: they write the workspace alone, and see no keys.
+"""Commands under bubblewrap, where the system has it: they write the workspace alone, and do not see the usual places of keys.
 
 The whole system is there to be read, but for folders and files that hold keys, the sockets below ``/run`` (a container
 engine, an agent of keys) and what other programs keep below ``/tmp``. What a command writes outside of the workspace goes
@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 SECRETS = (
@@ -48,7 +48,7 @@ _RESOLVER = "/run/systemd/resolve"
 """Where the system's list of name servers is: without it no name is found."""
 _TRIAL_SECONDS = 10.0
 
-INSIDE = "It runs under bubblewrap: it can write this folder alone, and see no keys."
+INSIDE = "It runs under bubblewrap: it can write this folder alone, and does not see ~/.ssh and other usual places of keys."
 OUTSIDE = "It runs without a sandbox, with all your rights: {}."
 
 
@@ -110,12 +110,16 @@ def sandboxed(program: str, command: str, *, folder: Path, home: Path) -> list[s
     words = [program, "--die-with-parent", "--new-session", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
     words += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", "/run"]
     words += ["--ro-bind-try", _RESOLVER, _RESOLVER]
-    for path in _hidden(home, SECRETS):
-        words += ["--tmpfs", str(path)] if path.is_dir() else ["--ro-bind", "/dev/null", str(path)]
-    words += ["--bind", str(folder), str(folder), "--chdir", str(folder)]
-    return [*words, "/bin/sh", "-c", command]
-
-
-def _hidden(home: Path, names: Sequence[str]) -> list[Path]:
     # a link would be followed to a place that cannot be covered: its target is
-    return [path.resolve() for name in names if (path := home / name).exists()]
+    hidden = [path.resolve() for name in SECRETS if (path := home / name).exists()]
+    # what comes later lies above: a workspace in a hidden folder is seen, a hidden folder in the workspace is not
+    words += _covered(path for path in hidden if folder.is_relative_to(path))
+    words += ["--bind", str(folder), str(folder)]
+    words += _covered(path for path in hidden if not folder.is_relative_to(path))
+    return [*words, "--chdir", str(folder), "/bin/sh", "-c", command]
+
+
+def _covered(paths: Iterable[Path]) -> Iterator[str]:
+    """The words that put something empty over each of them."""
+    for path in paths:
+        yield from ("--tmpfs", str(path)) if path.is_dir() else ("--ro-bind", "/dev/null", str(path))
