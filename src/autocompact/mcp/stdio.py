@@ -8,19 +8,25 @@ question decides nothing: it is answered, and the request behind it decides.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from collections.abc import AsyncIterable
+from typing import Any, Protocol, TypeAlias
 
 import anyio
 from anyio.streams.memory import MemoryObjectSendStream
 from mcp.server import MCPServer
 from mcp.server.stdio import stdio_server
-from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCRequest
 
 _QUESTION = "server/discover"
 
 _Received: TypeAlias = SessionMessage | Exception
+
+
+class _Writes(Protocol):
+    """The way to the client. The SDK's own names for the two streams are private."""
+
+    async def send(self, item: SessionMessage, /) -> None: ...
 
 
 class StdioServer(MCPServer[Any]):
@@ -31,7 +37,7 @@ class StdioServer(MCPServer[Any]):
         async with stdio_server() as (read, write):
             await self.serve(read, write)
 
-    async def serve(self, read: ReadStream[_Received], write: WriteStream[SessionMessage]) -> None:
+    async def serve(self, read: AsyncIterable[_Received], write: _Writes) -> None:
         """Serve the client of a pair of streams until it closes the first of them."""
         send, received = anyio.create_memory_object_stream[_Received]()
         async with anyio.create_task_group() as tasks:
@@ -41,8 +47,8 @@ class StdioServer(MCPServer[Any]):
 
     async def _relay(
         self,
-        read: ReadStream[_Received],
-        ways: tuple[MemoryObjectSendStream[_Received], WriteStream[SessionMessage]],
+        read: AsyncIterable[_Received],
+        ways: tuple[MemoryObjectSendStream[_Received], _Writes],
     ) -> None:
         """Hand on what the client sends, without the questions before its first other request: these are answered.
 
@@ -61,7 +67,7 @@ class StdioServer(MCPServer[Any]):
                     decided = True
                 await send.send(item)
 
-    async def _answer(self, question: _Received, write: WriteStream[SessionMessage]) -> None:
+    async def _answer(self, question: _Received, write: _Writes) -> None:
         """Answer one question, on a connection of its own."""
         send, received = anyio.create_memory_object_stream[_Received](1)
         answered, answers = anyio.create_memory_object_stream[SessionMessage](1)
@@ -70,6 +76,6 @@ class StdioServer(MCPServer[Any]):
             await send.send(question)
             await write.send(await answers.receive())
 
-    async def _run(self, read: ReadStream[_Received], write: WriteStream[SessionMessage]) -> None:
+    async def _run(self, read: Any, write: Any) -> None:
         server = self._lowlevel_server
         await server.run(read, write, server.create_initialization_options())
