@@ -457,7 +457,7 @@ class _Attempt:
 
     @cached_property
     def _quoted(self) -> tuple[Redacted, Redacted]:
-        """The line of the last request, where a cap is on all in half of it at most, and a note if it was cut."""
+        """The line of the last request, at most half of a cap that covers the whole summary, and a note if it was cut."""
         last, most = self._cut_request, self.goal.summary_tokens // 2 if self._is_capped else 0
         redactor, counter = self.redactor, self.log.counter
         return (
