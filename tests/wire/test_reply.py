@@ -122,7 +122,7 @@ def test_what_was_not_reported_is_not_made_up() -> None:
         ("openai_chat", b'{"choices": [{"message": {"content": "a"}}]}', "message: Object missing"),
         ("anthropic", b'{"type": "error"}', "content"),
         ("openai_responses", b'{"error": {}}', "output"),
-        ("openai_responses", b'{"output": [], "usage": {"input_tokens": "many"}}', "usage.input_tokens"),
+        ("openai_responses", b'{"output": [], "status": 5}', "status"),
     ],
 )
 def test_a_body_that_is_no_answer_is_refused_with_the_path(dialect: Dialect, body: bytes, path: str) -> None:
@@ -206,6 +206,75 @@ HYBRIDS: list[tuple[str, dict[str, object], Usage, tuple[int, int]]] = [
         Usage(prompt=1_410, completion=2),
         (500, 10),
     ),
+    (
+        "Anthropic's form with a total that has the cache in it",
+        {"input_tokens": 900, "output_tokens": 2, "total_tokens": 902, "cache_read_input_tokens": 500},
+        Usage(prompt=900, completion=2),
+        (500, 0),
+    ),
+    (
+        "a proxy before Anthropic whose breakdown is larger than its prompt",
+        {
+            "prompt_tokens": 20,
+            "completion_tokens": 2,
+            "total_tokens": 22,
+            "prompt_tokens_details": {"cached_tokens": 80},
+        },
+        Usage(prompt=100, completion=2),
+        (80, 0),
+    ),
+    (
+        "a proxy that fills in both forms",
+        {
+            "prompt_tokens": 0,
+            "completion_tokens": 0,
+            "input_tokens": 100,
+            "output_tokens": 2,
+            "total_tokens": 102,
+        },
+        Usage(prompt=100, completion=2),
+        (0, 0),
+    ),
+    (
+        "DeepSeek",
+        {
+            "prompt_tokens": 100,
+            "completion_tokens": 2,
+            "prompt_cache_hit_tokens": 80,
+            "prompt_cache_miss_tokens": 20,
+        },
+        Usage(prompt=100, completion=2),
+        (80, 0),
+    ),
+    (
+        "Moonshot",
+        {"prompt_tokens": 100, "completion_tokens": 2, "total_tokens": 102, "cached_tokens": 80},
+        Usage(prompt=100, completion=2),
+        (80, 0),
+    ),
+    (
+        "Mistral",
+        {"prompt_tokens": 100, "completion_tokens": 2, "total_tokens": 102, "num_cached_tokens": 80},
+        Usage(prompt=100, completion=2),
+        (80, 0),
+    ),
+    (
+        "Gemini's breakdown by modality, in OpenAI's form",
+        {"prompt_tokens": 100, "completion_tokens": 2.0, "prompt_tokens_details": [{"modality": "TEXT"}]},
+        Usage(prompt=100, completion=2),
+        (0, 0),
+    ),
+    (
+        "figures that are none",
+        {
+            "prompt_tokens": "100",
+            "completion_tokens": -1,
+            "input_tokens": 1e30,
+            "prompt_tokens_details": {"cached_tokens": 80, "cache_write_tokens": "some"},
+        },
+        Usage(prompt=100, completion=0),
+        (80, 0),
+    ),
 ]
 
 
@@ -221,3 +290,10 @@ def test_cached_tokens_count_once_whoever_reports_them(
     stream = StreamUsage("openai_chat")
     stream.feed(b"data: " + json.dumps({"choices": [], "usage": usage}).encode() + b"\n\ndata: [DONE]\n\n")
     assert stream.usage == expected
+
+
+@pytest.mark.parametrize("usage", ["none", [1], {}])
+def test_an_answer_is_not_lost_over_a_usage_that_is_none(usage: object) -> None:
+    reply = parse_reply(json.dumps(CHAT | {"usage": usage}).encode(), dialect="openai_chat")
+    assert reply.text
+    assert reply.usage is None

@@ -512,3 +512,34 @@ def test_a_chunk_may_begin_between_carriage_return_and_line_feed() -> None:
     )
 
     assert words(reader.reply().messages) == "a"
+
+
+@pytest.mark.requirement("B1")
+def test_a_later_report_that_leaves_figures_out_as_zeros_takes_nothing_back() -> None:
+    start = {"usage": {"input_tokens": 1, "cache_read_input_tokens": 900, "output_tokens": 0}}
+    end = {"input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 5}
+    anthropic = StreamUsage("anthropic")
+    anthropic.feed(
+        sse(
+            [
+                {"type": "message_start", "message": start},
+                {"type": "message_delta", "delta": {}, "usage": end},
+            ]
+        )
+    )
+    assert anthropic.usage == Usage(prompt=901, completion=5)
+    chat = StreamUsage("openai_chat")
+    first, last = {"prompt_tokens": 900, "completion_tokens": 5}, {"prompt_tokens": 0, "completion_tokens": 0}
+    chat.feed(sse([{"choices": [], "usage": usage} for usage in (first, last)]))
+    assert chat.usage == Usage(prompt=900, completion=5)
+
+
+def test_the_end_of_a_stream_is_read_though_its_usage_cannot_be() -> None:
+    last: dict[str, Any] = {"usage": {"prompt_tokens": [], "x": {}}}
+    chunks: list[Any] = [*CHAT[:-3], delta(finish="tool_calls") | last, "[DONE]"]
+    reader = StreamReader("openai_chat")
+    reader.feed(sse(chunks))
+    reply = reader.reply()
+    assert reader.problems == []
+    assert (reply.complete, reply.stop_reason, reply.usage) == (True, "tool_calls", None)
+    assert len(reply.messages[0].calls) == 2

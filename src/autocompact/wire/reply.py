@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import Annotated, TypeVar, cast
 
 import msgspec
-from msgspec import Raw
+from msgspec import Meta, Raw
 
 from autocompact.core.messages import Dialect, Message, Usage
 from autocompact.errors import InvalidInput, InvalidRequest
@@ -15,6 +16,9 @@ from autocompact.wire import json
 from autocompact.wire.dialects import codec_for
 
 _NULL = Raw(b"null")
+
+_Tokens = Annotated[int, Meta(ge=0, lt=2**53)]
+"""Beyond 2**53 a whole number is no longer one in the JSON of most languages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,9 +55,9 @@ class Reply:
 class _Details(msgspec.Struct, gc=False):
     """Breakdown of the prompt's tokens. OpenRouter says ``cache_write_tokens``, LiteLLM ``cache_creation_tokens``."""
 
-    cached_tokens: int | None = None
-    cache_write_tokens: int | None = None
-    cache_creation_tokens: int | None = None
+    cached_tokens: _Tokens | None = None
+    cache_write_tokens: _Tokens | None = None
+    cache_creation_tokens: _Tokens | None = None
 
 
 class Figures(msgspec.Struct, gc=False):
@@ -62,18 +66,22 @@ class Figures(msgspec.Struct, gc=False):
     OpenAI's ``prompt_tokens`` and ``input_tokens`` include what the cache read and wrote; Anthropic's ``input_tokens``
     do not ("total input = cache_read_input_tokens + cache_creation_input_tokens + input_tokens", its guide on prompt
     caching). Proxies that give an answer of Anthropic in OpenAI's form (LiteLLM, any-llm) add the sums up themselves
-    and send Anthropic's figures along.
+    and send Anthropic's figures along. What came from the cache is ``prompt_cache_hit_tokens`` with DeepSeek,
+    ``cached_tokens`` with Moonshot and ``num_cached_tokens`` with Mistral, all of them included in the prompt.
     """
 
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
+    prompt_tokens: _Tokens | None = None
+    completion_tokens: _Tokens | None = None
+    input_tokens: _Tokens | None = None
+    output_tokens: _Tokens | None = None
+    cache_read_input_tokens: _Tokens | None = None
+    cache_creation_input_tokens: _Tokens | None = None
+    prompt_cache_hit_tokens: _Tokens | None = None
+    cached_tokens: _Tokens | None = None
+    num_cached_tokens: _Tokens | None = None
     prompt_tokens_details: _Details | None = None
     input_tokens_details: _Details | None = None
-    total_tokens: int | None = None
+    total_tokens: _Tokens | None = None
 
     def given(self) -> bool:
         """True if any figure of the prompt or the answer is there."""
@@ -81,29 +89,35 @@ class Figures(msgspec.Struct, gc=False):
         return any(figure is not None for figure in figures)
 
     def updated(self, later: Figures) -> Figures:
-        """These figures, with those that a later report gives."""
+        """These figures, with those that a later report of the same answer gives."""
         names = self.__struct_fields__
-        values = {name: getattr(later, name) for name in names if getattr(later, name) is not None}
+        # figures of a stream are running totals: a 0 after more than that is one that was left out
+        values = {name: getattr(later, name) for name in names if getattr(later, name)}
         return msgspec.structs.replace(self, **values)
 
     def usage(self) -> Usage:
         """Tokens of the whole prompt, cached ones included once, and of the answer."""
-        prompt = self.prompt_tokens if self.prompt_tokens is not None else self.input_tokens or 0
-        completion = self.completion_tokens if self.completion_tokens is not None else self.output_tokens
-        cached = (self.cache_read_input_tokens or 0) + (self.cache_creation_input_tokens or 0)
-        if self.total_tokens is not None and self.total_tokens == prompt + cached + (completion or 0):
-            prompt += cached  # the reply adds it up itself
-        elif not self._of_openai() or cached > prompt:  # a part cannot be larger than the whole
-            prompt += cached
-        return Usage(prompt=prompt, completion=completion or 0)
+        # a proxy that fills in both forms leaves 0 in the one that it does not use
+        prompt = self.prompt_tokens or self.input_tokens or 0
+        completion = self.completion_tokens or self.output_tokens or 0
+        if not self._includes_cache(prompt, completion):
+            prompt += self.cache_read() + self.cache_write()
+        return Usage(prompt=prompt, completion=completion)
 
-    def _of_openai(self) -> bool:
-        """True if the prompt's figure is one of OpenAI's, which include the cache."""
-        return self.prompt_tokens is not None or self.input_tokens_details is not None
+    def _includes_cache(self, prompt: int, completion: int) -> bool:
+        cached = self.cache_read() + self.cache_write()
+        # a part cannot be larger than the whole
+        if cached > prompt:
+            return False
+        # what the reply itself adds up; Anthropic gives no total
+        if self.total_tokens in (prompt + completion, prompt + cached + completion):
+            return self.total_tokens == prompt + completion
+        return bool(self.prompt_tokens) or self.input_tokens_details is not None
 
     def cache_read(self) -> int:
         """Tokens of the prompt that came from the provider's cache."""
-        return self.cache_read_input_tokens or self._details().cached_tokens or 0
+        told = self.cache_read_input_tokens or self._details().cached_tokens or self.prompt_cache_hit_tokens
+        return told or self.cached_tokens or self.num_cached_tokens or 0
 
     def cache_write(self) -> int:
         """Tokens of the prompt that the provider wrote to its cache."""
@@ -113,6 +127,42 @@ class Figures(msgspec.Struct, gc=False):
 
     def _details(self) -> _Details:
         return self.prompt_tokens_details or self.input_tokens_details or _Details()
+
+
+_FIGURES = msgspec.json.Decoder(Figures)
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+def read_figures(usage: bytes | Raw) -> Figures | None:
+    """The figures of a ``usage`` that can be read; None if it is no object.
+
+    One that is no figure is left out: an answer was paid for, and is not lost over what it is said to have cost.
+    """
+    if not json.is_object(usage):
+        return None
+    try:
+        return _FIGURES.decode(usage)
+    except msgspec.DecodeError:
+        given = cast("dict[str, object]", json.plain(usage))
+    details = {name: given[name] for name in _BREAKDOWNS if isinstance(given.get(name), dict)}
+    return msgspec.structs.replace(
+        _readable(given, Figures),
+        **{name: _readable(cast("dict[str, object]", told), _Details) for name, told in details.items()},
+    )
+
+
+_BREAKDOWNS = ("prompt_tokens_details", "input_tokens_details")
+
+
+def _readable(given: Mapping[str, object], kind: type[S]) -> S:
+    """The struct of those members that are whole numbers; ``100.0`` is one."""
+    values: dict[str, int] = {}
+    for name in kind.__struct_fields__:
+        try:
+            values[name] = msgspec.convert(given.get(name), _Tokens, strict=False)
+        except msgspec.ValidationError:
+            continue
+    return kind(**values)
 
 
 class _Choice(msgspec.Struct, gc=False):
@@ -128,7 +178,7 @@ class _Incomplete(msgspec.Struct, gc=False):
 class _Body(msgspec.Struct, gc=False):
     id: str | None = None
     model: str | None = None
-    usage: Figures | None = None
+    usage: Raw = _NULL
     choices: list[_Choice] | None = None
     content: Raw = _NULL
     stop_reason: str | None = None
@@ -154,7 +204,7 @@ def parse_reply(body: bytes, *, dialect: Dialect) -> Reply:
 
 
 class _Reported(msgspec.Struct, gc=False):
-    usage: Figures | None = None
+    usage: Raw = _NULL
 
 
 _REPORTED = msgspec.json.Decoder(_Reported)
@@ -163,7 +213,7 @@ _REPORTED = msgspec.json.Decoder(_Reported)
 def parse_usage(body: bytes) -> Usage | None:
     """The usage that a reply of any of the APIs reports; None if there is none. The rest of it is not read."""
     try:
-        figures = json.decode(body, _REPORTED, path="").usage
+        figures = read_figures(json.decode(body, _REPORTED, path="").usage)
     except InvalidRequest:
         return None
     return figures.usage() if figures is not None and figures.given() else None
@@ -208,7 +258,7 @@ def _read_chat(body: _Body) -> Reply:
     return assembled(
         [bytes(choice.message)],
         dialect="openai_chat",
-        figures=body.usage,
+        figures=read_figures(body.usage),
         stop_reason=choice.finish_reason,
         model=body.model,
         id=body.id,
@@ -221,7 +271,7 @@ def _read_anthropic(body: _Body) -> Reply:
     return assembled(
         [assistant_message(bytes(body.content))],
         dialect="anthropic",
-        figures=body.usage,
+        figures=read_figures(body.usage),
         stop_reason=body.stop_reason,
         model=body.model,
         id=body.id,
@@ -234,7 +284,7 @@ def _read_responses(body: _Body) -> Reply:
     return assembled(
         [bytes(item) for item in body.output],
         dialect="openai_responses",
-        figures=body.usage,
+        figures=read_figures(body.usage),
         stop_reason=body.incomplete_details.reason if body.incomplete_details else body.status,
         model=body.model,
         id=body.id,

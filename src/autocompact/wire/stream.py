@@ -31,7 +31,7 @@ from autocompact.wire.deltas import (
     settle,
     text_of,
 )
-from autocompact.wire.reply import Figures, Reply, assembled, assistant_message
+from autocompact.wire.reply import Figures, Reply, assembled, assistant_message, read_figures
 from autocompact.wire.sse import Payloads
 
 _NULL = Raw(b"null")
@@ -134,7 +134,7 @@ class _Chunk(msgspec.Struct, gc=False):
     id: str | None = None
     model: str | None = None
     choices: list[_ChunkChoice] | None = None
-    usage: Figures | None = None
+    usage: Raw = _NULL
     error: Raw = _NULL
 
 
@@ -163,9 +163,10 @@ class ChatAssembler:
             # several choices are several answers; the conversation goes on with the first
             if choice.index == 0:
                 yield from self._choice(choice)
-        if chunk.usage is not None and chunk.usage.given():
-            self.figures = chunk.usage
-            yield UsageReport(usage=chunk.usage.usage())
+        figures = read_figures(chunk.usage)
+        if figures is not None and figures.given():
+            self.figures = self.figures.updated(figures) if self.figures else figures
+            yield UsageReport(usage=self.figures.usage())
 
     def _choice(self, choice: _ChunkChoice) -> Iterator[StreamEvent]:
         if json.is_object(choice.delta):
@@ -228,7 +229,7 @@ def _is_whole(call: Growing) -> bool:
 class _Start(msgspec.Struct, gc=False):
     id: str | None = None
     model: str | None = None
-    usage: Figures | None = None
+    usage: Raw = _NULL
 
 
 class _MessageDelta(msgspec.Struct, gc=False):
@@ -241,7 +242,7 @@ class _AnthropicEvent(msgspec.Struct, gc=False):
     message: _Start | None = None
     content_block: Raw = _NULL
     delta: Raw = _NULL
-    usage: Figures | None = None
+    usage: Raw = _NULL
     error: Raw = _NULL
 
 
@@ -265,7 +266,7 @@ class AnthropicAssembler:
         match event.type:
             case "message_start" if event.message is not None:
                 self._id, self._model = event.message.id or "", event.message.model or ""
-                yield from self._count(event.message.usage)
+                yield from self._count(read_figures(event.message.usage))
             case "content_block_start":
                 yield from self._begin(event)
             case "content_block_delta":
@@ -274,7 +275,7 @@ class AnthropicAssembler:
                 self._ended.add(event.index)
             case "message_delta":
                 self._stop_reason = json.decode(event.delta, _MESSAGE_DELTA, path="delta").stop_reason or ""
-                yield from self._count(event.usage)
+                yield from self._count(read_figures(event.usage))
             case "message_stop":
                 self._complete = True
                 yield Finish(stop_reason=self._stop_reason)
@@ -354,7 +355,7 @@ class _Response(msgspec.Struct, gc=False):
     id: str | None = None
     model: str | None = None
     status: str | None = None
-    usage: Figures | None = None
+    usage: Raw = _NULL
     output: list[Raw] | None = None
     error: Raw = _NULL
     incomplete_details: _Reason | None = None
@@ -420,9 +421,10 @@ class ResponsesAssembler:
 
     def _response(self, kind: str, response: _Response) -> Iterator[StreamEvent]:
         self._id, self._model = response.id or self._id, response.model or self._model
-        if response.usage is not None:
-            self.figures = response.usage
-            yield UsageReport(usage=response.usage.usage())
+        figures = read_figures(response.usage)
+        if figures is not None:
+            self.figures = figures
+            yield UsageReport(usage=figures.usage())
         if bytes(response.error) != b"null":
             yield Problem(message=_error_text(response.error))
         if kind in ("response.completed", "response.incomplete", "response.failed"):
