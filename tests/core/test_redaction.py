@@ -15,6 +15,7 @@ from autocompact.core.redaction import RULES, find_secrets, redact, redact_parts
 from autocompact.core.redaction.rules import Token
 from autocompact.core.redaction.tokens import UNKNOWN
 from autocompact.core.redaction.values import has_symbol, random_looking
+from tests.lengths import some
 
 # What fills the examples is made up at import, so that no file of this repository looks like it holds a credential.
 _RANDOM = random.Random(7)
@@ -521,3 +522,28 @@ def test_letters_alone_are_a_secret_where_a_name_in_capitals_says_so(before: str
 def test_a_short_value_is_never_called_random() -> None:
     assert not random_looking("a1B2")
     assert has_symbol("a!b")
+
+
+def _oddly_written(text: str) -> list[str]:
+    """The text in letters and signs that a pattern takes and that what looks closer at the value may not expect."""
+    odd = "lOI0\u212a\u0130\u017f\u0661\u00b2\ud800\0\u200b=.%"
+    places = [_RANDOM.randrange(len(text)) for _ in odd]
+    changed = [text[:at] + sign + text[at + 1 :] for at, sign in zip(places, odd, strict=True)]
+    return some([text.swapcase(), text.upper(), text.lower(), *_RANDOM.sample(changed, 3)], gate=1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "wallet: 5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLlyTJ",
+        "network_secret: [114, 27, 203, 8, 91, 166, 44, 239, 12, 080, 77, 3, 158, 221, 65, 130]",
+    ],
+)
+def test_a_value_that_is_not_of_its_kind_after_all_is_no_error(text: str) -> None:
+    assert redact(redact(text)) == redact(text)
+
+
+def test_no_way_of_writing_an_example_is_an_error() -> None:
+    for text, _, _ in EXAMPLES:
+        for odd in _oddly_written(text):
+            redact(odd)

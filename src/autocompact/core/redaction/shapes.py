@@ -13,7 +13,7 @@ from autocompact.core.redaction.values import random_looking
 def _are_bytes(value: str) -> bool:
     """True for numbers of bytes in no order."""
     numbers = [
-        int(each, 0) if each[:2] in ("0x", "0X") or each.isdecimal() else -1
+        int(each, 16) if each[:2] in ("0x", "0X") else int(each) if each.isdecimal() else -1
         for each in _NUMBER.findall(value)
     ]
     changes = {after - before for before, after in pairwise(numbers)}

@@ -20,7 +20,10 @@ def _is_wif(value: str) -> bool:
     """True for a private key of Bitcoin in its import format: base58 with the right checksum."""
     number = 0
     for character in value:
-        number = number * 58 + _ALPHABET.index(character)
+        digit = _ALPHABET.find(character)
+        if digit < 0:  # patterns ignore case, and base58 leaves out O, I and l
+            return False
+        number = number * 58 + digit
     body = number.to_bytes(40, "big").lstrip(b"\0")
     return sha256(sha256(body[:-4]).digest()).digest()[:4] == body[-4:]
 
