@@ -338,6 +338,23 @@ def test_a_models_summary_is_asked_for_once_verified_and_repaired():
     assert receipt.stated + receipt.referenced + receipt.missing == len(record.ledger.entries)
 
 
+@pytest.mark.parametrize("goal", [GOAL, replace(GOAL, target=3_000, first_rung="summarise")])
+def test_of_all_candidates_only_the_one_that_is_taken_is_checked(goal: Goal):
+    log, taken = log_of(work(60)), list[Compaction]()
+
+    def check(record: Compaction, of: Transcript) -> Compaction:
+        assert of is log
+        taken.append(record)
+        return replace(record, receipt=replace(record.receipt, missing=7))
+
+    record = answer(plan(log, goal, check=check), None, check=check)
+    assert record is not None
+    assert record.receipt.missing == 7
+    assert len(taken) == 1
+    assert taken[0].receipt.tokens_after == record.receipt.tokens_after > 0
+    assert taken[0].receipt.stated == 0
+
+
 def test_the_same_plan_is_finished_with_one_reply_or_another():
     log = log_of(work(60))
     needed = plan(log, GOAL)

@@ -9,7 +9,15 @@ import pytest
 
 from autocompact.core.messages import Message, Usage
 from autocompact.sessions.session import Skipped
-from autocompact.what_if.course import NEXT_CALLS, Remembering, course_of, requests, time_of, usage_notes
+from autocompact.what_if.course import (
+    NEXT_CALLS,
+    ReadOnce,
+    Remembering,
+    course_of,
+    requests,
+    time_of,
+    usage_notes,
+)
 from tests.core.strategies import call, numbered, result, said
 from tests.what_if.recordings import COUNTER, course, made, reported, session, work
 
@@ -144,6 +152,17 @@ def test_a_text_is_counted_once() -> None:
     remembering = Remembering(counter)
     assert [remembering.count(text) for text in ("ab", "abc", "ab")] == [2, 3, 2]
     assert (remembering.name, counter.asked) == ("counting", 2)
+
+
+def test_a_message_is_redacted_once_whatever_usage_it_has_under_a_policy() -> None:
+    read = ReadOnce()
+    one, other = numbered([said("user", "The key is sk-" + "x8Kd03mZq7Lw2Rt5" * 2), said("user", "Hi.")])
+    first = read(one)
+    assert "[secret: " in first.text
+    assert read(replace(one, usage=Usage(prompt=9, completion=1))) is first
+    assert read(other) is not first
+    # the same words at another place are another message
+    assert read(replace(one, seq=7)).seq == 7
 
 
 def test_what_a_recording_does_not_say_is_told() -> None:

@@ -36,13 +36,13 @@ from autocompact.compaction.last_request import (
 from autocompact.compaction.masking import cut_results, mask_old_results, merged_masks
 from autocompact.compaction.pins import PINNED, Kept, kept_steps
 from autocompact.compaction.pricing import masks_pay
-from autocompact.compaction.receipts import weigh
+from autocompact.compaction.receipts import Check, checked, weigh
 from autocompact.compaction.record import Compaction, Mask, Receipt, Rung, Standing
 from autocompact.compaction.transcript import Context, Transcript, located_masks, masked, view
 from autocompact.compaction.working_set import with_working_set
 from autocompact.core.language import WORDS
 from autocompact.core.messages import Document, Message, Part, Reasoning, Text, ToolCall, ToolResult
-from autocompact.core.redacted import EMPTY, Redactor, edited, filled, joined, own
+from autocompact.core.redacted import EMPTY, edited, filled, joined, own
 from autocompact.core.redaction import Redacted, hide
 from autocompact.core.references import false_references, without_references
 from autocompact.core.tokens import Cost, message_cost
@@ -132,7 +132,12 @@ class SummaryNeeded:
 
 
 def plan(
-    log: Transcript, goal: Goal, *, active: Compaction | None = None, context: Context | None = None
+    log: Transcript,
+    goal: Goal,
+    *,
+    active: Compaction | None = None,
+    context: Context | None = None,
+    check: Check = checked,
 ) -> Compaction | SummaryNeeded | None:
     """Compact ``log``, which is shown under ``active`` so far, as far as that goes without a summary.
 
@@ -141,6 +146,7 @@ def plan(
         goal: what to reach.
         active: the compaction that the context is folded with.
         context: `view(log, active)`, where the caller has it: to fold a long log takes a second.
+        check: completes the receipt of the record.
 
     Returns:
         The record to activate, what is needed to make one, or None if there is nothing to gain: all fits the tail, or
@@ -149,7 +155,13 @@ def plan(
     Raises:
         IncompressibleContext: even the floor is larger than the limit.
     """
-    attempt = _Attempt(log, goal, active=active, context=context)
+    planned = _planned(_Attempt(log, goal, active=active, context=context))
+    return check(planned, log) if isinstance(planned, Compaction) else planned
+
+
+def _planned(attempt: _Attempt) -> Compaction | SummaryNeeded | None:
+    """The record that is activated, not checked yet, or what is needed to make one; see `plan`."""
+    goal = attempt.goal
     best = attempt.mask_only() if goal.first_rung == "mask" and attempt.masks_may_do() else None
     # masks change bytes in the midst of the prefix, so on a cached provider a summary may be the cheaper one
     if best is not None and attempt.fits(best, tokens=attempt.target) and attempt.masks_pay(best):
@@ -161,16 +173,23 @@ def plan(
     return SummaryNeeded(attempt=attempt, best=best)
 
 
-def finish(needed: SummaryNeeded, reply: SummaryReply | None) -> Compaction | None:
+def finish(needed: SummaryNeeded, reply: SummaryReply | None, *, check: Check = checked) -> Compaction | None:
     """The record of a compaction that needed a summary; None if no step would shrink the context.
 
     Args:
         needed: what `plan` returned.
         reply: the summary; None has it made without a model.
+        check: completes the receipt of the record.
 
     Raises:
         IncompressibleContext: even the floor is larger than the limit.
     """
+    record = _finished(needed, reply)
+    return None if record is None else check(record, needed.attempt.log)
+
+
+def _finished(needed: SummaryNeeded, reply: SummaryReply | None) -> Compaction | None:
+    """The record that is activated, not checked yet; see `finish`."""
     attempt, best = needed.attempt, needed.best
     for rung, head, summary_tokens in attempt.tries():
         candidate = attempt.summarised(rung, head, reply=reply, tokens=summary_tokens)
@@ -180,9 +199,11 @@ def finish(needed: SummaryNeeded, reply: SummaryReply | None) -> Compaction | No
     return attempt.floor(reply, best)
 
 
-def answer(planned: Compaction | SummaryNeeded | None, reply: SummaryReply | None) -> Compaction | None:
-    """The record of what `plan` returned, with ``reply`` as the summary where one is needed."""
-    return finish(planned, reply) if isinstance(planned, SummaryNeeded) else planned
+def answer(
+    planned: Compaction | SummaryNeeded | None, reply: SummaryReply | None, *, check: Check = checked
+) -> Compaction | None:
+    """The record of what `plan` returned, with ``reply`` as the summary where one is needed. See `finish`."""
+    return finish(planned, reply, check=check) if isinstance(planned, SummaryNeeded) else planned
 
 
 def climb_offline(log: Transcript, goal: Goal, *, active: Compaction | None = None) -> Compaction | None:
@@ -215,7 +236,7 @@ class _Attempt:
         self, log: Transcript, goal: Goal, *, active: Compaction | None, context: Context | None = None
     ) -> None:
         self.log, self.goal = log, goal
-        self.redactor = Redactor(log.secrets)
+        self.redactor = log.redactor()
         located = located_masks(log, active)
         self.context = context if context is not None and located == active else view(log, located)
         self.active = self.context.compaction
@@ -372,7 +393,7 @@ class _Attempt:
         )  # every head that is tried ends within the last one
         *before, last = stretches(new, tokens=lambda message: self.log.cost(message.seq).tokens, least=least)
         for left, stretch in zip(range(len(before), 0, -1), before, strict=True):
-            redactor = Redactor(self.log.secrets)  # one of its own: what it read is let go
+            redactor = self.log.redactor()  # one of its own: what it read is let go
             found = scan(stretch, redactor=redactor, with_names=left == 1)
             known = Reading(found, previous=known).ledger().unfaded
         return Reading(scan(last, redactor=self.redactor), previous=known)
@@ -736,7 +757,7 @@ class _Attempt:
         masks: tuple[Mask, ...],
         reply: SummaryReply | None = None,
     ) -> Compaction:
-        """The record, weighed and verified against the context it gives."""
+        """The record, weighed."""
         record = self._shape(rung, through_seq=through_seq, summary=summary, ledger=ledger, masks=masks)
         weighed = weigh(record, self.log, before=self.before, overhead=self.goal.overhead)
         return replace(

@@ -1,9 +1,10 @@
-"""Makes the figures of a receipt: weighs and checks what a compaction does to a log."""
+"""Makes the figures of a receipt: weighs each candidate for a compaction, and checks the one that is taken."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import TypeAlias
 
 from autocompact.compaction.record import Compaction
 from autocompact.compaction.transcript import Context, Transcript, view
@@ -13,10 +14,11 @@ from autocompact.ledger.verification import verify
 
 
 def weigh(record: Compaction, log: Transcript, *, before: Cost, overhead: Cost) -> Compaction:
-    """``record`` with a receipt that says what it does to ``log`` as it is now, verified against its ledger."""
-    context = view(log, record)
-    after = context.cost + overhead
-    checked = verify("\n".join(_texts(context)), record.ledger)
+    """``record`` with a receipt that says how large the context of ``log`` is under it, and how large it was.
+
+    Cheap enough for every candidate: what the context says of the ledger is not looked at, see `checked`.
+    """
+    after = view(log, record).cost + overhead
     return replace(
         record,
         receipt=replace(
@@ -27,13 +29,21 @@ def weigh(record: Compaction, log: Transcript, *, before: Cost, overhead: Cost) 
             bytes_after=after.bytes,
             images_before=before.images,
             images_after=after.images,
-            stated=len(checked.stated),
-            referenced=len(checked.referenced),
-            missing=len(checked.missing),
             masked=sum(log.holds(mask.seq) and bool(log[mask.seq].results) for mask in record.masks),
             counter=log.counter.name,
         ),
     )
+
+
+Check: TypeAlias = Callable[[Compaction, Transcript], Compaction]
+"""Completes the receipt of a record that is taken, as `checked` does."""
+
+
+def checked(record: Compaction, log: Transcript) -> Compaction:
+    """``record`` with a receipt that says what of its ledger the context of ``log`` states. Reads the whole context."""
+    found = verify("\n".join(_texts(view(log, record))), record.ledger)
+    counts = {"stated": len(found.stated), "referenced": len(found.referenced), "missing": len(found.missing)}
+    return replace(record, receipt=replace(record.receipt, **counts))
 
 
 def _texts(context: Context) -> Iterator[str]:

@@ -23,6 +23,7 @@ from autocompact.compaction.record import Compaction, Mask
 from autocompact.compaction.repair import Repairer
 from autocompact.core.lookup import WITH_TOOLS, Lookup
 from autocompact.core.messages import Message, Part, Role, Text, ToolResult
+from autocompact.core.redacted import Reader, Redactor, redacted
 from autocompact.core.redaction import KnownSecrets
 from autocompact.core.tokens import Cost, Counter, message_cost
 from autocompact.core.validity import noted
@@ -36,7 +37,7 @@ class Transcript:
     whole: ``first`` says where the messages held here begin, ``earlier`` brings the few older ones that a context
     still shows, ``prompt`` tells which of them (by ``seq``) are the system prompt, ``prefix`` is the hash of
     everything before ``first``. ``lookup`` says how the model opens what left the context. ``secrets`` are those that
-    compactions of this process met.
+    compactions of this process met. ``read`` redacts a message that a compaction meets.
     """
 
     def __init__(
@@ -49,8 +50,10 @@ class Transcript:
         prompt: Iterable[int] = (),
         prefix: str = "",
         lookup: Lookup = WITH_TOOLS,
+        read: Reader = redacted,
     ) -> None:
         self.counter = counter
+        self._read = read
         self.lookup = lookup
         self.first = first
         self.secrets = KnownSecrets()
@@ -210,9 +213,19 @@ class Transcript:
         ours, theirs = self._messages[first - self.first :], earlier._messages[first - earlier.first :]
         return len(self) >= len(earlier) and all(map(_same, ours, theirs))
 
+    def redactor(self) -> Redactor:
+        """A redactor that knows the secrets of this log, and has read nothing yet."""
+        return Redactor(self.secrets, read=self._read)
+
     def snapshot(self) -> Transcript:
         """A copy that stays as it is while this one grows. O(messages held), no message is measured again."""
-        copy = Transcript(counter=self.counter, first=self.first, prefix=self._before, lookup=self.lookup)
+        copy = Transcript(
+            counter=self.counter,
+            first=self.first,
+            prefix=self._before,
+            lookup=self.lookup,
+            read=self._read,
+        )
         copy._origin, copy.secrets = self._origin, self.secrets
         copy.replacements, copy._begun = self.replacements, self._begun
         copy._prompt, copy._earlier = list(self._prompt), dict(self._earlier)
@@ -234,6 +247,7 @@ class Transcript:
             earlier=[self[seq] for seq in needed if seq not in self._replaced],
             prefix=self.prefix(compaction.through_seq),
             lookup=self.lookup,
+            read=self._read,
         )
         rest.secrets = self.secrets
         held = slice(first - self.first, None)

@@ -198,6 +198,10 @@ def _words(part: RedactedPart) -> Redacted:
     return part.text
 
 
+Reader: TypeAlias = Callable[[Message], RedactedMessage]
+"""Gives a message without the secrets that are found in it alone, as `redacted` does."""
+
+
 class Redactor:
     """`redacted`, done once for each message, and without the secrets that other messages gave away.
 
@@ -205,10 +209,12 @@ class Redactor:
 
     Args:
         known: the secrets of the conversation; what is read adds to them.
+        read: reads a message for the first time.
     """
 
-    def __init__(self, known: KnownSecrets | None = None) -> None:
+    def __init__(self, known: KnownSecrets | None = None, *, read: Reader = redacted) -> None:
         self.known = KnownSecrets() if known is None else known
+        self._first_read = read
         self._read: dict[int, tuple[Message, RedactedMessage]] = {}
         self._hidden: dict[int, RedactedMessage] = {}
         self._version = self.known.version
@@ -237,7 +243,7 @@ class Redactor:
         # the message is held as well, so that no other one gets its id
         known = self._read.get(id(message))
         if known is None:
-            known = self._read[id(message)] = message, redacted(message)
+            known = self._read[id(message)] = message, self._first_read(message)
             # only messages in which something was found are searched for its value
             if any(_MARK in text for part in known[1].parts for text in _texts_of(part)):
                 for text in _texts(message):

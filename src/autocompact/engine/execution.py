@@ -194,6 +194,7 @@ class Execution:
             summariser=None if model_free else shared.summariser(meter.tools, system=meter.system),
             must_fit=must_fit,
             rewrites=state.rewrites,
+            check=shared.check,
         )
 
     async def make(self, work: Work) -> Compaction | None:

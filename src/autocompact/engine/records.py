@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from autocompact.compaction.goal import Goal
 from autocompact.compaction.pins import kept_steps, with_notes, with_pins
-from autocompact.compaction.receipts import weigh
+from autocompact.compaction.receipts import checked, weigh
 from autocompact.compaction.record import Compaction
 from autocompact.compaction.transcript import Transcript
 from autocompact.core.redaction import redact
@@ -122,7 +122,8 @@ class Records:
         if not replica.admits(record):
             raise Conflict("the history changed since this compaction was made: make it again")
         overhead = replica.state.meter.overhead
-        return weigh(record, replica.transcript, before=replica.cost(), overhead=overhead)
+        weighed = weigh(record, replica.transcript, before=replica.cost(), overhead=overhead)
+        return checked(weighed, replica.transcript)
 
     async def apply(self, record: Compaction) -> Compaction:
         """Activate a previewed or edited record; returns it as it is stored.

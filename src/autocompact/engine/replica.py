@@ -58,7 +58,7 @@ class Replica:
         self.key = key
         self.shared = shared
         self._state = ConversationState()
-        self.transcript = Transcript(counter=shared.counter)
+        self.transcript = Transcript(counter=shared.counter, read=shared.read)
         self._view = View(self.transcript)
         self._lock = asyncio.Lock()  # held while the log or the active compaction changes
         # the loop that used it last: locks and tasks belong to one loop
@@ -225,6 +225,7 @@ class Replica:
             prompt=snapshot.prompt,
             prefix=active.prefix if active else "",
             lookup=self.transcript.lookup,
+            read=self.shared.read,
         )
         # built beside the present one and exchanged at the end: nobody sees half of it
         view = View(transcript, active)

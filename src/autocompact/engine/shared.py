@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Protocol, Self, runtime_checkable
 
 from autocompact.compaction.modes import DEFAULT, Mode
+from autocompact.compaction.receipts import Check, checked
 from autocompact.core.figures import check_whole, check_windows
 from autocompact.core.messages import Message, text_message
 from autocompact.core.prices import CacheRates, cache_rates
-from autocompact.core.redacted import EMPTY
+from autocompact.core.redacted import EMPTY, Reader, redacted
 from autocompact.core.redaction import Redacted, redact
 from autocompact.core.tokens import Counter
 from autocompact.core.windows import DEFAULT_WINDOW, budget_for, window_for
@@ -58,6 +59,8 @@ class Shared:
         tasks: what runs in the background.
         workers: prepare compactions in place of this process; None if nobody does.
         holder: names this object in the leases that it takes.
+        read: redacts a message that a compaction meets for the first time.
+        check: completes the receipt of a compaction that is taken.
     """
 
     def __init__(
@@ -91,6 +94,8 @@ class Shared:
         self.subscribers = Subscribers()
         self.tasks: set[asyncio.Task[None]] = set()
         self.workers: Workers | None = None
+        self.read: Reader = redacted
+        self.check: Check = checked
         self.holder = uuid.uuid4().hex
         self._closed = False
         self._windows = windows

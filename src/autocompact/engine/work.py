@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from autocompact.compaction.goal import Goal
 from autocompact.compaction.ladder import SummaryNeeded, SummaryReply, finish, plan
+from autocompact.compaction.receipts import Check, checked
 from autocompact.compaction.record import Compaction
 from autocompact.compaction.transcript import Context, Transcript
 from autocompact.core.messages import Message
@@ -183,6 +184,7 @@ class Work:
         must_fit: the next request would not fit: if the model fails, the offline summary has to do.
         request: ``seq`` of the user's last request where the context does not show it; 0 where it does.
         rewrites: of the state when the copy was made, see `Replica.check_same_log`.
+        check: completes the receipt of the record.
     """
 
     log: Transcript
@@ -193,6 +195,7 @@ class Work:
     must_fit: bool
     request: int = 0
     rewrites: int = 0
+    check: Check = checked
 
     async def run(self) -> Compaction | None:
         """The record to commit, None if there is nothing to gain.
@@ -202,11 +205,13 @@ class Work:
             IncompressibleContext: what must stay does not fit.
         """
         # in a thread, since counting and extraction of a long log take longer than a loop may be held up
-        planned = await asyncio.to_thread(plan, self.log, self.goal, active=self.active, context=self.context)
+        planned = await asyncio.to_thread(
+            plan, self.log, self.goal, active=self.active, context=self.context, check=self.check
+        )
         if not isinstance(planned, SummaryNeeded):
             return planned
         reply = None if self.summariser is None else await self._reply(planned, self.summariser)
-        return await asyncio.to_thread(finish, planned, reply)
+        return await asyncio.to_thread(finish, planned, reply, check=self.check)
 
     async def _reply(self, planned: SummaryNeeded, summariser: Summariser) -> SummaryReply:
         request = await asyncio.to_thread(lambda: planned.request)

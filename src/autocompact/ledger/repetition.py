@@ -10,7 +10,7 @@ import re
 from collections import Counter as Counted
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 
 from autocompact.core.redacted import filled, joined, own, pieces
 from autocompact.core.redaction import Redacted
@@ -30,8 +30,12 @@ _LEAST_WORDS = 5
 """Words besides the names: with fewer the names are what is said."""
 
 
+@lru_cache(maxsize=1 << 12)
 def form(text: str) -> str:
-    """The sentence without its names and numbers; "" where too little of it would be left."""
+    """The sentence without its names and numbers; "" where too little of it would be left.
+
+    Kept of the last ones: an account asks for the form of each finding several times, and so does each later compaction.
+    """
     return _told_of(_SLOT.sub("#", text))
 
 

@@ -22,7 +22,7 @@ from autocompact.compaction.record import Compaction, Mask, Receipt
 from autocompact.compaction.transcript import Context, Transcript, View
 from autocompact.core.budget import Budget, Policy
 from autocompact.core.messages import Message, Usage
-from autocompact.core.redacted import EMPTY
+from autocompact.core.redacted import EMPTY, Redactor
 from autocompact.core.windows import budget_for
 from autocompact.engine import Compactor
 from autocompact.engine.conversation import Conversation
@@ -115,7 +115,7 @@ class FoldedContexts:
 
     def __init__(self, course: Course, records: Records, *, budget: Budget) -> None:
         self._course, self._records, self._budget = course, records, budget
-        self._log = Transcript(counter=course.counter)
+        self._log = Transcript(counter=course.counter, read=course.read)
         self._view = View(self._log)
 
     async def ready(self, request: Request, *, said: Sequence[Message]) -> Ready:
@@ -196,6 +196,7 @@ class Masks:
         self._course, self._policy = course, policy
         self._threshold = policy.threshold(budget, fixed=course.usage.fixed)
         self._tail = course.own(policy.tail(budget))
+        self._redactor = Redactor(read=course.read)
         self._masks: tuple[Mask, ...] = ()
         self._next = 0
         self._from = 1
@@ -211,7 +212,9 @@ class Masks:
         self._next = used + round(self._policy.min_growth * self._threshold)
         messages = tuple(log.live(self._from))
         tokens = [log.cost(message.seq).tokens for message in messages]
-        found = mask_old_results(messages, tokens, counter=self._course.counter, protect_tokens=self._tail)
+        found = mask_old_results(
+            messages, tokens, counter=self._course.counter, protect_tokens=self._tail, redactor=self._redactor
+        )
         self._from = _tail_start(messages, tokens, tail=self._tail)
         if not found:
             return None
@@ -255,13 +258,19 @@ class Repaired:
         if made is None or not made.summary:
             return None
         begun = time.process_time()
-        planned = plan(log, self._goal, active=view.compaction, context=view.context())
+        planned = plan(log, self._goal, active=view.compaction, context=view.context(), check=_unchecked)
         reply = SummaryReply(text=made.record.summary, model=made.record.receipt.model)
-        record = answer(planned, reply)
+        record = answer(planned, reply, check=_unchecked)
         if record is None:
             return None
         seconds = None if made.seconds is None else made.seconds + time.process_time() - begun
         return Made(record=record, seconds=seconds, summary=made.summary)
+
+
+def _unchecked(record: Compaction, log: Transcript) -> Compaction:
+    """``record`` as it is: `autocompact.what_if.losses` looks at what a context states, and at nothing that a receipt says."""
+    del log
+    return record
 
 
 class _Clock(SystemClock):
@@ -282,6 +291,7 @@ class _Named(Compactor):
         self.recorded = _Clock()
         super().__init__(MemoryStore(), mode=mode, counter=course.counter, clock=self.recorded)
         self.budget = budget
+        self.read, self.check = course.read, _unchecked
         self._name = course.model
 
     @property

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import islice, pairwise
@@ -16,9 +16,9 @@ from statistics import median
 
 from autocompact.core.actions import Action, interpret
 from autocompact.core.factors import first_factor
-from autocompact.core.messages import Message
+from autocompact.core.messages import Message, Part
 from autocompact.core.plurals import plural
-from autocompact.core.redacted import redacted_call
+from autocompact.core.redacted import RedactedMessage, redacted, redacted_call
 from autocompact.core.redaction import Redacted
 from autocompact.core.tokens import Counter, message_cost
 from autocompact.core.windows import window_for
@@ -102,6 +102,22 @@ class Remembering:
         return found
 
 
+class ReadOnce:
+    """Redacts each message once, however many policies and compactions meet it. Implements `Reader`."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, tuple[Part, ...]], RedactedMessage] = {}
+
+    def __call__(self, message: Message) -> RedactedMessage:
+        """``message`` without the secrets in it."""
+        # by what it says: each policy has messages of its own, with other usage
+        key = (message.seq, message.parts)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = redacted(message)
+        return found
+
+
 @dataclass(frozen=True, kw_only=True)
 class Course:
     """A session and what is known of it, whatever the policy.
@@ -115,6 +131,7 @@ class Course:
         usage: of the provider.
         requests: each call of the model, in order.
         has_times: the messages say when they were said.
+        read: redacts the messages.
     """
 
     session: Session
@@ -125,6 +142,7 @@ class Course:
     usage: Usage
     requests: tuple[Request, ...]
     has_times: bool
+    read: ReadOnce = field(default_factory=ReadOnce)
 
     def tokens(self, own: int) -> int:
         """The provider's tokens for so many of our own."""
