@@ -18,7 +18,8 @@ from jsonschema import Draft202012Validator
 
 import autocompact.cli
 from autocompact.cli import program as program_
-from autocompact.compaction.ladder import RULES_LEAST, SMALLEST_LEDGER
+from autocompact.compaction.goal import SMALLEST_LEDGER
+from autocompact.compaction.ladder import RULES_LEAST
 from autocompact.compaction.transcript import Transcript, view
 from autocompact.core.lookup import Lookup
 from autocompact.core.messages import Message

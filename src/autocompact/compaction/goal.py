@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from autocompact.compaction.pricing import Pace
@@ -10,6 +11,9 @@ from autocompact.core.messages import Message
 from autocompact.core.redacted import EMPTY
 from autocompact.core.redaction import Redacted
 from autocompact.core.tokens import Cost
+
+SMALLEST_LEDGER = 64
+"""Tokens below which a summary says nothing useful: with less room than this the floor is refused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,3 +77,11 @@ class Goal:
             and (not self.max_bytes or cost.bytes <= self.max_bytes)
             and (not self.max_images or cost.images <= self.max_images)
         )
+
+    def steps(self) -> Iterator[tuple[Rung, int, int]]:
+        """The rungs with a summary: each with the tokens of its tail and of the summary."""
+        yield "summarise", self.tail_tokens, self.summary_tokens
+        for share in (2, 4, 8):
+            yield "tighten", self.tail_tokens // share, max(SMALLEST_LEDGER, self.summary_tokens // share)
+        if self.tail_tokens:
+            yield "tighten", 0, max(SMALLEST_LEDGER, self.summary_tokens // 8)

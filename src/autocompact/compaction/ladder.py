@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from autocompact.compaction.cuts import DEFAULT, LogOrder, Rule, Unseen, legal_cuts, tail_cut
-from autocompact.compaction.goal import Goal
+from autocompact.compaction.goal import SMALLEST_LEDGER, Goal
 from autocompact.compaction.instructions import Instructions, find_instructions
 from autocompact.compaction.last_request import (
     LEAST_REQUEST,
@@ -60,9 +60,6 @@ from autocompact.ledger.verification import Verification, unknown_names, verify
 
 RULES: tuple[Rule, ...] = (*DEFAULT, LogOrder())
 WITHOUT_UNSEEN: tuple[Rule, ...] = (*RULES, Unseen())
-
-SMALLEST_LEDGER = 64
-"""Tokens below which a summary says nothing useful: with less room than this the floor is refused."""
 
 MOST_CONTRADICTIONS = 8
 OPEN_SHARE = 0.25
@@ -149,8 +146,7 @@ def plan(
         check: completes the receipt of the record.
 
     Returns:
-        The record to activate, what is needed to make one, or None if there is nothing to gain: all fits the tail, or
-        no step would shrink it.
+        The record to activate, what is needed to make one, or None where no step would shrink it.
 
     Raises:
         IncompressibleContext: even the floor is larger than the limit.
@@ -209,15 +205,6 @@ def answer(
 def climb_offline(log: Transcript, goal: Goal, *, active: Compaction | None = None) -> Compaction | None:
     """`plan` and `finish` with no model: every summary is the extractive one."""
     return answer(plan(log, goal, active=active), None)
-
-
-def _steps(goal: Goal) -> Iterator[tuple[Rung, int, int]]:
-    """The rungs with a summary: each with the tokens of its tail and of the summary."""
-    yield "summarise", goal.tail_tokens, goal.summary_tokens
-    for share in (2, 4, 8):
-        yield "tighten", goal.tail_tokens // share, max(SMALLEST_LEDGER, goal.summary_tokens // share)
-    if goal.tail_tokens:
-        yield "tighten", 0, max(SMALLEST_LEDGER, goal.summary_tokens // 8)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -369,7 +356,7 @@ class _Attempt:
             # the tail is evidence (what was done, settled, or stays verbatim), though it has no entries
             ledger = self._read.ledger(through_seq)
             stated, replaced = self._found_instructions(through_seq).rules(ledger, self.log)
-            self._ledgers[through_seq] = _without(ledger, replaced)
+            self._ledgers[through_seq] = ledger.without(replaced)
             self._resent_rules[through_seq] = stated
         return self._ledgers[through_seq]
 
@@ -537,7 +524,7 @@ class _Attempt:
 
         A step is left out that folds nothing new, or whose tail alone exceeds the target: a later one leaves less.
         """
-        for rung, tail_tokens, tokens in _steps(self.goal):
+        for rung, tail_tokens, tokens in self.goal.steps():
             if (rung, tail_tokens) not in self._heads:
                 head = self.head(tail_tokens)
                 does = head is not None and (not tail_tokens or self._may_reach(rung, head))
@@ -811,7 +798,3 @@ def _spoken(part: Part) -> str:
             return part.arguments
         case _:
             return ""
-
-
-def _without(ledger: Ledger, gone: frozenset[Entry]) -> Ledger:
-    return Ledger(entries=tuple(entry for entry in ledger.entries if entry not in gone)) if gone else ledger

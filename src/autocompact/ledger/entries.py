@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -72,3 +72,7 @@ class Ledger:
         """What is worth carrying from one compaction to the next: each halves the need of what it takes over."""
         kept = (entry for entry in self.entries if entry.kind != "identifier" or entry.need >= FADED)
         return Ledger(entries=tuple(kept))
+
+    def without(self, gone: Collection[Entry]) -> Ledger:
+        """The ledger without the entries ``gone``."""
+        return Ledger(entries=tuple(entry for entry in self.entries if entry not in gone)) if gone else self

@@ -12,9 +12,8 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from autocompact.compaction.goal import Goal
+from autocompact.compaction.goal import SMALLEST_LEDGER, Goal
 from autocompact.compaction.ladder import (
-    SMALLEST_LEDGER,
     SummaryNeeded,
     SummaryReply,
     SummaryRequest,
