@@ -46,7 +46,7 @@ def move(*, source: StorePlace, target: StorePlace) -> None:
 @click.option(
     "--pre",
     is_flag=True,
-    help="Only what programs of the version before get along with: for the time in which both run.",
+    help="Only what programs of the version before get along with: for the time in which both run. The rest waits for a migrate without it.",
 )
 @click.option(
     "--grant",
@@ -57,7 +57,8 @@ def migrate(*, db: StorePlace | None, pre: bool, grant: str | None) -> None:
     """Make the tables of a store, or bring them up to date with this version of autocompact.
 
     Every command does so when it opens a store, and every worker with the tables of the jobs. On a server where programs
-    may not make tables, its owner runs this first: with --pre before an update, and without it after.
+    may not make tables, or where programs of two versions run for a while, its owner runs this: with --pre before an update, and
+    without it after.
     """
     from autocompact.history import database_path
 
@@ -84,11 +85,16 @@ async def _moved(source: StorePlace, target: StorePlace) -> Moved:
 async def _migrated(place: StorePlace, *, post: bool) -> None:
     from autocompact.stores.opening import open_store
 
-    async with open_store(place):
-        if isinstance(place, ServerUrl):
-            from autocompact.jobs.schema import install
+    store = open_store(place)
+    if isinstance(place, ServerUrl):
+        from autocompact.jobs.schema import install
+        from autocompact.stores.postgres import migrate_tables
 
-            await install(place, post=post)
+        # before the store is opened, which would do all of it
+        migrate_tables(place, post=post)
+        await install(place, post=post)
+    async with store:
+        pass
 
 
 def _granted(place: StorePlace, role: str) -> None:

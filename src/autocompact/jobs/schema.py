@@ -20,12 +20,12 @@ _INSTALLING = 0x4143_4A51
 """The advisory lock under which the tables are made and changed."""
 
 
-async def install(url: ServerUrl, *, post: bool = True) -> Sequence[str]:
+async def install(url: ServerUrl, *, post: bool | None = None) -> Sequence[str]:
     """Make the tables of the queue, or bring them up to date; names of the migrations that ran.
 
     Args:
         url: of the database, whose user may make tables.
-        post: run also what programs of before do not get along with.
+        post: run also what programs of before do not get along with; None does, unless all but that was run on purpose.
 
     Raises:
         StoreUnavailable: the server cannot be reached, or the user may not make tables.
@@ -40,7 +40,7 @@ async def install(url: ServerUrl, *, post: bool = True) -> Sequence[str]:
         ) from error
 
 
-async def _install(connection: psycopg.AsyncConnection, *, post: bool) -> Sequence[str]:
+async def _install(connection: psycopg.AsyncConnection, *, post: bool | None) -> Sequence[str]:
     if await _done(connection) >= (names := migrations()).keys():
         return ()
     await connection.execute("SELECT pg_advisory_xact_lock(%s)", [_INSTALLING])
@@ -50,7 +50,10 @@ async def _install(connection: psycopg.AsyncConnection, *, post: bool) -> Sequen
         await connection.execute("CREATE TABLE autocompact.job_migrations (name TEXT PRIMARY KEY)")
         ran = list(names)
     else:
-        ran = [name for name in names if name not in done and (post or "_post_" not in name)]
+        missing = [name for name in names if name not in done]
+        if post is None:
+            post = any("_post_" not in name for name in missing)
+        ran = [name for name in missing if post or "_post_" not in name]
         for name in ran:
             await connection.execute(_sql(names[name].read_text("utf-8")))
     await connection.cursor().executemany(

@@ -186,6 +186,23 @@ class PostgresStore(TableStore[PostgresConnection]):
         await self._run(vacuum, is_long=True)
 
 
+def migrate_tables(url: ServerUrl, *, post: bool) -> None:
+    """Make the tables of a store, or bring them up to date.
+
+    Args:
+        url: of the database, as a user who may make tables.
+        post: change also what ends older programs. Without it these run on, and can be started; programs of this version run beside
+            them, and leave the rest alone until it is asked for.
+
+    Raises:
+        StoreUnavailable: the server cannot be reached, or refuses.
+        StoreTooNew: a newer program made the tables.
+    """
+    server = Server(url, connections=1, patience=5.0)
+    server.open(post=post)
+    server.close()
+
+
 def shared_secret(url: ServerUrl, *, name: str, made: bytes) -> bytes:
     """Random bytes that all programs on one database share.
 

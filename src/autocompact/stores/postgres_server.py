@@ -11,13 +11,14 @@ import socket
 import threading
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any, LiteralString, cast
 
 from autocompact.errors import InvalidInput, StoreError, StoreTooNew, StoreUnavailable
 from autocompact.runtime.extras import install_command
 from autocompact.stores.connection import Bindings
 from autocompact.stores.naming import ServerUrl
-from autocompact.stores.queries import migrations, queries
+from autocompact.stores.queries import migrations, post_migrations, queries
 from autocompact.stores.tenants import Tenant, Tenants, tenant_setting
 
 try:
@@ -161,14 +162,17 @@ class Server:
             name="autocompact",
         )
 
-    def open(self) -> None:
+    def open(self, *, post: bool | None = None) -> None:
         """Make the tables, or bring them up to date.
+
+        Args:
+            post: change also what ends older programs; None does, unless `autocompact migrate --pre` was run.
 
         Raises as `connection` does; the first connection is made without the pool, which would try again and not say why.
         """
         # with the server's own words where it refuses: wrong password, no such database
         with self._errors(), psycopg.connect(self.url.url, **_HOW) as connection:
-            _migrate(PostgresConnection(connection), name=str(self.url))
+            _migrate(PostgresConnection(connection), name=str(self.url), post=post)
         self._pool.open()
 
     def close(self) -> None:
@@ -251,39 +255,76 @@ def begin(connection: PostgresConnection, tenant: Tenant, *, reads: bool = False
         yield
 
 
-def _migrate(connection: PostgresConnection, *, name: str) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Schema:
+    """How far the tables of a database are.
+
+    Attributes:
+        version: number of the migrations that all have run; programs that know fewer may not be started any more.
+        ready: as ``version``, but for those after it that end older programs: ``--pre`` leaves them out.
+    """
+
+    version: int
+    ready: int
+
+
+def _migrate(connection: PostgresConnection, *, name: str, post: bool | None) -> None:
     """Run the migrations that the database has not run.
+
+    Args:
+        connection: to the database.
+        name: of it.
+        post: run also those that end older programs; None does, unless the owner has run all others before them on purpose.
 
     Raises:
         StoreTooNew: a newer program made the tables.
     """
-    scripts = migrations(DIALECT)
+    known = len(migrations(DIALECT))
     # the usual case takes no lock, and needs no right to change tables
-    if _version(connection, name=name) == len(scripts):
+    if _is_done(_schema(connection, name=name), known=known, post=post):
         return
     # what a migration changes, it changes for all
     with begin(connection, Tenants.EVERY):
         # released with the transaction, also when the process dies
         connection.execute(f"SELECT pg_advisory_xact_lock({_MIGRATING})")
-        version = _version(connection, name=name)
-        if version == 0:
+        schema = _schema(connection, name=name)
+        if schema.version == 0:
             connection.execute("CREATE SCHEMA IF NOT EXISTS autocompact")
             connection.execute("CREATE TABLE autocompact.version (version BIGINT NOT NULL)")
             connection.execute("INSERT INTO autocompact.version (version) VALUES (0)")
-        for script in scripts[version:]:
+            post = True  # there are no older programs
+        elif _is_done(schema, known=known, post=post):
+            return
+        _run(connection, schema, post=schema.ready == schema.version if post is None else post)
+
+
+def _is_done(schema: _Schema, *, known: int, post: bool | None) -> bool:
+    return schema.version == known or (not post and schema.ready >= known)
+
+
+def _run(connection: PostgresConnection, schema: _Schema, *, post: bool) -> None:
+    scripts, ending = migrations(DIALECT), post_migrations(DIALECT)
+    for number, script in enumerate(scripts[schema.version :], schema.version + 1):
+        if post if number in ending else number > schema.ready:
             connection.execute(script)
-        connection.execute("UPDATE autocompact.version SET version = %s", (len(scripts),))
+    connection.execute("ALTER TABLE autocompact.version ADD COLUMN IF NOT EXISTS ready BIGINT")
+    connection.execute(
+        "UPDATE autocompact.version SET version = %s, ready = %s",
+        (len(scripts) if post else schema.version, max(len(scripts), schema.ready)),
+    )
 
 
-def _version(connection: PostgresConnection, *, name: str) -> int:
-    """Number of migrations that the database has run."""
+def _schema(connection: PostgresConnection, *, name: str) -> _Schema:
+    """How far the database is; 0 for one without tables."""
     # Asked as a table: `to_regclass` may answer from the connection's cache, from before it waited for the lock.
     there = "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = 'autocompact' AND tablename = 'version'"
     if connection.execute(there).get is None:
-        return 0
-    version: int = connection.execute("SELECT version FROM autocompact.version").get
+        return _Schema(version=0, ready=0)
+    # the first programs made the table without the second column
+    found = "SELECT version, greatest(version, (to_jsonb(one) ->> 'ready')::bigint) FROM autocompact.version AS one"
+    version, ready = connection.execute(found).get
     if version > (known := len(migrations(DIALECT))):
         raise StoreTooNew(
             f"{name} has schema version {version}, this autocompact knows {known}: update autocompact"
         )
-    return version
+    return _Schema(version=version, ready=ready)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -28,13 +28,23 @@ def migrations(dialect: str) -> tuple[str, ...]:
     Raises:
         ValueError: a number is missing or comes twice.
     """
-    scripts = sorted(
-        (item for item in _folder(dialect).joinpath("migrations").iterdir() if item.name.endswith(".sql")),
-        key=lambda item: item.name,
-    )
+    scripts = _scripts(dialect)
     if [script.name[:4] for script in scripts] != [f"{n:04}" for n in range(1, len(scripts) + 1)]:
         raise ValueError(f"migrations are numbered without gaps: {[script.name for script in scripts]}")
     return tuple(script.read_text("utf-8") for script in scripts)
+
+
+@cache
+def post_migrations(dialect: str) -> Set[int]:
+    """Numbers, from 1, of the migrations that end older programs (``…_post.sql``); none of the others needs one of them."""
+    return {number for number, script in enumerate(_scripts(dialect), 1) if script.name.endswith("_post.sql")}
+
+
+def _scripts(dialect: str) -> list[Traversable]:
+    folder = _folder(dialect).joinpath("migrations")
+    return sorted(
+        (item for item in folder.iterdir() if item.name.endswith(".sql")), key=lambda item: item.name
+    )
 
 
 def schema(dialect: str) -> str:

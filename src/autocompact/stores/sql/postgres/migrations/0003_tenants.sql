@@ -1,36 +1,31 @@
 -- Row-level security: a transaction sees the conversations of the tenant (namespace) that it names, and none where it names none.
 -- The setting autocompact.tenant is "=" and the namespace, or "*" for what is done for all of them (upkeep, doctor, migrations). It is
 -- set for a transaction and ends with it, so a pooler hands nobody a connection with another's. Owners are held to it, too
--- (FORCE); superusers and roles with BYPASSRLS never are.
+-- (FORCE); superusers and roles with BYPASSRLS never are. The policies hold once 0004 switches them on: programs of before name no
+-- tenant, and would see nothing.
 
-ALTER TABLE autocompact.conversations ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON autocompact.conversations
     USING (current_setting('autocompact.tenant', true) IN ('*', '=' || namespace));
 
-ALTER TABLE autocompact.leases ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON autocompact.leases
     USING (current_setting('autocompact.tenant', true) IN ('*', '=' || namespace));
 
-ALTER TABLE autocompact.search_namespaces ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON autocompact.search_namespaces
     USING (current_setting('autocompact.tenant', true) IN ('*', '=' || name));
 
 -- What belongs to a conversation is seen by whom that is: its own policy holds within these. "*" also sees what belongs to none.
-ALTER TABLE autocompact.compactions ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON autocompact.compactions USING (
     EXISTS (SELECT 1 FROM autocompact.conversations AS one WHERE one.id = compactions.conversation)
     OR current_setting('autocompact.tenant', true) = '*'
 );
 
-ALTER TABLE autocompact.messages ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON autocompact.messages USING (
     EXISTS (SELECT 1 FROM autocompact.conversations AS one WHERE one.id = messages.id >> 24)
     OR current_setting('autocompact.tenant', true) = '*'
 );
 
--- Not forced on the owner: PostgreSQL asks no GIN index before a policy (its operators might leak what they see), so the functions
--- below, which run as the owner, look terms up. They take no number of a namespace: they find that of the transaction's tenant.
-ALTER TABLE autocompact.passages ENABLE ROW LEVEL SECURITY;
+-- PostgreSQL asks no GIN index before a policy (its operators might leak what they see), so the functions below, which run as the
+-- owner, look terms up. They take no number of a namespace: they find that of the transaction's tenant.
 CREATE POLICY tenant ON autocompact.passages USING (
     EXISTS (SELECT 1 FROM autocompact.conversations AS one WHERE one.id = passages.id >> 24)
     OR current_setting('autocompact.tenant', true) = '*'
